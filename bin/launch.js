@@ -1,0 +1,67 @@
+// Brings the checkout into the state that the lockfile describes, and runs a program on the pinned Node.
+// Plain JavaScript that Node 20 can parse: it is what a machine with only Node 20 runs first.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const marker = join(root, "node_modules", ".package-lock.json");
+const pinned = join(root, "node_modules", ".bin", process.platform === "win32" ? "node.cmd" : "node");
+const leastMajor = 24;
+
+/** Runs `npm ci` when `node_modules` is missing or older than the lockfile. */
+function install() {
+  const lockfile = join(root, "package-lock.json");
+  if (!existsSync(lockfile)) return;
+  if (existsSync(marker) && statSync(marker).mtimeMs >= statSync(lockfile).mtimeMs) return;
+  process.stderr.write("postern: installing what the lockfile lists (npm ci) …\n");
+  const npm = spawnSync("npm", ["ci"], { cwd: root, stdio: ["ignore", 2, 2], shell: process.platform === "win32" });
+  if (npm.status !== 0)
+    fail("the installation (npm ci) failed: see its output above, mend the cause and run this again");
+}
+
+/**
+ * Runs the TypeScript file `program`, relative to the checkout, with `args` on a Node that can; never returns
+ * before it has ended.
+ * @param {string} program
+ * @param {string[]} args
+ */
+export async function launch(program, args) {
+  install();
+  if (Number.parseInt(process.versions.node, 10) >= leastMajor && !existsSync(pinned)) {
+    return await here(program, args);
+  }
+  if (!existsSync(pinned)) {
+    fail(
+      `this is Node ${process.versions.node}, and Postern needs Node ${leastMajor} or later: run \`npm ci\`, which brings it, or install it`,
+    );
+  }
+  if (realpathSync(pinned) === realpathSync(process.execPath)) return await here(program, args);
+  const child = spawn(pinned, [join(root, program), ...args], { stdio: "inherit" });
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
+    process.on(signal, () => child.kill(signal));
+  }
+  child.on("error", (error) =>
+    fail(`the pinned Node could not be started (${error.message}): remove node_modules and run this again`),
+  );
+  child.on("exit", (code, signal) => {
+    if (signal) process.removeAllListeners(signal);
+    if (signal) process.kill(process.pid, signal);
+    else process.exitCode = code ?? 1;
+  });
+}
+
+/** @param {string} program @param {string[]} args */
+async function here(program, args) {
+  process.argv.splice(1, process.argv.length, join(root, program), ...args);
+  const { enableCompileCache } = await import("node:module");
+  enableCompileCache?.();
+  await import(new URL(`../${program}`, import.meta.url).href);
+}
+
+/** @param {string} sentence @returns {never} */
+function fail(sentence) {
+  process.stderr.write(`postern: ${sentence}\n`);
+  process.exit(2);
+}

@@ -1,0 +1,35 @@
+import { randomBytes } from "node:crypto";
+
+/** Base-36 digits of the time part: microseconds, good until the year 6000. */
+const timeDigits = 11;
+/** Base-36 digits of chance: 82 bits, so that an id cannot be guessed (completing-the-api.md, decision 5). */
+const randomDigits = 16;
+const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+let lastMicros = 0;
+
+/**
+ * A new identifier: prefix, `_`, 27 lower-case base-36 digits. Ids sort by the order in which this process
+ * made them, also within a millisecond and when the clock steps back.
+ */
+export function newId(prefix: string, nowMs: number): string {
+  lastMicros = Math.max(lastMicros + 1, Math.floor(nowMs * 1000));
+  return `${prefix}_${lastMicros.toString(36).padStart(timeDigits, "0")}${randomText(randomDigits)}`;
+}
+
+/** Never hands out an id that sorts before `id` from now on (called for what storage already holds). */
+export function continueAfter(id: string): void {
+  const micros = Number.parseInt(id.slice(id.lastIndexOf("_") + 1).slice(0, timeDigits), 36);
+  if (Number.isSafeInteger(micros) && micros > lastMicros) lastMicros = micros;
+}
+
+/** `length` base-36 digits from the system's random source, without modulo bias. */
+export function randomText(length: number): string {
+  let text = "";
+  while (text.length < length) {
+    for (const byte of randomBytes(length * 2)) {
+      if (byte < 252 && text.length < length) text += alphabet[byte % 36];
+    }
+  }
+  return text;
+}

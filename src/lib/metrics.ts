@@ -1,0 +1,98 @@
+/** A small registry of counters, gauges and histograms in Prometheus' text format. */
+export interface Counter {
+  add(amount?: number): void;
+}
+
+export interface Histogram {
+  /** In the metric's unit; by convention seconds. */
+  observe(value: number): void;
+}
+
+export interface Metrics {
+  /** The counter for these labels; ask once and keep it. */
+  counter(name: string, help: string, labels?: Readonly<Record<string, string>>): Counter;
+  /** `read` is called on each scrape. */
+  gauge(name: string, help: string, read: () => number, labels?: Readonly<Record<string, string>>): void;
+  histogram(
+    name: string,
+    help: string,
+    bounds: readonly number[],
+    labels?: Readonly<Record<string, string>>,
+  ): Histogram;
+  /** Exposition format 0.0.4. */
+  render(): string;
+}
+
+interface Family {
+  readonly type: string;
+  readonly help: string;
+  readonly series: Map<string, { readonly metric: unknown; readonly lines: () => string }>;
+}
+
+export function makeMetrics(): Metrics {
+  const families = new Map<string, Family>();
+  const series = <T>(
+    name: string,
+    type: string,
+    help: string,
+    labels: Readonly<Record<string, string>>,
+    make: (labelText: string) => { metric: T; lines: () => string },
+  ): T => {
+    let family = families.get(name);
+    if (!family) families.set(name, (family = { type, help, series: new Map() }));
+    const labelText = Object.entries(labels)
+      .map(([key, value]) => `${key}="${escape(value)}"`)
+      .join(",");
+    let one = family.series.get(labelText);
+    if (!one) family.series.set(labelText, (one = make(labelText)));
+    return one.metric as T;
+  };
+  return {
+    counter: (name, help, labels = {}) =>
+      series(name, "counter", help, labels, (text) => {
+        let total = 0;
+        return { metric: { add: (amount = 1) => void (total += amount) }, lines: () => line(name, text, total) };
+      }),
+    gauge: (name, help, read, labels = {}) => {
+      series(name, "gauge", help, labels, (text) => ({ metric: undefined, lines: () => line(name, text, read()) }));
+    },
+    histogram: (name, help, bounds, labels = {}) =>
+      series(name, "histogram", help, labels, (text) => {
+        const buckets = new Float64Array(bounds.length + 1);
+        let sum = 0;
+        const observe = (value: number): void => {
+          let at = 0;
+          while (at < bounds.length && value > (bounds[at] as number)) at += 1;
+          buckets[at] = (buckets[at] as number) + 1;
+          sum += value;
+        };
+        const lines = (): string => {
+          let count = 0;
+          let out = "";
+          const prefix = text === "" ? "" : `${text},`;
+          for (let at = 0; at <= bounds.length; at += 1) {
+            count += buckets[at] as number;
+            out += line(`${name}_bucket`, `${prefix}le="${at < bounds.length ? bounds[at] : "+Inf"}"`, count);
+          }
+          return out + line(`${name}_sum`, text, sum) + line(`${name}_count`, text, count);
+        };
+        return { metric: { observe }, lines };
+      }),
+    render() {
+      let out = "";
+      for (const [name, family] of families) {
+        out += `# HELP ${name} ${family.help}\n# TYPE ${name} ${family.type}\n`;
+        for (const one of family.series.values()) out += one.lines();
+      }
+      return out;
+    },
+  };
+}
+
+function line(name: string, labels: string, value: number): string {
+  return `${name}${labels === "" ? "" : `{${labels}}`} ${value}\n`;
+}
+
+function escape(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}

@@ -1,0 +1,18 @@
+import { f } from "../schema/fields.ts";
+import { planOf } from "./backend-plan.ts";
+import { defineModule } from "./module.ts";
+
+export const backend = defineModule({
+  name: "backend",
+  schemaName: "EndpointBackend",
+  on: ["https_route", "tls_edge", "tcp_edge"],
+  doc: "Sends traffic to a backend.",
+  fields: {
+    backend: f.ref(
+      "Backend used to back the endpoint.",
+      { to: ["tunnel_group_backend"], input: "backend_id" },
+      { required: true },
+    ),
+  },
+  compile: ({ backend_id }, scope) => ({ upstream: planOf(scope, backend_id as string) }),
+});

@@ -1,0 +1,72 @@
+import type { Transform } from "node:stream";
+import type { Step } from "./step.ts";
+
+/** A request and its response in flight, as modules see them; the same for HTTP/1.1 and HTTP/2. */
+export interface Exchange {
+  /** The request id: in the log, the error page, `X-Request-Id` to the upstream and the trace. */
+  readonly id: string;
+  readonly connection: ConnectionFacts;
+  readonly request: RequestHead;
+  /** Present from the upstream's response head on. */
+  readonly response: ResponseHead | undefined;
+  /** What was decided so far, in order. */
+  readonly steps: Step[];
+  /**
+   * The whole request body, read up to `maxBytes`; the upstream still gets it unchanged.
+   * Rejects with a `Refusal` (payload_too_large, request_timeout, bad_request).
+   */
+  body(maxBytes: number): Promise<Buffer>;
+}
+
+export interface ConnectionFacts {
+  /** The peer's address as text, IPv4-mapped IPv6 unmapped: "192.0.2.1". */
+  readonly source: string;
+  readonly sourcePort: number;
+  readonly localAddress: string;
+  readonly localPort: number;
+  /** Wall clock at accept, milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Absent on plain connections. */
+  readonly tls: TlsFacts | undefined;
+}
+
+export interface TlsFacts {
+  readonly serverName: string;
+  readonly version: string;
+  readonly cipher: string;
+  /** The verified client certificate, DER, where one was asked for and given. */
+  readonly clientCertificate: Buffer | undefined;
+}
+
+export interface RequestHead {
+  readonly httpVersion: "1.0" | "1.1" | "2";
+  readonly method: string;
+  /** Canonical path (RFC 3986 §6.2.2), the one that was matched and that is forwarded. */
+  readonly path: string;
+  /** Raw query with its `?`, or "". */
+  readonly query: string;
+  /** Host, lower case, without port. */
+  readonly host: string;
+  readonly scheme: "https" | "http";
+  readonly headers: HeaderFields;
+}
+
+export interface ResponseHead {
+  status: number;
+  readonly headers: HeaderFields;
+  /** Adds a stage to the response body; the last one added is nearest to the client. */
+  transform(make: () => Transform): void;
+}
+
+/** Header fields in order; names are matched without regard to case and are lower case on the way out. */
+export interface HeaderFields {
+  /** The first value, or undefined. */
+  get(name: string): string | undefined;
+  getAll(name: string): readonly string[];
+  has(name: string): boolean;
+  /** Replaces every value of `name`. */
+  set(name: string, value: string): void;
+  append(name: string, value: string): void;
+  delete(name: string): void;
+  entries(): readonly (readonly [name: string, value: string])[];
+}

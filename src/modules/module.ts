@@ -1,0 +1,78 @@
+/**
+ * The plug's contract. A module goes through five stages, in this order:
+ *
+ * 1. declare   `defineModule({ name, on, doc, fields })`: data; API paths, validation and docs are read from it.
+ * 2. validate  `fields` one by one, then `rules` across fields, when the API is given a configuration.
+ * 3. compile   `compile(config, scope)` when a change reaches an edge: all that configuration decides is
+ *              decided here. It may throw: the route then fails closed (500) and the problem is reported.
+ * 4. apply     the returned hooks run on traffic, in the order of `modules/index.ts`. They allocate as little
+ *              as they can: a `Step` that is known in advance is made in stage 3.
+ * 5. release   nothing to do: state asked for with `scope.keep` is dropped once no compiled module asks for it.
+ *
+ * A disabled module (`enabled: false`) is never compiled.
+ */
+import type { Clock } from "../lib/clock.ts";
+import type { Fields, StoredOf } from "../schema/fields.ts";
+import type { Place, ResourceObject } from "../schema/object.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Step } from "./step.ts";
+import type { UpstreamPlan } from "./upstream-plan.ts";
+
+export interface ModuleDeclaration<F extends Fields = Fields> {
+  /** Name on the wire, snake_case; also the path suffix. */
+  readonly name: string;
+  /** Name of its object in the specification, e.g. `EndpointBackend`. */
+  readonly schemaName: string;
+  readonly on: readonly Place[];
+  readonly doc: string;
+  /** `enabled` is added to every module and is not listed here. */
+  readonly fields: F;
+  /** Facts across fields: pure; each returns an issue (`path`, `message`) or undefined. */
+  readonly rules?: readonly ((config: StoredOf<F>, place: Place) => { path: string; message: string } | undefined)[];
+  compile(config: StoredOf<F>, scope: Scope): CompiledModule;
+}
+
+/** What `compile` may look at. Everything asked for is remembered: a change of it compiles the owner again. */
+export interface Scope {
+  /** The account of the edge; references never leave it. */
+  readonly accountId: string;
+  /** The edge or route that the module is attached to, and the revision that it has. */
+  readonly ownerId: string;
+  readonly revision: number;
+  readonly clock: Clock;
+  /** The stored object, or undefined when it does not exist in this account. */
+  get(kind: string, id: string): ResourceObject | undefined;
+  /** All objects of `kind` owned by `parentId`, such as the rules of a policy. */
+  children(kind: string, parentId: string): readonly ResourceObject[];
+  /** State that must survive recompiling: the first caller makes it, later ones get the same. */
+  keep<T>(key: string, make: () => T): T;
+}
+
+/** The functions that act on traffic. Absent ones cost nothing. */
+export interface CompiledModule {
+  /** Facts for the TLS handshake of an edge. */
+  readonly handshake?: Handshake;
+  /** Decides over a TLS or TCP connection before any of its bytes are read. */
+  connection?(source: string): Step;
+  /** Decides over, or changes, a request. A step with an `answer` ends the exchange. */
+  request?(exchange: Exchange): Step | Promise<Step>;
+  /** Where the request goes, as data; the edge carries it out. */
+  readonly upstream?: UpstreamPlan;
+  /** Changes the response head, or sets a transform of its body. */
+  response?(exchange: Exchange): Step;
+  /** Told once how the upstream did: its status, or undefined when no response came. */
+  settled?(exchange: Exchange, upstreamStatus: number | undefined): void;
+}
+
+export interface Handshake {
+  readonly minVersion?: "TLSv1.2" | "TLSv1.3";
+  /** PEM of the authorities that client certificates must chain to. */
+  readonly clientAuthorities?: string;
+  /** TLS is not terminated here. */
+  readonly passthrough?: boolean;
+}
+
+/** Declares a module; the type parameter ties `compile` to `fields`. */
+export function defineModule<const F extends Fields>(declaration: ModuleDeclaration<F>): ModuleDeclaration<F> {
+  return declaration;
+}

@@ -1,0 +1,52 @@
+import type { RefusalName } from "../lib/errors.ts";
+
+/**
+ * What the router or a module decided, and why. The error page, the log, the request trace and `explain`
+ * all show the same steps. Steps that do not depend on the request are made when the module is compiled.
+ */
+export interface Step {
+  /** Name of the module, or `router`. */
+  readonly by: string;
+  readonly outcome: "passed" | "changed" | "denied" | "answered" | "skipped";
+  /** One clause without full stop: "allowed by rule ipr_…, 192.0.2.0/24". For operators; visitors never see it. */
+  readonly reason: string;
+  /** The object that decided, and the revision that it has. */
+  readonly decidedBy?: { readonly kind: string; readonly id: string; readonly revision: number };
+  /** Present when the exchange ends here. */
+  readonly answer?: Answer;
+}
+
+/** A response made at the edge. */
+export type Answer = ErrorAnswer | FixedAnswer;
+
+/** Shown as a page or as JSON, by `Accept`, with code and request id. */
+export interface ErrorAnswer {
+  readonly error: RefusalName;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface FixedAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+}
+
+export function passed(by: string, reason: string, decidedBy?: Step["decidedBy"]): Step {
+  return Object.freeze({ by, outcome: "passed" as const, reason, ...(decidedBy && { decidedBy }) });
+}
+
+export function changed(by: string, reason: string): Step {
+  return Object.freeze({ by, outcome: "changed" as const, reason });
+}
+
+export function skipped(by: string, reason: string): Step {
+  return Object.freeze({ by, outcome: "skipped" as const, reason });
+}
+
+export function denied(by: string, error: RefusalName, reason: string, decidedBy?: Step["decidedBy"]): Step {
+  return Object.freeze({ by, outcome: "denied" as const, reason, answer: { error }, ...(decidedBy && { decidedBy }) });
+}
+
+export function answered(by: string, reason: string, answer: Answer): Step {
+  return Object.freeze({ by, outcome: "answered" as const, reason, answer });
+}

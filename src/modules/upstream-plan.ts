@@ -1,0 +1,29 @@
+/** Where traffic may go, as plain data: what a backend compiles to and the edge carries out. */
+export type UpstreamPlan =
+  | { readonly kind: "tunnel"; readonly id: string }
+  | {
+      readonly kind: "tunnel_group";
+      readonly id: string;
+      readonly accountId: string;
+      readonly labels: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: "failover"; readonly id: string; readonly members: readonly UpstreamPlan[] }
+  | {
+      readonly kind: "weighted";
+      readonly id: string;
+      readonly members: readonly { readonly plan: UpstreamPlan; readonly weight: number }[];
+    }
+  | {
+      readonly kind: "http_response";
+      readonly id: string;
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+    }
+  | {
+      readonly kind: "static";
+      readonly id: string;
+      readonly host: string;
+      readonly port: number;
+      readonly tls: boolean;
+    };

@@ -1,0 +1,87 @@
+/** Configuration as the data plane uses it: immutable objects, replaced whole by a change. */
+import type { CompiledModule, Handshake } from "../modules/module.ts";
+import type { Step } from "../modules/step.ts";
+import type { UpstreamPlan } from "../modules/upstream-plan.ts";
+import type { ResourceObject } from "../schema/object.ts";
+import type { Problem, RoutingChange } from "./messages.ts";
+
+/** What a host name leads to: an HTTPS edge, or the endpoint that an agent has published. */
+export interface Site {
+  readonly kind: "https_edge" | "endpoint";
+  readonly id: string;
+  readonly accountId: string;
+  readonly revision: number;
+  /** Host names served, lower case, wildcards as `*.example.com`. */
+  readonly hosts: readonly string[];
+  readonly handshake: Handshake;
+  /** Set when an edge module did not compile: every request is answered 500. */
+  readonly problem: Problem | undefined;
+  /** The route for a canonical path: exact, else the longest prefix on segment boundaries. */
+  findRoute(path: string): CompiledRoute | undefined;
+}
+
+export interface CompiledRoute {
+  readonly id: string;
+  readonly revision: number;
+  /** The router's step of the trace: which route matched, and why. */
+  readonly matched: Step;
+  /** Set when a module did not compile: the route answers 500 and runs nothing. */
+  readonly problem: Problem | undefined;
+  /** Modules with a `request` hook, in traffic order; and so on. */
+  readonly request: readonly CompiledModule[];
+  readonly response: readonly CompiledModule[];
+  readonly settled: readonly CompiledModule[];
+  /** Undefined without a backend module: 503. */
+  readonly upstream: UpstreamPlan | undefined;
+}
+
+/** A TLS or TCP edge. */
+export interface ConnectionSite {
+  readonly kind: "tls_edge" | "tcp_edge";
+  readonly id: string;
+  readonly accountId: string;
+  readonly revision: number;
+  readonly hostports: readonly string[];
+  readonly handshake: Handshake;
+  readonly problem: Problem | undefined;
+  readonly connection: readonly CompiledModule[];
+  readonly upstream: UpstreamPlan | undefined;
+}
+
+/** An agent token, as the edge checks it. */
+export interface CompiledCredential {
+  readonly id: string;
+  readonly accountId: string;
+  /** SHA-256 of the token. */
+  readonly tokenHash: Buffer;
+  /** Parsed ACL rules; empty: anything goes. */
+  readonly acl: readonly string[];
+  /** False when its owner is inactive. */
+  readonly active: boolean;
+}
+
+export interface RoutingTable {
+  readonly revision: number;
+  /** Replaces everything. Returns what could not be compiled. */
+  load(revision: number, objects: Iterable<ResourceObject>): readonly Problem[];
+  /** Applies one committed write; costs what it changes. Returns new and cleared problems. */
+  change(revision: number, changes: readonly RoutingChange[]): readonly Problem[];
+  /** The HTTPS edge for a lower-case host name: exact, else the longest wildcard. */
+  httpsSite(host: string): Site | undefined;
+  /** Who holds an HTTPS or TLS host name, also when it is only reserved: for agents that ask for it. */
+  hostHolder(host: string): { readonly kind: string; readonly id: string; readonly accountId: string } | undefined;
+  tlsSite(host: string): ConnectionSite | undefined;
+  tcpSites(): Iterable<ConnectionSite>;
+  credential(fingerprint: string): CompiledCredential | undefined;
+  accountName(accountId: string): string;
+  /** An object of the configuration, for what is neither edge nor credential (certificates, backends). */
+  object(kind: string, id: string): ResourceObject | undefined;
+  /** Called after each `load` and `change`, with the sites and credentials that are no longer as they were. */
+  subscribe(
+    listener: (changed: {
+      readonly siteIds: ReadonlySet<string>;
+      readonly credentialIds: ReadonlySet<string>;
+      readonly kinds: ReadonlySet<string>;
+    }) => void,
+  ): void;
+}

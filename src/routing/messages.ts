@@ -1,0 +1,103 @@
+/**
+ * What the planes say to each other: plain JSON, in order, over any link (a thread's port, a pipe, a socket).
+ * The control plane sends `Downward`, the edge `Upward`. Neither waits for the other.
+ */
+import type { ResourceObject } from "../schema/object.ts";
+
+export type Downward =
+  /** The whole configuration, in pieces; what the edge had before is replaced when `last` arrives. */
+  | {
+      readonly type: "snapshot";
+      readonly revision: number;
+      readonly objects: readonly ResourceObject[];
+      readonly last: boolean;
+    }
+  /** One committed write. */
+  | { readonly type: "changes"; readonly revision: number; readonly changes: readonly RoutingChange[] }
+  /** A command for an agent; answered by `command_result` with the same `call`. */
+  | { readonly type: "command"; readonly call: number; readonly sessionId: string; readonly command: SessionCommand }
+  | { readonly type: "metrics_request"; readonly call: number };
+
+export type SessionCommand =
+  | { readonly name: "stop" }
+  | { readonly name: "restart" }
+  | { readonly name: "update"; readonly version: string };
+
+export interface RoutingChange {
+  readonly kind: string;
+  readonly id: string;
+  readonly account_id: string;
+  /** The object as it is now; null when it was deleted. */
+  readonly object: ResourceObject | null;
+}
+
+export type Upward =
+  /** Sent on connecting: asks for a snapshot. */
+  | { readonly type: "hello"; readonly edgeId: string }
+  /** Everything up to `revision` is in effect. */
+  | { readonly type: "applied"; readonly revision: number }
+  | { readonly type: "problems"; readonly problems: readonly Problem[] }
+  | { readonly type: "session_opened"; readonly session: SessionReport }
+  | { readonly type: "session_closed"; readonly sessionId: string }
+  | { readonly type: "tunnel_opened"; readonly tunnel: TunnelReport }
+  | { readonly type: "tunnel_closed"; readonly tunnelId: string }
+  | {
+      readonly type: "command_result";
+      readonly call: number;
+      readonly error?: {
+        readonly reason: "command_unsupported" | "command_failed" | "command_timeout" | "not_found";
+        readonly message: string;
+      };
+    }
+  | { readonly type: "metrics"; readonly call: number; readonly text: string };
+
+/** Why something of the configuration could not be put into effect; `message` undefined clears it. */
+export interface Problem {
+  readonly kind: string;
+  readonly id: string;
+  readonly accountId: string;
+  readonly module: string | undefined;
+  readonly message: string | undefined;
+}
+
+export interface SessionReport {
+  readonly id: string;
+  readonly accountId: string;
+  readonly credentialId: string;
+  readonly agentVersion: string;
+  readonly ip: string;
+  readonly os: string;
+  readonly metadata: string;
+  readonly region: string;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  /** Always `ngrok/2` for the multiplexed protocol (completing-the-api.md §1.B.8). */
+  readonly transport: string;
+}
+
+export interface TunnelReport {
+  readonly id: string;
+  readonly accountId: string;
+  readonly sessionId: string;
+  readonly credentialId: string;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  readonly metadata: string;
+  readonly forwardsTo: string;
+  readonly region: string;
+  /** For an endpoint of its own. */
+  readonly endpoint?: {
+    readonly id: string;
+    readonly proto: "http" | "https" | "tcp" | "tls";
+    readonly publicUrl: string;
+  };
+  /** For a backend tunnel. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** One end of the line between the planes. */
+export interface Link<Out, In> {
+  send(message: Out): void;
+  /** Called once, before the first message can arrive. */
+  receive(handler: (message: In) => void): void;
+}

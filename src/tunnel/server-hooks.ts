@@ -1,0 +1,99 @@
+/** What the tunnel protocol's server side asks of whoever keeps the register of agents (the edge). */
+import type { ByteStream } from "../lib/byte-stream.ts";
+import type { SessionCommand } from "../routing/messages.ts";
+
+export interface AuthRequest {
+  readonly token: string;
+  /** "" for a new session, else the id of the one that is resumed; already proven by its cookie. */
+  readonly resumes: string;
+  readonly agentVersion: string;
+  readonly os: string;
+  readonly metadata: string;
+  /** The peer's address as text. */
+  readonly ip: string;
+}
+
+export interface BindRequest {
+  /** The id from before a reconnect, proven by its token; "" for a new tunnel. */
+  readonly id: string;
+  readonly proto: "http" | "https" | "tcp" | "tls";
+  /** Requested host name without port, or "". */
+  readonly hostname: string;
+  /** First label under the server's domain, or "". */
+  readonly subdomain: string;
+  /** Requested `host:port` of a tcp tunnel, or "". */
+  readonly address: string;
+  readonly forwardsTo: string;
+  readonly forwardsProto: "" | "http1" | "http2";
+  readonly metadata: string;
+  /** 0, 1 or 2: PROXY protocol header to write before the bytes. */
+  readonly proxyProtocol: 0 | 1 | 2;
+  /** Options of the agent as sent, for what the register supports. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export interface LabelRequest {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly forwardsTo: string;
+  readonly forwardsProto: "" | "http1" | "http2";
+  readonly metadata: string;
+}
+
+export interface ServerHooks {
+  /** Throws `Refusal`. Called with a proven `resumes`; a live session of that id is replaced (rule R9). */
+  authenticate(request: AuthRequest): {
+    readonly accountId: string;
+    readonly accountName: string;
+    readonly credentialId: string;
+  };
+  opened(session: AgentSession): void;
+  /** Throws `Refusal`. `id` is the one to use: new ones are made by the protocol layer. */
+  bind(
+    session: AgentSession,
+    id: string,
+    request: BindRequest,
+  ): { readonly url: string; readonly hostname: string; readonly address: string };
+  label(session: AgentSession, id: string, request: LabelRequest): void;
+  /** The agent or the end of its session takes a tunnel away. */
+  unbind(session: AgentSession, tunnelId: string): void;
+  /** Called once; every tunnel was unbound before. */
+  closed(session: AgentSession): void;
+}
+
+/** One authenticated agent connection. */
+export interface AgentSession {
+  readonly id: string;
+  readonly accountId: string;
+  readonly credentialId: string;
+  readonly agentVersion: string;
+  readonly os: string;
+  readonly metadata: string;
+  readonly ip: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Proxied streams open now. */
+  readonly openStreams: number;
+  /**
+   * A stream for one public connection, or for HTTP requests one after another. Waits for a free slot when the
+   * agent's limit is reached (rules R3, R5); undefined when the queue is full or the session has ended.
+   * The stream is given to `take` as soon as there is one, often before this returns.
+   */
+  openProxy(header: ProxyHeader, take: (stream: ByteStream | undefined) => void): void;
+  /** Rejects with `Refusal` (command_unsupported, command_failed, command_timeout). */
+  command(command: SessionCommand): Promise<void>;
+  /** Tells the agent that a tunnel is over, where it understands that. */
+  stopTunnel(tunnelId: string, message: string, errorCode: string): void;
+  /** Says goodbye and closes the connection. */
+  close(reason: string): void;
+}
+
+export interface ProxyHeader {
+  readonly tunnelId: string;
+  /** `ip:port` or `[v6]:port`. */
+  readonly clientAddress: string;
+  readonly proto: "http" | "https" | "tcp" | "tls";
+  readonly edgeType: "endpoint" | "tcp_edge" | "tls_edge" | "https_edge";
+  readonly passthroughTls: boolean;
+  /** PROXY protocol header that follows the JSON header, when the tunnel asked for one. */
+  readonly preamble?: Uint8Array;
+}
