@@ -1,0 +1,115 @@
+/** The rules of the house, as tests: who may import whom, what appears where, and that generated files are fresh. */
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, it } from "node:test";
+
+/** Folders of src/ that each folder may take values from; types may be taken from `types` as well. */
+const allowed: Record<string, { readonly values: readonly string[]; readonly types?: readonly string[] }> = {
+  lib: { values: [] },
+  schema: { values: ["lib"] },
+  http1: { values: ["lib"], types: ["modules"] },
+  webhooks: { values: ["lib"] },
+  identity: { values: ["lib"] },
+  policy: { values: ["lib"] },
+  resources: { values: ["lib", "schema"] },
+  modules: { values: ["lib", "schema", "webhooks", "identity", "policy"] },
+  routing: { values: ["lib", "schema", "modules", "resources"] },
+  storage: { values: ["lib", "schema", "resources", "modules"], types: ["routing"] },
+  api: { values: ["lib", "schema", "resources", "modules", "storage", "webhooks"], types: ["routing"] },
+  tunnel: { values: ["lib"], types: ["routing"] },
+  edge: { values: ["lib", "schema", "http1", "modules", "routing", "tunnel"] },
+  agent: { values: ["lib", "http1", "tunnel"], types: ["routing"] },
+  cli: { values: ["lib", "schema", "resources", "modules", "routing", "storage", "api", "http1", "tunnel", "edge", "agent", "webhooks"] },
+  "main.ts": { values: ["cli"] },
+};
+
+/** Words that belong to one folder. */
+const confined: readonly { readonly what: string; readonly pattern: RegExp; readonly to: readonly string[] }[] = [
+  { what: "process.env, argv and exit", pattern: /\bprocess\.(env|argv|exit)\b/, to: ["cli", "main.ts"] },
+  { what: "the console", pattern: /\bconsole\./, to: ["cli"] },
+  { what: "SQL drivers", pattern: /from "(node:sqlite|pg|kysely)"/, to: ["storage"] },
+  { what: "fetch, which decodes brotli", pattern: /\bfetch\(/, to: [] },
+  { what: "http.request on the data path", pattern: /from "node:https?"/, to: ["api", "cli", "identity", "webhooks", "agent"] },
+];
+
+interface Import {
+  readonly target: string;
+  readonly typeOnly: boolean;
+}
+
+const sources = globSync("src/**/*.ts").filter((file) => !file.endsWith(".test.ts"));
+
+describe("the house", () => {
+  it("keeps to its import directions", () => {
+    const faults: string[] = [];
+    for (const file of sources) {
+      const room = roomOf(file);
+      const rule = allowed[room];
+      if (!rule) {
+        faults.push(`${file}: the folder "${room}" has no line in the table`);
+        continue;
+      }
+      for (const { target, typeOnly } of importsOf(file)) {
+        const other = roomOf(target);
+        if (other === room || rule.values.includes(other)) continue;
+        if (typeOnly && rule.types?.includes(other)) continue;
+        faults.push(`${file} imports ${typeOnly ? "types" : "values"} of ${target}`);
+      }
+    }
+    assert.deepEqual(faults, []);
+  });
+
+  it("has no import cycles among values", () => {
+    const graph = new Map(sources.map((file) => [file, importsOf(file).filter((one) => !one.typeOnly).map((one) => one.target)]));
+    const done = new Set<string>();
+    const path: string[] = [];
+    const visit = (file: string): void => {
+      const at = path.indexOf(file);
+      assert.equal(at, -1, `cycle: ${[...path.slice(at), file].join(" → ")}`);
+      if (done.has(file)) return;
+      path.push(file);
+      for (const next of graph.get(file) ?? []) visit(next);
+      path.pop();
+      done.add(file);
+    };
+    for (const file of sources) visit(file);
+  });
+
+  for (const { what, pattern, to } of confined) {
+    it(`confines ${what} to ${to.join(", ") || "nowhere"}`, () => {
+      const faults = sources.filter((file) => !to.includes(roomOf(file)) && pattern.test(code(file)));
+      assert.deepEqual(faults, []);
+    });
+  }
+
+  it("has no default exports, and index.ts only where it is the list", () => {
+    const faults = sources.filter((file) => /^export default/m.test(code(file)));
+    assert.deepEqual(faults, []);
+    const lists = sources.filter((file) => file.endsWith("/index.ts")).sort();
+    assert.deepEqual(lists, ["src/modules/index.ts", "src/resources/index.ts"]);
+  });
+
+  it("imports types as statements of their own, which type stripping removes whole", () => {
+    const faults = sources.filter((file) => /^import \{[^}]*\btype [A-Za-z]/m.test(code(file)));
+    assert.deepEqual(faults, []);
+  });
+});
+
+function code(file: string): string {
+  return readFileSync(file, "utf8");
+}
+
+/** The folder of src/ that a file belongs to; the file's own name when it is in none. */
+function roomOf(file: string): string {
+  return file.split("/")[1] ?? file;
+}
+
+function importsOf(file: string): Import[] {
+  const found: Import[] = [];
+  for (const match of code(file).matchAll(/^(import|export)( type)? [^;]*?from "(\.[^"]+)";|import\("(\.[^"]+)"\)/gms)) {
+    const target = match[3] ?? match[4];
+    if (target) found.push({ target: normalize(join(dirname(file), target)), typeOnly: match[2] !== undefined });
+  }
+  return found;
+}
