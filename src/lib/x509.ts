@@ -1,0 +1,277 @@
+/** Making X.509 certificates (RFC 5280): an authority of one's own, leaves signed by it, and self-signed ones. */
+import { createHash, createPrivateKey, generateKeyPair, randomBytes, sign, X509Certificate } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { isIP } from "node:net";
+import { promisify } from "node:util";
+import {
+  bitString,
+  boolean,
+  context,
+  contextPrimitive,
+  der,
+  integer,
+  octetString,
+  oid,
+  readDer,
+  sequence,
+  tag,
+  time,
+} from "./der.ts";
+
+/** A certificate and its private key (PKCS #8), both PEM. */
+export interface KeyedCertificate {
+  readonly certificatePem: string;
+  readonly keyPem: string;
+}
+
+export type KeyType = "ec" | "rsa";
+
+export interface AuthorityOptions {
+  readonly commonName: string;
+  /** Wall clock, milliseconds since 1970. */
+  readonly now: number;
+  /** 3650 unless given. */
+  readonly days?: number;
+  /** The authority above; without one it signs itself. */
+  readonly issuer?: KeyedCertificate;
+  /** How many authorities may follow below; unlimited unless given. */
+  readonly pathLength?: number;
+}
+
+export interface LeafOptions {
+  /** Subject alternative names: DNS names, also `*.example.com`, and IP addresses. At least one. */
+  readonly names: readonly string[];
+  /** Wall clock, milliseconds since 1970. */
+  readonly now: number;
+  /** Never beyond the end of the authority's certificate. */
+  readonly days: number;
+  /** `serverAuth` unless given. */
+  readonly usages?: readonly ExtendedUsage[];
+  /** The first name unless given. */
+  readonly commonName?: string;
+  /** ECDSA P-256 unless given; `rsa` has 2048 bits. */
+  readonly keyType?: KeyType;
+}
+
+export type ExtendedUsage = "serverAuth" | "clientAuth";
+
+interface Plan {
+  readonly subject: Buffer;
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly keyType: KeyType;
+  readonly issuer: KeyedCertificate | undefined;
+  extensions(subjectKey: KeyObject): readonly Buffer[];
+}
+
+/** Peers whose clock is behind ours by up to this long still accept a new certificate. */
+const backdateMs = 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
+/** RFC 5280, upper bound of a common name. */
+const maxCommonName = 64;
+const maxNames = 100;
+
+const usageOids: Record<ExtendedUsage, string> = {
+  serverAuth: "1.3.6.1.5.5.7.3.1",
+  clientAuth: "1.3.6.1.5.5.7.3.2",
+};
+const ecdsaWithSha256 = sequence(oid("1.2.840.10045.4.3.2"));
+const rsaWithSha256 = sequence(oid("1.2.840.113549.1.1.11"), der(tag.null));
+const makeKeyPair = promisify(generateKeyPair) as (
+  type: string,
+  options: object,
+) => Promise<{ publicKey: KeyObject; privateKey: KeyObject }>;
+const signAsync = promisify(sign) as (algorithm: string, data: Buffer, key: KeyObject) => Promise<Buffer>;
+
+/** A certificate authority: ECDSA P-256, `CA:TRUE`, `keyCertSign`. Works off the calling thread. */
+export async function createAuthority(options: AuthorityOptions): Promise<KeyedCertificate> {
+  const { pathLength } = options;
+  return make({
+    subject: commonName(options.commonName),
+    ...validity(options.now, options.days ?? 3650, options.issuer),
+    keyType: "ec",
+    issuer: options.issuer,
+    extensions: () => [
+      extension("2.5.29.19", sequence(boolean(true), ...(pathLength === undefined ? [] : [integer(pathLength)])), true),
+      extension("2.5.29.15", bitString(Buffer.from([0b0000_0110]), 1), true),
+    ],
+  });
+}
+
+/**
+ * A leaf certificate signed by `authority`, with a new key. `certificatePem` holds the leaf alone. Works off the
+ * calling thread. Throws on names that are neither DNS names nor IP addresses.
+ */
+export async function issueLeaf(authority: KeyedCertificate, options: LeafOptions): Promise<KeyedCertificate> {
+  return make(leafPlan(options, authority));
+}
+
+/** A certificate that vouches for itself only, e.g. for a key that others are told to trust. */
+export async function createSelfSigned(options: LeafOptions): Promise<KeyedCertificate> {
+  return make(leafPlan(options, undefined));
+}
+
+/** The certificates of a PEM text, in order. Throws when one of them cannot be read, or when there is none. */
+export function readCertificates(pem: string): X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) throw new Error("read certificates: the text has no CERTIFICATE block");
+  return blocks.map((block) => new X509Certificate(block));
+}
+
+function leafPlan(options: LeafOptions, issuer: KeyedCertificate | undefined): Plan {
+  const { names, usages = ["serverAuth"], keyType = "ec" } = options;
+  const [first] = names;
+  if (first === undefined || names.length > maxNames) {
+    throw new Error(`issue certificate: it needs 1 to ${maxNames} names, not ${names.length}`);
+  }
+  const subject = options.commonName ?? (first.length <= maxCommonName ? first : undefined);
+  return {
+    subject: subject === undefined ? sequence() : commonName(subject),
+    ...validity(options.now, options.days, issuer),
+    keyType,
+    issuer,
+    extensions: () => [
+      extension("2.5.29.19", sequence(), true),
+      // digitalSignature, and keyEncipherment where the key can do it (RFC 8017, RFC 3279 §2.3.1)
+      extension(
+        "2.5.29.15",
+        keyType === "rsa" ? bitString(Buffer.from([0xa0]), 5) : bitString(Buffer.from([0x80]), 7),
+        true,
+      ),
+      extension("2.5.29.37", sequence(...usages.map((usage) => oid(usageOids[usage])))),
+      // RFC 5280 §4.2.1.6: critical when the subject is empty
+      extension("2.5.29.17", sequence(...names.map(generalName)), subject === undefined),
+    ],
+  };
+}
+
+async function make(plan: Plan): Promise<KeyedCertificate> {
+  const { publicKey, privateKey } = await (plan.keyType === "ec"
+    ? makeKeyPair("ec", { namedCurve: "P-256" })
+    : makeKeyPair("rsa", { modulusLength: 2048 }));
+  const issuer = plan.issuer && readIssuer(plan.issuer);
+  const signingKey = issuer?.key ?? privateKey;
+  const algorithm = signingKey.asymmetricKeyType === "rsa" ? rsaWithSha256 : ecdsaWithSha256;
+  const subjectKeyId = keyId(publicKey);
+  const authorityKeyId = issuer ? issuer.keyId : subjectKeyId;
+  const toBeSigned = sequence(
+    context(0, integer(2)),
+    integer(serialNumber()),
+    algorithm,
+    issuer?.subject ?? plan.subject,
+    sequence(time(plan.notBefore), time(plan.notAfter)),
+    plan.subject,
+    publicKey.export({ type: "spki", format: "der" }),
+    context(
+      3,
+      sequence(
+        ...plan.extensions(publicKey),
+        extension("2.5.29.14", octetString(subjectKeyId)),
+        ...(authorityKeyId ? [extension("2.5.29.35", sequence(contextPrimitive(0, authorityKeyId)))] : []),
+      ),
+    ),
+  );
+  const signature = await signAsync("sha256", toBeSigned, signingKey);
+  return {
+    certificatePem: pem("CERTIFICATE", sequence(toBeSigned, algorithm, bitString(signature))),
+    keyPem: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
+  };
+}
+
+function readIssuer(issuer: KeyedCertificate): { key: KeyObject; subject: Buffer; keyId: Buffer | undefined } {
+  const [certificate] = readCertificates(issuer.certificatePem);
+  if (!certificate) throw new Error("issue certificate: the authority has no certificate");
+  const key = createPrivateKey(issuer.keyPem);
+  if (!certificate.checkPrivateKey(key))
+    throw new Error("issue certificate: the authority's key is not its certificate's");
+  return { key, ...issuerFields(certificate.raw) };
+}
+
+/** Subject and subject key identifier, byte for byte: a chain is only found when they are repeated exactly. */
+function issuerFields(raw: Buffer): { subject: Buffer; keyId: Buffer | undefined } {
+  const [certificate] = readDer(raw);
+  const [toBeSigned] = readDer(certificate?.body ?? Buffer.alloc(0));
+  const fields = readDer(toBeSigned?.body ?? Buffer.alloc(0));
+  const subject = fields[5];
+  if (fields[0]?.tag !== 0xa0 || subject?.tag !== tag.sequence) {
+    throw new Error("issue certificate: the authority's certificate is not X.509 version 3");
+  }
+  const extensions = fields.find((field) => field.tag === 0xa3);
+  const list = extensions && readDer(extensions.body)[0];
+  const wanted = oid("2.5.29.14");
+  for (const one of list ? readDer(list.body) : []) {
+    const parts = readDer(one.body);
+    const value = parts.at(-1);
+    if (parts[0]?.whole.equals(wanted) && value) return { subject: subject.whole, keyId: readDer(value.body)[0]?.body };
+  }
+  return { subject: subject.whole, keyId: undefined };
+}
+
+function validity(
+  now: number,
+  days: number,
+  issuer: KeyedCertificate | undefined,
+): { notBefore: number; notAfter: number } {
+  const until = now + days * dayMs;
+  const [authority] = issuer ? readCertificates(issuer.certificatePem) : [];
+  const notAfter = authority ? Math.min(until, authority.validToDate.getTime()) : until;
+  return { notBefore: now - backdateMs, notAfter };
+}
+
+/** RFC 7093 §2, method 1. */
+function keyId(publicKey: KeyObject): Buffer {
+  const [info] = readDer(publicKey.export({ type: "spki", format: "der" }));
+  const bits = info && readDer(info.body)[1];
+  if (!bits) throw new Error("issue certificate: the public key cannot be read");
+  return createHash("sha256").update(bits.body.subarray(1)).digest().subarray(0, 20);
+}
+
+/** 127 random bits, positive and never 0 (RFC 5280 §4.1.2.2). */
+function serialNumber(): Buffer {
+  const bytes = randomBytes(16);
+  bytes[0] = ((bytes[0] as number) & 0x7f) | 0x40;
+  return bytes;
+}
+
+function commonName(text: string): Buffer {
+  const bytes = Buffer.from(text, "utf8");
+  if (text.length === 0 || text.length > maxCommonName) {
+    throw new Error(`issue certificate: a common name has 1 to ${maxCommonName} characters, not ${text.length}`);
+  }
+  return sequence(der(tag.set, sequence(oid("2.5.4.3"), der(tag.utf8String, bytes))));
+}
+
+function extension(id: string, value: Buffer, critical = false): Buffer {
+  return sequence(oid(id), ...(critical ? [boolean(true)] : []), octetString(value));
+}
+
+const dnsName = /^(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
+
+function generalName(name: string): Buffer {
+  // a zone id names an interface of one host and has no place in a certificate
+  const family = name.includes("%") ? 0 : isIP(name);
+  if (family === 4) return contextPrimitive(7, Buffer.from(name.split(".").map(Number)));
+  if (family === 6) return contextPrimitive(7, ipv6Bytes(name));
+  if (name.length > 253 || !dnsName.test(name))
+    throw new Error(`issue certificate: "${name}" is no DNS name or address`);
+  return contextPrimitive(2, Buffer.from(name, "latin1"));
+}
+
+function ipv6Bytes(address: string): Buffer {
+  // the URL parser writes every form, also one with an IPv4 tail, as groups of hex digits
+  const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const groups = (text: string): number[] =>
+    text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
+  const left = groups(head);
+  const right = groups(tail ?? "");
+  const bytes = Buffer.alloc(16);
+  [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right].forEach((group, at) => {
+    bytes.writeUInt16BE(group, at * 2);
+  });
+  return bytes;
+}
+
+function pem(label: string, bytes: Buffer): string {
+  const lines = bytes.toString("base64").match(/.{1,64}/g) ?? [];
+  return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
+}
