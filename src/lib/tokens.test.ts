@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fingerprint, hashToken, newToken, tokenPrefix, tokenPrefixes } from "./tokens.ts";
+
+test("K5: a token has a public prefix, at least 160 random bits and a checksum", () => {
+  const token = newToken(tokenPrefixes.apiKey);
+  assert.match(token, /^postern_ak_[0-9a-z]{16}_[0-9a-z]{39}$/);
+  assert.ok(32 * Math.log2(36) >= 160);
+  assert.equal(tokenPrefix(token), "postern_ak");
+  const typo = token.slice(0, 40) + (token[40] === "a" ? "b" : "a") + token.slice(41);
+  assert.equal(tokenPrefix(typo), undefined);
+});
+
+test("K5: a token is found by its public part and known by its SHA-256", () => {
+  const token = newToken(tokenPrefixes.agent);
+  assert.equal(token.split("_")[2], fingerprint(token));
+  assert.equal(hashToken(token).length, 32);
+  assert.notDeepEqual(hashToken(token), hashToken(newToken(tokenPrefixes.agent)));
+});
+
+test("a token chosen by the operator has a fingerprint of its own that does not repeat it", () => {
+  const found = fingerprint("a token that somebody chose");
+  assert.match(found, /^[0-9a-f]{64}$/);
+  assert.notEqual(found, fingerprint("another token"));
+  assert.notEqual(found, hashToken("a token that somebody chose").toString("hex"));
+});
