@@ -20,7 +20,22 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   tunnel: { values: ["lib"], types: ["routing"] },
   edge: { values: ["lib", "schema", "http1", "modules", "routing", "tunnel"] },
   agent: { values: ["lib", "http1", "tunnel"], types: ["routing"] },
-  cli: { values: ["lib", "schema", "resources", "modules", "routing", "storage", "api", "http1", "tunnel", "edge", "agent", "webhooks"] },
+  cli: {
+    values: [
+      "lib",
+      "schema",
+      "resources",
+      "modules",
+      "routing",
+      "storage",
+      "api",
+      "http1",
+      "tunnel",
+      "edge",
+      "agent",
+      "webhooks",
+    ],
+  },
   "main.ts": { values: ["cli"] },
 };
 
@@ -30,7 +45,11 @@ const confined: readonly { readonly what: string; readonly pattern: RegExp; read
   { what: "the console", pattern: /\bconsole\./, to: ["cli"] },
   { what: "SQL drivers", pattern: /from "(node:sqlite|pg|kysely)"/, to: ["storage"] },
   { what: "fetch, which decodes brotli", pattern: /\bfetch\(/, to: [] },
-  { what: "http.request on the data path", pattern: /from "node:https?"/, to: ["api", "cli", "identity", "webhooks", "agent"] },
+  {
+    what: "http.request on the data path",
+    pattern: /from "node:https?"/,
+    to: ["api", "cli", "identity", "webhooks", "agent"],
+  },
 ];
 
 interface Import {
@@ -61,7 +80,14 @@ describe("the house", () => {
   });
 
   it("has no import cycles among values", () => {
-    const graph = new Map(sources.map((file) => [file, importsOf(file).filter((one) => !one.typeOnly).map((one) => one.target)]));
+    const graph = new Map(
+      sources.map((file) => [
+        file,
+        importsOf(file)
+          .filter((one) => !one.typeOnly)
+          .map((one) => one.target),
+      ]),
+    );
     const done = new Set<string>();
     const path: string[] = [];
     const visit = (file: string): void => {
@@ -107,7 +133,9 @@ function roomOf(file: string): string {
 
 function importsOf(file: string): Import[] {
   const found: Import[] = [];
-  for (const match of code(file).matchAll(/^(import|export)( type)? [^;]*?from "(\.[^"]+)";|import\("(\.[^"]+)"\)/gms)) {
+  for (const match of code(file).matchAll(
+    /^(import|export)( type)? [^;]*?from "(\.[^"]+)";|import\("(\.[^"]+)"\)/gms,
+  )) {
     const target = match[3] ?? match[4];
     if (target) found.push({ target: normalize(join(dirname(file), target)), typeOnly: match[2] !== undefined });
   }

@@ -1,0 +1,75 @@
+/** Bulk down and up, on loopback and over a round trip of 50 ms between agent and edge. */
+import { interleave, median, ratio, table, verdict } from "./support/report.ts";
+import { startAgent, startServer, startService } from "./support/postern.ts";
+import { startNginx, startSsh } from "./support/peers.ts";
+import { client } from "./support/requests.ts";
+import type { Target } from "./support/requests.ts";
+import { freePort, listening, start, stop } from "./support/system.ts";
+
+const megabytes = 256;
+const block = Buffer.alloc(1 << 20, "u");
+
+const service = await startService();
+const server = await startServer();
+const near = await startAgent(server, service.port, "bench");
+const relayPort = await freePort();
+const relay = start(process.execPath, ["bench/support/delay.ts", String(relayPort), String(server.agentPort), "25"]);
+await listening(relayPort);
+const far = await startAgent(server, service.port, "far", relayPort);
+const nginx = await startNginx(service.port);
+// The visitor speaks TLS to both; ssh -R has it terminated behind.
+const ssh = await startSsh(nginx.port);
+
+async function rate(target: Target, direction: "down" | "up", size = megabytes): Promise<number> {
+  const http = client(target, 1);
+  await http.send({ path: "/" });
+  const began = performance.now();
+  if (direction === "down") {
+    const { bytes } = await http.send({ path: `/bulk/${size}` });
+    if (bytes !== size << 20) throw new Error(`${target.name}: ${bytes} bytes came instead of ${size << 20}`);
+  } else {
+    const { response } = await http.send(
+      { method: "POST", path: "/", headers: { host: target.serverName, "content-length": size << 20 } },
+      Array.from({ length: size }, () => block),
+    );
+    if (response.statusCode !== 204) throw new Error(`${target.name}: answered ${response.statusCode}`);
+  }
+  const took = performance.now() - began;
+  http.close();
+  return ((size << 20) / 1e6 / took) * 1000;
+}
+
+const contender = (target: Target) => ({
+  name: target.name,
+  measure: async () => ({ "down MB/s": await rate(target, "down"), "up MB/s": await rate(target, "up") }),
+});
+const samples = await interleave(
+  [
+    contender({ name: "postern", port: server.httpsPort, serverName: "bench.localhost" }),
+    contender({ name: "ssh -R, TLS behind", port: ssh.port, serverName: "bench.localhost" }),
+    contender({ name: "nginx (no tunnel)", port: nginx.port, serverName: "bench.localhost" }),
+  ],
+  5,
+);
+table(`${megabytes} MiB in one request`, samples);
+ratio(samples, "down MB/s", "postern", "ssh -R, TLS behind", { atLeast: 1 });
+ratio(samples, "up MB/s", "postern", "ssh -R, TLS behind", { atLeast: 1 });
+
+const overDistance = await interleave(
+  [
+    {
+      name: "postern over 50 ms",
+      measure: async () => ({
+        "down MB/s": await rate({ name: "far", port: server.httpsPort, serverName: "far.localhost" }, "down"),
+      }),
+    },
+  ],
+  3,
+);
+table("The agent 50 ms away", overDistance);
+verdict(
+  "down over 50 ms, MB/s",
+  median((overDistance.get("postern over 50 ms") ?? []).map((row) => row["down MB/s"])),
+  { atLeast: 50 },
+);
+for (const child of [near, far, relay, server.child, nginx.child, ssh.child, service.child]) await stop(child);

@@ -1,0 +1,109 @@
+/** The peers: nginx and Caddy terminating TLS and proxying without a tunnel, and OpenSSH's `-R` as a bare tunnel. */
+import type { ChildProcess } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort, listening, run, start } from "./system.ts";
+
+export interface Peer {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  readonly port: number;
+}
+
+const directory = mkdtempSync(join(tmpdir(), "postern-peers-"));
+
+/** A self-signed P-256 certificate, as Postern's own leaf certificates are. */
+async function certificate(): Promise<{ readonly cert: string; readonly key: string }> {
+  const [cert, key] = [join(directory, "peer.pem"), join(directory, "peer.key")];
+  if (!existsSync(cert)) {
+    await run("openssl", [
+      "req",
+      "-x509",
+      "-newkey",
+      "ec",
+      "-pkeyopt",
+      "ec_paramgen_curve:prime256v1",
+      "-nodes",
+      "-keyout",
+      key,
+      "-out",
+      cert,
+      "-days",
+      "2",
+      "-subj",
+      "/CN=bench.localhost",
+    ]);
+  }
+  return { cert, key };
+}
+
+/** nginx, one worker, TLS in front, keep-alive to the service behind. */
+export async function startNginx(servicePort: number): Promise<Peer> {
+  const port = await freePort();
+  const { cert, key } = await certificate();
+  const config = join(directory, `nginx-${port}.conf`);
+  writeFileSync(
+    config,
+    `daemon off; worker_processes 1; pid ${directory}/nginx-${port}.pid; error_log ${directory}/nginx.log; user root;
+events { worker_connections 4096; }
+http { access_log off; keepalive_requests 100000000; client_max_body_size 0; proxy_request_buffering off; proxy_max_temp_file_size 0;
+  client_body_temp_path ${directory}; proxy_temp_path ${directory}; fastcgi_temp_path ${directory}; uwsgi_temp_path ${directory}; scgi_temp_path ${directory};
+  upstream service { server 127.0.0.1:${servicePort}; keepalive 256; keepalive_requests 100000000; }
+  server { listen 127.0.0.1:${port} ssl; ssl_certificate ${cert}; ssl_certificate_key ${key};
+    location / { proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
+      proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto https; } } }`,
+  );
+  const child = start("nginx", ["-c", config]);
+  await listening(port);
+  return { child, pid: child.pid as number, port };
+}
+
+export async function startCaddy(servicePort: number): Promise<Peer> {
+  const port = await freePort();
+  const { cert, key } = await certificate();
+  const config = join(directory, `Caddyfile-${port}`);
+  writeFileSync(
+    config,
+    `{\n admin off\n auto_https off\n}\nhttps://:${port} {\n tls ${cert} ${key}\n reverse_proxy 127.0.0.1:${servicePort}\n}\n`,
+  );
+  const child = start("caddy", ["run", "--config", config, "--adapter", "caddyfile"], { HOME: directory });
+  await listening(port);
+  return { child, pid: child.pid as number, port };
+}
+
+/** `ssh -R`: sshd as the edge, ssh as the agent. `port` is the public side; `pid` is sshd's. */
+export async function startSsh(servicePort: number, sshdPort?: number): Promise<Peer & { readonly sshd: number }> {
+  const [sshd, port] = [await freePort(), await freePort()];
+  const host = join(directory, "host");
+  const user = join(directory, "user");
+  if (!existsSync(host)) await run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", host]);
+  if (!existsSync(user)) await run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", user]);
+  mkdirSync("/run/sshd", { recursive: true });
+  const config = join(directory, `sshd-${sshd}`);
+  writeFileSync(
+    config,
+    `Port ${sshd}\nListenAddress 127.0.0.1\nHostKey ${host}\nAuthorizedKeysFile ${user}.pub\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nPidFile none\nMaxSessions 1000\nAllowTcpForwarding yes\n`,
+  );
+  const server = start("/usr/sbin/sshd", ["-D", "-e", "-f", config]);
+  await listening(sshd);
+  const through = sshdPort ?? sshd;
+  start("ssh", [
+    "-N",
+    "-i",
+    user,
+    "-p",
+    String(through),
+    "-o",
+    "StrictHostKeyChecking=no",
+    "-o",
+    "UserKnownHostsFile=/dev/null",
+    "-o",
+    "LogLevel=ERROR",
+    "-R",
+    `127.0.0.1:${port}:127.0.0.1:${servicePort}`,
+    "root@127.0.0.1",
+  ]);
+  await listening(port);
+  return { child: server, pid: server.pid as number, port, sshd };
+}

@@ -1,0 +1,94 @@
+/** Postern as its users run it: a server process, an agent process, a service behind. */
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort, listening, start, stop } from "./system.ts";
+
+export const apiKey = "bench-api-key-0123456789abcdefghijklmnopqrstuvwxyz";
+export const authtoken = "bench-authtoken-0123456789abcdefghijklmnopqrstuvwxyz";
+
+export interface PosternServer {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  readonly apiUrl: string;
+  readonly httpsPort: number;
+  readonly agentPort: number;
+  readonly data: string;
+  readonly caFile: string;
+  stop(): Promise<void>;
+}
+
+/** `postern serve` on free ports and a directory of its own, or on `data` once more. */
+export async function startServer(data = mkdtempSync(join(tmpdir(), "postern-bench-"))): Promise<PosternServer> {
+  const [api, https, agent] = [await freePort(), await freePort(), await freePort()];
+  const child = start(
+    process.execPath,
+    [
+      "bin/postern.js",
+      "serve",
+      "--data",
+      data,
+      "--api-listen",
+      `127.0.0.1:${api}`,
+      "--https-listen",
+      `127.0.0.1:${https}`,
+      "--agent-listen",
+      `127.0.0.1:${agent}`,
+      "--domain",
+      "localhost",
+    ],
+    { POSTERN_BOOTSTRAP_API_KEY: apiKey, POSTERN_BOOTSTRAP_AUTHTOKEN: authtoken },
+  );
+  await Promise.all([listening(api), listening(https), listening(agent)]);
+  return {
+    child,
+    pid: child.pid as number,
+    apiUrl: `http://127.0.0.1:${api}`,
+    httpsPort: https,
+    agentPort: agent,
+    data,
+    caFile: join(data, "ca.pem"),
+    stop: () => stop(child),
+  };
+}
+
+/** `postern http PORT` with a URL of its own, resolved once it forwards. */
+export async function startAgent(
+  server: PosternServer,
+  port: number,
+  name: string,
+  agentPort = server.agentPort,
+): Promise<ChildProcess> {
+  const child = start(
+    process.execPath,
+    [
+      "bin/postern.js",
+      "http",
+      String(port),
+      "--url",
+      `https://${name}.localhost`,
+      "--server",
+      `localhost:${agentPort}`,
+      "--ca",
+      server.caFile,
+    ],
+    {
+      POSTERN_AUTHTOKEN: authtoken,
+    },
+  );
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.on("data", (bytes: Buffer) => {
+      if (bytes.includes(`${name}.localhost`)) resolve();
+    });
+    child.once("exit", (code) => reject(new Error(`the agent ended with ${code}`)));
+  });
+  return child;
+}
+
+export async function startService(): Promise<{ readonly child: ChildProcess; readonly port: number }> {
+  const port = await freePort();
+  const child = start(process.execPath, ["bench/support/service.ts", String(port)]);
+  await listening(port);
+  return { child, port };
+}

@@ -1,0 +1,46 @@
+/** The service behind every contender: answers each request head with fixed bytes, and takes or gives bulk. */
+import { createServer } from "node:net";
+
+const kilobyte = Buffer.from(
+  `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1024\r\n\r\n${"x".repeat(1024)}`,
+);
+const block = Buffer.alloc(1 << 20, "b");
+
+createServer({ noDelay: true }, (socket) => {
+  let text = "";
+  let expect = 0;
+  socket.on("error", () => socket.destroy());
+  socket.on("data", (bytes: Buffer) => {
+    if (expect > 0) {
+      expect -= bytes.length;
+      if (expect <= 0) socket.write("HTTP/1.1 204 No Content\r\n\r\n");
+      return;
+    }
+    text += bytes.toString("latin1");
+    for (let end = text.indexOf("\r\n\r\n"); end >= 0; end = text.indexOf("\r\n\r\n")) {
+      const head = text.slice(0, end);
+      text = text.slice(end + 4);
+      const bulk = /^GET \/bulk\/(\d+)/.exec(head);
+      const length = /^content-length: (\d+)/im.exec(head);
+      if (bulk) return void give(Number(bulk[1]));
+      if (length && Number(length[1]) > 0) {
+        expect = Number(length[1]) - text.length;
+        text = "";
+        if (expect <= 0) socket.write("HTTP/1.1 204 No Content\r\n\r\n");
+        return;
+      }
+      socket.write(kilobyte);
+    }
+  });
+  const give = (megabytes: number): void => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${megabytes << 20}\r\n\r\n`);
+    let left = megabytes;
+    const more = (): void => {
+      while (left > 0) {
+        left -= 1;
+        if (!socket.write(block)) return void socket.once("drain", more);
+      }
+    };
+    more();
+  };
+}).listen(Number(process.argv[2]), "127.0.0.1");

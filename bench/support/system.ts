@@ -1,0 +1,121 @@
+/** Processes, ports and readings of the system that the benchmarks are made of. */
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+
+const started = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of started) child.kill("SIGKILL");
+});
+
+/** A child that ends with this process; `quiet` drops what it prints unless it fails to start. */
+export function start(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): ChildProcess {
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
+  started.add(child);
+  let tail = "";
+  const keep = (bytes: Buffer): void => {
+    tail = (tail + bytes.toString()).slice(-4000);
+  };
+  child.stdout.on("data", keep);
+  child.stderr.on("data", keep);
+  child.on("exit", (code, signal) => {
+    started.delete(child);
+    if (code && !signal) process.stderr.write(`${command} ended with ${code}:\n${tail}\n`);
+  });
+  return child;
+}
+
+export async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  const force = setTimeout(() => child.kill("SIGKILL"), 5000);
+  await gone;
+  clearTimeout(force);
+}
+
+/** Runs to the end and returns what it printed. */
+export function run(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
+    started.add(child);
+    let output = "";
+    child.stdout.on("data", (bytes: Buffer) => (output += bytes.toString()));
+    child.stderr.on("data", (bytes: Buffer) => (output += bytes.toString()));
+    child.on("error", reject);
+    child.on("exit", (code) => {
+      started.delete(child);
+      if (code === 0) resolve(output);
+      else reject(new Error(`${command} ${args.join(" ")} ended with ${code}: ${output}`));
+    });
+  });
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Resolves when something listens on the port of 127.0.0.1. */
+export async function listening(port: number, withinMs = 20_000): Promise<void> {
+  const end = performance.now() + withinMs;
+  for (;;) {
+    const reached = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, "127.0.0.1", () => resolve(true)).on("error", () => resolve(false));
+      socket.once("connect", () => socket.destroy());
+    });
+    if (reached) return;
+    if (performance.now() > end) throw new Error(`wait for port ${port}: nothing listens after ${withinMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** User and system CPU of a process and its descendants so far, in microseconds. */
+export function cpuMicros(pid: number): number {
+  let total = 0;
+  for (const one of withDescendants(pid)) {
+    const fields = afterName(one);
+    total += (Number(fields[11]) + Number(fields[12])) * 10_000;
+  }
+  return total;
+}
+
+/** Resident memory of a process, in bytes. */
+export function residentBytes(pid: number): number {
+  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(line?.[1] ?? 0) * 1024;
+}
+
+function withDescendants(pid: number): number[] {
+  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  const parents = new Map<number, number>();
+  for (const name of all) {
+    try {
+      parents.set(Number(name), Number(afterName(Number(name))[1]));
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  const found = [pid];
+  for (const at of found) for (const [child, parent] of parents) if (parent === at) found.push(child);
+  return found.filter((one) => existsSync(`/proc/${one}/stat`));
+}
+
+/** The fields of /proc/PID/stat behind the name, which may hold spaces. */
+function afterName(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
