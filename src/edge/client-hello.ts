@@ -1,0 +1,182 @@
+/** Reading a TLS ClientHello without taking part in the handshake (RFC 8446 §4.1.2, §5.1; RFC 5246 §7.4.1.2). */
+
+export interface ClientHello {
+  /** Lower case, without a trailing dot; "" when the client names no server. */
+  readonly serverName: string;
+  /** Protocols offered, in the client's order (RFC 7301). */
+  readonly alpn: readonly string[];
+  /** Versions offered, e.g. 0x0304 for TLS 1.3. */
+  readonly versions: readonly number[];
+}
+
+export type Peek =
+  /** Nothing can be said before `atLeast` bytes in all are there. */
+  | { readonly state: "more"; readonly atLeast: number }
+  | { readonly state: "invalid"; readonly reason: string }
+  | { readonly state: "hello"; readonly hello: ClientHello };
+
+/** Records and headers included; browsers send under 2 kB. */
+export const maxClientHelloBytes = 16 * 1024;
+/** Clients that split a hello use a handful; without a bound, looking at each anew costs the square of them. */
+const maxRecords = 64;
+
+const recordHandshake = 22;
+const handshakeClientHello = 1;
+const extensionServerName = 0;
+const extensionAlpn = 16;
+const extensionVersions = 43;
+const hostName = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/;
+
+/**
+ * Looks at the first `bytes` of a connection. The hello may be spread over records at will. Never throws;
+ * asks for no more than `maxClientHelloBytes`.
+ */
+export function peekClientHello(bytes: Buffer): Peek {
+  const message = gatherHandshake(bytes);
+  if ("state" in message) return message;
+  try {
+    return { state: "hello", hello: readHello(new Cursor(message.body)) };
+  } catch (error) {
+    if (error instanceof Malformed) return invalid(error.message);
+    throw error;
+  }
+}
+
+/** The body of the first handshake message, put together from its records. */
+function gatherHandshake(bytes: Buffer): Peek | { readonly body: Buffer } {
+  const parts: Buffer[] = [];
+  let gathered = 0;
+  let wanted: number | undefined;
+  for (let at = 0; ;) {
+    if (at + 5 > maxClientHelloBytes) return invalid("the ClientHello is too long");
+    const first = bytes[at];
+    if (first !== undefined && first !== recordHandshake) return invalid("not a handshake record");
+    if (at + 5 > bytes.length) return { state: "more", atLeast: at + 5 };
+    const length = bytes.readUInt16BE(at + 3);
+    if (bytes[at + 1] !== 3) return invalid("not a record of TLS");
+    if (length === 0) return invalid("an empty handshake record");
+    const end = at + 5 + length;
+    if (end > maxClientHelloBytes) return invalid("the ClientHello is too long");
+    if (end > bytes.length) return { state: "more", atLeast: end };
+    if (parts.length === maxRecords) return invalid("the ClientHello is in too many records");
+    parts.push(bytes.subarray(at + 5, end));
+    gathered += length;
+    at = end;
+    if (wanted === undefined && gathered >= 4) {
+      const header = Buffer.concat(parts);
+      if (header[0] !== handshakeClientHello) return invalid("the first message is not a ClientHello");
+      wanted = 4 + header.readUIntBE(1, 3);
+      if (wanted > maxClientHelloBytes) return invalid("the ClientHello is too long");
+    }
+    if (wanted === undefined || gathered < wanted) continue;
+    // nothing may follow a ClientHello before the server has answered
+    if (gathered > wanted) return invalid("more than a ClientHello in its record");
+    return { body: (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)).subarray(4) };
+  }
+}
+
+function readHello(body: Cursor): ClientHello {
+  const legacyVersion = body.uint16();
+  body.take(32);
+  if (body.vector(1).left > 32) throw new Malformed("the session id is too long");
+  const suites = body.vector(2);
+  if (suites.left === 0 || suites.left % 2 !== 0) throw new Malformed("bad list of cipher suites");
+  if (body.vector(1).left === 0) throw new Malformed("no compression method");
+  let serverName = "";
+  let alpn: string[] = [];
+  let versions = [legacyVersion];
+  if (body.left > 0) {
+    const extensions = body.vector(2);
+    body.finish();
+    const seen = new Set<number>();
+    while (extensions.left > 0) {
+      const type = extensions.uint16();
+      const value = extensions.vector(2);
+      if (seen.has(type)) throw new Malformed("an extension occurs twice");
+      seen.add(type);
+      if (type === extensionServerName) serverName = readServerName(value);
+      else if (type === extensionAlpn) alpn = readAlpn(value);
+      else if (type === extensionVersions) versions = readVersions(value);
+    }
+  }
+  return { serverName, alpn, versions };
+}
+
+/** RFC 6066 §3. */
+function readServerName(value: Cursor): string {
+  const list = value.vector(2);
+  value.finish();
+  const type = list.uint8();
+  const name = list.vector(2);
+  list.finish();
+  if (type !== 0) throw new Malformed("a server name of unknown type");
+  const text = name.take(name.left).toString("latin1").toLowerCase();
+  if (text.length > 254 || !hostName.test(text)) throw new Malformed("the server name is no host name");
+  return text.endsWith(".") ? text.slice(0, -1) : text;
+}
+
+function readAlpn(value: Cursor): string[] {
+  const list = value.vector(2);
+  value.finish();
+  const names: string[] = [];
+  do {
+    const name = list.vector(1);
+    if (name.left === 0) throw new Malformed("an empty protocol name");
+    names.push(name.take(name.left).toString("latin1"));
+  } while (list.left > 0);
+  return names;
+}
+
+function readVersions(value: Cursor): number[] {
+  const list = value.vector(1);
+  value.finish();
+  const versions: number[] = [];
+  do versions.push(list.uint16());
+  while (list.left > 0);
+  return versions;
+}
+
+function invalid(reason: string): Peek {
+  return { state: "invalid", reason };
+}
+
+class Malformed extends Error {}
+
+/** Reads forward through `bytes`; `Malformed` when they do not suffice. */
+class Cursor {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get left(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  take(count: number): Buffer {
+    if (count > this.left) throw new Malformed("the ClientHello is cut off");
+    const taken = this.#bytes.subarray(this.#at, this.#at + count);
+    this.#at += count;
+    return taken;
+  }
+
+  uint8(): number {
+    return this.take(1)[0] as number;
+  }
+
+  uint16(): number {
+    return this.take(2).readUInt16BE();
+  }
+
+  /** What a length of `lengthBytes` bytes announces. */
+  vector(lengthBytes: 1 | 2): Cursor {
+    return new Cursor(this.take(lengthBytes === 1 ? this.uint8() : this.uint16()));
+  }
+
+  /** Everything was read. */
+  finish(): void {
+    if (this.left > 0) throw new Malformed("bytes too many in an extension");
+  }
+}
