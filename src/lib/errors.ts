@@ -91,6 +91,19 @@ export const catalogue = {
   internal: entry(239, 500, "Something went wrong on our side.", "The log has the cause under this operation id."),
   // 400–449: domains and hostports
   hostport_invalid: entry(448, 400, "The hostport is not a host and a port.", "Write `name.example.com:443`."),
+  domain_invalid: entry(449, 400, "The domain is not a host name.", "Write `app.example.com` or `*.example.com`."),
+  domain_held: entry(
+    413,
+    409,
+    "The domain is reserved already.",
+    "`details` names the holder, where it is yours; else pick another domain.",
+  ),
+  domain_unreserved: entry(
+    412,
+    400,
+    "The domain is not reserved, and this server wants it to be.",
+    "Reserve it with `POST /reserved_domains` first.",
+  ),
   hostport_held: entry(
     722,
     409,
@@ -245,6 +258,7 @@ export const catalogue = {
     "An object that the request refers to does not exist.",
     "`details` names the field.",
   ),
+  match_invalid: entry(7131, 400, "A route's match must be an absolute path.", "Write `/` or `/api`."),
   route_exists: entry(7126, 409, "The edge has a route for this match already.", "Change that route instead."),
   module_unset: entry(7125, 404, "The module is not set here.", "`PUT` sets it."),
 } satisfies Record<string, CatalogueEntry>;

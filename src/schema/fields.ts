@@ -2,6 +2,7 @@
  * The vocabulary of declarations. A field is plain data; parsing, rendering, storage, OpenAPI and static types
  * are read from it. An oddity of one resource belongs to that resource's `rules`, not here.
  */
+import type { RefusalName } from "../lib/errors.ts";
 
 export interface FieldOptions {
   /** Must be given on create (modules: on PUT). */
@@ -16,8 +17,27 @@ export interface FieldOptions {
   readonly secret?: boolean;
   /** `null` (or, for strings, "") is a value: unset. */
   readonly nullable?: boolean;
-  /** Not stored: the API computes it on each read. */
+  /** Not stored: the API computes it on each read. Accepted in input and ignored. */
   readonly live?: boolean;
+  /** Stored for the server's own use: neither accepted nor returned. */
+  readonly internal?: boolean;
+  /**
+   * In PATCH, an empty value ("", 0, [] or {}) means "not given": clients that always send their defaults
+   * would otherwise empty it (completing-the-api.md §2.4).
+   */
+  readonly keepIfEmpty?: boolean;
+  /** An older name that is accepted in input as well. */
+  readonly alias?: string;
+}
+
+/** One thing wrong with an input. */
+export interface Issue {
+  /** Where, e.g. `hostports[0]` or `oauth.provider`; "" for the whole. */
+  readonly path: string;
+  /** "must …, is …": the present value unless it is a secret. */
+  readonly message: string;
+  /** The refusal when nothing else is wrong; `invalid_field` unless given. */
+  readonly reason?: RefusalName;
 }
 
 interface Base<T> extends FieldOptions {
@@ -32,8 +52,12 @@ interface Base<T> extends FieldOptions {
 export interface StringFormat {
   readonly name: string;
   readonly example: string;
+  /** The refusal for a value that fails; `invalid_field` unless given. */
+  readonly reason?: RefusalName;
   /** What is wrong with `text`, as the end of "must …", or undefined when nothing is. */
   check(text: string): string | undefined;
+  /** The form that is stored; unchanged unless given. Called for what passed `check`. */
+  normalize?(text: string): string;
 }
 
 export interface StringField extends Base<string> {
@@ -57,6 +81,8 @@ export interface IntegerField extends Base<number> {
   readonly type: "integer";
   readonly min: number;
   readonly max: number;
+  /** 0 means "not given": the default is used. */
+  readonly zeroIsUnset?: boolean;
 }
 export interface NumberField extends Base<number> {
   readonly type: "number";
@@ -83,17 +109,36 @@ export interface MapField<T = unknown> extends Base<Readonly<Record<string, T>>>
   readonly key: StringField;
   readonly of: Field;
   readonly maxItems: number;
+  readonly minItems?: number;
+  /** The keys are ids of objects of these kinds. */
+  readonly keysTo?: readonly string[];
 }
 export interface ObjectField<T = unknown> extends Base<T> {
   readonly type: "object";
   readonly fields: Fields;
+  /** Name in OpenAPI; inline unless given. */
+  readonly schemaName?: string;
+  /** Facts across its fields. */
+  readonly rules?: readonly Rule<never>[];
 }
+/** The objects that this one owns, shown inside it, oldest first. */
+export interface ChildrenField extends Base<readonly unknown[]> {
+  readonly type: "children";
+  readonly kind: string;
+  readonly live: true;
+}
+
+/** A fact across fields, pure: what is wrong with `doc`, or undefined. */
+export type Rule<D> = { check(doc: D): Issue | undefined }["check"];
+
 /** One other object: `input` (an id) in requests and storage, a Ref under the field's name in responses. */
 export interface RefField<Input extends string = string> extends Base<string | null> {
   readonly type: "ref";
   /** Kind of the object, e.g. `ip_policy`; several where any of them will do. */
   readonly to: readonly string[];
   readonly input: Input;
+  /** Returned as the id itself instead of a Ref. */
+  readonly bare?: boolean;
 }
 export interface RefListField<Input extends string = string> extends Base<readonly string[]> {
   readonly type: "refList";
@@ -101,6 +146,8 @@ export interface RefListField<Input extends string = string> extends Base<readon
   readonly input: Input;
   readonly maxItems: number;
   readonly minItems?: number;
+  /** Returned as a list of ids instead of Refs. */
+  readonly bare?: boolean;
 }
 
 export type Field =
@@ -116,7 +163,8 @@ export type Field =
   | MapField
   | ObjectField
   | RefField
-  | RefListField;
+  | RefListField
+  | ChildrenField;
 
 export type Fields = Readonly<Record<string, Field>>;
 
@@ -155,7 +203,7 @@ export const f = {
     return { type: "boolean", doc, default: false, ...options } as BooleanField & O;
   },
   /** A whole number, 0 to 2³²−1 unless narrowed. */
-  uint32<const O extends Partial<Pick<IntegerField, "min" | "max" | "default">> & FieldOptions>(
+  uint32<const O extends Partial<Pick<IntegerField, "min" | "max" | "default" | "zeroIsUnset">> & FieldOptions>(
     doc: string,
     options?: O,
   ): IntegerField & O {
@@ -198,11 +246,10 @@ export const f = {
   >(doc: string, of: E, options?: O): ListField<ValueOf<E>> & O {
     return { type: "list", doc, of, maxItems: 1000, default: [], ...options } as unknown as ListField<ValueOf<E>> & O;
   },
-  map<const E extends Field, const O extends Partial<Pick<MapField, "key" | "maxItems">> & FieldOptions>(
-    doc: string,
-    of: E,
-    options?: O,
-  ): MapField<ValueOf<E>> & O {
+  map<
+    const E extends Field,
+    const O extends Partial<Pick<MapField, "key" | "maxItems" | "minItems" | "keysTo">> & FieldOptions,
+  >(doc: string, of: E, options?: O): MapField<ValueOf<E>> & O {
     return {
       type: "map",
       doc,
@@ -213,7 +260,7 @@ export const f = {
       ...options,
     } as unknown as MapField<ValueOf<E>> & O;
   },
-  object<const F extends Fields, const O extends FieldOptions>(
+  object<const F extends Fields, const O extends Partial<Pick<ObjectField, "schemaName">> & FieldOptions>(
     doc: string,
     fields: F,
     options?: O,
@@ -223,7 +270,7 @@ export const f = {
     > &
       O;
   },
-  ref<const I extends string, const O extends FieldOptions>(
+  ref<const I extends string, const O extends Partial<Pick<RefField, "bare">> & FieldOptions>(
     doc: string,
     target: { readonly to: string | readonly string[]; readonly input: I },
     options?: O,
@@ -237,7 +284,10 @@ export const f = {
       ...options,
     } as unknown as RefField<I> & O;
   },
-  refList<const I extends string, const O extends Partial<Pick<RefListField, "minItems" | "maxItems">> & FieldOptions>(
+  refList<
+    const I extends string,
+    const O extends Partial<Pick<RefListField, "minItems" | "maxItems" | "bare">> & FieldOptions,
+  >(
     doc: string,
     target: { readonly to: string | readonly string[]; readonly input: I },
     options?: O,
@@ -251,6 +301,10 @@ export const f = {
       default: [],
       ...options,
     } as unknown as RefListField<I> & O;
+  },
+  /** The objects of `kind` that this one owns, shown inside it. */
+  children(doc: string, kind: string): ChildrenField {
+    return { type: "children", doc, kind, live: true };
   },
 };
 

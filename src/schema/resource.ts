@@ -1,5 +1,6 @@
 import type { Place } from "./object.ts";
-import type { Fields, StoredOf } from "./fields.ts";
+import type { RefusalName } from "../lib/errors.ts";
+import type { Fields, Issue, Rule, StoredOf } from "./fields.ts";
 
 /**
  * A name that at most one object may hold, in its account or, with `global`, on the whole server.
@@ -33,11 +34,17 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   readonly traffic?: boolean;
   /** Names it holds; a clash is refused with `taken` (409 with the holder in `details`). */
   claims?(doc: StoredOf<F>): readonly Claim[];
-  readonly taken?: string;
+  readonly taken?: RefusalName;
   /** Facts across fields: pure; each returns what is wrong, or undefined. */
-  readonly rules?: readonly ((doc: StoredOf<F>) => { path: string; message: string } | undefined)[];
+  readonly rules?: readonly Rule<StoredOf<F>>[];
+  /** Read-only fields that follow from the given ones (a certificate's dates): pure; or what is wrong with them. */
+  derive?(doc: StoredOf<F>): Partial<StoredOf<F>> | Issue;
   /** Not stored but reported by the data plane: reads only. */
   readonly live?: boolean;
+  /** Stored, but without operations of its own. */
+  readonly internal?: boolean;
+  /** Other paths that serve the same objects, with the list key used there. */
+  readonly aliases?: readonly { readonly path: string; readonly listKey: string }[];
 }
 
 export type Operation = "create" | "get" | "list" | "update" | "delete";

@@ -1,0 +1,66 @@
+/** Checks of strings that several declarations share. */
+import { cidrIssue } from "../lib/address.ts";
+import { hostIssue, hostportIssue } from "../lib/hostport.ts";
+import type { StringFormat } from "./fields.ts";
+
+export const cidr: StringFormat = {
+  name: "cidr",
+  example: "192.0.2.0/24",
+  reason: "cidr_invalid",
+  check: cidrIssue,
+};
+
+/** Stored in lower case. */
+export const hostport: StringFormat = {
+  name: "hostport",
+  example: "app.example.com:443",
+  reason: "hostport_invalid",
+  check: hostportIssue,
+  normalize: (text) => text.toLowerCase(),
+};
+
+/** A host name or `*.` and one; stored in lower case. */
+export const domain: StringFormat = {
+  name: "domain",
+  example: "app.example.com",
+  reason: "domain_invalid",
+  check: hostIssue,
+  normalize: (text) => text.toLowerCase(),
+};
+
+/** A label's name or value. */
+export const label: StringFormat = {
+  name: "label",
+  example: "web",
+  reason: "labels_invalid",
+  check: (text) => (text.includes("=") ? 'not contain "="' : undefined),
+};
+
+/** `*`, or `bind:` and a domain, a hostport or `key=value`, each with `*` as wildcard. */
+export const aclRule: StringFormat = {
+  name: "acl-rule",
+  example: "bind:*.example.com",
+  reason: "acl_invalid",
+  check(text) {
+    if (text === "*") return undefined;
+    const bound = /^bind:([\x21-\x7e]+)$/.exec(text)?.[1];
+    if (bound === undefined) return 'be "*" or "bind:" and a domain, a host:port or a label as key=value';
+    if (/^[^=]+=[^=]+$/.test(bound)) return undefined;
+    const [host, port, ...rest] = bound.split(":");
+    if (rest.length > 0 || (port !== undefined && !/^(\*|[0-9]{1,5})$/.test(port))) return "name a host and a port";
+    const issue = host === "*" ? undefined : hostIssue((host as string).replaceAll("*", "a"));
+    return issue === undefined ? undefined : `name a host: it must ${issue}`;
+  },
+};
+
+/** An absolute path. */
+export const path: StringFormat = {
+  name: "path",
+  example: "/api",
+  reason: "match_invalid",
+  check(text) {
+    if (!text.startsWith("/")) return 'start with "/"';
+    if (/[\s?#]|[^\x21-\x7e]/.test(text)) return "be a path: no spaces, query, fragment or unescaped non-ASCII";
+    return undefined;
+  },
+};

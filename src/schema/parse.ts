@@ -1,0 +1,345 @@
+/** Unknown input → a complete document, with everything that is wrong named by field path. */
+import { Buffer } from "node:buffer";
+import type {
+  Field,
+  Fields,
+  Issue,
+  ListField,
+  MapField,
+  NullableStringField,
+  ObjectField,
+  RefListField,
+  StringField,
+} from "./fields.ts";
+
+/** What the input is for: a new object, a change of some fields, or a whole module. */
+export type Mode = "create" | "update" | "replace";
+
+export type Doc = Readonly<Record<string, unknown>>;
+
+export interface Parsed {
+  /** Complete by `fields` when there are no issues. */
+  readonly doc: Doc;
+  readonly issues: readonly Issue[];
+}
+
+/** More would not be read by anybody. */
+const maxIssues = 50;
+/** Characters of a value that a message repeats. */
+const maxShown = 64;
+
+/**
+ * Reads `body` by `fields`. With `update`, fields that are absent keep their value in `previous`; otherwise they
+ * get their default. `null` unsets. Names in `ignored` are accepted anywhere at the top and dropped.
+ */
+export function parseFields(
+  fields: Fields,
+  body: Readonly<Record<string, unknown>>,
+  mode: Mode,
+  previous?: Doc,
+  ignored: ReadonlySet<string> = noNames,
+): Parsed {
+  const issues: Issue[] = [];
+  const doc = readFields(fields, body, mode, previous, ignored, "", issues);
+  return { doc, issues };
+}
+
+const noNames: ReadonlySet<string> = new Set();
+
+function readFields(
+  fields: Fields,
+  body: Readonly<Record<string, unknown>>,
+  mode: Mode,
+  previous: Doc | undefined,
+  ignored: ReadonlySet<string>,
+  at: string,
+  issues: Issue[],
+): Record<string, unknown> {
+  const doc: Record<string, unknown> = {};
+  const known = inputNames(fields);
+  for (const given of Object.keys(body)) {
+    if (known.has(given) || ignored.has(given)) continue;
+    const names = [...known].filter((name) => isWritable(fields, name)).join(", ");
+    add(issues, { path: at + given, message: `is not known here; known are: ${names}`, reason: "unknown_field" });
+  }
+  for (const [name, field] of Object.entries(fields)) {
+    if (field.live) continue;
+    const key = inputName(name, field);
+    if (field.internal || field.readOnly) {
+      doc[key] = previous && key in previous ? previous[key] : emptyValue(field);
+      continue;
+    }
+    const given = givenValue(body, key, field);
+    const path = at + key;
+    if (given === undefined) {
+      if (mode === "update" && previous) doc[key] = previous[key];
+      else if (field.required) add(issues, { path, message: "is required" });
+      else doc[key] = defaultValue(field, path, issues);
+    } else if (mode === "update" && previous && field.keepIfEmpty && isEmpty(given)) {
+      doc[key] = previous[key];
+    } else if (mode === "update" && field.immutable) {
+      add(issues, { path, message: "is set on creation and cannot be changed" });
+    } else {
+      doc[key] = readValue(field, given, path, issues, previous?.[key]);
+    }
+  }
+  return doc;
+}
+
+/** The name of a field in input and storage. */
+export function inputName(name: string, field: Field): string {
+  return field.type === "ref" || field.type === "refList" ? field.input : name;
+}
+
+const namesOf = new WeakMap<Fields, ReadonlySet<string>>();
+
+/** Every name that input may have, with aliases and what is accepted but ignored. */
+function inputNames(fields: Fields): ReadonlySet<string> {
+  let names = namesOf.get(fields);
+  if (!names) {
+    names = new Set(
+      Object.entries(fields).flatMap(([name, field]) =>
+        field.internal ? [] : [inputName(name, field), ...(field.alias ? [field.alias] : [])],
+      ),
+    );
+    namesOf.set(fields, names);
+  }
+  return names;
+}
+
+function isWritable(fields: Fields, input: string): boolean {
+  return Object.entries(fields).some(
+    ([name, field]) => inputName(name, field) === input && !field.live && !field.readOnly,
+  );
+}
+
+function givenValue(body: Readonly<Record<string, unknown>>, key: string, field: Field): unknown {
+  if (Object.hasOwn(body, key)) return body[key];
+  return field.alias !== undefined && Object.hasOwn(body, field.alias) ? body[field.alias] : undefined;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === "" || value === 0 || value === null) return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+/** What a field holds when nothing was given: also for fields that the server sets. */
+export function emptyValue(field: Field): unknown {
+  if (field.default !== undefined) return field.default;
+  if (field.nullable) return null;
+  if (field.type === "object") {
+    return Object.fromEntries(
+      Object.entries(field.fields)
+        .filter(([, inner]) => !inner.live)
+        .map(([name, inner]) => [inputName(name, inner), emptyValue(inner)]),
+    );
+  }
+  return null;
+}
+
+function defaultValue(field: Field, path: string, issues: Issue[]): unknown {
+  if (field.type === "object" && field.default === undefined && !field.nullable) {
+    return readFields(field.fields, {}, "create", undefined, noNames, `${path}.`, issues);
+  }
+  return emptyValue(field);
+}
+
+function readValue(field: Field, given: unknown, path: string, issues: Issue[], previous?: unknown): unknown {
+  if (given === null) {
+    if (field.nullable) return null;
+    if (field.required) add(issues, { path, message: "is required and cannot be null" });
+    return field.required ? undefined : defaultValue(field, path, issues);
+  }
+  switch (field.type) {
+    case "string":
+      return readString(field, given, path, issues);
+    case "boolean":
+      return typeof given === "boolean" ? given : wrong(field, "must be true or false", given, path, issues);
+    case "integer":
+      if (typeof given !== "number" || !Number.isInteger(given))
+        return wrong(field, "must be a whole number", given, path, issues);
+      if (given === 0 && field.zeroIsUnset) return field.default;
+      return inRange(field, given, path, issues);
+    case "number":
+      if (typeof given !== "number") return wrong(field, "must be a number", given, path, issues);
+      return inRange(field, given, path, issues);
+    case "oneOf":
+      if (typeof given !== "string") return wrong(field, "must be a string", given, path, issues);
+      if (given === "" && !field.required && !field.values.includes("")) return emptyValue(field);
+      if (field.values.includes(given)) return given;
+      return wrong(field, `must be one of ${field.values.join(", ")}`, given, path, issues);
+    case "timestamp":
+      if (given === "") return null;
+      if (typeof given === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(given)) {
+        const ms = Date.parse(given);
+        if (Number.isFinite(ms)) return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+      }
+      return wrong(field, "must be a time in RFC 3339 format", given, path, issues);
+    case "list":
+      return readList(field, given, path, issues);
+    case "map":
+      return readMap(field, given, path, issues);
+    case "object":
+      return readObject(field, given, path, issues, previous);
+    case "ref":
+      if (typeof given !== "string") return wrong(field, "must be an id", given, path, issues);
+      if (given === "" && field.required) return wrong(field, "must be an id", given, path, issues);
+      return given === "" ? null : readId(given, path, issues);
+    case "refList":
+      return readRefList(field, given, path, issues);
+    case "children":
+      return undefined;
+  }
+}
+
+function readString(field: StringField | NullableStringField, given: unknown, path: string, issues: Issue[]): unknown {
+  if (typeof given !== "string") return wrong(field, "must be a string", given, path, issues);
+  const bytes = Buffer.byteLength(given);
+  if (bytes > field.maxBytes) {
+    add(issues, { path, message: `must be at most ${field.maxBytes} bytes, is ${bytes} bytes` });
+    return undefined;
+  }
+  if (given === "" && !field.required && !field.minBytes) return field.nullable ? null : given;
+  const least = field.minBytes ?? (field.required ? 1 : 0);
+  if (bytes < least) {
+    const problem = least === 1 ? "must not be empty" : `must be at least ${least} bytes, is ${bytes} bytes`;
+    add(issues, { path, message: problem, ...(field.format?.reason && { reason: field.format.reason }) });
+    return undefined;
+  }
+  const problem = field.format?.check(given);
+  if (problem === undefined) return field.format?.normalize?.(given) ?? given;
+  return wrong(field, `must ${problem}`, given, path, issues, field.format?.reason);
+}
+
+function inRange(
+  field: Field & { readonly min: number; readonly max: number },
+  given: number,
+  path: string,
+  issues: Issue[],
+): unknown {
+  if (given >= field.min && given <= field.max) return given === 0 ? 0 : given;
+  return wrong(field, `must be from ${field.min} to ${field.max}`, given, path, issues);
+}
+
+function readList(field: ListField, given: unknown, path: string, issues: Issue[]): unknown {
+  if (!Array.isArray(given)) return wrong(field, "must be a list", given, path, issues);
+  if (!countIsRight(field, given.length, path, issues)) return undefined;
+  const values = given.map((item: unknown, index) => {
+    const itemPath = `${path}[${index}]`;
+    if (item !== null || field.of.nullable) return readValue({ ...field.of, required: true }, item, itemPath, issues);
+    add(issues, { path: itemPath, message: "must not be null" });
+    return undefined;
+  });
+  if (field.unique) noneTwice(values, path, issues);
+  return values;
+}
+
+function readRefList(field: RefListField, given: unknown, path: string, issues: Issue[]): unknown {
+  if (!Array.isArray(given)) return wrong(field, "must be a list of ids", given, path, issues);
+  if (!countIsRight(field, given.length, path, issues)) return undefined;
+  const ids = given.map((item: unknown, index) =>
+    typeof item === "string" && item !== ""
+      ? readId(item, `${path}[${index}]`, issues)
+      : wrong(field, "must be an id", item, `${path}[${index}]`, issues),
+  );
+  noneTwice(ids, path, issues);
+  return ids;
+}
+
+function noneTwice(values: readonly unknown[], path: string, issues: Issue[]): void {
+  const seen = new Set<unknown>();
+  for (const [index, value] of values.entries()) {
+    if (value === undefined) continue;
+    if (seen.has(value)) add(issues, { path: `${path}[${index}]`, message: `must not repeat ${shown(value)}` });
+    seen.add(value);
+  }
+}
+
+function readMap(field: MapField, given: unknown, path: string, issues: Issue[]): unknown {
+  if (!isObject(given)) return wrong(field, "must be an object", given, path, issues);
+  const entries = Object.entries(given);
+  if (!countIsRight(field, entries.length, path, issues)) return undefined;
+  const map: Record<string, unknown> = {};
+  for (const [key, item] of entries) {
+    const itemPath = `${path}.${key.slice(0, maxShown)}`;
+    const name = readString({ ...field.key, required: true }, key, itemPath, issues);
+    const value =
+      item === null && !field.of.nullable
+        ? wrong(field.of, "must not be null", item, itemPath, issues)
+        : readValue(field.of, item, itemPath, issues);
+    if (typeof name !== "string") continue;
+    if (Object.hasOwn(map, name)) add(issues, { path: itemPath, message: `must not repeat ${shown(name)}` });
+    map[name] = value;
+  }
+  return map;
+}
+
+/** Whole: only what the server has set is taken over from `previous`. */
+function readObject(field: ObjectField, given: unknown, path: string, issues: Issue[], previous: unknown): unknown {
+  if (!isObject(given)) return wrong(field, "must be an object", given, path, issues);
+  const before = issues.length;
+  const kept = isObject(previous) ? previous : undefined;
+  const value = readFields(field.fields, given, "replace", kept, noNames, `${path}.`, issues);
+  if (issues.length === before) checkRules(field.rules ?? [], value, path, issues);
+  return value;
+}
+
+/** Adds what `rules` find wrong with `doc`; `path` is where `doc` is. */
+export function checkRules(
+  rules: readonly { check(doc: never): Issue | undefined }["check"][],
+  doc: Doc,
+  path: string,
+  issues: Issue[],
+): void {
+  for (const rule of rules) {
+    const issue = rule(doc as never);
+    if (issue) add(issues, { ...issue, path: [path, issue.path].filter((part) => part !== "").join(".") });
+  }
+}
+
+function countIsRight(
+  field: { readonly maxItems: number; readonly minItems?: number },
+  count: number,
+  path: string,
+  issues: Issue[],
+): boolean {
+  if (count > field.maxItems) add(issues, { path, message: `must have at most ${field.maxItems}, has ${count}` });
+  else if (count < (field.minItems ?? 0))
+    add(issues, { path, message: `must have at least ${field.minItems}, has ${count}` });
+  else return true;
+  return false;
+}
+
+function readId(id: string, path: string, issues: Issue[]): string | undefined {
+  if (Buffer.byteLength(id) <= 255) return id;
+  add(issues, { path, message: "must be an id, is longer than 255 bytes" });
+  return undefined;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function wrong(
+  field: Field,
+  must: string,
+  given: unknown,
+  path: string,
+  issues: Issue[],
+  reason?: Issue["reason"],
+): undefined {
+  const message = field.secret || field.writeOnly ? must : `${must}, is ${shown(given)}`;
+  add(issues, { path, message, ...(reason && { reason }) });
+  return undefined;
+}
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  const text = JSON.stringify(value) ?? "absent";
+  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+}
+
+function add(issues: Issue[], issue: Issue): void {
+  if (issues.length < maxIssues) issues.push(issue);
+}

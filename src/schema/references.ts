@@ -1,0 +1,48 @@
+import type { Field, Fields } from "./fields.ts";
+import { inputName } from "./parse.ts";
+import type { Doc } from "./parse.ts";
+
+export interface Reference {
+  /** Where in the document, e.g. `backend.backend_id`. */
+  readonly path: string;
+  /** Kinds that it may be of. */
+  readonly to: readonly string[];
+  readonly id: string;
+}
+
+/** Every object that `doc` refers to, also inside nested objects, lists and map keys. */
+export function references(fields: Fields, doc: Doc, at = "", found: Reference[] = []): Reference[] {
+  for (const name in fields) {
+    const field = fields[name] as Field;
+    if (field.live) continue;
+    const key = inputName(name, field);
+    collect(field, doc[key], at + key, found);
+  }
+  return found;
+}
+
+function collect(field: Field, value: unknown, path: string, found: Reference[]): void {
+  if (value === null || value === undefined) return;
+  switch (field.type) {
+    case "ref":
+      found.push({ path, to: field.to, id: value as string });
+      break;
+    case "refList":
+      (value as readonly string[]).forEach((id, index) => found.push({ path: `${path}[${index}]`, to: field.to, id }));
+      break;
+    case "object":
+      references(field.fields, value as Doc, `${path}.`, found);
+      break;
+    case "list":
+      if (field.of.type === "object" || field.of.type === "ref") {
+        (value as readonly unknown[]).forEach((item, index) => collect(field.of, item, `${path}[${index}]`, found));
+      }
+      break;
+    case "map":
+      if (field.keysTo) {
+        for (const id of Object.keys(value)) found.push({ path: `${path}.${id}`, to: field.keysTo, id });
+      }
+      break;
+    default:
+  }
+}

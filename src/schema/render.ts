@@ -1,0 +1,73 @@
+/** A stored document → what a client sees: references as Refs, every field present. */
+import type { Field, Fields } from "./fields.ts";
+import { emptyValue, inputName } from "./parse.ts";
+import type { Doc } from "./parse.ts";
+
+export interface Ref {
+  readonly id: string;
+  readonly uri: string;
+}
+
+export interface RenderContext {
+  /** The absolute URI of an object, or "" when it has none. */
+  uriOf(id: string): string;
+  /** The rendered objects of `kind` that the object owns. */
+  children(kind: string): readonly unknown[];
+  /** Values of live fields, by input name. */
+  readonly live: Doc;
+  /** Secrets are shown as `secretMask`. */
+  readonly redact: boolean;
+}
+
+/** Stands for a secret that the reader may not see. */
+export const secretMask = "***";
+
+export function renderFields(fields: Fields, doc: Doc, context: RenderContext): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const name in fields) {
+    const field = fields[name] as Field;
+    if (field.internal || field.writeOnly) continue;
+    if (field.type === "children") {
+      out[name] = context.children(field.kind);
+      continue;
+    }
+    const key = inputName(name, field);
+    const value = (field.live ? context.live : doc)[key];
+    out[name] =
+      value === undefined ? renderValue(field, emptyValue(field), context) : renderValue(field, value, context);
+  }
+  return out;
+}
+
+function renderValue(field: Field, value: unknown, context: RenderContext): unknown {
+  if (value === null) return null;
+  if (field.secret && context.redact) return value === "" ? "" : secretMask;
+  switch (field.type) {
+    case "ref":
+      return field.bare ? value : ref(value as string, context);
+    case "refList":
+      return field.bare ? value : (value as readonly string[]).map((id) => ref(id, context));
+    case "object":
+      return renderFields(field.fields, value as Doc, context);
+    case "list":
+      return isPlain(field.of)
+        ? value
+        : (value as readonly unknown[]).map((item) => renderValue(field.of, item, context));
+    case "map":
+      return isPlain(field.of)
+        ? value
+        : Object.fromEntries(
+            Object.entries(value as Doc).map(([key, item]) => [key, renderValue(field.of, item, context)]),
+          );
+    default:
+      return value;
+  }
+}
+
+function isPlain(field: Field): boolean {
+  return !field.secret && field.type !== "object" && field.type !== "ref" && field.type !== "list";
+}
+
+function ref(id: string, context: RenderContext): Ref {
+  return { id, uri: context.uriOf(id) };
+}
