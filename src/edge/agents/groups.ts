@@ -1,0 +1,110 @@
+/** Which tunnels carry the labels of a backend. Kept up to date as tunnels come and go, so that a request asks nothing. */
+import type { UpstreamPlan } from "../../modules/upstream-plan.ts";
+import type { Tunnel } from "./tunnel.ts";
+
+export type GroupPlan = Extract<UpstreamPlan, { kind: "tunnel_group" }>;
+
+export interface Group {
+  /** The matching tunnels now; changes in place. */
+  readonly members: readonly Tunnel[];
+  /** Where the next choice among equals starts. */
+  turn: number;
+}
+
+export interface TunnelGroups {
+  /** Costs what the tunnel's own labels are asked for, not how many tunnels there are. */
+  add(tunnel: Tunnel): void;
+  remove(tunnel: Tunnel): void;
+  /** The group of a backend: online tunnels of its account with at least its labels. */
+  of(plan: GroupPlan): Group;
+}
+
+interface Entry extends Group {
+  readonly key: string;
+  /** The first of its labels, under which it is found when a tunnel comes or goes. */
+  readonly anchor: string;
+  readonly accountId: string;
+  readonly labels: readonly (readonly [string, string])[];
+  readonly members: Tunnel[];
+  used: boolean;
+}
+
+/** Groups made before those that nobody asked for meanwhile are dropped. */
+const sweepEvery = 1000;
+
+export function makeTunnelGroups(): TunnelGroups {
+  const labelled = new Map<string, Set<Tunnel>>();
+  const groups = new Map<string, Entry>();
+  const byAnchor = new Map<string, Set<Entry>>();
+  let byPlan = new WeakMap<GroupPlan, Entry>();
+  let made = 0;
+
+  const concerned = function* (tunnel: Tunnel): Iterable<Entry> {
+    const labels = tunnel.labels ?? {};
+    for (const [name, value] of Object.entries(labels)) {
+      for (const group of byAnchor.get(anchorOf(tunnel.session.accountId, name, value)) ?? []) {
+        if (group.labels.every(([key, wanted]) => labels[key] === wanted)) yield group;
+      }
+    }
+  };
+  const sweep = (): void => {
+    byPlan = new WeakMap();
+    for (const group of groups.values()) {
+      if (!group.used) {
+        groups.delete(group.key);
+        const siblings = byAnchor.get(group.anchor);
+        siblings?.delete(group);
+        if (siblings?.size === 0) byAnchor.delete(group.anchor);
+      }
+      group.used = false;
+    }
+  };
+  const open = (plan: GroupPlan): Entry => {
+    const labels = Object.entries(plan.labels).sort(([a], [b]) => (a < b ? -1 : 1));
+    const key = JSON.stringify([plan.accountId, labels]);
+    const known = groups.get(key);
+    if (known) return known;
+    made += 1;
+    if (made % sweepEvery === 0) sweep();
+    const [name, value] = labels[0] ?? ["", ""];
+    const anchor = anchorOf(plan.accountId, name, value);
+    const members = [...(labelled.get(plan.accountId) ?? [])].filter(
+      (tunnel) => labels.length > 0 && labels.every(([one, wanted]) => tunnel.labels?.[one] === wanted),
+    );
+    const entry = { key, anchor, accountId: plan.accountId, labels, members, turn: 0, used: true };
+    groups.set(key, entry);
+    const siblings = byAnchor.get(anchor);
+    if (siblings) siblings.add(entry);
+    else byAnchor.set(anchor, new Set([entry]));
+    return entry;
+  };
+
+  return {
+    add(tunnel) {
+      const accountId = tunnel.session.accountId;
+      const siblings = labelled.get(accountId);
+      if (siblings) siblings.add(tunnel);
+      else labelled.set(accountId, new Set([tunnel]));
+      for (const group of concerned(tunnel)) group.members.push(tunnel);
+    },
+    remove(tunnel) {
+      const siblings = labelled.get(tunnel.session.accountId);
+      siblings?.delete(tunnel);
+      if (siblings?.size === 0) labelled.delete(tunnel.session.accountId);
+      for (const group of concerned(tunnel)) {
+        const at = group.members.indexOf(tunnel);
+        if (at >= 0) group.members.splice(at, 1);
+      }
+    },
+    of(plan) {
+      let group = byPlan.get(plan);
+      if (!group) byPlan.set(plan, (group = open(plan)));
+      group.used = true;
+      return group;
+    },
+  };
+}
+
+function anchorOf(accountId: string, name: string, value: string): string {
+  return `${accountId}\0${name}\0${value}`;
+}

@@ -1,0 +1,20 @@
+/** Bounds on what agents may hold (D9, G1). */
+export interface AgentLimits {
+  readonly sessionsPerAccount: number;
+  readonly tunnelsPerSession: number;
+  readonly tunnelsPerAccount: number;
+  readonly labelsPerTunnel: number;
+  /** UTF-8 bytes of one label's name, and of its value. */
+  readonly labelBytes: number;
+  /** UTF-8 bytes of a tunnel's or session's metadata, and of `forwardsTo`. */
+  readonly textBytes: number;
+}
+
+export const defaultAgentLimits: AgentLimits = Object.freeze({
+  sessionsPerAccount: 10_000,
+  tunnelsPerSession: 2_000,
+  tunnelsPerAccount: 50_000,
+  labelsPerTunnel: 32,
+  labelBytes: 255,
+  textBytes: 4096,
+});

@@ -1,0 +1,35 @@
+/** Host names of endpoints: which ones an agent may ask for, and those made for agents that do not ask. */
+import { createHash } from "node:crypto";
+
+const labelForm = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Short, known and harmless in every combination. */
+const qualities =
+  "able agile amber ample apt azure bold brave breezy bright brisk calm candid clear clever cosy crisp deft eager early even fair fine firm fleet fond free fresh gentle glad golden grand green handy happy hardy honest humble ideal jade jolly keen kind lively loyal lucid lucky mellow merry mild neat nimble noble olive opal patient placid plain polite prime proud quick quiet rapid ready regal robust rosy royal ruby rustic serene sharp shiny silent silver simple sleek smart smooth snug solid steady still sturdy sunny sure swift tidy tranquil true trusty velvet vivid warm wise witty zesty".split(
+    " ",
+  );
+const things =
+  "acorn alder anchor apple arch aspen badger barley basil bay beacon birch bloom bridge brook canal canoe cedar cherry cliff clover cloud comet coral cove crane creek dawn delta dove dune elm ember falcon fern field finch fjord forest fox garden glade grove gull harbor hawk hazel heron hill holly island ivy juniper kite lagoon lake lantern lark laurel leaf lily linden lotus maple marsh meadow mill moss oak oasis ocean olive orchard otter owl palm path pebble pine pond poplar quail quarry raven reed ridge river robin rose sage sail shore sparrow spring spruce star stone stream summit swan thistle trail tulip valley vine violet wave willow wren".split(
+    " ",
+  );
+
+/**
+ * A name such as `calm-otter-4f0k2m`: always the same for the same parts, and with 31 bits of them beside the
+ * words so that nobody meets it by chance.
+ */
+export function generatedName(parts: readonly string[]): string {
+  const digest = createHash("sha256").update(parts.join("\0")).digest();
+  const quality = qualities[digest.readUInt32BE(0) % qualities.length];
+  const thing = things[digest.readUInt32BE(4) % things.length];
+  const tail = (digest.readUInt32BE(8) % 36 ** 6).toString(36).padStart(6, "0");
+  return `${quality}-${thing}-${tail}`;
+}
+
+/** The name in lower case without trailing dot, or undefined when it is none (RFC 1123 §2.1; 253 octets). */
+export function hostName(text: string): string | undefined {
+  const name = text.toLowerCase().replace(/\.$/, "");
+  if (name.length === 0 || name.length > 253) return undefined;
+  const labels = name.split(".");
+  if (!labels.every((label) => labelForm.test(label))) return undefined;
+  return /^[0-9]+$/.test(labels.at(-1) ?? "") ? undefined : name;
+}

@@ -1,0 +1,170 @@
+/** What an agent's request for a tunnel comes to: checked, named and ready to be put on the register. */
+import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { modules } from "../../modules/index.ts";
+import type { RoutingTable } from "../../routing/compiled.ts";
+import type { AgentSession, BindRequest, LabelRequest } from "../../tunnel/server-hooks.ts";
+import type { Grant } from "./credentials.ts";
+import { endpointSite } from "./endpoint.ts";
+import type { EndpointHosts } from "./hosts.ts";
+import type { AgentLimits } from "./limits.ts";
+import { generatedName, hostName } from "./names.ts";
+import { compileOptions } from "./options.ts";
+import type { Tunnel } from "./tunnel.ts";
+
+export interface OpeningOptions {
+  readonly table: RoutingTable;
+  readonly hosts: EndpointHosts;
+  readonly domain: string;
+  readonly advertisedHttpsPort: () => number;
+  readonly clock: Clock;
+  readonly limits: AgentLimits;
+}
+
+export interface Opening {
+  /** Throws `Refusal`. `replaces` is the tunnel of the same credential that must be taken away first. */
+  endpoint(
+    grant: Grant,
+    session: AgentSession,
+    id: string,
+    request: BindRequest,
+  ): { readonly tunnel: Tunnel; readonly replaces: Tunnel | undefined };
+  /** Throws `Refusal`. */
+  labelled(grant: Grant, session: AgentSession, id: string, request: LabelRequest): Tunnel;
+}
+
+/** Generated names that are tried before giving up: as many as a session may hold tunnels is plenty. */
+const maxGenerated = 5000;
+
+export function makeOpening(options: OpeningOptions): Opening {
+  const { table, hosts, domain, clock, limits } = options;
+
+  const checkTexts = (texts: Readonly<Record<string, string>>): void => {
+    for (const [name, text] of Object.entries(texts)) {
+      if (Buffer.byteLength(text) <= limits.textBytes) continue;
+      throw new Refusal("agent_request_invalid", `open a tunnel: "${name}" is longer than ${limits.textBytes} bytes`);
+    }
+  };
+  const demandHost = (grant: Grant, host: string): void => {
+    if (grant.acl.allowsHost(host, options.advertisedHttpsPort())) return;
+    throw new Refusal("agent_denied", `publish "${host}": the token's ACL does not list it`);
+  };
+  const requestedHost = (request: BindRequest): string | undefined => {
+    const asked = request.hostname !== "" ? request.hostname : request.subdomain && `${request.subdomain}.${domain}`;
+    if (asked === "") return undefined;
+    if (asked.includes("*")) {
+      throw new Refusal("agent_option_unsupported", `publish "${asked}": wildcards are served by edges`);
+    }
+    const host = hostName(asked);
+    if (host === undefined) throw new Refusal("agent_request_invalid", `publish "${asked}": it is not a host name`);
+    if (host === domain) throw new Refusal("agent_name_taken", `publish "${host}": it is not available`);
+    return host;
+  };
+  /** The first of the credential's names for this target that is free, or whose holder has been started again. */
+  const generatedHost = (grant: Grant, session: AgentSession, id: string, forwardsTo: string): string => {
+    const target = forwardsTo.replace(/\?pid=\d+$/, "");
+    for (let ordinal = 0; ordinal < maxGenerated; ordinal += 1) {
+      const name = generatedName([grant.tokenHash.toString("hex"), target, String(ordinal)]);
+      const host = `${name}.${domain}`;
+      const holder = hosts.tunnel(host);
+      if (holder && holder.id !== id && !startedAgain(holder, session, target)) continue;
+      if (hosts.isFree(host, session)) return host;
+    }
+    throw new Refusal("agent_limit", `open a tunnel: ${maxGenerated} tunnels forward to "${target}" already`);
+  };
+
+  return {
+    endpoint(grant, session, id, request) {
+      checkTexts({ metadata: request.metadata, forwardsTo: request.forwardsTo });
+      checkProtocol(request);
+      const host = requestedHost(request) ?? generatedHost(grant, session, id, request.forwardsTo);
+      demandHost(grant, host);
+      const replaces = hosts.claim(host, session);
+      if (replaces?.session === session && replaces.id !== id) {
+        throw new Refusal("agent_name_taken", `publish "${host}": this session serves it with tunnel "${replaces.id}"`);
+      }
+      const endpointId = `ep_${id.slice(id.lastIndexOf("_") + 1)}`;
+      const { accountId } = session;
+      const compiled = compileOptions(request.options, { accountId, endpointId, clock }, modules);
+      const site = endpointSite({
+        endpointId,
+        tunnelId: id,
+        accountId,
+        host,
+        revision: table.revision,
+        modules: compiled,
+      });
+      const port = options.advertisedHttpsPort();
+      const url = port === 443 ? `https://${host}` : `https://${host}:${port}`;
+      const endpoint = { id: endpointId, host, port, url, site };
+      return { tunnel: tunnelOf(id, session, request, clock.now(), { endpoint, labels: undefined }), replaces };
+    },
+    labelled(grant, session, id, request) {
+      checkTexts({ metadata: request.metadata, forwardsTo: request.forwardsTo });
+      checkForwardsProto(request.forwardsProto);
+      checkLabels(request.labels, limits);
+      for (const [name, value] of Object.entries(request.labels)) {
+        if (grant.acl.allowsLabel(name, value)) continue;
+        throw new Refusal("agent_denied", `carry the label "${name}=${value}": the token's ACL does not list it`);
+      }
+      const labels = Object.freeze(Object.assign(Object.create(null), request.labels) as Record<string, string>);
+      return tunnelOf(id, session, request, clock.now(), { endpoint: undefined, labels });
+    },
+  };
+}
+
+function tunnelOf(
+  id: string,
+  session: AgentSession,
+  { forwardsTo, metadata }: { readonly forwardsTo: string; readonly metadata: string },
+  startedAt: number,
+  published: Pick<Tunnel, "endpoint" | "labels">,
+): Tunnel {
+  return { id, session, forwardsTo, metadata, startedAt, online: true, ...published };
+}
+
+/** Whether the session that holds a generated name looks like an earlier run of the one that asks. */
+function startedAgain(holder: Tunnel, session: AgentSession, target: string): boolean {
+  const before = holder.session;
+  return (
+    before !== session &&
+    before.credentialId === session.credentialId &&
+    before.ip === session.ip &&
+    before.os === session.os &&
+    // `app://` says nothing about the service: several of them run side by side in one process.
+    !target.startsWith("app:")
+  );
+}
+
+function checkProtocol(request: BindRequest): void {
+  if (request.proto !== "http" && request.proto !== "https") {
+    throw new Refusal(
+      "agent_option_unsupported",
+      `open a ${request.proto} tunnel: this server publishes http and https`,
+    );
+  }
+  if (request.proxyProtocol !== 0) {
+    throw new Refusal(
+      "agent_option_unsupported",
+      "write a PROXY header on an http tunnel: X-Forwarded-For has the client",
+    );
+  }
+  checkForwardsProto(request.forwardsProto);
+}
+
+function checkForwardsProto(proto: string): void {
+  if (proto !== "http2") return;
+  throw new Refusal("agent_option_unsupported", "forward HTTP/2 to the service: the server forwards HTTP/1.1");
+}
+
+function checkLabels(labels: Readonly<Record<string, string>>, limits: AgentLimits): void {
+  const pairs = Object.entries(labels);
+  const bad = (why: string): Refusal => new Refusal("labels_invalid", `open a tunnel with labels: ${why}`);
+  if (pairs.length === 0) throw bad("there are none");
+  if (pairs.length > limits.labelsPerTunnel) throw bad(`there are more than ${limits.labelsPerTunnel}`);
+  for (const part of pairs.flat()) {
+    if (part === "") throw bad("a name or value is empty");
+    if (part.includes("=")) throw bad(`"${part}" has a "="`);
+    if (Buffer.byteLength(part) > limits.labelBytes) throw bad(`one is longer than ${limits.labelBytes} bytes`);
+  }
+}

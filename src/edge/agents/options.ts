@@ -1,0 +1,181 @@
+/**
+ * The options that an agent sends with a tunnel (agent-protocol.md §5), compiled to the same modules that a route
+ * has. What no module stands for is refused: an option that was asked for is never left out silently.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { CompiledModule, Look, ModuleDeclaration, Scope } from "../../modules/module.ts";
+import type { ResourceObject } from "../../schema/object.ts";
+
+/** The tunnel that the options belong to. */
+export interface OptionsOwner {
+  readonly accountId: string;
+  readonly endpointId: string;
+  readonly clock: Clock;
+}
+
+type Option = Readonly<Record<string, unknown>>;
+
+interface Translation {
+  readonly module: string;
+  config(option: Option): Readonly<Record<string, unknown>>;
+  /** Objects that the configuration refers to, which exist for this tunnel only. */
+  objects?(option: Option): readonly Pick<ResourceObject, "kind" | "id" | "doc">[];
+}
+
+/** Members that carry the name, or are told to the agent only; the protocol layer has read what matters of them. */
+const inert = new Set(["url", "domain", "hostname", "subdomain", "addr", "localurlscheme", "proxyproto"]);
+
+const maxListItems = 1000;
+const maxTextBytes = 4096;
+const inlinePolicy = "inline";
+
+const translations: Readonly<Record<string, Translation>> = {
+  compression: { module: "compression", config: () => ({}) },
+  websockettcpconverter: { module: "websocket_tcp_converter", config: () => ({}) },
+  circuitbreaker: {
+    module: "circuit_breaker",
+    config: (option) => ({
+      tripped_duration: 10,
+      rolling_window: 10,
+      num_buckets: 10,
+      volume_threshold: 20,
+      error_threshold_percentage: share(option["error_threshold"]),
+    }),
+  },
+  iprestriction: {
+    module: "ip_restriction",
+    config: () => ({ ip_policy_ids: [inlinePolicy] }),
+    objects: (option) => [
+      { kind: "ip_policy", id: inlinePolicy, doc: { description: "", metadata: "" } },
+      ...cidrRules(option),
+    ],
+  },
+  requestheaders: { module: "request_headers", config: headerEdits },
+  responseheaders: { module: "response_headers", config: headerEdits },
+  useragentfilter: {
+    module: "user_agent_filter",
+    config: (option) => ({ allow: texts(option["allow"], "allow"), deny: texts(option["deny"], "deny") }),
+  },
+  webhookverification: {
+    module: "webhook_verification",
+    config: (option) => ({ provider: text(option["provider"], "provider"), secret: text(option["secret"], "secret") }),
+  },
+};
+
+/**
+ * Compiles `options` in the order of `modules`. Throws `agent_option_unsupported` for an option without a module,
+ * `agent_request_invalid` for one that cannot be read.
+ */
+export function compileOptions(
+  options: Option,
+  owner: OptionsOwner,
+  modules: readonly ModuleDeclaration[],
+): readonly CompiledModule[] {
+  const asked = new Map<string, { readonly name: string; readonly option: Option; readonly by: Translation }>();
+  for (const [name, value] of Object.entries(options)) {
+    if (isUnset(value) || inert.has(name.toLowerCase())) continue;
+    const translation = Object.hasOwn(translations, name.toLowerCase()) ? translations[name.toLowerCase()] : undefined;
+    if (!translation || !isObject(value) || !modules.some((module) => module.name === translation.module)) {
+      throw new Refusal("agent_option_unsupported", `open a tunnel with the option "${name}": it is not offered`);
+    }
+    asked.set(translation.module, { name, option: value, by: translation });
+  }
+  return modules.flatMap((module) => {
+    const one = asked.get(module.name);
+    return one ? [compileOne(module, one.name, one.option, one.by, owner)] : [];
+  });
+}
+
+function compileOne(
+  module: ModuleDeclaration,
+  name: string,
+  option: Option,
+  by: Translation,
+  owner: OptionsOwner,
+): CompiledModule {
+  try {
+    const scope = inlineScope(owner, by.objects?.(option) ?? []);
+    return module.compile({ enabled: true, ...by.config(option) } as never, scope);
+  } catch (error) {
+    if (error instanceof Refusal && error.reason === "agent_option_unsupported") throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Refusal("agent_request_invalid", `compile the option "${name}": ${why}`);
+  }
+}
+
+/** A scope in which only the tunnel's own objects exist. */
+function inlineScope(owner: OptionsOwner, own: readonly Pick<ResourceObject, "kind" | "id" | "doc">[]): Scope {
+  const objects = own.map((object) => ({ ...object, account_id: owner.accountId, revision: 0 }));
+  const look: Look = {
+    accountId: owner.accountId,
+    get: (kind, id) => objects.find((object) => object.kind === kind && object.id === id),
+    children: (kind, parentId) =>
+      objects.filter((object) => object.kind === kind && object.doc["ip_policy_id"] === parentId),
+  };
+  // Compiled once for its one owner: there is nobody to share with, and nothing to keep it for.
+  return {
+    ...look,
+    ownerId: owner.endpointId,
+    revision: 0,
+    clock: owner.clock,
+    shared: (_key, make) => make(look),
+    keep: (_key, make) => make(),
+  };
+}
+
+/** Without an `allow_cidrs` every address is allowed that is not denied: that is what agents mean by it. */
+function cidrRules(option: Option): Pick<ResourceObject, "kind" | "id" | "doc">[] {
+  const allow = texts(option["allow_cidrs"], "allow_cidrs");
+  const deny = texts(option["deny_cidrs"], "deny_cidrs");
+  const rule = (action: string) => (cidr: string, index: number) => ({
+    kind: "ip_policy_rule",
+    id: `${action}-${index}`,
+    doc: { cidr, action, ip_policy_id: inlinePolicy, description: "", metadata: "" },
+  });
+  const allowed = allow.length > 0 ? allow : ["0.0.0.0/0", "::/0"];
+  return [...allowed.map(rule("allow")), ...deny.map(rule("deny"))];
+}
+
+function headerEdits(option: Option): Readonly<Record<string, unknown>> {
+  const add: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const line of texts(option["add"], "add")) {
+    const colon = line.indexOf(":");
+    if (colon < 1) throw new Error(`read "${line}": it must be a name, a colon and a value`);
+    add[line.slice(0, colon).trim().toLowerCase()] = line.slice(colon + 1).trim();
+  }
+  if (!isUnset(option["addParsed"]) && Object.keys(option["addParsed"] as object).length > 0) {
+    throw new Refusal("agent_option_unsupported", 'open a tunnel with headers in "addParsed": send them in "add"');
+  }
+  return { add, remove: texts(option["remove"], "remove").map((name) => name.toLowerCase()) };
+}
+
+function texts(value: unknown, name: string): string[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value) || value.length > maxListItems) {
+    throw new Error(`"${name}" must be a list of at most ${maxListItems} strings`);
+  }
+  return value.map((one) => text(one, name));
+}
+
+function text(value: unknown, name: string): string {
+  if (value === undefined) return "";
+  if (typeof value === "string" && Buffer.byteLength(value) <= maxTextBytes) return value;
+  throw new Error(`"${name}" must be text of at most ${maxTextBytes} bytes`);
+}
+
+/** Absent means 0: agents leave out members that have their default value. */
+function share(value: unknown): number {
+  if (value === undefined) return 0;
+  if (typeof value === "number" && value >= 0 && value <= 1) return value;
+  throw new Error('"error_threshold" must be a number from 0 to 1');
+}
+
+/** What agents send for an option that was not used. */
+function isUnset(value: unknown): boolean {
+  return value === undefined || value === null || value === "" || value === false || value === 0;
+}
+
+function isObject(value: unknown): value is Option {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,229 @@
+/** The register of agents: who is connected, which tunnels they hold, and what those are published as. */
+import type { Clock } from "../../lib/clock.ts";
+import { timestamp } from "../../lib/clock.ts";
+import { errorCode, Refusal } from "../../lib/errors.ts";
+import type { Log } from "../../lib/log.ts";
+import type { RoutingTable, Site } from "../../routing/compiled.ts";
+import type { SessionCommand, SessionReport, Upward } from "../../routing/messages.ts";
+import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";
+import { makeCredentials } from "./credentials.ts";
+import type { Grant } from "./credentials.ts";
+import { makeTunnelGroups } from "./groups.ts";
+import type { Group, GroupPlan } from "./groups.ts";
+import { makeEndpointHosts } from "./hosts.ts";
+import type { AgentLimits } from "./limits.ts";
+import { makeOpening } from "./opening.ts";
+import { makeSessionBook } from "./session-book.ts";
+import { renderTunnel } from "./tunnel.ts";
+import type { Tunnel } from "./tunnel.ts";
+
+export interface AgentRegistryOptions {
+  readonly table: RoutingTable;
+  readonly report: (message: Upward) => void;
+  /** Endpoints without a name of their own are published below it. */
+  readonly domain: string;
+  /** The port in public URLs; asked for when a URL is made, as it may be known only once listening. */
+  readonly advertisedHttpsPort: () => number;
+  readonly region: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: AgentLimits;
+}
+
+export interface AgentRegistry extends ServerHooks {
+  /** The endpoint published at a lower-case host name. An edge with exactly this name comes first. */
+  siteFor(host: string): Site | undefined;
+  tunnel(id: string): Tunnel | undefined;
+  /** The online tunnels of a tunnel group backend. */
+  group(plan: GroupPlan): Group;
+  /** Called once for each tunnel when it is taken away, for whatever reason. */
+  onTunnelClosed(listener: (tunnel: Tunnel) => void): void;
+  /** Everything that is open, as the reports that tell of it: for a control plane that starts again. */
+  snapshot(): readonly Upward[];
+  /** Passes a command on to a session. Rejects with `Refusal` (not_found, command_*). */
+  command(sessionId: string, command: SessionCommand): Promise<void>;
+  /** Says goodbye to every agent. */
+  close(reason: string): void;
+}
+
+/** After a change of edges or domains, endpoints that lost their name to it go within this time. */
+const dispossessAfterMs = 250;
+
+export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry {
+  const { table, report, region, clock, log, limits } = options;
+  const credentials = makeCredentials(table);
+  const sessions = makeSessionBook();
+  const hosts = makeEndpointHosts(table, () => clock.monotonic());
+  const groups = makeTunnelGroups();
+  const opening = makeOpening({ ...options, hosts });
+  const tunnels = new Map<string, Tunnel>();
+  const listeners: ((tunnel: Tunnel) => void)[] = [];
+
+  const grantOf = (session: AgentSession): Grant => {
+    const grant = sessions.has(session) ? credentials.current(session.credentialId) : undefined;
+    if (!grant) throw new Refusal("agent_token_unknown");
+    return grant;
+  };
+  const demandRoom = (session: AgentSession, id: string): void => {
+    if (tunnels.get(id)?.session === session) return;
+    const { inSession, inAccount } = sessions.tunnelCounts(session);
+    if (inSession >= limits.tunnelsPerSession) throw new Refusal("agent_limit");
+    if (inAccount >= limits.tunnelsPerAccount) {
+      throw new Refusal("agent_limit", `open a tunnel: the account holds ${inAccount}, as many as it may`);
+    }
+  };
+  /** The tunnel that has the id already; it is the same one, from before a reconnect. */
+  const earlier = (session: AgentSession, id: string): Tunnel | undefined => {
+    const tunnel = tunnels.get(id);
+    if (tunnel && tunnel.session.credentialId !== session.credentialId) {
+      throw new Refusal("agent_request_invalid", `open a tunnel with the id "${id}": it is not yours`);
+    }
+    return tunnel;
+  };
+  const put = (tunnel: Tunnel): void => {
+    tunnels.set(tunnel.id, tunnel);
+    sessions.addTunnel(tunnel);
+    if (tunnel.endpoint) hosts.put(tunnel.endpoint.host, tunnel);
+    else groups.add(tunnel);
+    report({ type: "tunnel_opened", tunnel: renderTunnel(tunnel, region) });
+  };
+  const take = (tunnel: Tunnel): void => {
+    if (!tunnel.online) return;
+    tunnel.online = false;
+    tunnels.delete(tunnel.id);
+    sessions.removeTunnel(tunnel);
+    if (tunnel.endpoint) hosts.release(tunnel.endpoint.host, tunnel);
+    else groups.remove(tunnel);
+    report({ type: "tunnel_closed", tunnelId: tunnel.id });
+    for (const listener of listeners) listener(tunnel);
+  };
+  const stop = (tunnel: Tunnel, message: string, reason: "agent_name_taken" | "agent_denied"): void => {
+    take(tunnel);
+    log.info("tunnel stopped", { tunnel: tunnel.id, session: tunnel.session.id, why: message });
+    tunnel.session.stopTunnel(tunnel.id, message, errorCode(reason));
+  };
+  const leave = (session: AgentSession): void => {
+    const held = sessions.remove(session);
+    if (!held) return;
+    for (const tunnel of held) take(tunnel);
+    report({ type: "session_closed", sessionId: session.id });
+    log.info("agent disconnected", { session: session.id });
+  };
+
+  let looking = false;
+  const dispossess = (): void => {
+    looking = false;
+    for (const tunnel of hosts.dispossessed()) {
+      stop(tunnel, `"${tunnel.endpoint?.host}" now belongs to the configuration`, "agent_name_taken");
+    }
+  };
+  table.subscribe(({ credentialIds, kinds }) => {
+    for (const credentialId of credentialIds) {
+      const affected = sessions.ofCredential(credentialId);
+      const grant = credentials.refresh(credentialId);
+      for (const session of affected) {
+        if (grant) {
+          const denied = sessions.tunnelsOf(session).filter((tunnel) => !allows(grant, tunnel));
+          for (const tunnel of denied) stop(tunnel, "the token's ACL no longer allows it", "agent_denied");
+          continue;
+        }
+        log.info("agent's token revoked", { session: session.id, credential: credentialId });
+        leave(session);
+        session.close("the agent token was revoked");
+      }
+    }
+    if (looking || ![...kinds].some((kind) => kind.endsWith("_edge") || kind === "reserved_domain")) return;
+    looking = true;
+    clock.after(dispossessAfterMs, dispossess);
+  });
+
+  return {
+    authenticate(request) {
+      const grant = credentials.authenticate(request);
+      const resumed = sessions.byId(request.resumes);
+      if (resumed && resumed.credentialId !== grant.credentialId) throw new Refusal("agent_token_unknown");
+      if (!resumed && sessions.countOfAccount(grant.accountId) >= limits.sessionsPerAccount) {
+        throw new Refusal("agent_limit", "connect an agent: the account has as many sessions as it may");
+      }
+      const { accountId, credentialId } = grant;
+      return { accountId, credentialId, accountName: table.accountName(accountId) };
+    },
+    opened(session) {
+      const former = sessions.byId(session.id);
+      if (former) leave(former);
+      if (!credentials.current(session.credentialId)) {
+        session.close("the agent token was revoked");
+        return;
+      }
+      sessions.add(session);
+      report({ type: "session_opened", session: renderSession(session, region) });
+      log.info("agent connected", { session: session.id, credential: session.credentialId, ip: session.ip });
+    },
+    bind(session, id, request) {
+      const grant = grantOf(session);
+      demandRoom(session, id);
+      const before = earlier(session, id);
+      const { tunnel, replaces } = opening.endpoint(grant, session, id, request);
+      if (before) take(before);
+      if (replaces?.online) stop(replaces, `a newer session of the same credential serves it`, "agent_name_taken");
+      put(tunnel);
+      const { host = "", url = "" } = tunnel.endpoint ?? {};
+      return { url, hostname: host, address: "" };
+    },
+    label(session, id, request) {
+      const grant = grantOf(session);
+      demandRoom(session, id);
+      const before = earlier(session, id);
+      const tunnel = opening.labelled(grant, session, id, request);
+      if (before) take(before);
+      put(tunnel);
+    },
+    unbind(session, tunnelId) {
+      const tunnel = tunnels.get(tunnelId);
+      if (tunnel?.session === session) take(tunnel);
+    },
+    closed: leave,
+    siteFor: (host) => hosts.tunnel(host)?.endpoint?.site,
+    tunnel: (id) => tunnels.get(id),
+    group: (plan) => groups.of(plan),
+    onTunnelClosed: (listener) => void listeners.push(listener),
+    snapshot: () => [
+      ...sessions
+        .all()
+        .map((session) => ({ type: "session_opened" as const, session: renderSession(session, region) })),
+      ...[...tunnels.values()].map((tunnel) => ({
+        type: "tunnel_opened" as const,
+        tunnel: renderTunnel(tunnel, region),
+      })),
+    ],
+    async command(sessionId, command) {
+      const session = sessions.byId(sessionId);
+      if (!session)
+        throw new Refusal("not_found", `command the tunnel session "${sessionId}": it is not connected here`);
+      await session.command(command);
+    },
+    close(reason) {
+      for (const session of sessions.all()) session.close(reason);
+    },
+  };
+}
+
+function allows({ acl }: Grant, { endpoint, labels }: Tunnel): boolean {
+  if (endpoint) return acl.allowsHost(endpoint.host, endpoint.port);
+  return Object.entries(labels ?? {}).every(([name, value]) => acl.allowsLabel(name, value));
+}
+
+function renderSession(session: AgentSession, region: string): SessionReport {
+  return {
+    id: session.id,
+    accountId: session.accountId,
+    credentialId: session.credentialId,
+    agentVersion: session.agentVersion,
+    ip: session.ip,
+    os: session.os,
+    metadata: session.metadata,
+    region,
+    startedAt: timestamp(session.startedAt),
+    transport: "ngrok/2",
+  };
+}
