@@ -33,17 +33,25 @@ export interface ModuleDeclaration<F extends Fields = Fields> {
 }
 
 /** What `compile` may look at. Everything asked for is remembered: a change of it compiles the owner again. */
-export interface Scope {
+export interface Look {
   /** The account of the edge; references never leave it. */
   readonly accountId: string;
-  /** The edge or route that the module is attached to, and the revision that it has. */
-  readonly ownerId: string;
-  readonly revision: number;
-  readonly clock: Clock;
   /** The stored object, or undefined when it does not exist in this account. */
   get(kind: string, id: string): ResourceObject | undefined;
   /** All objects of `kind` owned by `parentId`, such as the rules of a policy. */
   children(kind: string, parentId: string): readonly ResourceObject[];
+}
+
+export interface Scope extends Look {
+  /** The edge or route that the module is attached to, and the revision that it has. */
+  readonly ownerId: string;
+  readonly revision: number;
+  readonly clock: Clock;
+  /**
+   * What `make` computes from configuration, once for all in the account who ask by the same key; computed
+   * again, and they compiled again, when something that it looked at changes.
+   */
+  shared<T>(key: string, make: (look: Look) => T): T;
   /** State that must survive recompiling: the first caller makes it, later ones get the same. */
   keep<T>(key: string, make: () => T): T;
 }

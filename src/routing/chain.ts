@@ -1,0 +1,98 @@
+import type { CompiledModule, Handshake, ModuleDeclaration, Scope } from "../modules/module.ts";
+import type { UpstreamPlan } from "../modules/upstream-plan.ts";
+import type { Place } from "../schema/object.ts";
+
+/** The modules of one edge or route, compiled, as lists of those that act at each point. */
+export interface Chain {
+  readonly handshake: Handshake;
+  readonly connection: readonly CompiledModule[];
+  readonly request: readonly CompiledModule[];
+  readonly response: readonly CompiledModule[];
+  readonly settled: readonly CompiledModule[];
+  readonly upstream: UpstreamPlan | undefined;
+}
+
+const none: readonly CompiledModule[] = Object.freeze([]);
+const noHandshake: Handshake = Object.freeze({});
+
+export const emptyChain: Chain = Object.freeze({
+  handshake: noHandshake,
+  connection: none,
+  request: none,
+  response: none,
+  settled: none,
+  upstream: undefined,
+});
+
+/** Why an edge or route cannot be put into effect: nothing of it may run. */
+export class CompileError extends Error {
+  readonly module: string | undefined;
+
+  constructor(module: string | undefined, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.module = module;
+  }
+}
+
+/**
+ * Compiles the enabled modules of `doc`, in the order of `declared`. Throws `CompileError`: also for a module
+ * that this server does not know, because leaving it out would let past what it was to stop (control R6).
+ */
+export function compileChain(
+  place: Place,
+  declared: ReadonlyMap<string, ModuleDeclaration>,
+  doc: Readonly<Record<string, unknown>>,
+  scope: Scope,
+): Chain {
+  let handshake = noHandshake;
+  let upstream: UpstreamPlan | undefined;
+  const connection: CompiledModule[] = [];
+  const request: CompiledModule[] = [];
+  const response: CompiledModule[] = [];
+  const settled: CompiledModule[] = [];
+  for (const name in doc) {
+    const config = doc[name];
+    if (isBlock(config) && "enabled" in config && config["enabled"] !== false && !declared.has(name)) {
+      throw new CompileError(name, `compile ${name}: this server has no such module for ${place}`);
+    }
+  }
+  for (const module of declared.values()) {
+    const config = doc[module.name];
+    if (!isBlock(config) || config["enabled"] === false) continue;
+    let compiled: CompiledModule;
+    try {
+      compiled = module.compile(config as Parameters<typeof module.compile>[0], scope);
+    } catch (error) {
+      throw new CompileError(module.name, error instanceof Error ? error.message : String(error), error);
+    }
+    if (compiled.handshake) handshake = { ...handshake, ...compiled.handshake };
+    if (compiled.connection) connection.push(compiled);
+    if (compiled.request) request.push(compiled);
+    if (compiled.response) response.push(compiled);
+    if (compiled.settled) settled.push(compiled);
+    upstream = compiled.upstream ?? upstream;
+  }
+  if (handshake.passthrough && (place === "https_edge" || handshake.clientAuthorities)) {
+    throw new CompileError(
+      "tls_termination",
+      `pass TLS through: ${place === "https_edge" ? "an HTTPS edge" : "mutual TLS"} needs it terminated at the edge`,
+    );
+  }
+  return {
+    handshake,
+    connection: list(connection),
+    request: list(request),
+    response: list(response),
+    settled: list(settled),
+    upstream,
+  };
+}
+
+function isBlock(config: unknown): config is Readonly<Record<string, unknown>> {
+  return typeof config === "object" && config !== null && !Array.isArray(config);
+}
+
+/** One empty list for all, and no spare room in the others: there are many. */
+function list(modules: readonly CompiledModule[]): readonly CompiledModule[] {
+  return modules.length === 0 ? none : Object.freeze(modules.slice());
+}

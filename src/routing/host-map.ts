@@ -1,0 +1,34 @@
+/** Names to holders: exact names before wildcards, longer wildcards before shorter; `*.a.com` covers `x.y.a.com`. */
+export class HostMap<T> {
+  readonly #exact = new Map<string, T>();
+  /** By what follows `*.`. */
+  readonly #wild = new Map<string, T>();
+
+  /** Takes the name, unless another holder has it: then that one is returned. */
+  put(name: string, holder: T): T | undefined {
+    const [map, key] = this.#place(name);
+    const present = map.get(key);
+    if (present !== undefined) return present;
+    map.set(key, holder);
+    return undefined;
+  }
+
+  /** Harmless when `holder` does not hold the name. */
+  remove(name: string, holder: T): void {
+    const [map, key] = this.#place(name);
+    if (map.get(key) === holder) map.delete(key);
+  }
+
+  exact(host: string): T | undefined {
+    return this.#exact.get(host);
+  }
+
+  /** The wildcard whose `*` stands before the dot at `dot` of `host`. */
+  wildcard(host: string, dot: number): T | undefined {
+    return this.#wild.size === 0 ? undefined : this.#wild.get(host.slice(dot + 1));
+  }
+
+  #place(name: string): [Map<string, T>, string] {
+    return name.startsWith("*.") ? [this.#wild, name.slice(2)] : [this.#exact, name];
+  }
+}

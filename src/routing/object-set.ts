@@ -1,0 +1,73 @@
+import { resources } from "../resources/index.ts";
+import type { ResourceObject } from "../schema/object.ts";
+
+/** The field of an owned object that names its owner, by kind. */
+const ownerFields = new Map<string, string>([
+  ["ip_policy_rule", "ip_policy_id"],
+  ["https_route", "edge_id"],
+  ...resources.flatMap(({ name, ownedBy }) => (ownedBy ? [[name, ownedBy.field] as const] : [])),
+]);
+
+/** All objects that the data plane knows, by kind and id, and by owner. */
+export class ObjectSet {
+  readonly #kinds = new Map<string, Map<string, ResourceObject>>();
+  /** By `childrenKey`, in the order in which they came. */
+  readonly #children = new Map<string, Map<string, ResourceObject>>();
+
+  get(kind: string, id: string): ResourceObject | undefined {
+    return this.#kinds.get(kind)?.get(id);
+  }
+
+  children(kind: string, ownerId: string): readonly ResourceObject[] {
+    const found = this.#children.get(childrenKey(kind, ownerId));
+    return found ? [...found.values()] : [];
+  }
+
+  put(object: ResourceObject): void {
+    this.#indexOwner(object);
+    let kind = this.#kinds.get(object.kind);
+    if (!kind) this.#kinds.set(object.kind, (kind = new Map()));
+    kind.set(object.id, object);
+  }
+
+  delete(object: ResourceObject): void {
+    this.#kinds.get(object.kind)?.delete(object.id);
+    const owner = ownerOf(object);
+    if (owner === undefined) return;
+    const key = childrenKey(object.kind, owner);
+    const siblings = this.#children.get(key);
+    siblings?.delete(object.id);
+    if (siblings?.size === 0) this.#children.delete(key);
+  }
+
+  *[Symbol.iterator](): Iterator<ResourceObject> {
+    for (const kind of this.#kinds.values()) yield* kind.values();
+  }
+
+  #indexOwner(object: ResourceObject): void {
+    const before = this.get(object.kind, object.id);
+    const owner = ownerOf(object);
+    if (before && ownerOf(before) !== owner) this.delete(before);
+    if (owner === undefined) return;
+    const key = childrenKey(object.kind, owner);
+    let siblings = this.#children.get(key);
+    if (!siblings) this.#children.set(key, (siblings = new Map()));
+    siblings.set(object.id, object);
+  }
+}
+
+export function ownerOf(object: ResourceObject): string | undefined {
+  const field = ownerFields.get(object.kind);
+  const owner = field === undefined ? undefined : object.doc[field];
+  return typeof owner === "string" ? owner : undefined;
+}
+
+/** Name under which "all objects of `kind` owned by `ownerId`" is depended on. */
+export function childrenKey(kind: string, ownerId: string): string {
+  return `${kind}@${ownerId}`;
+}
+
+/** Name under which one object is depended on. */
+export function objectKey(kind: string, id: string): string {
+  return `${kind}/${id}`;
+}

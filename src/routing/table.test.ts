@@ -1,0 +1,441 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { seededRandom } from "../../test/support/random.ts";
+import { systemClock } from "../lib/clock.ts";
+import { defineModule } from "../modules/module.ts";
+import type { ModuleDeclaration } from "../modules/module.ts";
+import { passed } from "../modules/step.ts";
+import { f } from "../schema/fields.ts";
+import type { ResourceObject } from "../schema/object.ts";
+import type { Problem, RoutingChange } from "./messages.ts";
+import { makeRoutingTable } from "./table.ts";
+
+const account = "ac_1";
+let lastRevision = 0;
+
+function object(kind: string, id: string, doc: Record<string, unknown>, accountId = account): ResourceObject {
+  lastRevision += 1;
+  return { kind, id, account_id: accountId, revision: lastRevision, doc };
+}
+
+function edge(id: string, hosts: string[], blocks: Record<string, unknown> = {}, accountId = account): ResourceObject {
+  const doc = { hostports: hosts.map((host) => `${host}:443`), mutual_tls: null, tls_termination: null, ...blocks };
+  return object("https_edge", id, doc, accountId);
+}
+
+function route(id: string, edgeId: string, type: string, match: string, blocks: Record<string, unknown> = {}) {
+  return object("https_route", id, { edge_id: edgeId, match_type: type, match, ...blocks });
+}
+
+function group(id: string, labels: Record<string, string> = { app: id }, accountId = account): ResourceObject {
+  return object("tunnel_group_backend", id, { labels }, accountId);
+}
+
+function put(one: ResourceObject): RoutingChange {
+  return { kind: one.kind, id: one.id, account_id: one.account_id, object: one };
+}
+
+function gone(kind: string, id: string): RoutingChange {
+  return { kind, id, account_id: account, object: null };
+}
+
+const to = (backend: string) => ({ backend: { enabled: true, backend_id: backend } });
+
+/** A table that checks each answer to `change` against the state before. */
+function tableWith(objects: ResourceObject[], modules?: readonly ModuleDeclaration[]) {
+  const table = makeRoutingTable(systemClock, modules);
+  const problems = table.load(lastRevision, objects);
+  const change = (...changes: RoutingChange[]): readonly Problem[] => table.change((lastRevision += 1), changes);
+  return { table, problems, change };
+}
+
+describe("the routing table", () => {
+  it("finds an edge by its exact host before a wildcard, and the longest wildcard first", () => {
+    const { table } = tableWith([
+      edge("e1", ["a.example.com"]),
+      edge("e2", ["*.example.com"]),
+      edge("e3", ["*.b.example.com"]),
+    ]);
+    assert.equal(table.httpsSite("a.example.com")?.id, "e1");
+    assert.equal(table.httpsSite("x.example.com")?.id, "e2");
+    assert.equal(table.httpsSite("y.x.example.com")?.id, "e2");
+    assert.equal(table.httpsSite("b.example.com")?.id, "e2");
+    assert.equal(table.httpsSite("z.y.b.example.com")?.id, "e3");
+    assert.equal(table.httpsSite("example.com"), undefined);
+    assert.equal(table.httpsSite("xexample.com"), undefined);
+    assert.equal(table.httpsSite(""), undefined);
+  });
+
+  it("takes an exact route before a prefix, and the longest prefix on segment boundaries", () => {
+    const { table } = tableWith([
+      edge("e", ["h"]),
+      route("r1", "e", "path_prefix", "/"),
+      route("r2", "e", "path_prefix", "/foo"),
+      route("r3", "e", "path_prefix", "/foo/bar/"),
+      route("r4", "e", "exact_path", "/foo"),
+    ]);
+    const site = table.httpsSite("h");
+    const found = (path: string) => site?.findRoute(path)?.id;
+    assert.equal(found("/"), "r1");
+    assert.equal(found("/foo"), "r4");
+    assert.equal(found("/foo/"), "r2");
+    assert.equal(found("/foo/x"), "r2");
+    assert.equal(found("/foobar"), "r1");
+    assert.equal(found("/foo/bar"), "r3");
+    assert.equal(found("/foo/bar/baz"), "r3");
+    assert.equal(found("/foo/barbaz"), "r2");
+    assert.equal(found("*"), undefined);
+  });
+
+  it("keeps a prefix with and without a final slash apart", () => {
+    const { table } = tableWith([
+      edge("e", ["h"]),
+      route("r1", "e", "path_prefix", "/foo"),
+      route("r2", "e", "path_prefix", "/foo/"),
+    ]);
+    assert.equal(table.httpsSite("h")?.findRoute("/foo")?.id, "r1");
+    assert.equal(table.httpsSite("h")?.findRoute("/foo/")?.id, "r2");
+    assert.equal(table.httpsSite("h")?.findRoute("/foo/x")?.id, "r2");
+  });
+
+  it("R1: matches a route by the canonical form of its path", () => {
+    const { table } = tableWith([edge("e", ["h"]), route("r", "e", "exact_path", "/%7Euser/%c3%a4%2f")]);
+    assert.equal(table.httpsSite("h")?.findRoute("/~user/%C3%A4%2F")?.id, "r");
+  });
+
+  it("finds the same routes as a scan over all of them, through random changes", () => {
+    const random = seededRandom(5);
+    const { table, change } = tableWith([edge("e", ["h"])]);
+    const model = new Map<string, { type: string; match: string }>();
+    const segments = ["a", "b", "ab", ""];
+    const randomPath = (): string => {
+      let path = "";
+      for (let count = random.below(4); count >= 0; count -= 1) path += `/${random.pick(segments)}`;
+      return path;
+    };
+    for (let round = 0; round < 3000; round += 1) {
+      const id = `r${random.below(25)}`;
+      const type = random.pick(["exact_path", "path_prefix"]);
+      const match = randomPath();
+      const taken = [...model].some(([other, its]) => other !== id && its.type === type && its.match === match);
+      if (random() < 0.3) {
+        change(gone("https_route", id));
+        model.delete(id);
+      } else if (!taken) {
+        change(put(route(id, "e", type, match)));
+        model.set(id, { type, match });
+      }
+      for (let probe = 0; probe < 4; probe += 1) {
+        const path = randomPath();
+        assert.equal(
+          table.httpsSite("h")?.findRoute(path)?.id,
+          scan(model, path),
+          `${path} in ${JSON.stringify([...model])}`,
+        );
+      }
+    }
+  });
+
+  it("finds the same edges as a scan over all host names, through random changes", () => {
+    const random = seededRandom(6);
+    const { table, change } = tableWith([]);
+    const model = new Map<string, string[]>();
+    const name = (): string =>
+      Array.from({ length: 1 + random.below(3) }, () => random.pick(["a", "b", "c"])).join(".");
+    for (let round = 0; round < 2000; round += 1) {
+      const id = `e${random.below(8)}`;
+      const hosts = [...new Set([random() < 0.5 ? name() : `*.${name()}`, name()])];
+      const held = [...model].some(([other, its]) => other !== id && its.some((host) => hosts.includes(host)));
+      if (random() < 0.2) {
+        change(gone("https_edge", id));
+        model.delete(id);
+      } else if (!held) {
+        change(put(edge(id, hosts)));
+        model.set(id, hosts);
+      }
+      const host = name();
+      const best = [...model]
+        .flatMap(([its, names]) => names.map((one) => ({ its, one })))
+        .filter(({ one }) => one === host || (one.startsWith("*.") && host.endsWith(one.slice(1))))
+        .sort((x, y) => Number(y.one === host) - Number(x.one === host) || y.one.length - x.one.length)[0];
+      assert.equal(table.httpsSite(host)?.id, best?.its, host);
+    }
+  });
+
+  it("puts a change into effect at once and leaves what requests hold as it was", () => {
+    const { table, change } = tableWith([
+      edge("e", ["h"]),
+      group("b1"),
+      group("b2"),
+      route("r", "e", "path_prefix", "/", to("b1")),
+    ]);
+    const held = table.httpsSite("h")?.findRoute("/");
+    change(put(route("r", "e", "path_prefix", "/", to("b2"))));
+    assert.equal(held?.upstream?.id, "b1");
+    assert.equal(table.httpsSite("h")?.findRoute("/")?.upstream?.id, "b2");
+    change(put(group("b2", { app: "other" })));
+    const { upstream } = table.httpsSite("h")?.findRoute("/") ?? {};
+    assert.deepEqual(upstream?.kind === "tunnel_group" && upstream.labels, { app: "other" });
+  });
+
+  it("R6: closes a route whose module does not compile, and no other", () => {
+    const { table, problems, change } = tableWith([
+      edge("e", ["h"]),
+      group("b"),
+      route("r1", "e", "path_prefix", "/", to("b")),
+      route("r2", "e", "path_prefix", "/x", to("missing")),
+    ]);
+    const site = table.httpsSite("h");
+    assert.deepEqual(
+      problems.map(({ kind, id, module }) => [kind, id, module]),
+      [["https_route", "r2", "backend"]],
+    );
+    assert.match(site?.findRoute("/x")?.problem?.message ?? "", /"missing": it does not exist/);
+    assert.equal(site?.findRoute("/x")?.upstream, undefined);
+    assert.equal(site?.findRoute("/")?.problem, undefined);
+    assert.deepEqual(
+      change(put(group("missing"))).map(({ id, message }) => [id, message]),
+      [["r2", undefined]],
+    );
+    assert.equal(site?.findRoute("/x")?.upstream?.id, "missing");
+    assert.equal(change(gone("tunnel_group_backend", "missing"))[0]?.id, "r2");
+    assert.notEqual(site?.findRoute("/x")?.problem, undefined);
+    assert.equal(change(gone("https_route", "r2"))[0]?.message, undefined);
+    assert.equal(site?.findRoute("/x")?.id, "r1");
+  });
+
+  it("R6: closes a route with a module that this server does not know, unless that is disabled", () => {
+    const { table } = tableWith([
+      edge("e", ["h"]),
+      route("r1", "e", "path_prefix", "/on", { telepathy: { enabled: true } }),
+      route("r2", "e", "path_prefix", "/off", { telepathy: { enabled: false } }),
+    ]);
+    assert.equal(table.httpsSite("h")?.findRoute("/on")?.problem?.module, "telepathy");
+    assert.equal(table.httpsSite("h")?.findRoute("/off")?.problem, undefined);
+  });
+
+  it("P1: never compiles another account's object into a route", () => {
+    const { table } = tableWith([
+      edge("e", ["h"]),
+      group("b", {}, "ac_2"),
+      route("r", "e", "path_prefix", "/", to("b")),
+      object("https_route", "stray", { edge_id: "e", match_type: "path_prefix", match: "/stray" }, "ac_2"),
+    ]);
+    assert.notEqual(table.httpsSite("h")?.findRoute("/")?.problem, undefined);
+    assert.equal(table.httpsSite("h")?.findRoute("/stray")?.id, "r");
+  });
+
+  it("R5: gives a contested host to its holder, reports the other, and hands it over when it is free", () => {
+    const { table, problems, change } = tableWith([edge("e1", ["h"]), edge("e2", ["h", "i"])]);
+    assert.match(problems[0]?.message ?? "", /serve "h": https_edge e1 holds it/);
+    assert.equal(table.httpsSite("h")?.id, "e1");
+    assert.equal(table.httpsSite("i")?.id, "e2");
+    assert.equal(table.httpsSite("i")?.problem, undefined);
+    const cleared = change(put(edge("e1", ["j"])));
+    assert.deepEqual(
+      cleared.map(({ id, message }) => [id, message]),
+      [["e2", undefined]],
+    );
+    assert.equal(table.httpsSite("h")?.id, "e2");
+  });
+
+  it("R5: a wildcard never takes a name that another account reserved", () => {
+    const { table } = tableWith([
+      edge("e", ["*.example.com"]),
+      object("reserved_domain", "rd1", { domain: "theirs.example.com" }, "ac_2"),
+      object("reserved_domain", "rd2", { domain: "*.apps.example.com" }, "ac_2"),
+      object("reserved_domain", "rd3", { domain: "ours.example.com" }),
+    ]);
+    assert.equal(table.httpsSite("theirs.example.com"), undefined);
+    assert.equal(table.httpsSite("x.apps.example.com"), undefined);
+    assert.equal(table.httpsSite("ours.example.com")?.id, "e");
+    assert.deepEqual(table.hostHolder("theirs.example.com"), { kind: "reserved_domain", id: "rd1", accountId: "ac_2" });
+    assert.equal(table.hostHolder("x.apps.example.com")?.id, "rd2");
+    assert.equal(table.hostHolder("y.example.com")?.id, "e");
+    assert.equal(table.hostHolder("example.com"), undefined);
+  });
+
+  it("moves a host name from one edge to another within one change", () => {
+    for (const order of [0, 1]) {
+      const { table, change } = tableWith([edge("e1", ["h"]), edge("e2", ["i"])]);
+      const swap = [put(edge("e1", ["i"])), put(edge("e2", ["h"]))];
+      assert.deepEqual(change(...(order === 0 ? swap : swap.reverse())), []);
+      assert.equal(table.httpsSite("h")?.id, "e2");
+      assert.equal(table.httpsSite("i")?.id, "e1");
+    }
+  });
+
+  it("serves TLS and TCP edges, and no TLS edge as an HTTPS edge", () => {
+    const { table, change } = tableWith([
+      group("b"),
+      object("tls_edge", "t", { hostports: ["t.example.com:443"], ...to("b") }),
+      object("tcp_edge", "c", { hostports: ["127.0.0.1:5432"], ...to("b") }),
+    ]);
+    assert.equal(table.httpsSite("t.example.com"), undefined);
+    assert.equal(table.tlsSite("t.example.com")?.upstream?.id, "b");
+    assert.deepEqual(
+      [...table.tcpSites()].map(({ hostports }) => hostports),
+      [["127.0.0.1:5432"]],
+    );
+    change(gone("tcp_edge", "c"));
+    assert.deepEqual([...table.tcpSites()], []);
+  });
+
+  it("K5: a credential stops being active with its owner", () => {
+    const { table, change } = tableWith([
+      object("credential", "cr1", { token_hash: "00ff", fingerprint: "f1", acl: ["*"], owner_id: "bot_1" }),
+      object("credential", "cr2", { token_hash: "aa", fingerprint: "f2", acl: [], owner_id: "" }),
+      object("bot_user", "bot_1", { active: true }),
+    ]);
+    assert.equal(table.credential("f1")?.active, true);
+    assert.deepEqual(table.credential("f1")?.tokenHash, Buffer.from([0, 255]));
+    assert.equal(table.credential("f2")?.active, true);
+    const seen: string[][] = [];
+    table.subscribe(({ credentialIds }) => seen.push([...credentialIds]));
+    change(put(object("bot_user", "bot_1", { active: false })));
+    assert.equal(table.credential("f1")?.active, false);
+    change(gone("bot_user", "bot_1"));
+    assert.equal(table.credential("f1")?.active, false);
+    change(gone("credential", "cr1"));
+    assert.equal(table.credential("f1"), undefined);
+    assert.deepEqual(seen, [["cr1"], ["cr1"], ["cr1"]]);
+  });
+
+  it("names the sites that changed, but not for a change of a route", () => {
+    const { table, change } = tableWith([edge("e1", ["h"]), edge("e2", ["i"]), route("r", "e1", "path_prefix", "/")]);
+    const seen: [string[], string[]][] = [];
+    table.subscribe(({ siteIds, kinds }) => seen.push([[...siteIds], [...kinds]]));
+    const before = table.httpsSite("h");
+    change(put(route("r", "e1", "path_prefix", "/x")));
+    assert.equal(table.httpsSite("h"), before);
+    change(put(edge("e2", ["j"])));
+    change(gone("https_edge", "e1"));
+    assert.deepEqual(seen, [
+      [[], ["https_route"]],
+      [["e2"], ["https_edge"]],
+      [["e1"], ["https_edge"]],
+    ]);
+    assert.equal(table.httpsSite("h"), undefined);
+  });
+
+  it("loading what it has already changes nothing, loading something else replaces it", () => {
+    const objects = [edge("e", ["h"]), group("b"), route("r", "e", "path_prefix", "/", to("b"))];
+    const { table } = tableWith(objects);
+    const site = table.httpsSite("h");
+    const held = site?.findRoute("/");
+    table.load(lastRevision, structuredClone(objects));
+    assert.equal(table.httpsSite("h"), site);
+    assert.equal(site?.findRoute("/"), held);
+    const [first, ...rest] = objects as [ResourceObject, ...ResourceObject[]];
+    table.load(lastRevision, [{ ...first, doc: { ...first.doc, hostports: ["i:443"] } }, ...rest]);
+    assert.equal(table.httpsSite("h"), undefined);
+    assert.equal(table.httpsSite("i")?.findRoute("/")?.id, "r");
+    assert.deepEqual(table.load(lastRevision, []), []);
+    assert.equal(table.httpsSite("i"), undefined);
+    assert.equal(table.object("tunnel_group_backend", "b"), undefined);
+  });
+
+  describe("with modules that keep, share and act", () => {
+    let made = 0;
+    let computed = 0;
+    const counting = defineModule({
+      name: "counting",
+      schemaName: "Counting",
+      on: ["https_edge", "https_route"],
+      doc: "Counts.",
+      fields: { size: f.uint32("Size.") },
+      compile({ size }, scope) {
+        const state = scope.keep(`counting ${scope.ownerId} ${size}`, () => ({ id: (made += 1) }));
+        const rules = scope.shared("rules", (look) => {
+          computed += 1;
+          const found = look.children("ip_policy_rule", "p");
+          if (found.some(({ doc }) => doc["broken"] === true)) throw new Error("read the rules: one is broken");
+          return found.length;
+        });
+        const step = passed("counting", `${state.id} ${rules}`);
+        return { request: () => step };
+      },
+    }) as unknown as ModuleDeclaration;
+
+    const counted = (id: string, match: string, size = 1) =>
+      route(id, "e", "path_prefix", match, { counting: { enabled: true, size } });
+    const rule = (id: string, doc: Record<string, unknown> = {}) =>
+      object("ip_policy_rule", id, { ip_policy_id: "p", ...doc });
+
+    /** What the request hooks of the route say. */
+    function said({ table }: ReturnType<typeof tableWith>, path: string): string[] {
+      const found = table.httpsSite("h")?.findRoute(path);
+      return (found?.request ?? []).map((module) => {
+        const step = module.request?.({} as never);
+        return step && "reason" in step ? step.reason : "";
+      });
+    }
+
+    it("keeps state over unrelated changes, and drops it when nobody asks for it", () => {
+      made = 0;
+      const set = tableWith([edge("e", ["h"]), counted("r", "/")], [counting]);
+      assert.deepEqual(said(set, "/"), ["1 0"]);
+      set.change(put(counted("r", "/x")));
+      set.table.load(lastRevision, [edge("e", ["h"]), counted("r", "/")]);
+      assert.deepEqual(said(set, "/"), ["1 0"]);
+      set.change(put(counted("r", "/", 2)));
+      assert.deepEqual(said(set, "/"), ["2 0"]);
+      set.change(put(counted("r", "/", 1)));
+      assert.deepEqual(said(set, "/"), ["3 0"]);
+      set.change(gone("https_route", "r"));
+      set.change(put(counted("r", "/", 1)));
+      assert.deepEqual(said(set, "/"), ["4 0"]);
+    });
+
+    it("computes what is shared once, and again when what it looked at changes", () => {
+      computed = 0;
+      const set = tableWith([edge("e", ["h"]), rule("ipr_1"), counted("r1", "/1"), counted("r2", "/2")], [counting]);
+      assert.equal(computed, 1);
+      set.change(put(rule("ipr_2")));
+      assert.equal(computed, 2);
+      assert.match(said(set, "/1").join(), / 2$/);
+      assert.match(said(set, "/2").join(), / 2$/);
+      const problems = set.change(put(rule("ipr_2", { broken: true })));
+      assert.deepEqual(problems.map(({ id }) => id).sort(), ["r1", "r2"]);
+      assert.deepEqual(said(set, "/1"), []);
+      assert.equal(set.change(gone("ip_policy_rule", "ipr_2")).length, 2);
+      assert.match(said(set, "/2").join(), / 1$/);
+      set.change(gone("https_route", "r1"), gone("https_route", "r2"));
+      set.change(put(rule("ipr_3")));
+      assert.equal(computed, 4);
+    });
+
+    it("runs an edge's request hooks before those of each of its routes", () => {
+      made = 0;
+      const on = { counting: { enabled: true, size: 9 } };
+      const set = tableWith([counted("r", "/"), edge("e", ["h"], on)], [counting]);
+      assert.equal(said(set, "/").length, 2);
+      set.change(put(edge("e", ["h"])));
+      assert.equal(said(set, "/").length, 1);
+      set.change(put(edge("e", ["h"], on)));
+      assert.equal(said(set, "/").length, 2);
+    });
+
+    it("R6: closes an edge whose own module does not compile", () => {
+      const on = { counting: { enabled: true, size: 9 } };
+      const { table, problems } = tableWith([rule("ipr_1", { broken: true }), edge("e", ["h"], on)], [counting]);
+      assert.equal(problems[0]?.kind, "https_edge");
+      assert.equal(table.httpsSite("h")?.problem?.module, "counting");
+    });
+  });
+});
+
+function scan(routes: ReadonlyMap<string, { type: string; match: string }>, path: string): string | undefined {
+  const trimmed = (text: string): string => (text.endsWith("/") ? text.slice(0, -1) : text);
+  let best: { id: string; length: number; score: number } | undefined;
+  for (const [id, { type, match }] of routes) {
+    const base = trimmed(match);
+    const covers = type === "exact_path" ? path === match : path === base || path.startsWith(`${base}/`);
+    if (!covers) continue;
+    // Of `/foo` and `/foo/`: the one that is written like the path.
+    const score = Number(match.endsWith("/") === path.startsWith(`${base}/`));
+    const length = type === "exact_path" ? Infinity : base.length;
+    if (!best || length > best.length || (length === best.length && score > best.score)) best = { id, length, score };
+  }
+  return best?.id;
+}

@@ -1,0 +1,396 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "../lib/clock.ts";
+import { modules } from "../modules/index.ts";
+import type { ModuleDeclaration } from "../modules/module.ts";
+import { passed } from "../modules/step.ts";
+import type { Place, ResourceObject } from "../schema/object.ts";
+import { CompileError, compileChain, emptyChain } from "./chain.ts";
+import type { Chain } from "./chain.ts";
+import type { CompiledCredential, CompiledRoute, ConnectionSite, RoutingTable, Site } from "./compiled.ts";
+import { HostMap } from "./host-map.ts";
+import type { Problem, RoutingChange } from "./messages.ts";
+import { childrenKey, objectKey, ObjectSet, ownerOf } from "./object-set.ts";
+import { RouteIndex } from "./route-index.ts";
+import { nothing, Units } from "./units.ts";
+import type { Unit } from "./units.ts";
+
+/** The data plane's configuration, compiled: looked up on each request, changed write by write. */
+export function makeRoutingTable(clock: Clock, declared: readonly ModuleDeclaration[] = modules): RoutingTable {
+  return new Table(clock, declared);
+}
+
+/** An object that is compiled, and what it is compiled to. */
+interface Owner extends Unit {
+  object: ResourceObject;
+  problem: Problem | undefined;
+  /** Set while it is in effect. */
+  site?: Site | ConnectionSite | undefined;
+  route?: CompiledRoute | undefined;
+  credential?: CompiledCredential | undefined;
+  chain?: Chain | undefined;
+}
+
+type Changed = Parameters<Parameters<RoutingTable["subscribe"]>[0]>[0];
+
+const edgeKinds = ["https_edge", "tls_edge", "tcp_edge"] as const;
+/** What is compiled, in this order: a route takes over what its edge's modules do. */
+const compiledKinds = [...edgeKinds, "https_route", "credential"];
+
+class Table implements RoutingTable {
+  revision = 0;
+  readonly #modules: Readonly<Record<Place, ReadonlyMap<string, ModuleDeclaration>>>;
+  readonly #objects = new ObjectSet();
+  readonly #units: Units;
+  readonly #owners = new Map<string, Map<string, Owner>>(compiledKinds.map((kind) => [kind, new Map()]));
+  /** HTTPS and TLS edges: they share the port, so a name belongs to one of either. */
+  readonly #hosts = new HostMap<Owner>();
+  readonly #reserved = new HostMap<ResourceObject>();
+  readonly #routes = new Map<string, { readonly index: RouteIndex; count: number }>();
+  readonly #credentials = new Map<string, CompiledCredential>();
+  readonly #listeners: ((changed: Changed) => void)[] = [];
+
+  constructor(clock: Clock, declared: readonly ModuleDeclaration[]) {
+    this.#units = new Units(this.#objects, clock);
+    const on = (place: Place) =>
+      new Map(declared.filter((module) => module.on.includes(place)).map((module) => [module.name, module]));
+    this.#modules = {
+      https_edge: on("https_edge"),
+      https_route: on("https_route"),
+      tls_edge: on("tls_edge"),
+      tcp_edge: on("tcp_edge"),
+    };
+  }
+
+  load(revision: number, objects: Iterable<ResourceObject>): readonly Problem[] {
+    const gone = new Map<string, ResourceObject>();
+    for (const object of this.#objects) gone.set(objectKey(object.kind, object.id), object);
+    const changes: RoutingChange[] = [];
+    for (const object of objects) {
+      const key = objectKey(object.kind, object.id);
+      const before = gone.get(key);
+      gone.delete(key);
+      // A database restored from a backup counts the same revisions again.
+      if (before?.revision === object.revision && isDeepStrictEqual(before, object)) continue;
+      changes.push({ kind: object.kind, id: object.id, account_id: object.account_id, object });
+    }
+    for (const { kind, id, account_id } of gone.values()) changes.push({ kind, id, account_id, object: null });
+    this.change(revision, changes);
+    const problems: Problem[] = [];
+    for (const owners of this.#owners.values()) {
+      for (const { problem } of owners.values()) if (problem) problems.push(problem);
+    }
+    return problems;
+  }
+
+  change(revision: number, changes: readonly RoutingChange[]): readonly Problem[] {
+    this.revision = revision;
+    const stale = new Set<Unit>();
+    const problems: Problem[] = [];
+    const siteIds = new Set<string>();
+    const credentialIds = new Set<string>();
+    const kinds = new Set<string>();
+    for (const { kind, id, object } of changes) {
+      kinds.add(kind);
+      const before = this.#objects.get(kind, id);
+      if (object) this.#objects.put(object);
+      else if (before) this.#objects.delete(before);
+      if (kind === "reserved_domain") this.#reserve(before, object);
+      const owners = this.#owners.get(kind);
+      if (owners) this.#ownChange(owners, id, object, stale);
+      this.#units.stale(objectKey(kind, id), stale);
+      for (const version of [before, object]) {
+        const owner = version ? ownerOf(version) : undefined;
+        if (owner !== undefined) this.#units.stale(childrenKey(kind, owner), stale);
+      }
+    }
+    for (const unit of stale) {
+      const owner = unit as Owner;
+      this.#withdraw(owner);
+      if (isEdge(owner)) siteIds.add(owner.object.id);
+      else if (owner.object.kind === "credential") credentialIds.add(owner.object.id);
+    }
+    for (const kind of compiledKinds) {
+      for (const unit of stale) {
+        const owner = unit as Owner;
+        if (owner.object.kind !== kind) continue;
+        const before = owner.problem;
+        if (this.#owners.get(kind)?.get(owner.object.id) === owner) this.#compile(owner, stale);
+        else this.#forget(owner);
+        const problem = owner.problem;
+        if (problem && (problem.message !== before?.message || problem.module !== before?.module))
+          problems.push(problem);
+        else if (before && !problem) problems.push({ ...before, message: undefined });
+      }
+    }
+    for (const listener of this.#listeners) listener({ siteIds, credentialIds, kinds });
+    return problems;
+  }
+
+  httpsSite(host: string): Site | undefined {
+    const site = this.#owner(host)?.site;
+    return site?.kind === "https_edge" ? site : undefined;
+  }
+
+  tlsSite(host: string): ConnectionSite | undefined {
+    const site = this.#owner(host)?.site;
+    return site?.kind === "tls_edge" ? site : undefined;
+  }
+
+  hostHolder(host: string): { readonly kind: string; readonly id: string; readonly accountId: string } | undefined {
+    let found = this.#hosts.exact(host)?.object ?? this.#reserved.exact(host);
+    for (let dot = host.indexOf("."); !found && dot >= 0; dot = host.indexOf(".", dot + 1)) {
+      found = this.#hosts.wildcard(host, dot)?.object ?? this.#reserved.wildcard(host, dot);
+    }
+    return found && { kind: found.kind, id: found.id, accountId: found.account_id };
+  }
+
+  *tcpSites(): Iterable<ConnectionSite> {
+    for (const { site } of this.#owners.get("tcp_edge")?.values() ?? []) if (site?.kind === "tcp_edge") yield site;
+  }
+
+  credential(fingerprint: string): CompiledCredential | undefined {
+    return this.#credentials.get(fingerprint);
+  }
+
+  accountName(accountId: string): string {
+    const name = this.#objects.get("account", accountId)?.doc["name"];
+    return typeof name === "string" ? name : "";
+  }
+
+  object(kind: string, id: string): ResourceObject | undefined {
+    return this.#objects.get(kind, id);
+  }
+
+  subscribe(listener: (changed: Changed) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** The edge that answers for `host`. A wildcard never takes a name that another account has reserved (R5). */
+  #owner(host: string): Owner | undefined {
+    const exact = this.#hosts.exact(host);
+    if (exact) return exact;
+    let reservedBy = this.#reserved.exact(host)?.account_id;
+    for (let dot = host.indexOf("."); dot >= 0; dot = host.indexOf(".", dot + 1)) {
+      const owner = this.#hosts.wildcard(host, dot);
+      if (owner) return reservedBy === undefined || reservedBy === owner.object.account_id ? owner : undefined;
+      reservedBy ??= this.#reserved.wildcard(host, dot)?.account_id;
+    }
+    return undefined;
+  }
+
+  #reserve(before: ResourceObject | undefined, after: ResourceObject | null): void {
+    if (before) this.#reserved.remove(nameOf(before), before);
+    if (after) this.#reserved.put(nameOf(after), after);
+  }
+
+  #ownChange(owners: Map<string, Owner>, id: string, object: ResourceObject | null, stale: Set<Unit>): void {
+    let owner = owners.get(id);
+    if (owner) {
+      stale.add(owner);
+      // While it is still known under its old edge and match.
+      this.#withdraw(owner);
+    }
+    if (!object) {
+      owners.delete(id);
+    } else if (owner) {
+      owner.object = object;
+    } else {
+      owner = { object, dependencies: nothing, kept: nothing, problem: undefined };
+      owners.set(id, owner);
+      stale.add(owner);
+    }
+  }
+
+  #forget(owner: Owner): void {
+    this.#units.release(owner);
+    owner.problem = undefined;
+    if (owner.object.kind === "https_edge") this.#tidyRoutes(owner.object.account_id, owner.object.id);
+  }
+
+  /** Takes out of the look-ups what `owner` was compiled to. */
+  #withdraw(owner: Owner): void {
+    const { object, site, route, credential } = owner;
+    if (site && site.kind !== "tcp_edge") for (const host of hostsOf(object)) this.#hosts.remove(host, owner);
+    if (route) this.#detach(object, route);
+    if (credential) this.#credentials.delete(String(object.doc["fingerprint"]));
+    owner.site = undefined;
+    owner.route = undefined;
+    owner.credential = undefined;
+  }
+
+  #compile(owner: Owner, stale: Set<Unit>): void {
+    const { object } = owner;
+    if (object.kind === "credential") this.#compileCredential(owner);
+    else if (object.kind === "https_route") this.#compileRoute(owner);
+    else this.#compileEdge(owner, stale);
+  }
+
+  #compileEdge(owner: Owner, stale: Set<Unit>): void {
+    const { object } = owner;
+    const before = owner.chain ?? emptyChain;
+    const chain = this.#compileModules(owner);
+    const { id, account_id: accountId, revision } = object;
+    const common = { id, accountId, revision, handshake: chain.handshake, problem: owner.problem };
+    if (object.kind === "https_edge") {
+      const hosts = hostsOf(object);
+      const index = this.#routesOf(object.account_id, id).index;
+      owner.site = Object.freeze({
+        ...common,
+        kind: "https_edge" as const,
+        hosts,
+        findRoute: (path: string) => index.find(path),
+      });
+      owner.chain = chain;
+      if (actsOnRequests(before) || actsOnRequests(chain)) {
+        for (const route of this.#objects.children("https_route", id)) {
+          const routeOwner = this.#owners.get("https_route")?.get(route.id);
+          if (!routeOwner || stale.has(routeOwner)) continue;
+          this.#withdraw(routeOwner);
+          stale.add(routeOwner);
+        }
+      }
+    } else {
+      owner.site = Object.freeze({
+        ...common,
+        kind: object.kind as "tls_edge" | "tcp_edge",
+        hostports: hostportsOf(object),
+        connection: chain.connection,
+        upstream: chain.upstream,
+      });
+    }
+    if (object.kind === "tcp_edge") return;
+    for (const host of hostsOf(object)) {
+      const holder = this.#hosts.put(host, owner);
+      if (!holder || holder === owner) continue;
+      this.#contested(owner, holder, `serve "${host}": ${holder.object.kind} ${holder.object.id} holds it`);
+    }
+  }
+
+  #compileRoute(owner: Owner): void {
+    const { object } = owner;
+    const { id, revision, account_id: accountId, doc } = object;
+    const chain = this.#compileModules(owner);
+    const { problem } = owner;
+    const edgeId = String(doc["edge_id"]);
+    const edge = this.#owners.get("https_edge")?.get(edgeId);
+    const above = edge?.object.account_id === accountId ? (edge.chain ?? emptyChain) : emptyChain;
+    const type = String(doc["match_type"]);
+    const match = String(doc["match"]);
+    const route: CompiledRoute = Object.freeze({
+      id,
+      revision,
+      matched: passed("router", `matched ${type} "${match}"`, { kind: "https_route", id, revision }),
+      problem,
+      request: joined(above.request, chain.request),
+      response: joined(above.response, chain.response),
+      settled: joined(above.settled, chain.settled),
+      upstream: chain.upstream,
+    });
+    const routes = this.#routesOf(accountId, edgeId);
+    const holder = routes.index.put(type, match, route);
+    if (holder) {
+      const other = this.#owners.get("https_route")?.get(holder.id);
+      if (other) this.#contested(owner, other, `match ${type} "${match}": route ${holder.id} of the edge has it`);
+      return;
+    }
+    routes.count += 1;
+    owner.route = route;
+  }
+
+  #detach({ account_id, doc }: ResourceObject, route: CompiledRoute): void {
+    const edgeId = String(doc["edge_id"]);
+    const routes = this.#routesOf(account_id, edgeId);
+    routes.index.remove(String(doc["match_type"]), String(doc["match"]), route);
+    routes.count -= 1;
+    this.#tidyRoutes(account_id, edgeId);
+  }
+
+  #tidyRoutes(accountId: string, edgeId: string): void {
+    const key = `${accountId}/${edgeId}`;
+    if (this.#routes.get(key)?.count === 0 && !this.#owners.get("https_edge")?.has(edgeId)) this.#routes.delete(key);
+  }
+
+  #compileCredential(owner: Owner): void {
+    const { id, account_id: accountId, doc } = owner.object;
+    const ownerId = typeof doc["owner_id"] === "string" ? doc["owner_id"] : "";
+    owner.credential = Object.freeze({
+      id,
+      accountId,
+      tokenHash: Buffer.from(String(doc["token_hash"]), "hex"),
+      acl: Array.isArray(doc["acl"]) ? (doc["acl"] as string[]) : nothing,
+      active: this.#units.compile(
+        owner,
+        owner.object,
+        (scope) => ownerId === "" || scope.get("bot_user", ownerId)?.doc["active"] === true,
+      ),
+    });
+    this.#credentials.set(String(doc["fingerprint"]), owner.credential);
+  }
+
+  /** The chain of `owner`'s modules. When one does not compile, `owner` has a problem and an empty chain. */
+  #compileModules(owner: Owner): Chain {
+    const { object } = owner;
+    const place = object.kind as Place;
+    owner.problem = undefined;
+    try {
+      return this.#units.compile(owner, object, (scope) =>
+        compileChain(place, this.#modules[place], object.doc, scope),
+      );
+    } catch (error) {
+      owner.problem = problemOf(object, error instanceof CompileError ? error.module : undefined, messageOf(error));
+      return emptyChain;
+    }
+  }
+
+  /** Reports that `owner` cannot have what `holder` has, and tries again when `holder` changes. */
+  #contested(owner: Owner, holder: Owner, message: string): void {
+    owner.problem ??= problemOf(owner.object, undefined, message);
+    this.#units.watch(owner, objectKey(holder.object.kind, holder.object.id));
+  }
+
+  #routesOf(accountId: string, edgeId: string): { readonly index: RouteIndex; count: number } {
+    const key = `${accountId}/${edgeId}`;
+    let routes = this.#routes.get(key);
+    if (!routes) this.#routes.set(key, (routes = { index: new RouteIndex(), count: 0 }));
+    return routes;
+  }
+}
+
+function isEdge({ object }: Owner): boolean {
+  return (edgeKinds as readonly string[]).includes(object.kind);
+}
+
+function actsOnRequests({ request, response, settled }: Chain): boolean {
+  return request.length + response.length + settled.length > 0;
+}
+
+function joined<T>(first: readonly T[], second: readonly T[]): readonly T[] {
+  return first.length === 0 ? second : Object.freeze([...first, ...second]);
+}
+
+function problemOf({ kind, id, account_id }: ResourceObject, module: string | undefined, message: string): Problem {
+  return Object.freeze({ kind, id, accountId: account_id, module, message });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function hostportsOf({ doc }: ResourceObject): readonly string[] {
+  return Array.isArray(doc["hostports"]) ? (doc["hostports"] as string[]) : nothing;
+}
+
+/** Host names of the hostports, lower case, each once. */
+function hostsOf(object: ResourceObject): readonly string[] {
+  const hostports = hostportsOf(object);
+  if (hostports.length === 1) return [hostOf(hostports[0] as string)];
+  return [...new Set(hostports.map(hostOf))];
+}
+
+function hostOf(hostport: string): string {
+  return hostport.slice(0, hostport.lastIndexOf(":")).toLowerCase();
+}
+
+function nameOf({ doc }: ResourceObject): string {
+  return String(doc["domain"]).toLowerCase();
+}
