@@ -11,6 +11,8 @@ export interface Histogram {
 export interface Metrics {
   /** The counter for these labels; ask once and keep it. */
   counter(name: string, help: string, labels?: Readonly<Record<string, string>>): Counter;
+  /** A counter that is kept elsewhere as a plain number; `read` is called on each scrape. */
+  counterOf(name: string, help: string, read: () => number, labels?: Readonly<Record<string, string>>): void;
   /** `read` is called on each scrape. */
   gauge(name: string, help: string, read: () => number, labels?: Readonly<Record<string, string>>): void;
   histogram(
@@ -53,6 +55,9 @@ export function makeMetrics(): Metrics {
         let total = 0;
         return { metric: { add: (amount = 1) => void (total += amount) }, lines: () => line(name, text, total) };
       }),
+    counterOf: (name, help, read, labels = {}) => {
+      series(name, "counter", help, labels, (text) => ({ metric: undefined, lines: () => line(name, text, read()) }));
+    },
     gauge: (name, help, read, labels = {}) => {
       series(name, "gauge", help, labels, (text) => ({ metric: undefined, lines: () => line(name, text, read()) }));
     },

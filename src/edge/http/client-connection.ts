@@ -1,0 +1,56 @@
+import type { RefusalName } from "../../lib/errors.ts";
+import type { ConnectionFacts } from "../../modules/exchange.ts";
+import type { Handshake } from "../../modules/module.ts";
+import type { Site } from "../../routing/compiled.ts";
+import type { HttpContext, SiteLookup } from "./context.ts";
+
+/** What the exchanges of one public connection share, whichever protocol it speaks. */
+export class ClientConnection {
+  readonly facts: ConnectionFacts;
+  readonly context: HttpContext;
+  readonly scheme: "https" | "http";
+  /** The peer is a proxy whose X-Forwarded-* are kept. */
+  readonly trusted: boolean;
+  readonly #sites: SiteLookup;
+  /** What the TLS handshake was bound to; the same for as long as the connection lasts. */
+  readonly #handshake: Handshake | undefined;
+
+  /** Call it when the handshake has ended: the site that the server name chose is looked up here. */
+  constructor(facts: ConnectionFacts, sites: SiteLookup, context: HttpContext) {
+    this.facts = facts;
+    this.context = context;
+    this.scheme = facts.tls === undefined ? "http" : "https";
+    this.trusted = context.trustsProxy?.(facts.source) ?? false;
+    this.#sites = sites;
+    this.#handshake = facts.tls === undefined ? undefined : sites(facts.tls.serverName)?.handshake;
+  }
+
+  /**
+   * The site for a request's host (lower case, no port), or why there is none (R2). The host must lead to the
+   * same site as the server name did, under the same demands on the handshake: neither naming another host, nor
+   * reusing a connection from before a change, gets around a client certificate or a minimum version.
+   */
+  site(host: string, port: number): Site | RefusalName {
+    const { tls, localPort } = this.facts;
+    if (port !== 0 && port !== this.advertisedPort && port !== localPort) return "misdirected";
+    const site = this.#sites(host);
+    if (tls === undefined) return site ?? "unknown_host";
+    if (host !== tls.serverName) {
+      const chosen = this.#sites(tls.serverName);
+      if (site?.id !== chosen?.id || tls.serverName === "") return "misdirected";
+    }
+    if (site === undefined) return "unknown_host";
+    return sameDemands(site.handshake, this.#handshake) ? site : "misdirected";
+  }
+
+  get advertisedPort(): number {
+    return this.context.advertisedPort[this.scheme];
+  }
+}
+
+function sameDemands(now: Handshake, then: Handshake | undefined): boolean {
+  return (
+    now === then ||
+    (then !== undefined && now.minVersion === then.minVersion && now.clientAuthorities === then.clientAuthorities)
+  );
+}

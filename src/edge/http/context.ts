@@ -1,0 +1,103 @@
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Step } from "../../modules/step.ts";
+import type { Site } from "../../routing/compiled.ts";
+import type { HttpCounters } from "./counters.ts";
+import type { Deadlines } from "./deadlines.ts";
+import type { Upstreams } from "./upstreams.ts";
+
+/** Everything that the connections of an edge share. Made once. */
+export interface HttpContext {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly limits: HttpLimits;
+  readonly counters: HttpCounters;
+  readonly upstreams: Upstreams;
+  /** Connections being served; `drainAll` and a shutdown walk over it. */
+  readonly connections: Set<ServedConnection>;
+  /** The port that the world sees for each scheme: 443 and 80, unless configured otherwise. */
+  readonly advertisedPort: { readonly https: number; readonly http: number };
+  /** Peers whose X-Forwarded-* are kept and extended. Nobody by default. */
+  readonly trustsProxy: ((source: string) => boolean) | undefined;
+  /**
+   * Told of every exchange when it is over. The object is the exchange itself: take what is needed before
+   * returning. Undefined costs nothing.
+   */
+  readonly finished: ((exchange: FinishedExchange) => void) | undefined;
+}
+
+/** The site that is configured for a lower-case host name now; what the TLS handshake chose by is the same. */
+export type SiteLookup = (host: string) => Site | undefined;
+
+export interface ServedConnection {
+  /** Finishes what is in flight, says so to the client where the protocol can, and closes. */
+  drain(): void;
+  /** Closes at once. */
+  destroy(): void;
+}
+
+export interface FinishedExchange {
+  readonly id: string;
+  readonly method: string;
+  readonly host: string;
+  /** As matched and forwarded; "" when the request was refused before it had one. */
+  readonly path: string;
+  /** 0 when the client got no response head. */
+  readonly status: number;
+  readonly siteId: string | undefined;
+  readonly routeId: string | undefined;
+  readonly source: string;
+  /** Body bytes from the client, and to it. */
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly durationMs: number;
+  /** The response was cut short, by whichever side. */
+  readonly cutShort: boolean;
+  readonly steps: readonly Step[];
+}
+
+export interface HttpLimits {
+  /** Request line and fields together, and fields of a response. Beyond it 431. */
+  readonly maxHeadBytes: number;
+  readonly maxFields: number;
+  /** Request target. Beyond it 414. */
+  readonly maxTargetBytes: number;
+  /** Whole request bodies beyond this are refused with 413; Infinity for none. */
+  readonly maxBodyBytes: number;
+  /** From the first byte of a head to its last, and from accept to the first byte. */
+  readonly headTimeoutMs: number;
+  /** Between requests on a kept connection. */
+  readonly keepAliveMs: number;
+  /** A request body slower than this, over `bodyWindowMs`, is given up. */
+  readonly minBodyBytesPerSecond: number;
+  readonly bodyWindowMs: number;
+  /** How long a client may take none of what is sent to it. */
+  readonly writeTimeoutMs: number;
+  /** Neither direction of an upgraded or streaming exchange moving. */
+  readonly idleTimeoutMs: number;
+  /** After this age a connection is closed behind the response that it is at. */
+  readonly maxConnectionAgeMs: number;
+  /** From the whole request being sent to the upstream's response head: 504. Opening a stream counts. */
+  readonly upstreamTimeoutMs: number;
+  /** Warm streams kept per tunnel, and for how long. */
+  readonly maxIdleStreams: number;
+  readonly idleStreamMs: number;
+}
+
+export const defaultLimits: HttpLimits = {
+  maxHeadBytes: 32 * 1024,
+  maxFields: 128,
+  maxTargetBytes: 16 * 1024,
+  maxBodyBytes: Infinity,
+  headTimeoutMs: 10_000,
+  keepAliveMs: 75_000,
+  minBodyBytesPerSecond: 64,
+  bodyWindowMs: 10_000,
+  writeTimeoutMs: 60_000,
+  idleTimeoutMs: 3_600_000,
+  maxConnectionAgeMs: 3_600_000,
+  upstreamTimeoutMs: 60_000,
+  maxIdleStreams: 32,
+  idleStreamMs: 30_000,
+};

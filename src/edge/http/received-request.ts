@@ -1,0 +1,49 @@
+import type { FieldTable } from "../../http1/field-table.ts";
+import type { RequestHead } from "../../modules/exchange.ts";
+
+/** A request head as a protocol hands it to the pipeline. */
+export class ReceivedRequest implements RequestHead {
+  readonly httpVersion: "1.0" | "1.1" | "2";
+  readonly method: string;
+  readonly scheme: "https" | "http";
+  /** Path and query as sent, origin form: checked to be visible ASCII without "#". */
+  readonly target: string;
+  /** Host, lower case, without port and trailing dot. */
+  readonly host: string;
+  /** Port of the Host field or of `:authority`; 0 when it names none. */
+  readonly port: number;
+  readonly headers: FieldTable;
+  /** Length of the body; 0 without one, -1 when only its end will tell. */
+  readonly bodyLength: number;
+  /** The client asks for a WebSocket. */
+  readonly websocket: boolean;
+  /** `Expect: 100-continue` (RFC 9110 §10.1.1). */
+  readonly expectsContinue: boolean;
+  /** Set by the pipeline before anyone else sees them. */
+  path = "";
+  query = "";
+
+  constructor(head: {
+    readonly httpVersion: "1.0" | "1.1" | "2";
+    readonly method: string;
+    readonly scheme: "https" | "http";
+    readonly target: string;
+    readonly host: string;
+    readonly port: number;
+    readonly headers: FieldTable;
+    readonly bodyLength: number;
+    readonly websocket: boolean;
+    readonly expectsContinue: boolean;
+  }) {
+    this.httpVersion = head.httpVersion;
+    this.method = head.method;
+    this.scheme = head.scheme;
+    this.target = head.target;
+    this.host = head.host;
+    this.port = head.port;
+    this.headers = head.headers;
+    this.bodyLength = head.bodyLength;
+    this.websocket = head.websocket;
+    this.expectsContinue = head.expectsContinue;
+  }
+}

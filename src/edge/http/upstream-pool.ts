@@ -1,0 +1,148 @@
+import type { ByteStream } from "../../lib/byte-stream.ts";
+import type { Exchange } from "../../modules/exchange.ts";
+import type { HttpContext } from "./context.ts";
+import type { Timed } from "./deadlines.ts";
+import { UpstreamConnection } from "./upstream-connection.ts";
+import type { UpstreamUser } from "./upstream-connection.ts";
+
+export interface PoolOptions {
+  /**
+   * Opens one more stream to the tunnel or address, ready for an HTTP/1.1 request. Calls `take` once, now or
+   * later; undefined when it cannot be had. `exchange` is the one that asks: the stream's header names its client.
+   */
+  readonly open: (exchange: Exchange, take: (stream: ByteStream | undefined) => void) => void;
+  readonly context: Pick<HttpContext, "deadlines" | "limits" | "log">;
+  /** The streams end at an agent, whose own refusals (it could not dial its upstream) are recognised as such. */
+  readonly isAgent: boolean;
+  /** False where each stream is bound to one client, because a PROXY protocol header was written to it. */
+  readonly reuse: boolean;
+}
+
+/**
+ * The HTTP streams of one tunnel or address: warm ones are used again, last in first out; the rest wait for a
+ * new one or for one that becomes free, whichever is first. Whoever makes the pool closes it.
+ */
+export class UpstreamPool implements Timed {
+  expiresAt = Infinity;
+  readonly options: PoolOptions;
+  readonly #idle: UpstreamConnection[] = [];
+  readonly #busy = new Set<UpstreamConnection>();
+  #waiting: { readonly user: UpstreamUser; readonly until: number }[] = [];
+  #openings = 0;
+  #closed = false;
+
+  constructor(options: PoolOptions) {
+    this.options = options;
+  }
+
+  /** Requests in flight or waiting for a stream. */
+  get outstanding(): number {
+    return this.#busy.size + this.#waiting.length;
+  }
+
+  /** Warm streams that nobody uses. */
+  get idle(): number {
+    return this.#idle.length;
+  }
+
+  /** Gives `user` a stream by `upstreamReady`, perhaps before returning, or calls its `upstreamFailed`. */
+  request(user: UpstreamUser): void {
+    if (this.#closed) {
+      user.upstreamFailed("tunnel_gone", true);
+      return;
+    }
+    const warm = this.#idle.pop();
+    if (warm !== undefined) {
+      this.#give(warm, user, true);
+      return;
+    }
+    const { deadlines, limits } = this.options.context;
+    this.#waiting.push({ user, until: deadlines.now + limits.upstreamTimeoutMs });
+    this.#openings += 1;
+    if (this.#waiting.length === 1) this.#watch();
+    this.options.open(user.exchange, (stream) => this.#opened(stream));
+  }
+
+  /** The user no longer wants the stream that it waits for. */
+  withdraw(user: UpstreamUser): void {
+    const at = this.#waiting.findIndex((waiting) => waiting.user === user);
+    if (at >= 0) this.#waiting.splice(at, 1);
+  }
+
+  /** Closes the stream that was idle longest, to make room for others in its session. False when there is none. */
+  evict(): boolean {
+    const oldest = this.#idle.shift();
+    oldest?.abort();
+    return oldest !== undefined;
+  }
+
+  /** The tunnel has gone: every stream is closed, requests in flight fail. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const connection of this.#idle.splice(0)) connection.abort();
+    for (const connection of [...this.#busy]) connection.fail("tunnel_gone");
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { user } of waiting) user.upstreamFailed("tunnel_gone", true);
+    this.options.context.deadlines.delete(this);
+  }
+
+  /** A connection has finished its exchange and can take the next. */
+  release(connection: UpstreamConnection): void {
+    this.#busy.delete(connection);
+    if (this.#closed || !this.options.reuse) {
+      connection.abort();
+      return;
+    }
+    const next = this.#waiting.shift();
+    if (next !== undefined) this.#give(connection, next.user, true);
+    else if (this.#idle.length < this.options.context.limits.maxIdleStreams) this.#idle.push(connection);
+    else connection.finish();
+  }
+
+  /** A connection is closed and never comes back. */
+  forget(connection: UpstreamConnection): void {
+    if (this.#busy.delete(connection)) return;
+    const at = this.#idle.indexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+  }
+
+  expired(): void {
+    const { now } = this.options.context.deadlines;
+    const late = this.#waiting.filter((waiting) => waiting.until <= now);
+    this.#waiting = this.#waiting.filter((waiting) => waiting.until > now);
+    this.#watch();
+    for (const { user } of late) user.upstreamFailed("upstream_timeout", false);
+  }
+
+  #opened(stream: ByteStream | undefined): void {
+    this.#openings -= 1;
+    if (stream === undefined) {
+      if (this.#openings >= this.#waiting.length) return;
+      this.#waiting.shift()?.user.upstreamFailed("tunnel_gone", true);
+      return;
+    }
+    if (this.#closed) {
+      stream.abort();
+      return;
+    }
+    const connection = new UpstreamConnection(this, stream);
+    const next = this.#waiting.shift();
+    if (next !== undefined) this.#give(connection, next.user, false);
+    else this.release(connection);
+  }
+
+  #give(connection: UpstreamConnection, user: UpstreamUser, warm: boolean): void {
+    this.#busy.add(connection);
+    user.upstreamReady(connection, warm);
+  }
+
+  #watch(): void {
+    const { deadlines } = this.options.context;
+    const first = this.#waiting[0];
+    this.expiresAt = first?.until ?? Infinity;
+    if (first === undefined) deadlines.delete(this);
+    else deadlines.add(this);
+  }
+}

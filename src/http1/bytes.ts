@@ -1,0 +1,69 @@
+/** Character classes of RFC 9110 §5.6 and RFC 9112 §3.2 as one lookup per byte. */
+
+/** May be in a token (field names, methods). */
+export const tokenByte = 1;
+/** May be in a token, but is neither letter, digit nor "-". */
+export const oddTokenByte = 2;
+/** May be in a field value: HTAB, SP, visible ASCII, 0x80–0xFF. */
+export const valueByte = 4;
+/** May be in a request target: visible ASCII without "#". */
+export const targetByte = 8;
+
+export const byteClass = new Uint8Array(256);
+/** Value of a hexadecimal digit, else 255. */
+export const hexValue = new Uint8Array(256).fill(255);
+/** ASCII lower case. */
+export const lowerByte = new Uint8Array(256);
+
+for (let byte = 0; byte < 256; byte += 1) {
+  const text = String.fromCharCode(byte);
+  const plain = /[0-9A-Za-z-]/.test(text);
+  const token = plain || /[!#$%&'*+.^_`|~]/.test(text);
+  byteClass[byte] =
+    (token ? tokenByte : 0) |
+    (token && !plain ? oddTokenByte : 0) |
+    (byte === 9 || (byte >= 32 && byte !== 127) ? valueByte : 0) |
+    (byte > 32 && byte < 127 && text !== "#" ? targetByte : 0);
+  lowerByte[byte] = byte >= 65 && byte <= 90 ? byte + 32 : byte;
+  if (/[0-9A-Fa-f]/.test(text)) hexValue[byte] = Number.parseInt(text, 16);
+}
+
+export const cr = 13;
+export const lf = 10;
+export const space = 32;
+export const tab = 9;
+export const colon = 58;
+export const semicolon = 59;
+export const comma = 44;
+
+/** Whether the bytes are `text`, which is lower case, without regard to case. */
+export function equalsText(bytes: Uint8Array, start: number, end: number, text: string): boolean {
+  if (end - start !== text.length) return false;
+  for (let at = 0; at < text.length; at += 1) {
+    if (lowerByte[bytes[start + at] as number] !== text.charCodeAt(at)) return false;
+  }
+  return true;
+}
+
+/** Whether all of `text` is one token. */
+export function isToken(text: string): boolean {
+  if (text === "") return false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code > 255 || ((byteClass[code] as number) & tokenByte) === 0) return false;
+  }
+  return true;
+}
+
+/** Whether `text` may be a field's value; spaces at its ends count as errors. */
+export function isFieldValue(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code > 255 || ((byteClass[code] as number) & valueByte) === 0) return false;
+  }
+  return text === "" || (!isBlank(text.charCodeAt(0)) && !isBlank(text.charCodeAt(text.length - 1)));
+}
+
+function isBlank(code: number): boolean {
+  return code === space || code === tab;
+}

@@ -1,0 +1,261 @@
+import { colon, isFieldValue, isToken, lowerByte, space } from "./bytes.ts";
+import { known, knownNames } from "./known-fields.ts";
+import { putBytes, putLatin1 } from "./slab.ts";
+
+/** Integers per field: start and end of its name, start and end of its value, kind. */
+export const intsPerField = 5;
+/** Parts of a field's kind; below them is its number in `known`, or 0. */
+const knownMask = 0xff;
+const droppedKind = 0x100;
+/** The name has token characters besides letters, digits and "-". */
+export const oddKind = 0x200;
+/** The line is not `name: value` with one space, so that it must be written anew. */
+export const untidyKind = 0x400;
+
+const slabInts = 32 * 1024;
+let intSlab = new Int32Array(slabInts);
+let intsUsed = 0;
+
+/**
+ * The field lines of one message: offsets into the bytes that they came in, and what was added since. Strings
+ * are made when someone asks; lines that nobody touched are copied on as they are. What framing and forwarding
+ * need to know is noted here by the one pass that reads the lines (`readFields`).
+ *
+ * Names may be asked for in any case; names that are added must be tokens, and values must be free of control
+ * characters, else `set` and `append` throw (a module's value can never break the framing).
+ */
+export class FieldTable {
+  readonly bytes: Buffer;
+  readonly #ints: Int32Array;
+  readonly #base: number;
+  #count = 0;
+  /** Name and value in turns, or undefined while nothing was added. */
+  #added: string[] | undefined;
+
+  /** The length declared; -1 without a Content-Length. */
+  contentLength = -1;
+  chunked = false;
+  hostCount = 0;
+  /** Index of the last such field; -1 when absent. */
+  hostIndex = -1;
+  upgradeIndex = -1;
+  expectIndex = -1;
+  /** Options of Connection. */
+  connectionClose = false;
+  connectionKeepAlive = false;
+  connectionUpgrade = false;
+  /** Connection names further fields, which go no further than this hop. */
+  connectionNames = false;
+
+  /** @param maxFields room that is claimed until `seal`; only one table is being filled at any time */
+  constructor(bytes: Buffer, maxFields: number) {
+    if (intsUsed + maxFields * intsPerField > intSlab.length) {
+      intSlab = new Int32Array(Math.max(slabInts, maxFields * intsPerField));
+      intsUsed = 0;
+    }
+    this.bytes = bytes;
+    this.#ints = intSlab;
+    this.#base = intsUsed;
+  }
+
+  /** Field lines in the table, dropped ones included. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Notes a line; the caller has checked it. */
+  push(nameStart: number, nameEnd: number, valueStart: number, valueEnd: number, kind: number): void {
+    const at = this.#base + this.#count * intsPerField;
+    const ints = this.#ints;
+    ints[at] = nameStart;
+    ints[at + 1] = nameEnd;
+    ints[at + 2] = valueStart;
+    ints[at + 3] = valueEnd;
+    ints[at + 4] = kind;
+    this.#count += 1;
+  }
+
+  /** Gives back the room that was not needed. */
+  seal(): void {
+    if (this.#ints === intSlab) intsUsed = this.#base + this.#count * intsPerField;
+  }
+
+  /** The field's number in `known`, 0 for others, -1 when it was dropped. */
+  knownAt(index: number): number {
+    const kind = this.#int(index, 4);
+    return (kind & droppedKind) === 0 ? kind & knownMask : -1;
+  }
+
+  isOdd(index: number): boolean {
+    return (this.#int(index, 4) & oddKind) !== 0;
+  }
+
+  drop(index: number): void {
+    const at = this.#base + index * intsPerField + 4;
+    this.#ints[at] = (this.#ints[at] as number) | droppedKind;
+  }
+
+  /** Lower case. */
+  nameAt(index: number): string {
+    const kind = this.#int(index, 4) & knownMask;
+    if (kind !== 0) return knownNames[kind] as string;
+    return this.bytes.latin1Slice(this.#int(index, 0), this.#int(index, 1)).toLowerCase();
+  }
+
+  valueAt(index: number): string {
+    return this.bytes.latin1Slice(this.#int(index, 2), this.#int(index, 3));
+  }
+
+  nameStart(index: number): number {
+    return this.#int(index, 0);
+  }
+
+  nameEnd(index: number): number {
+    return this.#int(index, 1);
+  }
+
+  valueStart(index: number): number {
+    return this.#int(index, 2);
+  }
+
+  valueEnd(index: number): number {
+    return this.#int(index, 3);
+  }
+
+  /** The first value, or undefined. */
+  get(name: string): string | undefined {
+    const lower = name.toLowerCase();
+    const index = this.#find(lower, 0);
+    if (index >= 0) return this.valueAt(index);
+    const added = this.#added;
+    if (added === undefined) return undefined;
+    for (let at = 0; at < added.length; at += 2) if (added[at] === lower) return added[at + 1];
+    return undefined;
+  }
+
+  getAll(name: string): readonly string[] {
+    const lower = name.toLowerCase();
+    const values: string[] = [];
+    for (let at = this.#find(lower, 0); at >= 0; at = this.#find(lower, at + 1)) values.push(this.valueAt(at));
+    const added = this.#added;
+    if (added !== undefined) {
+      for (let at = 0; at < added.length; at += 2) if (added[at] === lower) values.push(added[at + 1] as string);
+    }
+    return values;
+  }
+
+  has(name: string): boolean {
+    return this.get(name) !== undefined;
+  }
+
+  set(name: string, value: string): void {
+    this.delete(name);
+    this.append(name, value);
+  }
+
+  append(name: string, value: string): void {
+    if (!isToken(name)) throw new Error(`add a header field: "${name}" is not a field name`);
+    if (!isFieldValue(value)) throw new Error(`add the header field "${name}": its value has characters not allowed`);
+    (this.#added ??= []).push(name.toLowerCase(), value);
+  }
+
+  delete(name: string): void {
+    const lower = name.toLowerCase();
+    for (let at = this.#find(lower, 0); at >= 0; at = this.#find(lower, at + 1)) this.drop(at);
+    const added = this.#added;
+    if (added === undefined) return;
+    for (let at = added.length - 2; at >= 0; at -= 2) if (added[at] === lower) added.splice(at, 2);
+  }
+
+  /** Every field that was not dropped, then those added. */
+  entries(): readonly (readonly [name: string, value: string])[] {
+    const entries: (readonly [string, string])[] = [];
+    for (let index = 0; index < this.#count; index += 1) {
+      if (this.knownAt(index) >= 0) entries.push([this.nameAt(index), this.valueAt(index)]);
+    }
+    const added = this.#added;
+    if (added !== undefined) {
+      for (let at = 0; at < added.length; at += 2) entries.push([added[at] as string, added[at + 1] as string]);
+    }
+    return entries;
+  }
+
+  /** At most as many bytes as `write` writes. */
+  get byteBound(): number {
+    let bound = 0;
+    if (this.#count > 0) bound = this.#int(this.#count - 1, 3) - this.#int(0, 0) + 4 * this.#count;
+    const added = this.#added;
+    if (added !== undefined) for (const text of added) bound += text.length + 2;
+    return bound;
+  }
+
+  /**
+   * Writes the lines without the empty one behind them. Neighbouring lines that were left alone are one copy.
+   * Returns where it ended.
+   */
+  write(target: Buffer, start: number): number {
+    let at = start;
+    let runStart = 0;
+    let runEnd = -1;
+    const ints = this.#ints;
+    const end = this.#base + this.#count * intsPerField;
+    for (let field = this.#base; field < end; field += intsPerField) {
+      const kind = ints[field + 4] as number;
+      if ((kind & (droppedKind | untidyKind)) === 0) {
+        const nameStart = ints[field] as number;
+        if (runEnd !== nameStart) {
+          if (runEnd >= 0) at = putBytes(target, at, this.bytes, runStart, runEnd);
+          runStart = nameStart;
+        }
+        runEnd = (ints[field + 3] as number) + 2;
+        continue;
+      }
+      if (runEnd >= 0) at = putBytes(target, at, this.bytes, runStart, runEnd);
+      runEnd = -1;
+      if ((kind & droppedKind) !== 0) continue;
+      at = putBytes(target, at, this.bytes, ints[field] as number, ints[field + 1] as number);
+      target[at] = colon;
+      target[at + 1] = space;
+      at = putBytes(target, at + 2, this.bytes, ints[field + 2] as number, ints[field + 3] as number);
+      at = putLatin1(target, at, "\r\n");
+    }
+    if (runEnd >= 0) at = putBytes(target, at, this.bytes, runStart, runEnd);
+    const added = this.#added;
+    if (added === undefined) return at;
+    for (let index = 0; index < added.length; index += 2) {
+      at = putLatin1(target, at, `${added[index]}: ${added[index + 1]}\r\n`);
+    }
+    return at;
+  }
+
+  /** Index of the first line from `from` on with this lower-case name, or -1. */
+  #find(name: string, from: number): number {
+    const { length } = name;
+    for (let index = from; index < this.#count; index += 1) {
+      const at = this.#base + index * intsPerField;
+      const start = this.#ints[at] as number;
+      if ((this.#ints[at + 1] as number) - start !== length) continue;
+      if (((this.#ints[at + 4] as number) & droppedKind) !== 0) continue;
+      let same = 0;
+      while (same < length && lowerByte[this.bytes[start + same] as number] === name.charCodeAt(same)) same += 1;
+      if (same === length) return index;
+    }
+    return -1;
+  }
+
+  #int(index: number, part: number): number {
+    return this.#ints[this.#base + index * intsPerField + part] as number;
+  }
+}
+
+/** A table without lines, to which fields can be added. */
+export function emptyFields(): FieldTable {
+  return new FieldTable(noBytes, 0);
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** Whether a field frames its message or belongs to this connection alone (RFC 9110 §7.6.1). */
+export function isHopByHop(id: number): boolean {
+  return id >= known["transfer-encoding"] && id <= known["http2-settings"] && id !== known.expect;
+}

@@ -1,0 +1,77 @@
+import type { Socket } from "node:net";
+import type { ByteReceiver, ByteStream } from "./byte-stream.ts";
+
+/** Bytes handed to the receiver and not yet consumed at which a socket stops being read. */
+const receiveWindowBytes = 256 * 1024;
+
+const corked: Socket[] = [];
+
+/**
+ * Gathers everything written to `socket` until this turn of the event loop ends, and sends it in one piece:
+ * a write per frame costs several times its work in system calls.
+ */
+export function corkForTurn(socket: Socket): void {
+  if (socket.writableCorked > 0) return;
+  socket.cork();
+  if (corked.push(socket) === 1) setImmediate(uncorkAll);
+}
+
+function uncorkAll(): void {
+  const sockets = corked.splice(0);
+  for (const socket of sockets) socket.uncork();
+}
+
+/**
+ * A connected socket as a `ByteStream`. The socket must have been made with `allowHalfOpen: true`, or the end of
+ * one direction ends both. It belongs to the stream from here on.
+ */
+export function socketStream(socket: Socket, receiver: ByteReceiver): ByteStream {
+  return new SocketStream(socket, receiver);
+}
+
+class SocketStream implements ByteStream {
+  receiver: ByteReceiver;
+  readonly #socket: Socket;
+  #unconsumed = 0;
+  #error: Error | undefined;
+
+  constructor(socket: Socket, receiver: ByteReceiver) {
+    this.#socket = socket;
+    this.receiver = receiver;
+    socket.on("data", (bytes: Buffer) => {
+      this.#unconsumed += bytes.length;
+      if (this.#unconsumed >= receiveWindowBytes) socket.pause();
+      this.receiver.data(bytes);
+    });
+    socket.on("end", () => this.receiver.ended());
+    socket.on("drain", () => this.receiver.drained());
+    socket.on("error", (error) => (this.#error = error));
+    socket.on("close", () => this.receiver.closed(this.#error));
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (!this.#socket.writable) return true;
+    corkForTurn(this.#socket);
+    return this.#socket.write(bytes);
+  }
+
+  writeLatin1(text: string): boolean {
+    if (!this.#socket.writable) return true;
+    corkForTurn(this.#socket);
+    return this.#socket.write(text, "latin1");
+  }
+
+  end(): void {
+    if (!this.#socket.writable) return;
+    this.#socket.end();
+  }
+
+  abort(): void {
+    this.#socket.destroy();
+  }
+
+  consumed(byteCount: number): void {
+    this.#unconsumed -= byteCount;
+    if (this.#unconsumed < receiveWindowBytes && this.#socket.isPaused()) this.#socket.resume();
+  }
+}
