@@ -1,0 +1,145 @@
+/** Cuts what arrives into frames without copying payloads: each chunk is walked once and handed out in parts. */
+import { errorCode, frameType, headerLength, maxWindow, ProtocolViolation, readUint32 } from "./frame.ts";
+
+/** Told of frames in the order of their bytes. May throw `ProtocolViolation`. */
+export interface FrameHandler {
+  /** The header of a DATA frame; false skips its payload, and `dataEnds` is not called. */
+  dataBegins(streamId: number, flags: number, length: number): boolean;
+  /** A part of the payload of the DATA frame that was begun. */
+  data(bytes: Buffer): void;
+  /** The DATA frame that was begun is complete. */
+  dataEnds(): void;
+  reset(streamId: number, code: number): void;
+  windowIncrement(streamId: number, increment: number): void;
+  /** The session is over; nothing is read after it. */
+  goAway(code: number): void;
+  /** A frame type of a later protocol; its body is skipped. */
+  unknownFrame(length: number): void;
+}
+
+const inHeader = 0;
+const inPayload = 1;
+const inSkipped = 2;
+/** The fixed part of RST, WNDINC and GOAWAY. */
+const inBody = 3;
+const over = 4;
+
+export class FrameReader {
+  readonly #handler: FrameHandler;
+  /** A header or a fixed body that chunk borders cut in two. */
+  readonly #scratch = new Uint8Array(headerLength);
+  #scratchLength = 0;
+  #state = inHeader;
+  #left = 0;
+  #type = 0;
+  #streamId = 0;
+
+  constructor(handler: FrameHandler) {
+    this.#handler = handler;
+  }
+
+  /** Nothing more is handed out, also from the chunk being read. */
+  stop(): void {
+    this.#state = over;
+  }
+
+  /** Takes the next bytes of the connection. */
+  read(chunk: Buffer): void {
+    const end = chunk.length;
+    let at = 0;
+    while (at < end) {
+      if (this.#state === inHeader) {
+        if (this.#scratchLength === 0 && end - at >= headerLength) {
+          this.#begin(chunk, at);
+          at += headerLength;
+        } else {
+          at = this.#gather(chunk, at, headerLength);
+          if (this.#scratchLength === headerLength) {
+            this.#scratchLength = 0;
+            this.#begin(this.#scratch, 0);
+          }
+        }
+      } else if (this.#state === inPayload) {
+        const take = Math.min(this.#left, end - at);
+        const whole = at === 0 && take === end;
+        this.#left -= take;
+        this.#handler.data(whole ? chunk : chunk.subarray(at, at + take));
+        at += take;
+        if (this.#left === 0 && this.#state === inPayload) {
+          this.#state = inHeader;
+          this.#handler.dataEnds();
+        }
+      } else if (this.#state === inBody) {
+        at = this.#gather(chunk, at, this.#left);
+        if (this.#scratchLength === this.#left) this.#body();
+      } else if (this.#state === inSkipped) {
+        const take = Math.min(this.#left, end - at);
+        this.#left -= take;
+        at += take;
+        if (this.#left === 0) this.#state = inHeader;
+      } else {
+        return;
+      }
+    }
+  }
+
+  #gather(chunk: Buffer, from: number, wanted: number): number {
+    let at = from;
+    while (this.#scratchLength < wanted && at < chunk.length) {
+      this.#scratch[this.#scratchLength] = chunk[at] as number;
+      this.#scratchLength += 1;
+      at += 1;
+    }
+    return at;
+  }
+
+  #begin(from: Uint8Array, at: number): void {
+    const length = ((from[at] as number) << 16) | ((from[at + 1] as number) << 8) | (from[at + 2] as number);
+    const typeAndFlags = from[at + 3] as number;
+    const streamId = readUint32(from, at + 4) & maxWindow;
+    const type = typeAndFlags >>> 4;
+    if (type === frameType.data) {
+      if (streamId === 0) throw new ProtocolViolation(errorCode.protocol, "DATA on stream 0");
+      if (!this.#handler.dataBegins(streamId, typeAndFlags & 15, length)) return this.#skip(length);
+      if (this.#state === over) return;
+      if (length === 0) return this.#handler.dataEnds();
+      this.#state = inPayload;
+      this.#left = length;
+      return;
+    }
+    this.#type = type;
+    this.#streamId = streamId;
+    if (type === frameType.reset || type === frameType.windowIncrement) {
+      if (length !== 4) throw new ProtocolViolation(errorCode.frameSize, `frame type ${type} of ${length} bytes`);
+      if (streamId === 0) throw new ProtocolViolation(errorCode.protocol, `frame type ${type} on stream 0`);
+      this.#state = inBody;
+      this.#left = 4;
+    } else if (type === frameType.goAway) {
+      // Rust peers write the length of the text alone, so the fixed part is read whatever the header says (§2.4).
+      this.#state = inBody;
+      this.#left = 8;
+    } else {
+      this.#handler.unknownFrame(length);
+      this.#skip(length);
+    }
+  }
+
+  #skip(length: number): void {
+    if (this.#state === over || length === 0) return;
+    this.#state = inSkipped;
+    this.#left = length;
+  }
+
+  #body(): void {
+    this.#scratchLength = 0;
+    this.#state = inHeader;
+    if (this.#type === frameType.goAway) {
+      this.#state = over;
+      this.#handler.goAway(readUint32(this.#scratch, 4));
+      return;
+    }
+    const value = readUint32(this.#scratch, 0);
+    if (this.#type === frameType.reset) this.#handler.reset(this.#streamId, value);
+    else this.#handler.windowIncrement(this.#streamId, value & maxWindow);
+  }
+}

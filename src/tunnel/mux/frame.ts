@@ -1,0 +1,78 @@
+/**
+ * Frames of the multiplexer (agent-protocol.md §2.1). An 8-byte header, big-endian: 24 bits body length,
+ * 4 bits type, 4 bits flags, 31 bits stream id.
+ */
+export const headerLength = 8;
+
+export const frameType = { reset: 0, data: 1, windowIncrement: 2, goAway: 3 } as const;
+
+/** Flags of DATA. */
+export const flagFin = 1;
+export const flagSyn = 2;
+
+export const errorCode = {
+  none: 0,
+  protocol: 1,
+  internal: 2,
+  flowControl: 3,
+  streamClosed: 4,
+  streamRefused: 5,
+  streamCancelled: 6,
+  frameSize: 8,
+  acceptQueueFull: 9,
+  enhanceYourCalm: 10,
+} as const;
+
+/** Every stream starts with this much credit in both directions, bytes (§2.3). */
+export const initialWindow = 262_144;
+
+/** Largest payload that we put into one frame, bytes. Larger ones are read all the same. */
+export const maxPayload = 65_536;
+
+/** Credit beyond this overflows the 31 bits of the field. */
+export const maxWindow = 0x7fff_ffff;
+
+/** Never opened by either side: credit for it is how R1 answers at once without saying anything. */
+export const unusedStreamId = 0x7fff_fffe;
+
+/** The peer broke the protocol; the session ends with this code in GOAWAY. */
+export class ProtocolViolation extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Writes the 8 bytes of a header at `at`. */
+export function writeHeader(
+  into: Uint8Array,
+  at: number,
+  length: number,
+  typeAndFlags: number,
+  streamId: number,
+): void {
+  into[at] = length >>> 16;
+  into[at + 1] = length >>> 8;
+  into[at + 2] = length;
+  into[at + 3] = typeAndFlags;
+  writeUint32(into, at + 4, streamId);
+}
+
+export function writeUint32(into: Uint8Array, at: number, value: number): void {
+  into[at] = value >>> 24;
+  into[at + 1] = value >>> 16;
+  into[at + 2] = value >>> 8;
+  into[at + 3] = value;
+}
+
+export function readUint32(from: Uint8Array, at: number): number {
+  return (
+    (((from[at] as number) << 24) |
+      ((from[at + 1] as number) << 16) |
+      ((from[at + 2] as number) << 8) |
+      (from[at + 3] as number)) >>>
+    0
+  );
+}

@@ -1,0 +1,319 @@
+/**
+ * Many streams over one connection, both ends of it (agent-protocol.md §2). The agent is the side that opens odd
+ * streams. What a turn of the event loop writes goes out at its end, streams taking turns frame by frame.
+ */
+import type { Socket } from "node:net";
+import type { Clock } from "../../lib/clock.ts";
+import { errorCode, flagFin, flagSyn, frameType, ProtocolViolation, unusedStreamId } from "./frame.ts";
+import { FrameReader } from "./frame-reader.ts";
+import type { FrameHandler } from "./frame-reader.ts";
+import { Outbox } from "./outbox.ts";
+import { MuxStream } from "./stream.ts";
+import type { StreamHost } from "./stream.ts";
+import { TokenBucket } from "./token-bucket.ts";
+import { WindowBudget } from "./window.ts";
+
+/** Payload that one turn hands to the socket, bytes; the rest waits for the next, so that input gets its turn too. */
+const maxPerTurn = 256 * 1024;
+
+/** Frames that do nothing (empty, unknown, for streams long gone) are taken at this rate, then the session ends. */
+const idleFramesPerSecond = 2000;
+const idleFrameBurst = 20_000;
+
+/** A peer that does not take our goodbye is cut off after this. */
+const goodbyeMs = 1000;
+
+export interface MuxOptions {
+  readonly side: "agent" | "server";
+  readonly clock: Clock;
+  /** Streams of the peer open at once; one more is refused. */
+  readonly maxIncoming: number;
+  /** The peer leaves Nagle's algorithm on (R1). */
+  readonly answersAtOnce: boolean;
+}
+
+export interface MuxHandler {
+  /** A stream of the peer; `receiver` must be set before returning. */
+  incoming(stream: MuxStream): void;
+  /** Called once, after every stream was closed. `error` unless `close` was called. */
+  closed(error: Error | undefined): void;
+}
+
+export class Mux implements StreamHost, FrameHandler {
+  readonly outbox: Outbox;
+  readonly windows: WindowBudget;
+  readonly #socket: Socket;
+  readonly #handler: MuxHandler;
+  readonly #clock: Clock;
+  readonly #reader: FrameReader;
+  readonly #idleFrames: TokenBucket;
+  readonly #streams = new Map<number, MuxStream>();
+  /** Streams that have something to send, in order of their turns; served ones are cut off now and then. */
+  #ready: MuxStream[] = [];
+  #served = 0;
+  #nextId: number;
+  #incomingCount = 0;
+  #lastIncomingId = 0;
+  #current: MuxStream | undefined;
+  #currentFlags = 0;
+  #scheduled = false;
+  #over = false;
+  /** R1: bytes came in this turn; bytes came in the turn before, and nothing was written since. */
+  #heard = false;
+  #unanswered = false;
+  /** All bytes that came, to tell a silent peer from a busy one. */
+  bytesReceived = 0;
+  maxIncoming: number;
+  answersAtOnce: boolean;
+
+  /** The socket must be connected, and nobody else may read or write it. */
+  constructor(socket: Socket, options: MuxOptions, handler: MuxHandler) {
+    this.#socket = socket;
+    this.#handler = handler;
+    this.#clock = options.clock;
+    this.#nextId = options.side === "agent" ? 3 : 2;
+    this.maxIncoming = options.maxIncoming;
+    this.answersAtOnce = options.answersAtOnce;
+    this.windows = new WindowBudget(options.clock);
+    this.outbox = new Outbox(socket, () => this.#socketTook());
+    this.#reader = new FrameReader(this);
+    this.#idleFrames = new TokenBucket(options.clock, idleFramesPerSecond, idleFrameBurst);
+    socket.setNoDelay(true);
+    socket.on("data", (chunk: Buffer) => this.#heardFrom(chunk));
+    socket.on("end", () => this.#finish(new Error("peer closed the connection")));
+    socket.on("error", (error) => this.#finish(error));
+    socket.on("close", () => this.#finish(new Error("connection closed")));
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Streams open now, of both sides. */
+  get streamCount(): number {
+    return this.#streams.size;
+  }
+
+  /** A new stream; the peer hears of it with the first write. Undefined when the session is over or out of ids. */
+  open(): MuxStream | undefined {
+    if (this.#over || this.#nextId >= unusedStreamId) return undefined;
+    const stream = new MuxStream(this, this.#nextId, true);
+    this.#nextId += 2;
+    this.#streams.set(stream.id, stream);
+    return stream;
+  }
+
+  /** Ends every stream, says goodbye and closes the connection. */
+  close(code: number, text: string): void {
+    if (this.#over) return;
+    this.#sayGoodbye(code, text);
+    this.#finish(undefined);
+  }
+
+  ready(stream: MuxStream): void {
+    if (stream.isReady) return;
+    stream.isReady = true;
+    this.#ready.push(stream);
+    this.schedule();
+  }
+
+  schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(this.#endTurn);
+  }
+
+  forget(stream: MuxStream): void {
+    if (!this.#streams.delete(stream.id)) return;
+    if (this.#isOurs(stream.id)) return;
+    this.#incomingCount -= 1;
+  }
+
+  dataBegins(streamId: number, flags: number, length: number): boolean {
+    const stream = this.#streams.get(streamId) ?? (flags & flagSyn ? this.#accept(streamId) : undefined);
+    if (!stream || stream.peerEnded) {
+      if (!this.#over) this.#dataForNobody(streamId, flags, length, stream !== undefined);
+      return false;
+    }
+    if (!stream.announced(length)) {
+      throw new ProtocolViolation(errorCode.flowControl, `stream ${streamId}: more data than credit`);
+    }
+    if (length === 0 && (flags & (flagFin | flagSyn)) === 0) this.#idleFrame();
+    this.#current = stream;
+    this.#currentFlags = flags;
+    return !this.#over;
+  }
+
+  data(bytes: Buffer): void {
+    const stream = this.#current as MuxStream;
+    if (!stream.over) stream.receiver.data(bytes);
+  }
+
+  dataEnds(): void {
+    if (this.#currentFlags & flagFin) this.#current?.peerEnds();
+    this.#current = undefined;
+  }
+
+  reset(streamId: number, code: number): void {
+    const stream = this.#streams.get(streamId);
+    if (stream) stream.close(new Error(`peer reset the stream (code ${code})`));
+    else this.#idleFrame();
+  }
+
+  windowIncrement(streamId: number, increment: number): void {
+    const stream = this.#streams.get(streamId);
+    if (!stream || increment === 0 || stream.sendCredit > this.windows.maxWindow) this.#idleFrame();
+    if (stream && !stream.credit(increment)) {
+      throw new ProtocolViolation(errorCode.flowControl, `stream ${streamId}: more credit than a window can be`);
+    }
+  }
+
+  goAway(code: number): void {
+    this.#finish(new Error(`peer said goodbye (code ${code})`));
+  }
+
+  unknownFrame(length: number): void {
+    this.#idleFrame(1 + (length >>> 10));
+  }
+
+  #accept(streamId: number): MuxStream | undefined {
+    if (this.#over) return undefined;
+    if (this.#isOurs(streamId)) {
+      throw new ProtocolViolation(errorCode.protocol, `stream ${streamId}: opened by the wrong side`);
+    }
+    if (this.#incomingCount >= this.maxIncoming) {
+      this.#idleFrame(16);
+      this.outbox.control(frameType.reset, streamId, errorCode.acceptQueueFull);
+      this.schedule();
+      return undefined;
+    }
+    const stream = new MuxStream(this, streamId, false);
+    this.#streams.set(streamId, stream);
+    this.#incomingCount += 1;
+    this.#lastIncomingId = Math.max(this.#lastIncomingId, streamId);
+    this.#handler.incoming(stream);
+    return stream;
+  }
+
+  /**
+   * What was under way when we ended a stream is ignored, since the peer has our RST. For a stream that never was
+   * there is an answer, at a limited rate (§2.2).
+   */
+  #dataForNobody(streamId: number, flags: number, length: number, known: boolean): void {
+    if (length < 1024) this.#idleFrame();
+    if (known || (flags & flagSyn) !== 0 || length === 0) return;
+    const wasOpen = this.#isOurs(streamId) ? streamId < this.#nextId : streamId <= this.#lastIncomingId;
+    if (wasOpen) return;
+    this.#idleFrame(16);
+    this.outbox.control(frameType.reset, streamId, errorCode.streamClosed);
+    this.schedule();
+  }
+
+  #isOurs(streamId: number): boolean {
+    return (streamId & 1) === (this.#nextId & 1);
+  }
+
+  #idleFrame(cost = 1): void {
+    if (!this.#idleFrames.take(cost)) {
+      throw new ProtocolViolation(errorCode.enhanceYourCalm, "too many frames without effect");
+    }
+  }
+
+  #heardFrom(chunk: Buffer): void {
+    if (this.#over) return;
+    this.bytesReceived += chunk.length;
+    try {
+      this.#reader.read(chunk);
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    if (this.answersAtOnce) {
+      this.#heard = true;
+      this.schedule();
+    }
+  }
+
+  readonly #endTurn = (): void => {
+    this.#scheduled = false;
+    if (this.#over) return;
+    try {
+      this.#takeTurns();
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    const outbox = this.outbox;
+    const wrote = outbox.send();
+    if (outbox.flooded) {
+      this.#finish(new ProtocolViolation(errorCode.enhanceYourCalm, "peer does not read what it asked for"));
+      return;
+    }
+    if (this.#ready.length > 0 && !outbox.jammed) this.schedule();
+    if (this.answersAtOnce) this.#answerAtOnce(wrote);
+  };
+
+  #takeTurns(): void {
+    let left = maxPerTurn;
+    while (this.#served < this.#ready.length && left > 0 && !this.outbox.jammed) {
+      const stream = this.#ready[this.#served] as MuxStream;
+      this.#served += 1;
+      stream.isReady = false;
+      left -= stream.sendFrame();
+    }
+    if (this.#served === this.#ready.length) this.#ready.length = 0;
+    else if (this.#served > 1024) this.#ready.splice(0, this.#served);
+    else return;
+    this.#served = 0;
+  }
+
+  /** R1: a peer with Nagle's algorithm on waits for our ACK, and the kernel's delayed one costs it 40 ms. */
+  #answerAtOnce(wrote: boolean): void {
+    if (wrote || this.#socket.writableLength > 0) {
+      this.#heard = false;
+      this.#unanswered = false;
+    } else if (this.#heard) {
+      this.#heard = false;
+      this.#unanswered = true;
+      this.schedule();
+    } else if (this.#unanswered) {
+      this.#unanswered = false;
+      this.outbox.control(frameType.windowIncrement, unusedStreamId, 1);
+      this.outbox.send();
+    }
+  }
+
+  #socketTook(): void {
+    if (!this.#over && this.#ready.length > 0 && !this.outbox.jammed) this.schedule();
+  }
+
+  #fail(error: unknown): void {
+    if (error instanceof ProtocolViolation) this.#sayGoodbye(error.code, error.message);
+    else this.#sayGoodbye(errorCode.internal, "internal error");
+    this.#finish(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  #sayGoodbye(code: number, text: string): void {
+    this.outbox.goAway(this.#lastIncomingId, code, Buffer.from(text.slice(0, 200)));
+    this.outbox.send();
+  }
+
+  #finish(error: Error | undefined): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#reader.stop();
+    this.#hangUp();
+    this.#ready = [];
+    const cause = error ?? new Error("session closed");
+    const streams = [...this.#streams.values()];
+    for (const stream of streams) stream.close(cause);
+    this.#handler.closed(error);
+  }
+
+  /** Lets the socket write what it has, but not for long. */
+  #hangUp(): void {
+    const timer = this.#clock.after(goodbyeMs, () => this.#socket.destroy());
+    this.#socket.once("close", () => timer.cancel());
+    this.#socket.destroySoon();
+  }
+}

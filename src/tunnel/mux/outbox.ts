@@ -1,0 +1,188 @@
+/**
+ * What a turn of the event loop has to say, gathered into one write: frame headers and small payloads are copied
+ * into a pooled block, larger payloads go by reference between them.
+ */
+import type { Socket } from "node:net";
+import { flagFin, frameType, headerLength, maxPayload, writeHeader, writeUint32 } from "./frame.ts";
+
+/** Payloads up to this are copied: below it a copy costs less than one more part in a vectored write. */
+export const maxCopied = 4096;
+
+/** More than this waiting in the socket, bytes, and streams hold on. */
+const jammedAt = 512 * 1024;
+
+/** Control frames may go beyond `jammedAt`, since what provokes them is limited; never beyond this. */
+const floodedAt = 4 * 1024 * 1024;
+
+const slabLength = 64 * 1024;
+const maxPooledSlabs = 64;
+const pool: Buffer[] = [];
+
+export class Outbox {
+  readonly #socket: Socket;
+  readonly #written: () => void;
+  #slab: Buffer | undefined;
+  /** Full blocks that the socket may still be reading. */
+  readonly #spent: Buffer[] = [];
+  /** The part of the block that the socket does not have yet. */
+  #from = 0;
+  #at = 0;
+  #corked = false;
+  #wrote = false;
+  /** The last DATA frame, while it can still be made longer in place. */
+  #tailId = 0;
+  #tailAt = 0;
+  #tailLength = 0;
+
+  /** `written` is called whenever the socket has taken a write. */
+  constructor(socket: Socket, written: () => void) {
+    this.#socket = socket;
+    this.#written = () => {
+      if (this.#socket.writableLength === 0 && this.#at === this.#from) this.#release();
+      written();
+    };
+  }
+
+  /** So much waits for the peer that streams should wait too. */
+  get jammed(): boolean {
+    return this.#socket.writableLength >= jammedAt;
+  }
+
+  get flooded(): boolean {
+    return this.#socket.writableLength >= floodedAt;
+  }
+
+  /** A frame of 4 bytes: RST or WNDINC. */
+  control(type: number, streamId: number, value: number): void {
+    const slab = this.#room(headerLength + 4);
+    writeHeader(slab, this.#at, 4, type << 4, streamId);
+    writeUint32(slab, this.#at + headerLength, value);
+    this.#at += headerLength + 4;
+    this.#tailId = 0;
+  }
+
+  goAway(lastStreamId: number, code: number, text: Buffer): void {
+    const slab = this.#room(headerLength + 8 + text.length);
+    writeHeader(slab, this.#at, 8 + text.length, frameType.goAway << 4, 0);
+    writeUint32(slab, this.#at + headerLength, lastStreamId);
+    writeUint32(slab, this.#at + headerLength + 4, code);
+    slab.set(text, this.#at + headerLength + 8);
+    this.#at += headerLength + 8 + text.length;
+    this.#tailId = 0;
+  }
+
+  /** A DATA frame's header; `length` bytes of `payload` calls must follow. */
+  frame(streamId: number, flags: number, length: number): void {
+    const slab = this.#room(headerLength);
+    writeHeader(slab, this.#at, length, (frameType.data << 4) | flags, streamId);
+    this.#at += headerLength;
+    this.#tailId = 0;
+  }
+
+  /** Part of the payload of the frame begun last. */
+  payload(bytes: Uint8Array): void {
+    if (bytes.length <= maxCopied) {
+      this.#room(bytes.length).set(bytes, this.#at);
+      this.#at += bytes.length;
+      return;
+    }
+    if (!this.#corked) {
+      this.#corked = true;
+      this.#socket.cork();
+    }
+    this.#handOver();
+    this.#wrote = true;
+    this.#socket.write(bytes, this.#written);
+  }
+
+  /** A whole frame of at most `maxCopied` bytes; joined to the last frame when that is of the same stream. */
+  small(streamId: number, flags: number, bytes: Uint8Array): void {
+    const slab = this.#data(streamId, flags, bytes.length);
+    slab.set(bytes, this.#at);
+    this.#at += bytes.length;
+  }
+
+  smallLatin1(streamId: number, flags: number, text: string): void {
+    const slab = this.#data(streamId, flags, text.length);
+    slab.write(text, this.#at, text.length, "latin1");
+    this.#at += text.length;
+  }
+
+  /** FIN: on the last frame when that is of the same stream, else on an empty one. */
+  fin(streamId: number, flags: number): void {
+    if (this.#tailId === streamId) (this.#slab as Buffer)[this.#tailAt + 3]! |= flagFin;
+    else this.frame(streamId, flags | flagFin, 0);
+    this.#tailId = 0;
+  }
+
+  /** Gives everything to the socket. True when there was something since the last call. */
+  send(): boolean {
+    this.#handOver();
+    if (this.#corked) {
+      this.#corked = false;
+      this.#socket.uncork();
+    }
+    const wrote = this.#wrote;
+    this.#wrote = false;
+    return wrote;
+  }
+
+  /** Makes or lengthens a DATA frame and leaves `#at` where `length` bytes of payload have room. */
+  #data(streamId: number, flags: number, length: number): Buffer {
+    if (this.#tailId === streamId && this.#tailLength + length <= maxPayload && this.#at + length <= slabLength) {
+      const slab = this.#slab as Buffer;
+      this.#tailLength += length;
+      slab[this.#tailAt] = this.#tailLength >>> 16;
+      slab[this.#tailAt + 1] = this.#tailLength >>> 8;
+      slab[this.#tailAt + 2] = this.#tailLength;
+      return slab;
+    }
+    const slab = this.#room(headerLength + length);
+    writeHeader(slab, this.#at, length, (frameType.data << 4) | flags, streamId);
+    this.#tailId = streamId;
+    this.#tailAt = this.#at;
+    this.#tailLength = length;
+    this.#at += headerLength;
+    return slab;
+  }
+
+  /** The block, with `length` bytes free at `#at`. */
+  #room(length: number): Buffer {
+    if (this.#slab && this.#at + length <= slabLength) return this.#slab;
+    if (this.#slab) {
+      if (!this.#corked) {
+        this.#corked = true;
+        this.#socket.cork();
+      }
+      this.#handOver();
+      this.#spent.push(this.#slab);
+    }
+    this.#slab = pool.pop() ?? Buffer.allocUnsafeSlow(slabLength);
+    this.#from = 0;
+    this.#at = 0;
+    return this.#slab;
+  }
+
+  #handOver(): void {
+    this.#tailId = 0;
+    if (this.#at === this.#from) return;
+    this.#wrote = true;
+    const part = (this.#slab as Buffer).subarray(this.#from, this.#at);
+    this.#from = this.#at;
+    this.#socket.write(part, this.#written);
+  }
+
+  /** The socket holds nothing of the blocks any more. */
+  #release(): void {
+    for (let spent = this.#spent.pop(); spent; spent = this.#spent.pop()) pooled(spent);
+    if (!this.#slab) return;
+    pooled(this.#slab);
+    this.#slab = undefined;
+    this.#from = 0;
+    this.#at = 0;
+  }
+}
+
+function pooled(slab: Buffer): void {
+  if (pool.length < maxPooledSlabs) pool.push(slab);
+}

@@ -1,0 +1,252 @@
+/** One stream of the multiplexer, as a `ByteStream`. */
+import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
+import { errorCode, flagFin, flagSyn, frameType, initialWindow, maxPayload, maxWindow } from "./frame.ts";
+import { maxCopied } from "./outbox.ts";
+import type { Outbox } from "./outbox.ts";
+import { ReceiveWindow } from "./window.ts";
+import type { WindowBudget } from "./window.ts";
+
+/** Queued beyond this, bytes, `write` answers false, until less than `drainedAt` is queued. */
+const highWater = 128 * 1024;
+const drainedAt = 32 * 1024;
+
+/** What a stream needs of its multiplexer. */
+export interface StreamHost {
+  readonly outbox: Outbox;
+  readonly windows: WindowBudget;
+  /** The stream has something to send and credit for it. */
+  ready(stream: MuxStream): void;
+  /** The outbox is not empty. */
+  schedule(): void;
+  /** Both directions are over. */
+  forget(stream: MuxStream): void;
+}
+
+/** Whoever counts streams is told when the peer took one up, and when one is over. */
+export interface StreamWatcher {
+  /** Credit beyond the stream's `acceptedAfter`, data or an end came from the peer. */
+  accepted(stream: MuxStream): void;
+  released(stream: MuxStream): void;
+}
+
+/** Shared, because making an error costs more than ending a stream. */
+const abortedError = new Error("stream aborted");
+
+export const discard: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };
+
+export class MuxStream implements ByteStream {
+  receiver: ByteReceiver = discard;
+  readonly id: number;
+  watcher: StreamWatcher | undefined;
+  /** While above 0: so many bytes of credit must come back before the peer counts as having taken up the stream. */
+  acceptedAfter = 0;
+  /** In the multiplexer's queue of streams that have something to send. */
+  isReady = false;
+  readonly #host: StreamHost;
+  readonly #window: ReceiveWindow;
+  #sendCredit = initialWindow;
+  readonly #queue: Uint8Array[] = [];
+  /** Sent bytes of the first chunk of the queue. */
+  #offset = 0;
+  #queued = 0;
+  #synFlag: number;
+  #wantsDrain = false;
+  #finWanted = false;
+  #finSent = false;
+  #peerEnded = false;
+  #over = false;
+
+  /** @param opened by us: the first frame carries SYN */
+  constructor(host: StreamHost, id: number, opened: boolean) {
+    this.#host = host;
+    this.id = id;
+    this.#synFlag = opened ? flagSyn : 0;
+    this.#window = new ReceiveWindow(host.windows);
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Bytes that the peer is ready to take now. */
+  get sendCredit(): number {
+    return this.#sendCredit;
+  }
+
+  /** Bytes taken and not yet sent. */
+  get queued(): number {
+    return this.#queued;
+  }
+
+  /** The peer ended its direction. */
+  get peerEnded(): boolean {
+    return this.#peerEnded;
+  }
+
+  write(bytes: Uint8Array): boolean {
+    const length = bytes.length;
+    if (length === 0 || this.#finWanted || this.#over) return true;
+    if (this.#queued === 0 && length <= maxCopied && length <= this.#sendCredit && !this.#host.outbox.jammed) {
+      this.#sendCredit -= length;
+      this.#host.outbox.small(this.id, this.#takeSyn(), bytes);
+      this.#host.schedule();
+      return true;
+    }
+    return this.#enqueue(bytes);
+  }
+
+  writeLatin1(text: string): boolean {
+    const length = text.length;
+    if (length === 0 || this.#finWanted || this.#over) return true;
+    if (this.#queued === 0 && length <= maxCopied && length <= this.#sendCredit && !this.#host.outbox.jammed) {
+      this.#sendCredit -= length;
+      this.#host.outbox.smallLatin1(this.id, this.#takeSyn(), text);
+      this.#host.schedule();
+      return true;
+    }
+    return this.#enqueue(Buffer.from(text, "latin1"));
+  }
+
+  end(): void {
+    if (this.#finWanted || this.#over) return;
+    this.#finWanted = true;
+    if (this.#queued > 0) return;
+    this.#host.outbox.fin(this.id, this.#takeSyn());
+    this.#finSent = true;
+    this.#host.schedule();
+    if (this.#peerEnded) this.#closeLater(undefined);
+  }
+
+  /**
+   * FIN, RST and credit, in this order: a Rust agent wakes its reader for FIN only, and its writer for credit only
+   * (R4). A stream that the peer has not heard of goes without a word.
+   */
+  abort(): void {
+    if (this.#over) return;
+    if (this.#synFlag === 0) {
+      const outbox = this.#host.outbox;
+      if (!this.#finSent) outbox.fin(this.id, 0);
+      outbox.control(frameType.reset, this.id, errorCode.streamCancelled);
+      outbox.control(frameType.windowIncrement, this.id, 1);
+      this.#host.schedule();
+    }
+    this.#closeLater(abortedError);
+  }
+
+  consumed(byteCount: number): void {
+    if (this.#peerEnded || this.#over) return;
+    const increment = this.#window.consumed(byteCount);
+    if (increment === 0) return;
+    this.#host.outbox.control(frameType.windowIncrement, this.id, increment);
+    this.#host.schedule();
+  }
+
+  /** Puts at most one frame into the outbox. Returns its payload length. */
+  sendFrame(): number {
+    const outbox = this.#host.outbox;
+    const length = Math.min(this.#queued, this.#sendCredit, maxPayload);
+    if (length === 0) return 0;
+    this.#queued -= length;
+    this.#sendCredit -= length;
+    const ends = this.#finWanted && this.#queued === 0;
+    outbox.frame(this.id, this.#takeSyn() | (ends ? flagFin : 0), length);
+    this.#sendQueued(outbox, length);
+    if (ends) this.#finSent = true;
+    if (this.#queued > 0 && this.#sendCredit > 0) this.#host.ready(this);
+    if (ends && this.#peerEnded) this.close(undefined);
+    else if (this.#wantsDrain && this.#queued <= drainedAt) {
+      this.#wantsDrain = false;
+      this.receiver.drained();
+    }
+    return length;
+  }
+
+  /** The peer gave credit. False when it is more than the field can hold. */
+  credit(increment: number): boolean {
+    if (this.acceptedAfter > 0 && (this.acceptedAfter -= increment) <= 0) this.#accepted();
+    this.#sendCredit += increment;
+    if (this.#sendCredit > maxWindow) return false;
+    if (this.#queued > 0 && !this.isReady) this.#host.ready(this);
+    return true;
+  }
+
+  /** The peer announced `length` bytes. False when it had no credit for them. */
+  announced(length: number): boolean {
+    if (this.acceptedAfter > 0) this.#accepted();
+    return this.#window.arrive(length);
+  }
+
+  peerEnds(): void {
+    if (this.#peerEnded || this.#over) return;
+    if (this.acceptedAfter > 0) this.#accepted();
+    this.#peerEnded = true;
+    this.receiver.ended();
+    if (this.#finSent) this.close(undefined);
+  }
+
+  /** Ends the stream for us, without a word to the peer. */
+  close(error: Error | undefined): void {
+    if (this.#over) return;
+    this.#drop();
+    this.receiver.closed(error);
+  }
+
+  /** As `close`, but tells the receiver after the current call, which is the receiver's own. */
+  #closeLater(error: Error | undefined): void {
+    this.#drop();
+    process.nextTick(tellClosed, this, error);
+  }
+
+  #drop(): void {
+    this.#over = true;
+    this.#queue.length = 0;
+    this.#queued = 0;
+    this.#window.close();
+    this.#host.forget(this);
+    this.watcher?.released(this);
+  }
+
+  #accepted(): void {
+    this.acceptedAfter = 0;
+    this.watcher?.accepted(this);
+  }
+
+  #takeSyn(): number {
+    const flag = this.#synFlag;
+    this.#synFlag = 0;
+    return flag;
+  }
+
+  #enqueue(bytes: Uint8Array): boolean {
+    this.#queue.push(bytes);
+    this.#queued += bytes.length;
+    if (!this.isReady && this.#sendCredit > 0) this.#host.ready(this);
+    if (this.#queued <= highWater) return true;
+    this.#wantsDrain = true;
+    return false;
+  }
+
+  #sendQueued(outbox: Outbox, length: number): void {
+    let left = length;
+    let done = 0;
+    while (left > 0) {
+      const chunk = this.#queue[done] as Uint8Array;
+      const from = this.#offset;
+      const take = Math.min(chunk.length - from, left);
+      outbox.payload(from === 0 && take === chunk.length ? chunk : chunk.subarray(from, from + take));
+      left -= take;
+      if (from + take === chunk.length) {
+        this.#offset = 0;
+        done += 1;
+      } else {
+        this.#offset = from + take;
+      }
+    }
+    if (done === this.#queue.length) this.#queue.length = 0;
+    else if (done > 0) this.#queue.splice(0, done);
+  }
+}
+
+function tellClosed(stream: MuxStream, error: Error | undefined): void {
+  stream.receiver.closed(error);
+}
