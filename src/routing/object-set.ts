@@ -2,11 +2,9 @@ import { resources } from "../resources/index.ts";
 import type { ResourceObject } from "../schema/object.ts";
 
 /** The field of an owned object that names its owner, by kind. */
-const ownerFields = new Map<string, string>([
-  ["ip_policy_rule", "ip_policy_id"],
-  ["https_route", "edge_id"],
-  ...resources.flatMap(({ name, ownedBy }) => (ownedBy ? [[name, ownedBy.field] as const] : [])),
-]);
+const ownerFields = new Map(
+  resources.flatMap(({ name, ownedBy }) => (ownedBy ? [[name, ownedBy.field] as const] : [])),
+);
 
 /** All objects that the data plane knows, by kind and id, and by owner. */
 export class ObjectSet {

@@ -24,7 +24,7 @@ function edge(id: string, hosts: string[], blocks: Record<string, unknown> = {},
 }
 
 function route(id: string, edgeId: string, type: string, match: string, blocks: Record<string, unknown> = {}) {
-  return object("https_route", id, { edge_id: edgeId, match_type: type, match, ...blocks });
+  return object("https_edge_route", id, { edge_id: edgeId, match_type: type, match, ...blocks });
 }
 
 function group(id: string, labels: Record<string, string> = { app: id }, accountId = account): ResourceObject {
@@ -119,7 +119,7 @@ describe("the routing table", () => {
       const match = randomPath();
       const taken = [...model].some(([other, its]) => other !== id && its.type === type && its.match === match);
       if (random() < 0.3) {
-        change(gone("https_route", id));
+        change(gone("https_edge_route", id));
         model.delete(id);
       } else if (!taken) {
         change(put(route(id, "e", type, match)));
@@ -188,7 +188,7 @@ describe("the routing table", () => {
     const site = table.httpsSite("h");
     assert.deepEqual(
       problems.map(({ kind, id, module }) => [kind, id, module]),
-      [["https_route", "r2", "backend"]],
+      [["https_edge_route", "r2", "backend"]],
     );
     assert.match(site?.findRoute("/x")?.problem?.message ?? "", /"missing": it does not exist/);
     assert.equal(site?.findRoute("/x")?.upstream, undefined);
@@ -200,7 +200,7 @@ describe("the routing table", () => {
     assert.equal(site?.findRoute("/x")?.upstream?.id, "missing");
     assert.equal(change(gone("tunnel_group_backend", "missing"))[0]?.id, "r2");
     assert.notEqual(site?.findRoute("/x")?.problem, undefined);
-    assert.equal(change(gone("https_route", "r2"))[0]?.message, undefined);
+    assert.equal(change(gone("https_edge_route", "r2"))[0]?.message, undefined);
     assert.equal(site?.findRoute("/x")?.id, "r1");
   });
 
@@ -219,7 +219,7 @@ describe("the routing table", () => {
       edge("e", ["h"]),
       group("b", {}, "ac_2"),
       route("r", "e", "path_prefix", "/", to("b")),
-      object("https_route", "stray", { edge_id: "e", match_type: "path_prefix", match: "/stray" }, "ac_2"),
+      object("https_edge_route", "stray", { edge_id: "e", match_type: "path_prefix", match: "/stray" }, "ac_2"),
     ]);
     assert.notEqual(table.httpsSite("h")?.findRoute("/")?.problem, undefined);
     assert.equal(table.httpsSite("h")?.findRoute("/stray")?.id, "r");
@@ -311,7 +311,7 @@ describe("the routing table", () => {
     change(put(edge("e2", ["j"])));
     change(gone("https_edge", "e1"));
     assert.deepEqual(seen, [
-      [[], ["https_route"]],
+      [[], ["https_edge_route"]],
       [["e2"], ["https_edge"]],
       [["e1"], ["https_edge"]],
     ]);
@@ -382,7 +382,7 @@ describe("the routing table", () => {
       assert.deepEqual(said(set, "/"), ["2 0"]);
       set.change(put(counted("r", "/", 1)));
       assert.deepEqual(said(set, "/"), ["3 0"]);
-      set.change(gone("https_route", "r"));
+      set.change(gone("https_edge_route", "r"));
       set.change(put(counted("r", "/", 1)));
       assert.deepEqual(said(set, "/"), ["4 0"]);
     });
@@ -400,7 +400,7 @@ describe("the routing table", () => {
       assert.deepEqual(said(set, "/1"), []);
       assert.equal(set.change(gone("ip_policy_rule", "ipr_2")).length, 2);
       assert.match(said(set, "/2").join(), / 1$/);
-      set.change(gone("https_route", "r1"), gone("https_route", "r2"));
+      set.change(gone("https_edge_route", "r1"), gone("https_edge_route", "r2"));
       set.change(put(rule("ipr_3")));
       assert.equal(computed, 4);
     });

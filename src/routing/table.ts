@@ -33,8 +33,9 @@ interface Owner extends Unit {
 type Changed = Parameters<Parameters<RoutingTable["subscribe"]>[0]>[0];
 
 const edgeKinds = ["https_edge", "tls_edge", "tcp_edge"] as const;
+const routeKind = "https_edge_route";
 /** What is compiled, in this order: a route takes over what its edge's modules do. */
-const compiledKinds = [...edgeKinds, "https_route", "credential"];
+const compiledKinds = [...edgeKinds, routeKind, "credential"];
 
 class Table implements RoutingTable {
   revision = 0;
@@ -221,7 +222,7 @@ class Table implements RoutingTable {
   #compile(owner: Owner, stale: Set<Unit>): void {
     const { object } = owner;
     if (object.kind === "credential") this.#compileCredential(owner);
-    else if (object.kind === "https_route") this.#compileRoute(owner);
+    else if (object.kind === routeKind) this.#compileRoute(owner);
     else this.#compileEdge(owner, stale);
   }
 
@@ -242,8 +243,8 @@ class Table implements RoutingTable {
       });
       owner.chain = chain;
       if (actsOnRequests(before) || actsOnRequests(chain)) {
-        for (const route of this.#objects.children("https_route", id)) {
-          const routeOwner = this.#owners.get("https_route")?.get(route.id);
+        for (const route of this.#objects.children(routeKind, id)) {
+          const routeOwner = this.#owners.get(routeKind)?.get(route.id);
           if (!routeOwner || stale.has(routeOwner)) continue;
           this.#withdraw(routeOwner);
           stale.add(routeOwner);
@@ -279,7 +280,7 @@ class Table implements RoutingTable {
     const route: CompiledRoute = Object.freeze({
       id,
       revision,
-      matched: passed("router", `matched ${type} "${match}"`, { kind: "https_route", id, revision }),
+      matched: passed("router", `matched ${type} "${match}"`, { kind: routeKind, id, revision }),
       problem,
       request: joined(above.request, chain.request),
       response: joined(above.response, chain.response),
@@ -289,7 +290,7 @@ class Table implements RoutingTable {
     const routes = this.#routesOf(accountId, edgeId);
     const holder = routes.index.put(type, match, route);
     if (holder) {
-      const other = this.#owners.get("https_route")?.get(holder.id);
+      const other = this.#owners.get(routeKind)?.get(holder.id);
       if (other) this.#contested(owner, other, `match ${type} "${match}": route ${holder.id} of the edge has it`);
       return;
     }
@@ -330,7 +331,7 @@ class Table implements RoutingTable {
   /** The chain of `owner`'s modules. When one does not compile, `owner` has a problem and an empty chain. */
   #compileModules(owner: Owner): Chain {
     const { object } = owner;
-    const place = object.kind as Place;
+    const place = object.kind === routeKind ? "https_route" : (object.kind as Place);
     owner.problem = undefined;
     try {
       return this.#units.compile(owner, object, (scope) =>
