@@ -1,0 +1,205 @@
+/**
+ * Databases to run a test on: an SQLite file, and PostgreSQL. PostgreSQL is the server that
+ * POSTERN_TEST_POSTGRES names, else a private one, started once per test run from installed binaries and
+ * stopped when the run ends. Every `create()` gives an empty database.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { accessSync, chownSync, constants, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Client } from "pg";
+
+export interface TestDatabase {
+  readonly name: "sqlite" | "postgres";
+  create(): Promise<{ readonly url: string; drop(): Promise<void> }>;
+}
+
+export interface PostgresServer {
+  /** Of the database `postgres`, as a user who may create others. */
+  readonly url: string;
+  /** Ends it as a failing machine would: no shutdown checkpoint. */
+  crash(): Promise<void>;
+  start(): Promise<void>;
+  /** Stops it and removes its data. */
+  remove(): Promise<void>;
+}
+
+const sqlite: TestDatabase = {
+  name: "sqlite",
+  async create() {
+    const directory = mkdtempSync(join(tmpdir(), "postern-sqlite-"));
+    return {
+      url: join(directory, "postern.db"),
+      drop: async () => rmSync(directory, { recursive: true, force: true }),
+    };
+  },
+};
+
+const postgres: TestDatabase = {
+  name: "postgres",
+  async create() {
+    const server = process.env["POSTERN_TEST_POSTGRES"] ?? (await sharedServer());
+    const name = `postern_test_${randomBytes(8).toString("hex")}`;
+    await statement(server, `create database ${name}`);
+    const url = new URL(server);
+    url.pathname = `/${name}`;
+    return { url: url.href, drop: () => statement(server, `drop database if exists ${name} with (force)`) };
+  },
+};
+
+const binaries = postgresBinaries();
+
+export const databases: readonly TestDatabase[] = postgresAvailable() ? [sqlite, postgres] : [sqlite];
+
+/** A server of the caller's own, for tests that break it; undefined where PostgreSQL is not installed. */
+export async function startPostgres(): Promise<PostgresServer | undefined> {
+  if (!binaries) return undefined;
+  const directory = mkdtempSync(join(tmpdir(), "postern-postgres-"));
+  writeFileSync(join(directory, "server.sh"), serverScript(directory));
+  let server = await launch(directory, process.pid);
+  const crash = async (): Promise<void> => {
+    const ended = new Promise<void>((resolve) => server.once("exit", () => resolve()));
+    writeFileSync(join(directory, "crash"), "");
+    await ended;
+  };
+  return {
+    url: urlOf(directory),
+    crash,
+    start: async () => {
+      server = await launch(directory, process.pid);
+    },
+    remove: async () => {
+      if (server.exitCode === null) await crash();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function postgresAvailable(): boolean {
+  if (process.env["POSTERN_TEST_POSTGRES"] || binaries) return true;
+  if (process.env["CI"]) throw new Error("PostgreSQL is not installed and POSTERN_TEST_POSTGRES is not set");
+  process.stdout.write("skipped: no PostgreSQL\n");
+  return false;
+}
+
+/** The directory of `initdb` and `postgres`: of PATH, else Debian's newest. */
+function postgresBinaries(): string | undefined {
+  const debian = globSync("/usr/lib/postgresql/*/bin").sort((a, b) => b.localeCompare(a, "en", { numeric: true }));
+  return [...(process.env["PATH"] ?? "").split(delimiter), ...debian].find((directory) =>
+    ["initdb", "postgres"].every((name) => {
+      try {
+        accessSync(join(directory, name), constants.X_OK);
+        return directory !== "";
+      } catch {
+        return false;
+      }
+    }),
+  );
+}
+
+/** One server for all test files of a run: the first to come starts it, and it ends with the test runner. */
+async function sharedServer(): Promise<string> {
+  const runner = process.env["NODE_TEST_CONTEXT"] ? process.ppid : process.pid;
+  const directory = join(tmpdir(), `postern-postgres-of-${runner}-${startedAt(runner)}`);
+  try {
+    mkdirSync(directory, { mode: 0o755 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    await accepting(directory);
+    return urlOf(directory);
+  }
+  writeFileSync(join(directory, "server.sh"), serverScript(directory));
+  (await launch(directory, runner)).unref();
+  return urlOf(directory);
+}
+
+/** Sets the server's directory up if it is new, runs it, and ends it with the owner or when told to crash. */
+function serverScript(directory: string): string {
+  return `
+cd '${directory}' || exit 1
+if [ ! -d data ]; then
+  ${asUser(`'${binaries}/initdb' -D data -U postgres --auth=trust -E UTF8 --locale=C`)} >initdb.log 2>&1 || { touch failed; exit 1; }
+fi
+rm -f crash
+( exec ${asUser(`'${binaries}/postgres' -D data -k '${directory}' -c listen_addresses= -c fsync=on -c max_connections=200 -c shared_buffers=32MB`)} ) >>server.log 2>&1 &
+while kill -0 "$1" 2>/dev/null && kill -0 $! 2>/dev/null && [ ! -e crash ]; do sleep 0.1; done
+if [ -e crash ]; then kill -QUIT $!; wait $!; exit 0; fi
+kill -INT $! 2>/dev/null; wait $!
+rm -rf '${directory}'
+`;
+}
+
+/** PostgreSQL refuses to run as root. */
+function asUser(command: string): string {
+  if (process.getuid?.() !== 0) return command;
+  const user = unprivilegedUser();
+  if (spawnSync("setpriv", ["--version"]).status === 0) {
+    return `setpriv --reuid=${user.uid} --regid=${user.gid} --clear-groups ${command}`;
+  }
+  return `su -s /bin/sh ${user.name} -c 'exec "$0" "$@"' -- ${command}`;
+}
+
+function unprivilegedUser(): { readonly name: string; readonly uid: number; readonly gid: number } {
+  const entries = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .map((line) => line.split(":"));
+  const entry = entries.find(([name]) => name === "postgres") ?? entries.find(([name]) => name === "nobody");
+  if (!entry) throw new Error("there is no user to run PostgreSQL as: neither postgres nor nobody exists");
+  return { name: entry[0] as string, uid: Number(entry[2]), gid: Number(entry[3]) };
+}
+
+async function launch(directory: string, owner: number): Promise<ReturnType<typeof spawn>> {
+  if (process.getuid?.() === 0) {
+    const { uid, gid } = unprivilegedUser();
+    chownSync(directory, uid, gid);
+  }
+  const script = spawn("sh", [join(directory, "server.sh"), String(owner)], { detached: true, stdio: "ignore" });
+  await accepting(directory);
+  return script;
+}
+
+async function accepting(directory: string): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    if (existsSync(join(directory, "failed"))) {
+      throw new Error(`initdb failed: ${readFileSync(join(directory, "initdb.log"), "utf8")}`);
+    }
+    if (existsSync(join(directory, ".s.PGSQL.5432"))) {
+      try {
+        return await statement(urlOf(directory), "select 1");
+      } catch (error) {
+        if (Date.now() > deadline) throw error;
+      }
+    }
+    if (Date.now() > deadline) throw new Error(`PostgreSQL in ${directory} does not answer`);
+    await delay(30);
+  }
+}
+
+function urlOf(directory: string): string {
+  return `postgres://postgres@localhost/postgres?host=${encodeURIComponent(directory)}`;
+}
+
+async function statement(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+/** When the process began, so that a later process with the same number is not taken for it. */
+function startedAt(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "0";
+  } catch {
+    return "0";
+  }
+}
