@@ -16,9 +16,12 @@ export class ObjectSet {
     return this.#kinds.get(kind)?.get(id);
   }
 
-  children(kind: string, ownerId: string): readonly ResourceObject[] {
-    const found = this.#children.get(childrenKey(kind, ownerId));
-    return found ? [...found.values()] : [];
+  children(kind: string, ownerId: string, accountId: string): readonly ResourceObject[] {
+    const found: ResourceObject[] = [];
+    for (const child of this.#children.get(childrenKey(kind, ownerId))?.values() ?? []) {
+      if (child.account_id === accountId) found.push(child);
+    }
+    return found;
   }
 
   put(object: ResourceObject): void {

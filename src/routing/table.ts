@@ -243,7 +243,7 @@ class Table implements RoutingTable {
       });
       owner.chain = chain;
       if (actsOnRequests(before) || actsOnRequests(chain)) {
-        for (const route of this.#objects.children(routeKind, id)) {
+        for (const route of this.#objects.children(routeKind, id, accountId)) {
           const routeOwner = this.#owners.get(routeKind)?.get(route.id);
           if (!routeOwner || stale.has(routeOwner)) continue;
           this.#withdraw(routeOwner);

@@ -115,7 +115,7 @@ export class Units {
       },
       children: (kind, ownerId) => {
         this.#depend(unit, asked, childrenKey(kind, ownerId));
-        return this.#objects.children(kind, ownerId).filter((child) => child.account_id === accountId);
+        return this.#objects.children(kind, ownerId, accountId);
       },
     };
   }

@@ -1,0 +1,153 @@
+import { parseCidr } from "../lib/address.ts";
+import type { Network } from "../lib/address.ts";
+import type { ResourceObject } from "../schema/object.ts";
+import type { Look } from "./module.ts";
+import { denied, passed } from "./step.ts";
+import type { Step } from "./step.ts";
+
+/** The rules of one IP policy, for both families and actions. A look-up answers with the step of the rule. */
+export interface CompiledPolicy {
+  readonly denies: Ranges;
+  readonly allows: Ranges;
+}
+
+/** Throws when the policy does not exist in the account or a rule cannot be read. */
+export function compilePolicy(look: Look, id: string): CompiledPolicy {
+  if (!look.get("ip_policy", id)) throw new Error(`find IP policy "${id}": it does not exist`);
+  const denies: Entry[] = [];
+  const allows: Entry[] = [];
+  for (const rule of look.children("ip_policy_rule", id)) {
+    const entry = entryOf(rule);
+    (entry.denies ? denies : allows).push(entry);
+  }
+  return { denies: new Ranges(denies), allows: new Ranges(allows) };
+}
+
+/**
+ * Networks of which none contains another: those that lie within a wider one decide nothing. So a binary search
+ * by first address finds the only one that can hold an address.
+ */
+export class Ranges {
+  readonly #first4: Uint32Array;
+  readonly #last4: Uint32Array;
+  readonly #steps4: readonly Step[];
+  /** Four words each. */
+  readonly #first6: Uint32Array;
+  readonly #last6: Uint32Array;
+  readonly #steps6: readonly Step[];
+
+  constructor(entries: readonly Entry[]) {
+    const four = widest(sortedIpv4(entries.filter(({ network }) => network.family === 4)));
+    const six = widest(entries.filter(({ network }) => network.family === 6).sort(byFirst));
+    this.#first4 = wordsOf(four, "first");
+    this.#last4 = wordsOf(four, "last");
+    this.#steps4 = four.map(({ step }) => step);
+    this.#first6 = wordsOf(six, "first");
+    this.#last6 = wordsOf(six, "last");
+    this.#steps6 = six.map(({ step }) => step);
+  }
+
+  /** The step of the rule that holds the address, as `readAddress` gives it. */
+  find(family: 4 | 6, words: Uint32Array): Step | undefined {
+    return family === 4 ? this.#find4(words[0] as number) : this.#find6(words);
+  }
+
+  #find4(address: number): Step | undefined {
+    const first = this.#first4;
+    let low = 0;
+    let high = first.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((first[middle] as number) <= address) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && address <= (this.#last4[low - 1] as number) ? this.#steps4[low - 1] : undefined;
+  }
+
+  #find6(address: Uint32Array): Step | undefined {
+    let low = 0;
+    let high = this.#steps6.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (compare(this.#first6, middle * 4, address) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && compare(this.#last6, (low - 1) * 4, address) >= 0 ? this.#steps6[low - 1] : undefined;
+  }
+}
+
+interface Entry {
+  readonly network: Network;
+  readonly denies: boolean;
+  readonly step: Step;
+}
+
+/** A policy is compiled whole when one of its rules changes; the others need not be read again. */
+const entries = new WeakMap<ResourceObject, Entry>();
+
+function entryOf(rule: ResourceObject): Entry {
+  const known = entries.get(rule);
+  if (known) return known;
+  const { id, revision, doc } = rule;
+  const network = parseCidr(String(doc["cidr"]));
+  const action = doc["action"];
+  if (!network) throw new Error(`read rule "${id}": "${String(doc["cidr"])}" is no network`);
+  if (action !== "allow" && action !== "deny") throw new Error(`read rule "${id}": its action is "${String(action)}"`);
+  const decidedBy = { kind: "ip_policy_rule", id, revision };
+  const step =
+    action === "allow"
+      ? passed("ip_restriction", `allowed by rule ${id}, ${network.text}`, decidedBy)
+      : denied("ip_restriction", "source_denied", `denied by rule ${id}, ${network.text}`, decidedBy);
+  const entry = { network, denies: action === "deny", step };
+  entries.set(rule, entry);
+  return entry;
+}
+
+/** Sorted as numbers of first address and position: exact below 2⁵³, and ten times faster than comparing objects. */
+function sortedIpv4(list: readonly Entry[]): readonly Entry[] {
+  const room = 2 ** 21;
+  if (list.length > room)
+    throw new Error(`compile IP policy: it has ${list.length} rules, at most ${room} can be held`);
+  const keys = new Float64Array(list.length);
+  list.forEach(({ network }, at) => (keys[at] = (network.first[0] as number) * room + at));
+  keys.sort();
+  const sorted: Entry[] = [];
+  for (const key of keys) sorted.push(list[key % room] as Entry);
+  return sorted;
+}
+
+/** Of entries sorted by first address, those that lie in no other. Networks nest or are disjoint. */
+function widest(sorted: readonly Entry[]): readonly Entry[] {
+  const kept: Entry[] = [];
+  for (const entry of sorted) {
+    const above = kept.at(-1);
+    if (!above || order(entry.network.first, above.network.last) > 0) kept.push(entry);
+    else if (order(entry.network.last, above.network.last) > 0) kept[kept.length - 1] = entry;
+  }
+  return kept;
+}
+
+function wordsOf(list: readonly Entry[], end: "first" | "last"): Uint32Array {
+  const width = list[0]?.network.first.length ?? 0;
+  const words = new Uint32Array(list.length * width);
+  list.forEach(({ network }, at) => words.set(network[end], at * width));
+  return words;
+}
+
+function byFirst(one: Entry, other: Entry): number {
+  return order(one.network.first, other.network.first);
+}
+
+function order(one: readonly number[], other: readonly number[]): number {
+  for (let at = 0; at < one.length; at += 1) {
+    if (one[at] !== other[at]) return (one[at] as number) - (other[at] as number);
+  }
+  return 0;
+}
+
+function compare(words: Uint32Array, from: number, address: Uint32Array): number {
+  for (let at = 0; at < 4; at += 1) {
+    if (words[from + at] !== address[at]) return (words[from + at] as number) - (address[at] as number);
+  }
+  return 0;
+}

@@ -1,0 +1,43 @@
+import { readAddress } from "../lib/address.ts";
+import { f } from "../schema/fields.ts";
+import { compilePolicy } from "./ip-policy.ts";
+import type { CompiledPolicy } from "./ip-policy.ts";
+import { defineModule } from "./module.ts";
+import { denied } from "./step.ts";
+import type { Step } from "./step.ts";
+
+export const ipRestriction = defineModule({
+  name: "ip_restriction",
+  schemaName: "EndpointIPPolicy",
+  on: ["https_route", "tls_edge", "tcp_edge"],
+  doc: "Admits a source address only if a rule of its IP policies allows it and none denies it.",
+  fields: {
+    ip_policies: f.refList(
+      "IP policies used to check whether a source IP is allowed.",
+      { to: "ip_policy", input: "ip_policy_ids" },
+      { required: true, minItems: 1 },
+    ),
+  },
+  compile({ ip_policy_ids }, scope) {
+    const policies = ip_policy_ids.map((id) => scope.shared(`ip_policy ${id}`, (look) => compilePolicy(look, id)));
+    const admits = (source: string): Step => admission(policies, source);
+    return { connection: admits, request: ({ connection }) => admits(connection.source) };
+  },
+});
+
+const noRule = denied("ip_restriction", "source_denied", "no rule allows the source");
+const noAddress = denied("ip_restriction", "source_denied", "the source has no address that rules could match");
+const words = new Uint32Array(4);
+
+/** One decision for requests and connections (control R4): deny wins, and something must allow. */
+function admission(policies: readonly CompiledPolicy[], source: string): Step {
+  const family = readAddress(source, words);
+  if (family === 0) return noAddress;
+  let allowed: Step | undefined;
+  for (const { denies, allows } of policies) {
+    const against = denies.find(family, words);
+    if (against) return against;
+    allowed ??= allows.find(family, words);
+  }
+  return allowed ?? noRule;
+}
