@@ -41,6 +41,8 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   derive?(doc: StoredOf<F>): Partial<StoredOf<F>> | Issue;
   /** Not stored but reported by the data plane: reads only. */
   readonly live?: boolean;
+  /** Belongs to the server, not to an account: only operators' keys reach it. */
+  readonly operatorOnly?: boolean;
   /** Stored, but without operations of its own. */
   readonly internal?: boolean;
   /** Other paths that serve the same objects, with the list key used there. */

@@ -1,0 +1,82 @@
+/** Who is calling: API keys by their fingerprint, compared in constant time, kept in memory by the change feed. */
+import { timingSafeEqual } from "node:crypto";
+import type { Clock } from "../lib/clock.ts";
+import { timestamp } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
+import { fingerprint, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../lib/tokens.ts";
+import type { Store, StoredObject } from "../storage/store.ts";
+
+interface Key {
+  readonly id: string;
+  readonly accountId: string;
+  readonly hash: Buffer;
+  readonly ownerId: string | null;
+  readonly operator: boolean;
+  usedAtMs: number | undefined;
+}
+
+export interface KeyRing {
+  /** Throws `Refusal`; its message never repeats what was sent. */
+  authenticate(authorization: string | undefined): Key;
+  /** RFC 3339, or null when it was not used since the start. */
+  lastUsedAt(keyId: string): string | null;
+}
+
+const noHash = Buffer.alloc(32);
+
+export function openKeyRing(store: Store, clock: Clock): KeyRing {
+  const byFingerprint = new Map<string, Key>();
+  const byId = new Map<string, Key>();
+  const add = (object: StoredObject): void => {
+    const doc = object.doc as { token_hash: string; fingerprint: string; owner_id: string | null; operator: boolean };
+    const key: Key = {
+      id: object.id,
+      accountId: object.account_id,
+      hash: Buffer.from(doc.token_hash, "hex"),
+      ownerId: doc.owner_id,
+      operator: doc.operator,
+      usedAtMs: byId.get(object.id)?.usedAtMs,
+    };
+    byFingerprint.set(doc.fingerprint, key);
+    byId.set(object.id, key);
+  };
+  for (const object of store.objects(new Set(["api_key"]))) add(object);
+  store.subscribe((commit) => {
+    for (const { kind, before, after } of commit.changes) {
+      if (kind !== "api_key") continue;
+      if (after) add(after);
+      else if (before) {
+        byFingerprint.delete(before.doc["fingerprint"] as string);
+        byId.delete(before.id);
+      }
+    }
+  });
+  return {
+    authenticate(authorization) {
+      if (authorization === undefined) throw new Refusal("missing_credentials");
+      const token = bearer(authorization);
+      if (token === undefined) throw new Refusal("malformed_credentials");
+      const key = byFingerprint.get(fingerprint(token));
+      const equal = timingSafeEqual(hashToken(token), key?.hash ?? noHash);
+      if (!key || !equal) {
+        const isAgents = tokenPrefix(token) === tokenPrefixes.agent;
+        throw new Refusal(isAgents ? "authtoken_as_api_key" : "unknown_credentials");
+      }
+      if (key.ownerId !== null && store.get(key.accountId, "bot_user", key.ownerId)?.doc["active"] !== true) {
+        throw new Refusal("unknown_credentials");
+      }
+      key.usedAtMs = clock.now();
+      return key;
+    },
+    lastUsedAt(keyId) {
+      const usedAtMs = byId.get(keyId)?.usedAtMs;
+      return usedAtMs === undefined ? null : timestamp(usedAtMs);
+    },
+  };
+}
+
+/** The scheme is matched without regard to case (RFC 9110 §11.1). */
+function bearer(authorization: string): string | undefined {
+  if (authorization.length > maxTokenBytes + 8) return undefined;
+  return /^bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
+}

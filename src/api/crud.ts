@@ -1,0 +1,254 @@
+/** Create, get, list, update and delete: once for every resource. */
+import { Refusal } from "../lib/errors.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { Issue } from "../schema/fields.ts";
+import { checkRules, parseFields } from "../schema/parse.ts";
+import type { Doc, Mode } from "../schema/parse.ts";
+import type { Operation as Verb, ResourceDeclaration } from "../schema/resource.ts";
+import type { Draft, Reader, Store, StoredObject } from "../storage/store.ts";
+import type { Call, Operation, Reply } from "./call.ts";
+import { writeContext } from "./call.ts";
+import type { LiveObjects } from "./live-objects.ts";
+import { pageBody, pageQuery, readPageQuery } from "./pages.ts";
+import { checkIfMatch } from "./preconditions.ts";
+import { inputRefusal } from "./problems.ts";
+import type { Special } from "./special.ts";
+import { collectionPath } from "./views.ts";
+import type { Views } from "./views.ts";
+
+export interface Crud {
+  readonly store: Store;
+  readonly views: Views;
+  readonly liveObjects: LiveObjects;
+  readonly specials: Readonly<Record<string, Special>>;
+}
+
+/** Owner of objects that belong to the server itself, such as accounts. */
+export const serverAccountId = "system";
+
+/** Names that clients put into bodies although the path says it already (completing-the-api.md §2.3). */
+export const pathNames: ReadonlySet<string> = new Set(["id", "edge_id", "subscription_id"]);
+
+const allVerbs: readonly Verb[] = ["create", "get", "list", "update", "delete"];
+
+export function crudOperations(resource: ResourceDeclaration, crud: Crud): Operation[] {
+  if (resource.internal) return [];
+  const verbs = resource.operations ?? allVerbs;
+  const paths = [{ path: resource.path, listKey: resource.listKey }, ...(resource.aliases ?? [])];
+  return paths.flatMap(({ path, listKey }, index) =>
+    verbs.map((verb) => operation(resource, verb, path, listKey, index, crud)),
+  );
+}
+
+function operation(
+  resource: ResourceDeclaration,
+  verb: Verb,
+  path: string,
+  listKey: string,
+  alias: number,
+  crud: Crud,
+): Operation {
+  const name = resource.schemaName;
+  const suffix = alias === 0 ? "" : `At${pascal(path.slice(1))}`;
+  const one = `${path}/{id}`;
+  const shared = { resource, verb, path: one, takes: "nothing", status: 200, answers: name } as const;
+  const text = words(resource);
+  switch (verb) {
+    case "create":
+      return {
+        ...shared,
+        id: `create${name}${suffix}`,
+        method: "POST",
+        path,
+        takes: "object",
+        input: resource.fields,
+        status: 201,
+        summary: `Create ${text}.`,
+        run: (call) => create(resource, call, crud),
+      };
+    case "get":
+      return {
+        ...shared,
+        id: `get${name}${suffix}`,
+        method: "GET",
+        summary: `Get ${text}.`,
+        run: (call) => get(resource, call, crud),
+      };
+    case "list":
+      return {
+        ...shared,
+        id: `list${plural(name)}${suffix}`,
+        method: "GET",
+        path,
+        query: pageQuery,
+        answers: `${name}List${suffix}`,
+        summary: `List: ${text}, newest first.`,
+        run: (call) => list(resource, path, listKey, call, crud),
+      };
+    case "update":
+      return {
+        ...shared,
+        id: `update${name}${suffix}`,
+        method: "PATCH",
+        takes: "object",
+        input: resource.fields,
+        summary: `Change the given attributes of ${text}.`,
+        run: (call) => update(resource, call, crud),
+      };
+    case "delete": {
+      const { answers: _, ...rest } = shared;
+      return {
+        ...rest,
+        id: `delete${name}${suffix}`,
+        method: "DELETE",
+        status: 204,
+        summary: `Delete ${text}.`,
+        run: (call) => remove(resource, call, crud),
+      };
+    }
+  }
+}
+
+/** The account whose objects the call is about. */
+function accountOf(resource: ResourceDeclaration, call: Call): string {
+  if (!resource.operatorOnly) return call.principal.accountId;
+  if (!call.principal.operator) throw new Refusal("operator_only");
+  return serverAccountId;
+}
+
+async function create(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {
+  const accountId = accountOf(resource, call);
+  const body = withPath(resource, call);
+  const owner = resource.ownedBy;
+  if (owner && resource.path.includes("{")) find(crud.store, accountId, owner.kind, String(body[owner.field]));
+  const { issues, doc } = parseFields(resource.fields, body, "create", undefined, pathNames);
+  if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
+  const special = crud.specials[resource.name];
+  const { revision, result } = await crud.store.write(writeContext(call), (draft) => {
+    const prepared = prepare(resource, call, draft, accountId, doc, undefined, special);
+    const object = draft.create(accountId, resource.name, prepared.doc);
+    const more = special?.created?.(draft, object);
+    return { object, shown: { ...prepared.shown, ...more?.shown } };
+  });
+  const { views } = crud;
+  const view = views.render(result.object, call.baseUrl, result.shown);
+  return { status: 201, body: JSON.stringify(view), etag: views.etag(result.object), revision };
+}
+
+function get(resource: ResourceDeclaration, call: Call, crud: Crud): Reply {
+  const object = theOne(resource, call, resource.live ? crud.liveObjects : crud.store);
+  const body = crud.views.bytes(object, call.baseUrl);
+  if (resource.live) return { status: 200, body };
+  return { status: 200, body, etag: crud.views.etag(object), revision: crud.store.revision };
+}
+
+function list(resource: ResourceDeclaration, path: string, listKey: string, call: Call, crud: Crud): Reply {
+  const accountId = accountOf(resource, call);
+  const { limit, beforeId } = readPageQuery(call);
+  const { objects, more } = resource.live
+    ? crud.liveObjects.page(accountId, resource.name, { limit, beforeId })
+    : crud.store.page(accountId, resource.name, { limit, ...(beforeId !== undefined && { beforeId }) });
+  const items = objects.map((object) => crud.views.json(object, call.baseUrl));
+  const nextBeforeId = more ? objects.at(-1)?.id : undefined;
+  const body = pageBody(call, path, listKey, items, { limit, nextBeforeId });
+  return { status: 200, body, revision: crud.store.revision };
+}
+
+async function update(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {
+  theOne(resource, call, crud.store);
+  const { revision, result } = await crud.store.write(writeContext(call), (draft) => {
+    const previous = theOne(resource, call, draft);
+    checkIfMatch(call.ifMatch, crud.views.etag(previous));
+    return change(resource, call, crud, draft, previous, call.body);
+  });
+  const { views } = crud;
+  return { status: 200, body: views.bytes(result, call.baseUrl), etag: views.etag(result), revision };
+}
+
+/** Parses `body` as a change of `previous` and stores what comes out; unchanged documents are not stored. */
+export function change(
+  resource: ResourceDeclaration,
+  call: Call,
+  crud: Crud,
+  draft: Draft,
+  previous: StoredObject,
+  body: JsonObject,
+): StoredObject {
+  const mode: Mode = "update";
+  const { issues, doc } = parseFields(resource.fields, body, mode, previous.doc, pathNames);
+  if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
+  const special = crud.specials[resource.name];
+  const prepared = prepare(resource, call, draft, previous.account_id, doc, previous, special);
+  if (JSON.stringify(prepared.doc) === JSON.stringify(previous.doc)) return previous;
+  return draft.replace(previous, prepared.doc);
+}
+
+async function remove(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {
+  theOne(resource, call, crud.store);
+  const { revision } = await crud.store.write(writeContext(call), (draft) => {
+    const object = theOne(resource, call, draft);
+    checkIfMatch(call.ifMatch, crud.views.etag(object));
+    draft.delete(object);
+  });
+  return { status: 204, revision };
+}
+
+function prepare(
+  resource: ResourceDeclaration,
+  call: Call,
+  draft: Draft,
+  accountId: string,
+  parsed: Doc,
+  previous: StoredObject | undefined,
+  special: Special | undefined,
+): { readonly doc: Doc; readonly shown?: Doc } {
+  const issues: Issue[] = [];
+  const derived = resource.derive?.(parsed as never);
+  if (derived && "message" in derived) issues.push(derived as Issue);
+  const doc = issues.length === 0 && derived ? { ...parsed, ...derived } : parsed;
+  if (issues.length === 0) checkRules(resource.rules ?? [], doc, "", issues);
+  if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
+  return special?.prepare?.({ draft, accountId, principal: call.principal, doc, previous }) ?? { doc };
+}
+
+/** The object that the path names; 404 also when its owner in the path is another. */
+export function theOne(resource: ResourceDeclaration, call: Call, reader: Pick<Reader, "get">): StoredObject {
+  const accountId = accountOf(resource, call);
+  const object = find(reader, accountId, resource.name, call.parameters.at(-1) as string);
+  const names = [...resource.path.matchAll(/\{(\w+)\}/g)].map((found) => found[1] as string);
+  for (const [index, name] of names.entries()) {
+    if (object.doc[name] !== call.parameters[index]) throw notFound(object.kind, object.id);
+  }
+  return object;
+}
+
+function find(reader: Pick<Reader, "get">, accountId: string, kind: string, id: string): StoredObject {
+  const object = reader.get(accountId, kind, id);
+  if (!object) throw notFound(kind, id);
+  return object;
+}
+
+function notFound(kind: string, id: string): Refusal {
+  return new Refusal("not_found", `there is no ${kind.replaceAll("_", " ")} "${id.slice(0, 64)}" in this account`);
+}
+
+/** The body with what the path says put in, so that it wins. */
+function withPath(resource: ResourceDeclaration, call: Call): JsonObject {
+  const names = [...resource.path.matchAll(/\{(\w+)\}/g)].map((found) => found[1] as string);
+  if (names.length === 0) return call.body;
+  return { ...call.body, ...Object.fromEntries(names.map((name, index) => [name, call.parameters[index]])) };
+}
+
+function words(resource: ResourceDeclaration): string {
+  const name = resource.name.replaceAll("_", " ").replace(/\b(ip|https|tls|tcp|api)\b/g, (word) => word.toUpperCase());
+  return `${/^[aeio]|^HTTPS/i.test(name) && !/^HT/.test(name) ? "an" : "a"} ${name}`;
+}
+
+function plural(name: string): string {
+  if (name.endsWith("y") && !/[aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`;
+  return name.endsWith("s") ? `${name}es` : `${name}s`;
+}
+
+export function pascal(text: string): string {
+  return text.replaceAll(/(?:^|[_/])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,75 @@
+/** Sets of labels per account, found by containment without looking at all of them. */
+
+type Labels = Readonly<Record<string, string>>;
+
+export interface LabelIndex<T> {
+  add(accountId: string, id: string, labels: Labels, value: T): void;
+  remove(accountId: string, id: string, labels: Labels): void;
+  /** Ids, sorted, of those that have all of `labels`. */
+  having(accountId: string, labels: Labels): readonly string[];
+  /** Ids, sorted, of those whose labels are all among `labels`. */
+  within(accountId: string, labels: Labels): readonly string[];
+  values(accountId: string): readonly T[];
+}
+
+interface Entry<T> {
+  readonly labels: Labels;
+  readonly value: T;
+}
+
+export function makeLabelIndex<T>(): LabelIndex<T> {
+  // account → label → id → entry
+  const byLabel = new Map<string, Map<string, Map<string, Entry<T>>>>();
+  const byId = new Map<string, Map<string, Entry<T>>>();
+  return {
+    add(accountId, id, labels, value) {
+      const entry = { labels, value };
+      inner(byId, accountId).set(id, entry);
+      const ofAccount = inner(byLabel, accountId);
+      for (const [name, text] of Object.entries(labels)) inner(ofAccount, `${name}=${text}`).set(id, entry);
+    },
+    remove(accountId, id, labels) {
+      byId.get(accountId)?.delete(id);
+      const ofAccount = byLabel.get(accountId);
+      for (const [name, text] of Object.entries(labels)) {
+        const ids = ofAccount?.get(`${name}=${text}`);
+        ids?.delete(id);
+        if (ids?.size === 0) ofAccount?.delete(`${name}=${text}`);
+      }
+    },
+    having(accountId, labels) {
+      const ofAccount = byLabel.get(accountId);
+      let fewest: ReadonlyMap<string, Entry<T>> | undefined;
+      for (const [name, text] of Object.entries(labels)) {
+        const ids = ofAccount?.get(`${name}=${text}`);
+        if (!ids) return [];
+        if (!fewest || ids.size < fewest.size) fewest = ids;
+      }
+      return [...(fewest ?? [])]
+        .filter(([, entry]) => contains(entry.labels, labels))
+        .map(([id]) => id)
+        .sort();
+    },
+    within(accountId, labels) {
+      const ofAccount = byLabel.get(accountId);
+      const found = new Set<string>();
+      for (const [name, text] of Object.entries(labels)) {
+        for (const [id, entry] of ofAccount?.get(`${name}=${text}`) ?? []) {
+          if (contains(labels, entry.labels)) found.add(id);
+        }
+      }
+      return [...found].sort();
+    },
+    values: (accountId) => [...(byId.get(accountId)?.values() ?? [])].map((entry) => entry.value),
+  };
+}
+
+function contains(all: Labels, some: Labels): boolean {
+  return Object.entries(some).every(([name, text]) => Object.hasOwn(all, name) && all[name] === text);
+}
+
+function inner<V>(outer: Map<string, Map<string, V>>, key: string): Map<string, V> {
+  let map = outer.get(key);
+  if (!map) outer.set(key, (map = new Map()));
+  return map;
+}

@@ -1,0 +1,39 @@
+/** What some resources do beyond their declaration; one file each in `special/`. */
+import type { Clock } from "../lib/clock.ts";
+import type { Doc } from "../schema/parse.ts";
+import type { Draft, StoredObject } from "../storage/store.ts";
+import type { ApiPrincipal, Operation } from "./call.ts";
+import type { KeyRing } from "./authenticate.ts";
+import type { LiveObjects } from "./live-objects.ts";
+import type { LiveValues } from "./views.ts";
+
+/** What the specials may use. */
+export interface Surroundings {
+  readonly clock: Clock;
+  /** Base of generated host names, lower case. */
+  readonly domain: string;
+  readonly liveObjects: LiveObjects;
+  readonly keys: KeyRing;
+}
+
+export interface Preparation {
+  readonly draft: Draft;
+  readonly accountId: string;
+  readonly principal: Pick<ApiPrincipal, "operator">;
+  /** Complete and valid by itself. */
+  readonly doc: Doc;
+  /** Absent on creation. */
+  readonly previous: StoredObject | undefined;
+}
+
+export interface Special {
+  /**
+   * Completes a document in the write that stores it: what follows from other objects or from chance.
+   * Throws `Refusal`. `shown`: values that only this one answer has.
+   */
+  prepare?(input: Preparation): { readonly doc: Doc; readonly shown?: Doc };
+  /** What else the write does, once the object has its id. */
+  created?(draft: Draft, object: StoredObject): { readonly shown?: Doc };
+  readonly live?: LiveValues;
+  readonly operations?: readonly Operation[];
+}

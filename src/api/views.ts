@@ -1,0 +1,105 @@
+/**
+ * Stored objects → the JSON that clients see. The JSON of an object without live fields is made once per
+ * revision and base URL, and kept as long as the object is.
+ */
+import type { Fields } from "../schema/fields.ts";
+import type { Doc } from "../schema/parse.ts";
+import { renderFields } from "../schema/render.ts";
+import type { ResourceDeclaration } from "../schema/resource.ts";
+import type { Reader, StoredObject } from "../storage/store.ts";
+import { resourceNamed, resourceOfId, resources } from "./declarations.ts";
+
+/** Values of the live fields of an object, by field name. */
+export type LiveValues = (object: StoredObject) => Doc;
+
+export interface Views {
+  /** Everything that a client sees of it. `shown`: values that are in this one answer only. */
+  render(object: StoredObject, baseUrl: string, shown?: Doc): Record<string, unknown>;
+  json(object: StoredObject, baseUrl: string): string;
+  /** As `json`, ready to be sent. */
+  bytes(object: StoredObject, baseUrl: string): Buffer;
+  /** One block (a module) of an object. */
+  block(object: StoredObject, name: string, baseUrl: string): unknown;
+  uri(object: { readonly kind: string; readonly id: string; readonly doc: Doc }, baseUrl: string): string;
+  /** Changes whenever the object, or one that is shown inside it, does. */
+  etag(object: StoredObject): string;
+}
+
+interface Rendered {
+  baseUrl: string;
+  json: string;
+  bytes: Buffer | undefined;
+}
+
+/** Names whose answers cannot be kept: something in them is computed on each read. */
+const changing = new Set(
+  resources.filter((one) => Object.values(one.fields).some((field) => field.live)).map((one) => one.name),
+);
+
+export function makeViews(reader: Reader, live: Readonly<Record<string, LiveValues>>): Views {
+  const kept = new WeakMap<StoredObject, Rendered>();
+
+  const contextFor = (object: StoredObject, baseUrl: string, shown?: Doc) => ({
+    uriOf: (id: string) => uriOfId(id, baseUrl),
+    children: (kind: string) => reader.children(kind, object.id).map((child) => render(child, baseUrl)),
+    live: { ...live[object.kind]?.(object), ...shown },
+    redact: false,
+  });
+  const render = (object: StoredObject, baseUrl: string, shown?: Doc): Record<string, unknown> => {
+    const resource = resourceNamed(object.kind);
+    return {
+      id: object.id,
+      uri: uri(object, baseUrl),
+      ...(!resource.live && { created_at: object.created_at }),
+      ...renderFields(resource.fields, object.doc, contextFor(object, baseUrl, shown)),
+    };
+  };
+  const uri: Views["uri"] = (object, baseUrl) => {
+    const resource = resourceNamed(object.kind);
+    return `${baseUrl}${collectionPath(resource, object.doc)}/${object.id}`;
+  };
+  const rendered = (object: StoredObject, baseUrl: string): Rendered => {
+    let one = kept.get(object);
+    if (!one || one.baseUrl !== baseUrl) {
+      one = { baseUrl, json: JSON.stringify(render(object, baseUrl)), bytes: undefined };
+      kept.set(object, one);
+    }
+    return one;
+  };
+  return {
+    render,
+    uri,
+    json: (object, baseUrl) =>
+      changing.has(object.kind) ? JSON.stringify(render(object, baseUrl)) : rendered(object, baseUrl).json,
+    bytes(object, baseUrl) {
+      if (changing.has(object.kind)) return Buffer.from(JSON.stringify(render(object, baseUrl)));
+      const one = rendered(object, baseUrl);
+      return (one.bytes ??= Buffer.from(one.json));
+    },
+    block(object, name, baseUrl) {
+      const fields: Fields = { [name]: resourceNamed(object.kind).fields[name] as Fields[string] };
+      return renderFields(fields, object.doc, contextFor(object, baseUrl))[name];
+    },
+    etag(object) {
+      let text = `"${object.revision}`;
+      for (const field of Object.values(resourceNamed(object.kind).fields)) {
+        if (field.type !== "children") continue;
+        const children = reader.children(field.kind, object.id);
+        const latest = children.reduce((most, child) => Math.max(most, child.revision), 0);
+        text += `-${children.length}-${latest}`;
+      }
+      return `${text}"`;
+    },
+  };
+}
+
+/** The collection's path with the owner's id in it where there is one. */
+export function collectionPath(resource: ResourceDeclaration, doc: Doc): string {
+  return resource.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(doc[name]));
+}
+
+/** URI by id alone; "" for what has no path without its owner. */
+function uriOfId(id: string, baseUrl: string): string {
+  const resource = resourceOfId(id);
+  return resource && !resource.path.includes("{") ? `${baseUrl}${resource.path}/${id}` : "";
+}

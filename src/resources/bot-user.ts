@@ -1,0 +1,19 @@
+import { f } from "../schema/fields.ts";
+import { defineResource } from "../schema/resource.ts";
+
+export const botUser = defineResource({
+  name: "bot_user",
+  schemaName: "BotUser",
+  path: "/bot_users",
+  listKey: "bot_users",
+  idPrefix: "bot",
+  doc: "An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive.",
+  fields: {
+    name: f.string("Human-readable name identifying the bot; unique in the account.", { required: true }),
+    active: f.boolean("Whether the bot is active.", { default: true }),
+  },
+  traffic: true,
+  claims: ({ name }) => [{ space: "bot_user_name", name }],
+  taken: "name_taken",
+  aliases: [{ path: "/service_users", listKey: "service_users" }],
+});

@@ -1,0 +1,26 @@
+import { f, notes } from "../schema/fields.ts";
+import { aclRule } from "../schema/formats.ts";
+import { defineResource } from "../schema/resource.ts";
+import { tokenClaims, tokenFields } from "./token-fields.ts";
+
+export const credential = defineResource({
+  name: "credential",
+  schemaName: "Credential",
+  path: "/credentials",
+  listKey: "credentials",
+  idPrefix: "cr",
+  doc: "An agent token: agents connect with it.",
+  fields: {
+    ...notes,
+    ...tokenFields,
+    acl: f.list(
+      "What agents may bind with it; empty: anything.",
+      f.string("`*`, or `bind:` and a domain, a `host:port` or a label `key=value`, with `*` as wildcard.", {
+        format: aclRule,
+      }),
+      { maxItems: 100 },
+    ),
+  },
+  traffic: true,
+  claims: tokenClaims,
+});

@@ -1,0 +1,17 @@
+import { f } from "../schema/fields.ts";
+
+/** What API keys and agent tokens have in common: shown once, kept as a hash. */
+export const tokenFields = {
+  token: f.nullableString("The token itself: only in the response to its creation, null afterwards.", { live: true }),
+  token_hash: f.string("SHA-256 of the token, hexadecimal.", { internal: true }),
+  fingerprint: f.string("Public part that the token is looked up by.", { internal: true }),
+  owner_id: f.ref(
+    "The bot user that it belongs to; it works only while that one is active. Null: the account itself.",
+    { to: "bot_user", input: "owner_id" },
+    { bare: true, immutable: true },
+  ),
+} as const;
+
+export function tokenClaims({ fingerprint }: { readonly fingerprint: string }) {
+  return [{ space: "token", name: fingerprint, global: true }];
+}

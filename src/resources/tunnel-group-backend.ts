@@ -1,0 +1,31 @@
+import { f, notes } from "../schema/fields.ts";
+import { label } from "../schema/formats.ts";
+import { defineResource } from "../schema/resource.ts";
+
+/** Labels as backends watch for them and agents bind them. */
+export const labelsField = f.map(
+  "Labels to watch for tunnels on: a tunnel matches when it has all of them.",
+  f.string("The label's value.", { minBytes: 1, format: label }),
+  {
+    key: f.string("The label's name.", { minBytes: 1, format: label }),
+    minItems: 1,
+    maxItems: 32,
+    required: true,
+    keepIfEmpty: true,
+  },
+);
+
+export const tunnelGroupBackend = defineResource({
+  name: "tunnel_group_backend",
+  schemaName: "TunnelGroupBackend",
+  path: "/backends/tunnel_group",
+  listKey: "backends",
+  idPrefix: "bkdtg",
+  doc: "A backend of all online tunnels that have its labels.",
+  fields: {
+    ...notes,
+    labels: labelsField,
+    tunnels: f.refList("Online tunnels that match.", { to: "tunnel", input: "tunnels" }, { live: true }),
+  },
+  traffic: true,
+});

@@ -1,0 +1,27 @@
+import { f } from "../schema/fields.ts";
+import { defineResource } from "../schema/resource.ts";
+
+export const tunnel = defineResource({
+  name: "tunnel",
+  schemaName: "Tunnel",
+  path: "/tunnels",
+  listKey: "tunnels",
+  idPrefix: "tn",
+  doc: "An online tunnel: an agent's own endpoint, or a backend tunnel that has labels.",
+  fields: {
+    public_url: f.string('URL of the public endpoint; "" for a backend tunnel.', { maxBytes: 2048 }),
+    started_at: f.timestamp("When it came online."),
+    metadata: f.string("Metadata from the agent's configuration.", { maxBytes: 4096 }),
+    proto: f.oneOf('Protocol of the public endpoint; "" for a backend tunnel.', ["", "http", "https", "tcp", "tls"], {
+      default: "",
+    }),
+    region: f.string("Where the tunnel runs."),
+    tunnel_session: f.ref("The session that it was started on.", { to: "tunnel_session", input: "tunnel_session" }),
+    endpoint: f.ref("Its endpoint; null for a backend tunnel.", { to: "endpoint", input: "endpoint" }),
+    labels: f.map("Labels that backends match against.", f.string("The label's value.")),
+    backends: f.refList("Tunnel group backends that it serves.", { to: "tunnel_group_backend", input: "backends" }),
+    forwards_to: f.string("Upstream address that the agent forwards to.", { maxBytes: 2048 }),
+  },
+  operations: ["get", "list"],
+  live: true,
+});
