@@ -1,0 +1,38 @@
+import { Refusal } from "../lib/errors.ts";
+import type { RefusalName } from "../lib/errors.ts";
+
+/** Why an agent gave up. */
+export interface AgentEnd {
+  readonly reason: "credentials" | "name_taken" | "refused" | "untrusted" | "unreachable";
+  readonly message: string;
+}
+
+/** Refusals that trying again does not mend. */
+const endings: readonly (readonly [AgentEnd["reason"], readonly RefusalName[]])[] = [
+  ["credentials", ["agent_token_unknown", "agent_api_key"]],
+  ["name_taken", ["agent_name_taken", "hostport_held"]],
+  [
+    "refused",
+    ["agent_denied", "agent_option_unsupported", "agent_request_invalid", "labels_invalid", "hostport_invalid"],
+  ],
+];
+
+/** The end that `error` means, or undefined when another try may succeed. `retries`: losses are tried again. */
+export function endOf(error: unknown, retries: boolean): AgentEnd | undefined {
+  const { message, code } = error as NodeJS.ErrnoException;
+  if (error instanceof Refusal) {
+    const ending = endings.find(([, reasons]) => reasons.includes(error.reason));
+    if (ending) return { reason: ending[0], message: `${message} (${error.code})` };
+    return retries ? undefined : { reason: "refused", message };
+  }
+  if (retries) return undefined;
+  const untrusted = code !== undefined && /^ERR_TLS_CERT|^CERT_|_CERT(?:_|$)|^UNABLE_TO_/.test(code);
+  return { reason: untrusted ? "untrusted" : "unreachable", message: describe(message, code) };
+}
+
+function describe(message: string, code: string | undefined): string {
+  if (code === "ECONNREFUSED") return "nothing listens there";
+  if (code === "ENOTFOUND") return "there is no such host";
+  if (code === "EAI_AGAIN") return "its name could not be looked up";
+  return message === "" ? (code ?? "unknown error") : message;
+}

@@ -1,0 +1,77 @@
+/**
+ * Reads along on a proxied HTTP/1 stream to tell of requests, without touching its bytes. The server sends the next
+ * request on a stream only after the answer to the last is complete, so a request's head begins with the first bytes
+ * after an answer began, and an answer's with the first bytes after a request: no body has to be followed.
+ * What does not look like a head is passed over.
+ */
+export interface WatchedRequest {
+  readonly method: string;
+  readonly target: string;
+  /** 0 when the connection ended without an answer. */
+  readonly status: number;
+  /** From the request's first bytes to the answer's, milliseconds. */
+  readonly durationMs: number;
+}
+
+/** Longest part of a first line that is looked at, in bytes. */
+const maxLineBytes = 2048;
+const requestLine = /^([A-Z]{1,20}) (\S+) HTTP\/1\.[01]$/;
+const cr = 13;
+
+export class RequestWatch {
+  readonly #monotonic: () => number;
+  readonly #tell: (request: WatchedRequest) => void;
+  #method = "";
+  #target = "";
+  #since = 0;
+
+  constructor(monotonic: () => number, tell: (request: WatchedRequest) => void) {
+    this.#monotonic = monotonic;
+    this.#tell = tell;
+  }
+
+  /** Bytes on their way to the service. */
+  fromServer(bytes: Buffer): void {
+    if (this.#method !== "") return;
+    const end = bytes.indexOf(cr);
+    const line = requestLine.exec(bytes.toString("latin1", 0, Math.min(end < 0 ? bytes.length : end, maxLineBytes)));
+    if (!line) return;
+    this.#method = line[1] as string;
+    this.#target = line[2] as string;
+    this.#since = this.#monotonic();
+  }
+
+  /** Bytes on their way back. */
+  fromService(bytes: Buffer): void {
+    if (this.#method === "") return;
+    let at = 0;
+    let status = statusAt(bytes, at);
+    // Interim answers come before the one that counts (RFC 9110 §15.2); 101 is final.
+    while (status >= 100 && status < 200 && status !== 101) {
+      const end = bytes.indexOf("\r\n\r\n", at, "latin1");
+      if (end < 0 || end + 4 >= bytes.length) return;
+      at = end + 4;
+      status = statusAt(bytes, at);
+    }
+    if (status > 0) this.#report(status);
+  }
+
+  /** The stream is over. */
+  ended(): void {
+    if (this.#method !== "") this.#report(0);
+  }
+
+  #report(status: number): void {
+    const [method, target] = [this.#method, this.#target];
+    this.#method = "";
+    this.#tell({ method, target, status, durationMs: this.#monotonic() - this.#since });
+  }
+}
+
+/** The status of `HTTP/1.x NNN` at `at`, or 0. */
+function statusAt(bytes: Buffer, at: number): number {
+  if (bytes.length < at + 12 || bytes[at] !== 72 || bytes[at + 8] !== 32) return 0;
+  const status =
+    ((bytes[at + 9] as number) - 48) * 100 + ((bytes[at + 10] as number) - 48) * 10 + ((bytes[at + 11] as number) - 48);
+  return status >= 100 && status <= 599 ? status : 0;
+}

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { parseServerAddress } from "./connect.ts";
+import { parseUpstream } from "./upstream.ts";
+
+describe("an upstream's address", () => {
+  for (const [given, text] of [
+    ["3000", "http://localhost:3000"],
+    ["app:3000", "http://app:3000"],
+    ["http://app", "http://app:80"],
+    ["http://127.0.0.1:8080/", "http://127.0.0.1:8080"],
+    ["https://app.internal", "https://app.internal:443"],
+    ["[::1]:3000", "http://[::1]:3000"],
+  ] as const) {
+    it(`${given} is ${text}`, () => assert.equal(parseUpstream(given).text, text));
+  }
+
+  for (const given of ["", "0", "70000", "ftp://app", "http://app/path", "http://user:secret@app", "http://", "a b"]) {
+    it(`"${given}" is refused`, () => assert.throws(() => parseUpstream(given), /must be PORT/));
+  }
+
+  it("an IPv6 host loses its brackets for the socket", () => assert.equal(parseUpstream("http://[::1]:1").host, "::1"));
+});
+
+describe("a server's address", () => {
+  for (const [given, host, port] of [
+    ["t.example.com:4443", "t.example.com", 4443],
+    ["t.example.com", "t.example.com", 443],
+    ["[2001:db8::1]:4443", "2001:db8::1", 4443],
+  ] as const) {
+    it(`${given} is read`, () => assert.deepEqual(parseServerAddress(given), { host, port }));
+  }
+
+  for (const given of ["", "host:0", "host:70000", "https://host:1", "::1:4443"]) {
+    it(`"${given}" is refused`, () => assert.throws(() => parseServerAddress(given), /must be HOST:PORT/));
+  }
+});

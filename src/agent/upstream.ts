@@ -1,0 +1,71 @@
+import { connect as connectTcp, isIP } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+
+/** The service that the agent publishes; the only place it ever dials besides the server (G4). */
+export interface Upstream {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  /** As shown to people and to the server: `http://localhost:3000`. */
+  readonly text: string;
+}
+
+/** How long a connection to the upstream may take to come about, milliseconds. */
+const dialTimeoutMs = 10_000;
+
+/**
+ * Reads `3000`, `host:3000`, `http://host:3000` or `https://host`; without a port, 80 and 443. Throws `Error` with
+ * what it must be.
+ */
+export function parseUpstream(given: string): Upstream {
+  const problem = new Error("must be PORT, HOST:PORT or an http:// or https:// URL without a path");
+  const url = URL.parse(
+    /^\d+$/.test(given) ? `http://localhost:${given}` : given.includes("://") ? given : `http://${given}`,
+  );
+  if (!url || (url.protocol !== "http:" && url.protocol !== "https:") || url.hostname === "") throw problem;
+  if (url.pathname !== "/" || url.search !== "" || url.hash !== "" || url.username !== "" || url.password !== "")
+    throw problem;
+  const tls = url.protocol === "https:";
+  const port = url.port === "" ? (tls ? 443 : 80) : Number(url.port);
+  if (port === 0) throw problem;
+  return { host: url.hostname.replace(/^\[|\]$/g, ""), port, tls, text: `${url.protocol}//${url.hostname}:${port}` };
+}
+
+/** Opens a connection; the socket tells of its success by `connect`, or `secureConnect` with TLS. */
+export function dialUpstream(upstream: Upstream): Socket {
+  const { host, port } = upstream;
+  const options = {
+    host,
+    port,
+    noDelay: true,
+    allowHalfOpen: true,
+    ...(host === "localhost" ? { lookup: lookupLocalhost } : {}),
+  };
+  const socket = upstream.tls
+    ? connectTls({
+        ...options,
+        ALPNProtocols: ["http/1.1"],
+        ...(isIP(host) ? {} : { servername: host }),
+        // Nobody can be in between on the loopback, and certificates for it are mostly self-signed.
+        rejectUnauthorized: !isLoopback(host),
+      })
+    : connectTcp(options);
+  socket.setTimeout(dialTimeoutMs, () => socket.destroy(new Error(`no connection within ${dialTimeoutMs / 1000} s`)));
+  socket.once(upstream.tls ? "secureConnect" : "connect", () => socket.setTimeout(0));
+  return socket;
+}
+
+/** Both loopback addresses, without asking a resolver for each connection. */
+const lookupLocalhost: LookupFunction = (_host, options, done) => {
+  const addresses = [
+    { address: "127.0.0.1", family: 4 },
+    { address: "::1", family: 6 },
+  ];
+  if (options.all) done(null, addresses);
+  else done(null, "127.0.0.1", 4);
+};
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}

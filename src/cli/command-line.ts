@@ -1,0 +1,59 @@
+import type { Command } from "./command.ts";
+import { commands } from "./commands.ts";
+import { Failure, exitCodes } from "./exit.ts";
+import { readSettings } from "./read-settings.ts";
+import { settings } from "./settings.ts";
+
+/**
+ * Runs the command that `args` name and returns the exit code. Prints refusals as one sentence, and anything
+ * unexpected with its stack.
+ */
+export async function runCommandLine(args: readonly string[]): Promise<number> {
+  try {
+    return await run(args);
+  } catch (error) {
+    if (error instanceof Failure) {
+      process.stderr.write(`postern: ${error.message}\n`);
+      return error.exitCode;
+    }
+    process.stderr.write(`postern: unexpected: ${error instanceof Error ? error.stack : String(error)}\n`);
+    return exitCodes.unexpected;
+  }
+}
+
+async function run(args: readonly string[]): Promise<number> {
+  const [first] = args;
+  if (first === undefined) {
+    await printHelp([]);
+    return exitCodes.usage;
+  }
+  if (first === "help" || first === "--help" || first === "-h") return await printHelp(args.slice(1));
+  const { command, rest } = await find(first === "--version" ? ["version"] : args);
+  if (rest.some((one) => one === "--help" || one === "-h")) return await printHelp([command.name]);
+  const { values, positionals } = await readSettings(command.settings, {
+    args: rest,
+    env: process.env,
+    known: settings,
+  });
+  if (positionals.length < command.least || positionals.length > command.most) {
+    const wanted = command.operands === "" ? "no arguments" : command.operands;
+    throw new Failure("usage", `\`postern ${command.name}\` takes ${wanted}, see \`postern ${command.name} --help\``);
+  }
+  return await command.run(values, positionals);
+}
+
+/** The command with the longest name that `args` begin with. */
+async function find(args: readonly string[]): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
+  for (const words of [2, 1]) {
+    const entry = Object.hasOwn(commands, args.slice(0, words).join(" ")) && commands[args.slice(0, words).join(" ")];
+    if (entry && args.length >= words) return { command: await entry.load(), rest: args.slice(words) };
+  }
+  throw new Failure("usage", `there is no command "${args[0]}": \`postern help\` lists them`);
+}
+
+async function printHelp(args: readonly string[]): Promise<number> {
+  const { renderHelp, renderOverview } = await import("./help.ts");
+  const words = args.filter((one) => !one.startsWith("-"));
+  process.stdout.write(words.length === 0 ? renderOverview() : renderHelp((await find(words)).command));
+  return exitCodes.fine;
+}

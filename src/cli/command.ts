@@ -1,0 +1,21 @@
+import type { Settings, ValuesOf } from "./setting.ts";
+
+/** One command: what its help says, what it takes, and what it does. */
+export interface Command<S extends Settings = Settings> {
+  /** As typed after `postern`. */
+  readonly name: string;
+  /** One sentence. */
+  readonly doc: string;
+  /** Positional arguments as the usage line shows them, e.g. `[PORT]`. */
+  readonly operands: string;
+  readonly least: number;
+  readonly most: number;
+  readonly settings: S;
+  readonly examples?: readonly string[];
+  /** Resolves with the exit code. Throws `Failure` for what the user can mend. */
+  run(values: ValuesOf<S>, operands: readonly string[]): Promise<number>;
+}
+
+export function defineCommand<const S extends Settings>(command: Command<S>): Command<S> {
+  return command;
+}

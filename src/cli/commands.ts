@@ -1,0 +1,29 @@
+import type { Command } from "./command.ts";
+
+/** The commands in the order of the help; each is loaded only when it is needed. */
+export const commands: Readonly<Record<string, { readonly doc: string; load(): Promise<Command> }>> = {
+  dev: {
+    doc: "Run everything here, with a public URL for a local port.",
+    load: async () => (await import("./dev.ts")).dev as Command,
+  },
+  serve: {
+    doc: "Run the platform: management API, edge and agent listener.",
+    load: async () => (await import("./serve.ts")).serve as Command,
+  },
+  http: {
+    doc: "Publish a local HTTP service through a server.",
+    load: async () => (await import("./http.ts")).http as Command,
+  },
+  ca: {
+    doc: "Print the development CA and how to trust it.",
+    load: async () => (await import("./ca.ts")).ca as Command,
+  },
+  "account create": {
+    doc: "Create an account with an API key of its own.",
+    load: async () => (await import("./account-create.ts")).accountCreate as Command,
+  },
+  version: {
+    doc: "Print the version.",
+    load: async () => (await import("./version.ts")).version as Command,
+  },
+};

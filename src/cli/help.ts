@@ -1,0 +1,68 @@
+import { styleText } from "node:util";
+import type { Command } from "./command.ts";
+import { commands } from "./commands.ts";
+import { flagOf, keyOf, variableOf } from "./read-settings.ts";
+import type { Setting } from "./setting.ts";
+
+/** Columns of the help text. */
+const width = 100;
+
+/** What `postern help` prints. */
+export function renderOverview(): string {
+  const rows = [...Object.entries(commands).map(([name, { doc }]) => [name, doc] as const), helpRow];
+  const column = Math.max(...rows.map(([name]) => name.length)) + 3;
+  return [
+    "Postern publishes services that dial out: one API decides who passes.",
+    "",
+    "Usage: postern COMMAND [OPTIONS]",
+    "",
+    ...rows.map(([name, doc]) => `  ${bold(name)}${" ".repeat(column - name.length)}${doc}`),
+    "",
+    "`postern COMMAND --help` explains one. Start with `postern dev`.",
+    "",
+  ].join("\n");
+}
+
+const helpRow = ["help", "Print this, or the help of a command."] as const;
+
+/** What `postern COMMAND --help` prints. */
+export function renderHelp(command: Command): string {
+  const operands = command.operands === "" ? "" : ` ${command.operands}`;
+  return [
+    `Usage: postern ${command.name} [OPTIONS]${operands}`,
+    "",
+    ...wrap(command.doc, ""),
+    "",
+    ...Object.entries(command.settings).flatMap(([name, setting]) => [renderSetting(name, setting), ""]),
+    ...(command.examples ? ["Examples:", ...command.examples.map((line) => `  ${line}`), ""] : []),
+    "Flags win over the environment over the file over the default.",
+    "",
+  ].join("\n");
+}
+
+function renderSetting(name: string, setting: Setting<unknown>): string {
+  const flag = flagOf(name, setting);
+  const usage = `${bold(flag)}${setting.placeholder === undefined ? "" : ` ${setting.placeholder}`}`;
+  const secret = setting.secret ? `; also from a file: ${flag}-file, ${variableOf(name, setting)}_FILE` : "";
+  const shown = setting.shown === undefined ? "" : `default ${setting.shown}; `;
+  const sources = `[${shown}${variableOf(name, setting)}, ${keyOf(name)}${secret}]`;
+  return [`  ${usage}`, ...wrap(setting.doc, "      "), ...wrap(sources, "      ")].join("\n");
+}
+
+function wrap(text: string, indent: string): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && indent.length + line.length + 1 + word.length > width) {
+      lines.push(indent + line);
+      line = word;
+    } else {
+      line = line === "" ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, indent + line];
+}
+
+function bold(text: string): string {
+  return styleText("bold", text, { stream: process.stdout });
+}

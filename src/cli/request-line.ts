@@ -1,0 +1,40 @@
+import { styleText } from "node:util";
+
+/** A request as the agent saw it pass. */
+export interface RequestLine {
+  readonly method: string;
+  readonly target: string;
+  /** 0 when the connection ended without an answer. */
+  readonly status: number;
+  readonly durationMs: number;
+  /** Wall clock at its end, milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** `12:03:17 GET  /path    200  3 ms`, at most `columns` wide, with the status coloured. */
+export function renderRequest(line: RequestLine, columns: number): string {
+  const time = new Date(line.at).toTimeString().slice(0, 8);
+  const left = `${time}  ${line.method.padEnd(6)} `;
+  const status = line.status === 0 ? "---" : String(line.status);
+  const duration = renderDuration(line.durationMs).padStart(8);
+  const room = Math.max(8, columns - left.length - duration.length - 6);
+  const target =
+    line.target.length > room ? `${line.target.slice(0, room - 1)}…` : line.target.padEnd(Math.min(room, 48));
+  return `${left}${target}  ${styleText(colourOf(line.status), status)} ${duration}`;
+}
+
+/** The text without anything that a terminal could take for a command: what visitors send is shown here. */
+export function printable(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, "?");
+}
+
+function colourOf(status: number): "green" | "cyan" | "yellow" | "red" {
+  if (status >= 500 || status === 0) return "red";
+  if (status >= 400) return "yellow";
+  return status >= 300 ? "cyan" : "green";
+}
+
+function renderDuration(ms: number): string {
+  if (ms < 1) return "<1 ms";
+  return ms < 10_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1000)} s`;
+}

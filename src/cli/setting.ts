@@ -1,0 +1,131 @@
+/** The vocabulary of settings: what one is, and the kinds of values that they take. */
+export interface Setting<T> {
+  readonly doc: string;
+  /** What stands for the value in the help; absent for a switch. */
+  readonly placeholder?: string;
+  /** Flag without dashes, where it is not the name in kebab-case. */
+  readonly flag?: string;
+  /** Environment variable, where it is not `POSTERN_` and the name. */
+  readonly variable?: string;
+  /** May also be read from a file: `--x-file`, `POSTERN_X_FILE`, `x_file`. Never printed. */
+  readonly secret?: true;
+  /** May be given several times; comma-separated in the environment, a list in the file. */
+  readonly many?: true;
+  /** The default as the help shows it. */
+  readonly shown?: string;
+  /** `undefined` when the setting was given nowhere. Throws `Error` with what the value must be. */
+  read(texts: readonly string[] | undefined): T;
+}
+
+export type Settings = Readonly<Record<string, Setting<unknown>>>;
+export type ValuesOf<S extends Settings> = { readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
+
+/** A place to listen on. `host` undefined: every address. */
+export interface ListenAddress {
+  readonly host: string | undefined;
+  readonly port: number;
+}
+
+type Facts = Partial<Pick<Setting<unknown>, "placeholder" | "flag" | "variable" | "secret">>;
+
+export function text(doc: string, fallback: string, facts: Facts = {}): Setting<string> {
+  return one(doc, { placeholder: "TEXT", ...facts }, fallback === "" ? undefined : fallback, fallback, nonEmpty);
+}
+
+export function optional(doc: string, facts: Facts = {}): Setting<string | undefined> {
+  return one<string | undefined>(doc, { placeholder: "TEXT", ...facts }, undefined, undefined, nonEmpty);
+}
+
+export function list(doc: string, facts: Facts = {}): Setting<readonly string[]> {
+  return {
+    doc,
+    placeholder: "TEXT",
+    ...facts,
+    many: true,
+    read: (texts) => (texts ?? []).map(nonEmpty),
+  };
+}
+
+export function toggle(doc: string): Setting<boolean> {
+  return one(doc, {}, undefined, false, (given) => {
+    if (given === "true" || given === "1") return true;
+    if (given === "false" || given === "0") return false;
+    throw new Error("must be true or false");
+  });
+}
+
+export function oneOf<const T extends string>(doc: string, values: readonly T[], fallback: T): Setting<T> {
+  return one(doc, { placeholder: values.join("|") }, fallback, fallback, (given) => oneOfThese(given, values));
+}
+
+export function optionalOneOf<const T extends string>(
+  doc: string,
+  values: readonly T[],
+  shown: string,
+): Setting<T | undefined> {
+  return one<T | undefined>(doc, { placeholder: values.join("|") }, shown, undefined, (given) =>
+    oneOfThese(given, values),
+  );
+}
+
+/** `HOST:PORT`, `:PORT` or `PORT`; an IPv6 host in brackets. Port 0 takes any free one. */
+export function listen(doc: string, fallback: string): Setting<ListenAddress> {
+  return one(doc, { placeholder: "[HOST:]PORT" }, fallback, parseListen(fallback), parseListen);
+}
+
+export function optionalListen(doc: string): Setting<ListenAddress | undefined> {
+  return one<ListenAddress | undefined>(doc, { placeholder: "[HOST:]PORT" }, "off", undefined, (given) =>
+    given === "off" ? undefined : parseListen(given),
+  );
+}
+
+export function optionalPort(doc: string, shown: string): Setting<number | undefined> {
+  return one<number | undefined>(doc, { placeholder: "PORT" }, shown, undefined, parsePort);
+}
+
+export function parseListen(given: string): ListenAddress {
+  const parts = /^(?:(?<host>\[[0-9a-fA-F:.]+\]|[^:[\]/\s]*):)?(?<port>\d{1,5})$/.exec(given)?.groups;
+  if (!parts) throw new Error("must be PORT, :PORT or HOST:PORT, with an IPv6 address in brackets");
+  const host = parts.host?.replace(/^\[|\]$/g, "");
+  return { host: host === "" || host === "*" ? undefined : host, port: parsePort(parts.port as string) };
+}
+
+export function parsePort(given: string): number {
+  const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
+  if (!(port <= 65_535)) throw new Error("must be a port from 0 to 65535");
+  return port;
+}
+
+export function renderListen({ host, port }: ListenAddress): string {
+  return host === undefined ? `:${port}` : `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** A setting with one value. */
+function one<T>(
+  doc: string,
+  facts: Facts,
+  shown: string | undefined,
+  fallback: T,
+  parse: (given: string) => T,
+): Setting<T> {
+  return {
+    doc,
+    ...facts,
+    ...(shown === undefined ? {} : { shown }),
+    read(texts) {
+      if (texts === undefined) return fallback;
+      if (texts.length !== 1) throw new Error("may be given only once");
+      return parse(texts[0] as string);
+    },
+  };
+}
+
+function nonEmpty(given: string): string {
+  if (given === "") throw new Error("must not be empty");
+  return given;
+}
+
+function oneOfThese<T extends string>(given: string, values: readonly T[]): T {
+  if (!values.includes(given as T)) throw new Error(`must be one of ${values.join(", ")}`);
+  return given as T;
+}

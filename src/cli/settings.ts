@@ -1,0 +1,60 @@
+/**
+ * Every setting of every command. Each has a flag (`--https-listen`), a variable (`POSTERN_HTTPS_LISTEN`) and a
+ * key in the YAML file (`https_listen`); flags win over the environment over the file over the default.
+ */
+import { logLevels } from "../lib/log.ts";
+import { list, listen, oneOf, optional, optionalListen, optionalOneOf, optionalPort, text, toggle } from "./setting.ts";
+
+export const settings = {
+  config: optional("YAML file with settings, keys in snake_case.", { placeholder: "FILE" }),
+  data: text("Directory with everything that is kept.", ".postern", { placeholder: "DIR" }),
+  database: optional(
+    "Where the configuration is stored: a SQLite file, or postgres://… (default: postern.db in the data directory).",
+    {
+      placeholder: "FILE|URL",
+      secret: true,
+    },
+  ),
+  apiListen: listen("Where the management API listens.", "127.0.0.1:4700"),
+  apiUrl: optional("The API's base URL as clients reach it (default: from where it listens).", { placeholder: "URL" }),
+  httpsListen: listen("Where public HTTPS and TLS traffic comes in.", ":8443"),
+  httpsPort: optionalPort("The port that public URLs name, where something in front forwards it.", "the listener's"),
+  httpListen: optionalListen("Where plain HTTP is redirected to HTTPS."),
+  agentListen: listen("Where agents connect.", ":4443"),
+  domain: text("Domain under which names for agents are made up.", "localhost", { placeholder: "NAME" }),
+  bootstrapApiKey: optional("Value of the first API key, instead of a random one.", {
+    placeholder: "KEY",
+    secret: true,
+  }),
+  bootstrapAuthtoken: optional("Value of the first agent token, instead of a random one.", {
+    placeholder: "TOKEN",
+    secret: true,
+  }),
+  sealKey: optional("Key that seals stored secrets, 32 bytes in base64 (default: made once, in the data directory).", {
+    placeholder: "KEY",
+    secret: true,
+  }),
+  logLevel: oneOf("Least level that is logged.", logLevels, "info"),
+  logFormat: optionalOneOf("Form of the log lines.", ["text", "json"], "text on a terminal, json otherwise"),
+  json: toggle("Print JSON."),
+
+  url: optional("Public URL to publish, e.g. https://app.example.com; it stays the same over reconnects.", {
+    placeholder: "URL",
+  }),
+  label: list("Label of a backend tunnel, name=value; repeatable. Publishes to the edges that ask for it.", {
+    placeholder: "NAME=VALUE",
+  }),
+  metadata: text("Free text shown with the tunnel.", ""),
+  server: optional("The server's agent listener (default: the local server's).", { placeholder: "HOST:PORT" }),
+  ca: optional(
+    "PEM file with the CA that the server must be certified by; `system` for the system's (default: the local server's, else the system's).",
+    {
+      placeholder: "FILE",
+    },
+  ),
+  authtoken: optional("Agent token (default: the local server's).", {
+    placeholder: "TOKEN",
+    flag: "token",
+    secret: true,
+  }),
+} as const;
