@@ -1,7 +1,6 @@
 /** Host names of endpoints: which ones an agent may ask for, and those made for agents that do not ask. */
 import { createHash } from "node:crypto";
-
-const labelForm = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+import { hostIssue } from "../../lib/hostport.ts";
 
 /** Short, known and harmless in every combination. */
 const qualities =
@@ -25,11 +24,8 @@ export function generatedName(parts: readonly string[]): string {
   return `${quality}-${thing}-${tail}`;
 }
 
-/** The name in lower case without trailing dot, or undefined when it is none (RFC 1123 §2.1; 253 octets). */
+/** One host name, in lower case without trailing dot; undefined for a wildcard and for what is no name. */
 export function hostName(text: string): string | undefined {
   const name = text.toLowerCase().replace(/\.$/, "");
-  if (name.length === 0 || name.length > 253) return undefined;
-  const labels = name.split(".");
-  if (!labels.every((label) => labelForm.test(label))) return undefined;
-  return /^[0-9]+$/.test(labels.at(-1) ?? "") ? undefined : name;
+  return name.includes("*") || hostIssue(name) !== undefined ? undefined : name;
 }
