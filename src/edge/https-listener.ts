@@ -1,0 +1,156 @@
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import type { ConnectionFacts, TlsFacts } from "../modules/exchange.ts";
+import type { Handshake } from "../modules/module.ts";
+import type { Site } from "../routing/compiled.ts";
+import type { Certificates } from "./certificates.ts";
+import { peekClientHello } from "./client-hello.ts";
+import type { Peek } from "./client-hello.ts";
+import type { ConnectionLimits } from "./limits.ts";
+import { startListener } from "./listener.ts";
+import type { ListenAddress, Listener } from "./listener.ts";
+import { peek } from "./peek.ts";
+import type { Look } from "./peek.ts";
+import { makeTlsServers, sameDemands } from "./tls-servers.ts";
+
+export interface HttpsListenerOptions {
+  readonly at: ListenAddress;
+  /** The site for a lower-case server name, now. */
+  readonly siteFor: (host: string) => Site | undefined;
+  readonly certificates: Certificates;
+  readonly limits: ConnectionLimits;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /**
+   * A connection whose handshake has ended. Without a site for its server name, or without a server name, it is
+   * served too: requests on it are told so, in a page instead of a TLS error.
+   */
+  serve(socket: TLSSocket, facts: ConnectionFacts, protocol: "h2" | "http/1.1"): void;
+}
+
+type HandshakeResult = "completed" | "failed" | "timeout" | "unreadable" | "unknown_name" | "outdated";
+
+const noDemands: Handshake = Object.freeze({});
+/** Alert descriptions (RFC 8446 §6). */
+const alerts = { decodeError: 50, internalError: 80, unrecognizedName: 112 } as const;
+const httpMethod = /^[A-Z]{3,10} /;
+const plainHttpAnswer =
+  "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 48\r\n\r\n" +
+  "This port speaks HTTPS: use an https:// address\n";
+
+/**
+ * The public HTTPS listener. The ClientHello is read first and says which site is meant; the handshake is then
+ * that of the site: its certificate, its minimum version, its client certificates. Afterwards HTTP takes over.
+ *
+ * A name without a site gets the handshake if it is under the server's domain, so that a browser can show why;
+ * other names get the alert `unrecognized_name`.
+ */
+export async function startHttpsListener(options: HttpsListenerOptions): Promise<Listener> {
+  const { siteFor, certificates, limits, clock, log, metrics } = options;
+  const servers = makeTlsServers(clock);
+  const ended = (result: HandshakeResult): void => {
+    metrics.counter("postern_tls_handshakes_total", "TLS handshakes, by how they ended.", { result }).add();
+  };
+
+  const handshake = async (socket: Socket, source: string, serverName: string, startedAt: number): Promise<void> => {
+    const site = siteFor(serverName);
+    const demands = site?.handshake ?? noDemands;
+    const certificate = await certificates.choose(serverName, site);
+    if (socket.destroyed) return;
+    if (!certificate) {
+      ended("unknown_name");
+      socket.end(alert(alerts.unrecognizedName), () => socket.destroy());
+      return;
+    }
+    let failure: HandshakeResult = "failed";
+    const late = clock.after(limits.handshakeTimeoutMs, () => {
+      failure = "timeout";
+      socket.destroy();
+    });
+    servers.server(site?.id ?? "", demands, certificate).accept(socket, (result) => {
+      late.cancel();
+      if (result instanceof Error) {
+        ended(failure);
+        return;
+      }
+      if (!sameDemands(siteFor(serverName)?.handshake ?? noDemands, demands)) {
+        // the site was changed during the handshake, which may have asked for less than it does now
+        ended("outdated");
+        result.destroy();
+        return;
+      }
+      ended("completed");
+      const facts = connectionFacts(socket, source, startedAt, tlsFacts(result, serverName));
+      options.serve(result, facts, result.alpnProtocol === "h2" ? "h2" : "http/1.1");
+    });
+  };
+
+  const accept = (socket: Socket, source: string): void => {
+    const startedAt = clock.now();
+    const late = clock.after(limits.helloTimeoutMs, () => {
+      ended("timeout");
+      socket.destroy();
+    });
+    socket.once("close", () => late.cancel());
+    peek(socket, (bytes): Look => {
+      const seen = peekClientHello(bytes);
+      if (seen.state === "more") return seen;
+      late.cancel();
+      const next = (): void => {
+        if (seen.state === "invalid") {
+          refuse(socket, seen, bytes);
+          return;
+        }
+        handshake(socket, source, seen.hello.serverName, startedAt).catch((error: unknown) => {
+          log.error("TLS handshake not begun", { server_name: seen.hello.serverName, error });
+          socket.end(alert(alerts.internalError), () => socket.destroy());
+        });
+      };
+      return { taken: 0, next };
+    });
+  };
+  const refuse = (socket: Socket, seen: Peek & { readonly state: "invalid" }, bytes: Buffer): void => {
+    ended("unreadable");
+    log.debug("ClientHello refused", { source: socket.remoteAddress, reason: seen.reason });
+    const isHttp = httpMethod.test(bytes.toString("latin1", 0, 11));
+    socket.end(isHttp ? plainHttpAnswer : alert(alerts.decodeError), () => socket.destroy());
+  };
+
+  const listener = await startListener({ ...options, name: "https", accept });
+  return {
+    ...listener,
+    destroy() {
+      servers.stop();
+      listener.destroy();
+    },
+  };
+}
+
+function connectionFacts(socket: Socket, source: string, startedAt: number, tls: TlsFacts): ConnectionFacts {
+  return {
+    source,
+    sourcePort: socket.remotePort ?? 0,
+    localAddress: socket.localAddress ?? "",
+    localPort: socket.localPort ?? 0,
+    startedAt,
+    tls,
+  };
+}
+
+function tlsFacts(socket: TLSSocket, serverName: string): TlsFacts {
+  return {
+    serverName,
+    version: socket.getProtocol() ?? "",
+    cipher: socket.getCipher().standardName,
+    clientCertificate: socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined,
+  };
+}
+
+/** A fatal alert before the handshake has begun. */
+function alert(description: number): Buffer {
+  return Buffer.from([21, 3, 3, 0, 2, 2, description]);
+}

@@ -1,0 +1,21 @@
+/** Bounds on public connections before they carry a request (D2, D4). */
+export interface ConnectionLimits {
+  /** Open at once on one listener; lowered to what the process has file descriptors for. */
+  readonly connections: number;
+  /** Open at once from one address, or one /64 of IPv6. Not for loopback, where proxies stand for many. */
+  readonly connectionsPerSource: number;
+  /** New ones from one address: this many a second, ten times as many in a burst. Not for loopback. */
+  readonly openingsPerSecond: number;
+  /** From accept to a whole ClientHello (K3). */
+  readonly helloTimeoutMs: number;
+  /** From the ClientHello to the end of the handshake. */
+  readonly handshakeTimeoutMs: number;
+}
+
+export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
+  connections: 50_000,
+  connectionsPerSource: 1000,
+  openingsPerSecond: 100,
+  helloTimeoutMs: 5000,
+  handshakeTimeoutMs: 10_000,
+});

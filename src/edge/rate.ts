@@ -1,0 +1,21 @@
+/** A token bucket: `burst` at once, then `perSecond`. */
+export interface Rate {
+  /** Takes one if there is one. */
+  take(): boolean;
+}
+
+/** @param monotonic milliseconds, see `Clock` */
+export function makeRate(perSecond: number, burst: number, monotonic: () => number): Rate {
+  let tokens = burst;
+  let at = monotonic();
+  return {
+    take() {
+      const now = monotonic();
+      tokens = Math.min(burst, tokens + ((now - at) / 1000) * perSecond);
+      at = now;
+      if (tokens < 1) return false;
+      tokens -= 1;
+      return true;
+    },
+  };
+}
