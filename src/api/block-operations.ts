@@ -67,11 +67,15 @@ async function put(
 ): Promise<Reply> {
   theOne(resource, call, crud.store);
   const body = unwrap(call.body, fields);
-  const { revision, result } = await crud.store.write(writeContext(call), (draft) => {
-    const previous = theOne(resource, call, draft);
-    checkIfMatch(call.ifMatch, crud.views.etag(previous));
-    return change(resource, call, crud, draft, previous, { [name]: body });
-  });
+  const { revision, result } = await crud.store
+    .write(writeContext(call), (draft) => {
+      const previous = theOne(resource, call, draft);
+      checkIfMatch(call.ifMatch, crud.views.etag(previous));
+      return change(resource, call, crud, draft, previous, { [name]: body });
+    })
+    .catch((error: unknown) => {
+      throw relativeTo(name, error);
+    });
   return reply(result, name, call, crud, revision);
 }
 
@@ -95,6 +99,16 @@ function unwrap(body: JsonObject, fields: Fields): JsonObject {
   const inner = body["module"];
   if (rest.length === 1 && rest[0] === "module" && !Object.hasOwn(fields, "module") && isObject(inner)) return inner;
   return Object.fromEntries(rest.map((key) => [key, body[key]]));
+}
+
+/** Field paths as the caller sees them: the module itself is the body. */
+function relativeTo(name: string, error: unknown): unknown {
+  if (!(error instanceof Refusal)) return error;
+  const strip = (path: string): string =>
+    path === name ? "body" : path.startsWith(`${name}.`) ? path.slice(name.length + 1) : path;
+  const details = Object.entries(error.details).map(([path, message]) => [strip(path), message]);
+  const message = error.message.replace(`"${name}.`, '"');
+  return new Refusal(error.reason, message, Object.fromEntries(details));
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -1,4 +1,5 @@
 /** One request to the API after authentication, and what is answered. */
+import type { IncomingMessage } from "node:http";
 import type { JsonObject } from "../lib/json.ts";
 import type { Operation as ResourceOperation, ResourceDeclaration } from "../schema/resource.ts";
 import type { Fields } from "../schema/fields.ts";
@@ -25,7 +26,10 @@ export interface Call {
   /** Without slash at the end; every URI of the answer begins with it. */
   readonly baseUrl: string;
   readonly ifMatch: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  /** Why the caller makes the change, in its own words. */
   readonly reason: string | undefined;
+  readonly request: IncomingMessage;
 }
 
 export interface Reply {
@@ -55,6 +59,8 @@ export interface Operation {
   readonly takes: "nothing" | "object" | "anything";
   /** Fields of the body, for the description of the API. */
   readonly input?: Fields;
+  /** Key of the list in the answer. */
+  readonly listKey?: string;
   /** Known query parameters. */
   readonly query?: readonly string[];
   /** Status of a success. */

@@ -1,4 +1,5 @@
 /** Create, get, list, update and delete: once for every resource. */
+import { createHash } from "node:crypto";
 import { Refusal } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Issue } from "../schema/fields.ts";
@@ -12,8 +13,7 @@ import type { LiveObjects } from "./live-objects.ts";
 import { pageBody, pageQuery, readPageQuery } from "./pages.ts";
 import { checkIfMatch } from "./preconditions.ts";
 import { inputRefusal } from "./problems.ts";
-import type { Special } from "./special.ts";
-import { collectionPath } from "./views.ts";
+import type { Special } from "./special/special.ts";
 import type { Views } from "./views.ts";
 
 export interface Crud {
@@ -22,9 +22,6 @@ export interface Crud {
   readonly liveObjects: LiveObjects;
   readonly specials: Readonly<Record<string, Special>>;
 }
-
-/** Owner of objects that belong to the server itself, such as accounts. */
-export const serverAccountId = "system";
 
 /** Names that clients put into bodies although the path says it already (completing-the-api.md §2.3). */
 export const pathNames: ReadonlySet<string> = new Set(["id", "edge_id", "subscription_id"]);
@@ -80,6 +77,7 @@ function operation(
         id: `list${plural(name)}${suffix}`,
         method: "GET",
         path,
+        listKey,
         query: pageQuery,
         answers: `${name}List${suffix}`,
         summary: `List: ${text}, newest first.`,
@@ -109,11 +107,10 @@ function operation(
   }
 }
 
-/** The account whose objects the call is about. */
+/** The account whose objects the call is about; accounts belong to the operator's. */
 function accountOf(resource: ResourceDeclaration, call: Call): string {
-  if (!resource.operatorOnly) return call.principal.accountId;
-  if (!call.principal.operator) throw new Refusal("operator_only");
-  return serverAccountId;
+  if (resource.operatorOnly && !call.principal.operator) throw new Refusal("operator_only");
+  return call.principal.accountId;
 }
 
 async function create(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {
@@ -124,15 +121,39 @@ async function create(resource: ResourceDeclaration, call: Call, crud: Crud): Pr
   const { issues, doc } = parseFields(resource.fields, body, "create", undefined, pathNames);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const special = crud.specials[resource.name];
-  const { revision, result } = await crud.store.write(writeContext(call), (draft) => {
+  const work = (draft: Draft): Created => {
     const prepared = prepare(resource, call, draft, accountId, doc, undefined, special);
     const object = draft.create(accountId, resource.name, prepared.doc);
     const more = special?.created?.(draft, object);
     return { object, shown: { ...prepared.shown, ...more?.shown } };
+  };
+  const reply = ({ object, shown }: Created, revision: number): Reply => {
+    const body = JSON.stringify(crud.views.render(object, call.baseUrl, shown));
+    return { status: 201, body, etag: crud.views.etag(object), revision };
+  };
+  const key = call.idempotencyKey;
+  if (key === undefined) {
+    const { result, revision } = await crud.store.write(writeContext(call), work);
+    return reply(result, revision);
+  }
+  const written = await crud.store.write(writeContext(call), work, {
+    key,
+    fingerprint: requestHash(call),
+    answer: (result, revision) => JSON.stringify(reply(result, revision)),
   });
-  const { views } = crud;
-  const view = views.render(result.object, call.baseUrl, result.shown);
-  return { status: 201, body: JSON.stringify(view), etag: views.etag(result.object), revision };
+  if (written.replayed !== undefined) return JSON.parse(written.replayed) as Reply;
+  return reply(written.result, written.revision);
+}
+
+interface Created {
+  readonly object: StoredObject;
+  readonly shown: Doc;
+}
+
+/** What makes two requests the same one, for Idempotency-Key. */
+function requestHash(call: Call): string {
+  const asked = JSON.stringify([call.operation.id, call.parameters, call.body]);
+  return createHash("sha256").update(asked).digest("hex");
 }
 
 function get(resource: ResourceDeclaration, call: Call, crud: Crud): Reply {

@@ -34,6 +34,7 @@ export function openLiveObjects(store: Store): LiveObjects {
     endpoint: new Map(),
   };
   const reports = new Map<string, TunnelReport>();
+  const accountOfSession = new Map<string, string>();
   const hostports = new Map<string, { accountId: string; tunnelId: string }>();
   const tunnels = makeLabelIndex<TunnelReport>();
   const backends = makeLabelIndex<StoredObject>();
@@ -107,17 +108,18 @@ export function openLiveObjects(store: Store): LiveObjects {
         case "hello":
           for (const tunnelId of [...reports.keys()]) closeTunnel(tunnelId);
           (kinds["tunnel_session"] as Kept).clear();
+          accountOfSession.clear();
           return true;
         case "session_opened": {
           const { session } = message;
           const doc = sessionDoc(session);
+          accountOfSession.set(session.id, session.accountId);
           put("tunnel_session", liveObject("tunnel_session", session.id, session.accountId, session.startedAt, doc));
           return true;
         }
         case "session_closed":
-          for (const accountId of [...(kinds["tunnel_session"] as Kept).keys()]) {
-            drop("tunnel_session", accountId, message.sessionId);
-          }
+          drop("tunnel_session", accountOfSession.get(message.sessionId) ?? "", message.sessionId);
+          accountOfSession.delete(message.sessionId);
           return true;
         case "tunnel_opened":
           openTunnel(message.tunnel);

@@ -22,7 +22,11 @@ export function inputRefusal(attempt: string, issues: readonly Issue[]): Refusal
 }
 
 /** The body of an error response. Anything that is no `Refusal` is answered as `internal`, without its words. */
-export function errorBody(error: unknown, operationId: string): { readonly status: number; readonly body: string } {
+export function errorBody(
+  error: unknown,
+  operationId: string,
+  more: Readonly<Record<string, string>> = {},
+): { readonly status: number; readonly body: string } {
   const refusal = error instanceof Refusal ? error : undefined;
   const reason = refusal?.reason ?? "internal";
   const { status, what, fix } = catalogue[reason];
@@ -33,7 +37,7 @@ export function errorBody(error: unknown, operationId: string): { readonly statu
       error_code: errorCode(reason),
       status_code: status,
       msg,
-      details: { ...refusal?.details, operation_id: operationId },
+      details: { ...refusal?.details, ...more, operation_id: operationId },
     }),
   };
 }

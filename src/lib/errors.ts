@@ -81,7 +81,19 @@ export const catalogue = {
     "The Idempotency-Key was used with another request.",
     "Use a new key for a new request.",
   ),
+  idempotency_key_invalid: entry(
+    241,
+    400,
+    "The Idempotency-Key cannot be used.",
+    "Send 1 to 255 visible ASCII characters, a new key for each new request.",
+  ),
   operator_only: entry(237, 403, "Only an operator's key may do this.", "Use the key that the first start created."),
+  metrics_local_only: entry(
+    240,
+    403,
+    "Metrics are answered to this machine only.",
+    "Scrape from the machine itself, without a proxy between.",
+  ),
   write_unavailable: entry(
     238,
     503,

@@ -19,7 +19,11 @@ export const tunnel = defineResource({
     tunnel_session: f.ref("The session that it was started on.", { to: "tunnel_session", input: "tunnel_session" }),
     endpoint: f.ref("Its endpoint; null for a backend tunnel.", { to: "endpoint", input: "endpoint" }),
     labels: f.map("Labels that backends match against.", f.string("The label's value.")),
-    backends: f.refList("Tunnel group backends that it serves.", { to: "tunnel_group_backend", input: "backends" }),
+    backends: f.refList(
+      "Tunnel group backends that it serves.",
+      { to: "tunnel_group_backend", input: "backends" },
+      { live: true },
+    ),
     forwards_to: f.string("Upstream address that the agent forwards to.", { maxBytes: 2048 }),
   },
   operations: ["get", "list"],

@@ -42,6 +42,8 @@ export interface Issue {
 
 interface Base<T> extends FieldOptions {
   readonly doc: string;
+  /** An input that is accepted, where it does not follow from the field's type and format. */
+  readonly example?: T;
   /** The value when absent from a create. */
   readonly default?: T;
   /** Static type only; never present. */
@@ -183,17 +185,16 @@ export type StoredOf<F extends Fields> = {
 
 export const f = {
   /** A string of at most `maxBytes` (255 unless given) UTF-8 bytes. Absent: "". */
-  string<const O extends Partial<Pick<StringField, "maxBytes" | "minBytes" | "format" | "default">> & FieldOptions>(
-    doc: string,
-    options?: O,
-  ): StringField & O {
+  string<
+    const O extends Partial<Pick<StringField, "maxBytes" | "minBytes" | "format" | "default" | "example">> &
+      FieldOptions,
+  >(doc: string, options?: O): StringField & O {
     return { type: "string", doc, maxBytes: 255, default: "", ...options } as StringField & O;
   },
   /** A string that may be unset, then `null`. */
-  nullableString<const O extends Partial<Pick<StringField, "maxBytes" | "minBytes" | "format">> & FieldOptions>(
-    doc: string,
-    options?: O,
-  ): NullableStringField & O {
+  nullableString<
+    const O extends Partial<Pick<StringField, "maxBytes" | "minBytes" | "format" | "example">> & FieldOptions,
+  >(doc: string, options?: O): NullableStringField & O {
     return { type: "string", doc, maxBytes: 255, default: null, nullable: true, ...options } as NullableStringField & O;
   },
   boolean<const O extends Partial<Pick<BooleanField, "default">> & FieldOptions>(
@@ -242,7 +243,7 @@ export const f = {
   },
   list<
     const E extends Field,
-    const O extends Partial<Pick<ListField, "maxItems" | "minItems" | "unique">> & FieldOptions,
+    const O extends Partial<Pick<ListField, "maxItems" | "minItems" | "unique" | "example">> & FieldOptions,
   >(doc: string, of: E, options?: O): ListField<ValueOf<E>> & O {
     return { type: "list", doc, of, maxItems: 1000, default: [], ...options } as unknown as ListField<ValueOf<E>> & O;
   },

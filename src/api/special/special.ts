@@ -1,11 +1,11 @@
 /** What some resources do beyond their declaration; one file each in `special/`. */
-import type { Clock } from "../lib/clock.ts";
-import type { Doc } from "../schema/parse.ts";
-import type { Draft, StoredObject } from "../storage/store.ts";
-import type { ApiPrincipal, Operation } from "./call.ts";
-import type { KeyRing } from "./authenticate.ts";
-import type { LiveObjects } from "./live-objects.ts";
-import type { LiveValues } from "./views.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Doc } from "../../schema/parse.ts";
+import type { Draft, StoredObject } from "../../storage/store.ts";
+import type { ApiPrincipal } from "../call.ts";
+import type { KeyRing } from "../authenticate.ts";
+import type { LiveObjects } from "../live-objects.ts";
+import type { LiveValues } from "../views.ts";
 
 /** What the specials may use. */
 export interface Surroundings {
@@ -14,6 +14,8 @@ export interface Surroundings {
   readonly domain: string;
   readonly liveObjects: LiveObjects;
   readonly keys: KeyRing;
+  /** Hostports need a reserved domain first. */
+  readonly requireReservation: boolean;
 }
 
 export interface Preparation {
@@ -35,5 +37,4 @@ export interface Special {
   /** What else the write does, once the object has its id. */
   created?(draft: Draft, object: StoredObject): { readonly shown?: Doc };
   readonly live?: LiveValues;
-  readonly operations?: readonly Operation[];
 }

@@ -1,0 +1,20 @@
+import type { IncomingMessage } from "node:http";
+
+/** What the client called, for URIs in its own answer; a proxy in front says it in `X-Forwarded-*`. */
+export function baseUrlOf(request: IncomingMessage): string {
+  const { headers } = request;
+  const proto = headers["x-forwarded-proto"] === "https" ? "https" : "http";
+  const forwarded = headers["x-forwarded-host"];
+  const host = typeof forwarded === "string" && hostForm.test(forwarded) ? forwarded : (headers.host ?? "");
+  return hostForm.test(host) ? `${proto}://${host}` : `${proto}://localhost`;
+}
+
+const hostForm = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/i;
+
+/** Whether the peer is this machine, and speaks for itself: no proxy, and no name that was rebound to it. */
+export function isLocal(request: IncomingMessage): boolean {
+  const peer = request.socket.remoteAddress ?? "";
+  const { headers } = request;
+  if (!/^(?:127\.|::1$|::ffff:127\.)/.test(peer) || headers["x-forwarded-for"] !== undefined) return false;
+  return /^(?:localhost|127\.[0-9.]+|\[::1\])(?::[0-9]+)?$/i.test(headers.host ?? "");
+}

@@ -1,0 +1,132 @@
+/** The control plane: storage, the management API, and the line to the edge, started and stopped together. */
+import type { AddressInfo } from "node:net";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import { makeMetrics } from "../lib/metrics.ts";
+import { modules } from "../modules/index.ts";
+import { resources as declared } from "../resources/index.ts";
+import type { Downward, Link, Problem, Upward } from "../routing/messages.ts";
+import { openStore } from "../storage/open-store.ts";
+import type { Store } from "../storage/store.ts";
+import { openKeyRing } from "./authenticate.ts";
+import { makeCommands } from "./commands.ts";
+import { ensureFirstTokens } from "./first-start.ts";
+import type { FirstTokens } from "./first-start.ts";
+import { openLiveObjects } from "./live-objects.ts";
+import { makeOperations } from "./operations.ts";
+import { startPublishing } from "./publish.ts";
+import { startServer } from "./server.ts";
+import type { ApiLimits } from "./server.ts";
+
+export interface ControlPlaneOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  /** The API's base URL as clients reach it, without slash at the end; absent: as each request says. */
+  readonly apiUrl?: string;
+  /** A SQLite file or `postgres://…`. */
+  readonly database: string;
+  /** 32 bytes that seal stored secrets. */
+  readonly sealingKey: Buffer;
+  /** Base of generated host names. */
+  readonly domain: string;
+  /** Hostports need a reserved domain first. */
+  readonly requireReservedDomains?: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Tokens that must work; on a first start the ones that are absent are made. */
+  readonly bootstrap: { readonly apiKey?: string; readonly authtoken?: string };
+  readonly limits?: Partial<ApiLimits>;
+}
+
+export interface ControlPlane {
+  readonly address: AddressInfo;
+  readonly apiUrl: string;
+  /** Present when this start made the first account; shown to nobody else ever again. */
+  readonly firstStart?: FirstTokens;
+  /** Answers what is under way, then closes the database. */
+  stop(): Promise<void>;
+}
+
+const defaultLimits: ApiLimits = { requestsPerMinute: 60_000, wrongKeysPerMinute: 60, maxConnections: 4_096 };
+
+/** Rejects when the database cannot be opened or the address is taken. */
+export async function startControlPlane(
+  options: ControlPlaneOptions,
+  link: Link<Downward, Upward>,
+): Promise<ControlPlane> {
+  const { clock, log } = options;
+  const store = await openStore({
+    database: options.database,
+    sealingKey: options.sealingKey,
+    declarations: { resources: declared, modules },
+    clock,
+    log,
+  });
+  try {
+    const firstStart = await ensureFirstTokens(store, options.bootstrap);
+    return { ...(await serve(options, store, link)), ...(firstStart && { firstStart }) };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function serve(options: ControlPlaneOptions, store: Store, link: Link<Downward, Upward>): Promise<ControlPlane> {
+  const { clock, log } = options;
+  const metrics = makeMetrics();
+  const liveObjects = openLiveObjects(store);
+  const keys = openKeyRing(store, clock);
+  const commands = makeCommands(link, clock);
+  const publisher = startPublishing(store, link);
+  const problems = new Map<string, Problem>();
+  let appliedRevision: number | undefined;
+  metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
+  metrics.gauge("postern_revision_applied", "Revision that the edge serves.", () => appliedRevision ?? 0);
+  metrics.gauge("postern_tunnel_sessions", "Connected agents.", () => liveObjects.count("tunnel_session"));
+  metrics.gauge("postern_tunnels", "Online tunnels.", () => liveObjects.count("tunnel"));
+  metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.size);
+  link.receive((message) => {
+    if (message.type === "hello") publisher.sendSnapshot();
+    if (message.type === "applied") appliedRevision = message.revision;
+    if (message.type === "problems") noteProblems(problems, message.problems, log);
+    if (!liveObjects.receive(message)) commands.receive(message);
+  });
+  const readiness = {
+    reason() {
+      if (store.condition !== "open") return `the database is ${store.condition}`;
+      return appliedRevision === undefined ? "no edge has a configuration yet" : undefined;
+    },
+  };
+  const requireReservation = options.requireReservedDomains ?? false;
+  const surroundings = { clock, domain: options.domain.toLowerCase(), liveObjects, keys, requireReservation };
+  const server = await startServer({
+    listen: options.listen,
+    ...(options.apiUrl !== undefined && { apiUrl: options.apiUrl.replace(/\/+$/, "") }),
+    clock,
+    log,
+    metrics,
+    keys,
+    limits: { ...defaultLimits, ...options.limits },
+    ...makeOperations({ store, surroundings, commands, metrics, readiness }),
+  });
+  const { address, port, family } = server.address;
+  return {
+    address: server.address,
+    apiUrl: options.apiUrl ?? `http://${family === "IPv6" ? `[${address}]` : address}:${port}`,
+    async stop() {
+      await server.stop();
+      await store.close();
+    },
+  };
+}
+
+function noteProblems(kept: Map<string, Problem>, problems: readonly Problem[], log: Log): void {
+  for (const problem of problems) {
+    const { kind, id, module, message } = problem;
+    const key = `${kind} ${id} ${module ?? ""}`;
+    if (message === undefined) kept.delete(key);
+    else {
+      kept.set(key, problem);
+      log.warn("configuration could not be put into effect", { kind, id, module, error: message });
+    }
+  }
+}

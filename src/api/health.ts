@@ -1,0 +1,48 @@
+/** Operations for machines that watch over this one; no key is asked for. */
+import { Refusal } from "../lib/errors.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import { isLocal } from "./base-url.ts";
+import type { Operation } from "./call.ts";
+import type { Commands } from "./commands.ts";
+
+export interface Readiness {
+  /** Why requests should not be sent here yet; undefined when they may. */
+  reason(): string | undefined;
+}
+
+export function healthOperations(metrics: Metrics, commands: Commands, readiness: Readiness): Operation[] {
+  const shared = { method: "GET", takes: "nothing", open: true, status: 200 } as const;
+  const contentType = "text/plain; charset=utf-8";
+  return [
+    {
+      ...shared,
+      id: "getHealth",
+      path: "/healthz",
+      summary: "Whether the process is alive.",
+      run: () => ({ status: 200, body: "ok\n", contentType }),
+    },
+    {
+      ...shared,
+      id: "getReadiness",
+      path: "/readyz",
+      summary: "Whether an edge is connected and has a configuration; 503 with the reason when not.",
+      run() {
+        const reason = readiness.reason();
+        return reason === undefined
+          ? { status: 200, body: "ready\n", contentType }
+          : { status: 503, body: `${reason}\n`, contentType };
+      },
+    },
+    {
+      ...shared,
+      id: "getMetrics",
+      path: "/metrics",
+      summary: "Metrics of both planes in Prometheus' text format; only from this machine.",
+      async run(call) {
+        if (!isLocal(call.request)) throw new Refusal("metrics_local_only");
+        const body = metrics.render() + (await commands.metrics());
+        return { status: 200, body, contentType: "text/plain; version=0.0.4; charset=utf-8" };
+      },
+    },
+  ];
+}

@@ -1,0 +1,242 @@
+/** The description of the API in OpenAPI 3.1, read from the same table that serves it. */
+import { catalogue, errorCode } from "../lib/errors.ts";
+import type { RefusalName } from "../lib/errors.ts";
+import type { Fields } from "../schema/fields.ts";
+import { objectSchema, schemaRef } from "../schema/json-schema.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import type { ResourceDeclaration } from "../schema/resource.ts";
+import type { Operation } from "./call.ts";
+import { modulesOf, resources } from "./declarations.ts";
+import { exampleInput } from "./examples.ts";
+
+export function describeApi(operations: readonly Operation[]): JsonSchema {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations) {
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Postern management API",
+      version: "2",
+      description: "Configures and inspects tunnels, edges and the modules on them.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ key: [] }],
+    paths,
+    components: { schemas: schemas(operations), securitySchemes: { key: { type: "http", scheme: "bearer" } } },
+  };
+}
+
+/** One line per operation, for reading changes of the API. */
+export function operationLines(operations: readonly Operation[]): string {
+  const lines = operations.map(({ id, method, path }) => `${path} ${method} ${id}\n`);
+  return lines.sort().join("");
+}
+
+function describe(operation: Operation): JsonSchema {
+  const { resource } = operation;
+  const parameters = [
+    ...[...operation.path.matchAll(/\{(\w+)\}/g)].map((found) => ({
+      name: found[1],
+      in: "path",
+      required: true,
+      schema: { type: "string" },
+    })),
+    ...(operation.query ?? []).map((name) => ({ name, in: "query", schema: querySchema(name) })),
+    ...(operation.open ? [] : versionParameters),
+  ];
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    ...(resource && { tags: [resource.name], description: resource.doc }),
+    ...(operation.open && { security: [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(operation.input && { requestBody: requestBody(operation) }),
+    responses: {
+      [operation.status]: {
+        description: operation.summary,
+        headers: responseHeaders,
+        ...(operation.answers && {
+          content: { "application/json": { schema: { $ref: schemaRef(operation.answers) } } },
+        }),
+        ...(operation.open && !operation.answers && { content: { "text/plain": { schema: { type: "string" } } } }),
+      },
+      ...errorResponses(operation),
+      default: errorResponse("Any other failure.", []),
+    },
+  };
+}
+
+function requestBody(operation: Operation): JsonSchema {
+  const name = inputSchemaName(operation);
+  const fields = operation.input as Fields;
+  const schema = name ? { $ref: schemaRef(name) } : objectSchema(fields, "create", operation.summary);
+  const example = exampleInput(fields, operation.verb === "update" ? "update" : "create");
+  return { required: operation.verb === "create", content: { "application/json": { schema, example } } };
+}
+
+function inputSchemaName(operation: Operation): string | undefined {
+  if (operation.verb === "replace") return `${operation.answers}Replace`;
+  if (operation.verb === "create") return `${operation.resource?.schemaName}Create`;
+  if (operation.verb === "update") return `${operation.resource?.schemaName}Update`;
+  return undefined;
+}
+
+/** What each operation may be refused with, by status. */
+function errorResponses(operation: Operation): Record<string, JsonSchema> {
+  const reasons: RefusalName[] = [];
+  if (!operation.open) {
+    reasons.push("missing_credentials", "unknown_credentials", "version_missing", "version_unsupported");
+    reasons.push("too_many_requests");
+  }
+  if (operation.takes === "object") {
+    reasons.push("body_unreadable", "unknown_field", "invalid_field", "content_type", "body_too_large");
+  }
+  if (operation.query?.includes("limit")) reasons.push("limit_invalid", "query_invalid", "query_unknown");
+  if (operation.path.includes("{")) reasons.push("not_found");
+  if (operation.block) reasons.push("module_unset");
+  if (operation.resource?.operatorOnly) reasons.push("operator_only");
+  if (operation.resource && operation.method !== "GET" && operation.verb !== "command") {
+    reasons.push("write_unavailable");
+    if (operation.method !== "POST") reasons.push("precondition_failed");
+    if (operation.verb === "delete" && !operation.block) reasons.push("in_use");
+    if (operation.resource.taken && operation.verb !== "delete") reasons.push(operation.resource.taken);
+    if (operation.takes === "object") reasons.push("reference_unknown");
+  }
+  if (operation.verb === "command") reasons.push("command_unsupported", "command_failed", "command_timeout");
+  const byStatus = new Map<number, RefusalName[]>();
+  for (const reason of reasons) {
+    const { status } = catalogue[reason];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), reason]);
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, names]) => [
+      String(status),
+      errorResponse(names.map((name) => `${errorCode(name)}: ${catalogue[name].what}`).join("\n"), names),
+    ]),
+  );
+}
+
+function errorResponse(description: string, reasons: readonly RefusalName[]): JsonSchema {
+  const examples = Object.fromEntries(
+    reasons.map((reason) => [
+      reason,
+      {
+        value: {
+          error_code: errorCode(reason),
+          status_code: catalogue[reason].status,
+          msg: catalogue[reason].what,
+          details: { operation_id: "op_0f6yvqk3c5a9m2x7p4r8t1w6z0b" },
+        },
+      },
+    ]),
+  );
+  const schema = { $ref: schemaRef("Error") };
+  return { description, content: { "application/json": { schema, ...(reasons.length > 0 && { examples }) } } };
+}
+
+function schemas(operations: readonly Operation[]): Record<string, JsonSchema> {
+  const all: Record<string, JsonSchema> = { Ref: refSchema, Error: errorSchema };
+  for (const resource of resources) {
+    if (resource.internal) continue;
+    const response = objectSchema(resource.fields, "response", resource.doc);
+    all[resource.schemaName] = withIdentity(resource, response);
+    const verbs = resource.operations ?? ["create", "update"];
+    if (verbs.includes("create")) {
+      all[`${resource.schemaName}Create`] = objectSchema(inputFields(resource), "create", resource.doc);
+    }
+    if (verbs.includes("update")) {
+      all[`${resource.schemaName}Update`] = objectSchema(resource.fields, "update", resource.doc);
+    }
+    for (const [module, field] of modulesOf(resource)) {
+      all[module.schemaName] ??= objectSchema(field.fields, "response", module.doc);
+      all[`${module.schemaName}Replace`] ??= objectSchema(field.fields, "create", module.doc);
+    }
+  }
+  for (const operation of operations) {
+    if (operation.verb !== "list" || !operation.answers || !operation.listKey) continue;
+    all[operation.answers] = listSchema(operation.listKey, operation.resource as ResourceDeclaration);
+  }
+  return all;
+}
+
+/** What the path says need not be in the body. */
+function inputFields(resource: ResourceDeclaration): Fields {
+  return Object.fromEntries(Object.entries(resource.fields).filter(([name]) => !resource.path.includes(`{${name}}`)));
+}
+
+function withIdentity(resource: ResourceDeclaration, schema: JsonSchema): JsonSchema {
+  const identity = {
+    id: { type: "string", description: "Identifier.", pattern: `^${resource.idPrefix}_[0-9a-z]{27}$` },
+    uri: { type: "string", description: "URI of the object." },
+    ...(!resource.live && { created_at: { type: "string", format: "date-time", description: "When it was created." } }),
+  };
+  return {
+    ...schema,
+    properties: { ...identity, ...(schema["properties"] as object) },
+    required: [...Object.keys(identity), ...((schema["required"] as readonly string[] | undefined) ?? [])],
+  };
+}
+
+function listSchema(listKey: string, resource: ResourceDeclaration): JsonSchema {
+  return {
+    type: "object",
+    description: `A page: ${resource.doc}`,
+    properties: {
+      [listKey]: { type: "array", items: { $ref: schemaRef(resource.schemaName) }, maxItems: 100 },
+      uri: { type: "string", description: "URI of the list." },
+      next_page_uri: { type: ["string", "null"], description: "URI of the next page; null on the last one." },
+    },
+    required: [listKey, "uri", "next_page_uri"],
+    additionalProperties: false,
+  };
+}
+
+const refSchema: JsonSchema = {
+  type: "object",
+  description: "A reference to another object.",
+  properties: { id: { type: "string" }, uri: { type: "string" } },
+  required: ["id", "uri"],
+  additionalProperties: false,
+};
+
+const errorSchema: JsonSchema = {
+  type: "object",
+  description: "Every failure.",
+  properties: {
+    error_code: { type: "string", pattern: "^ERR_POSTERN_[0-9]+$" },
+    status_code: { type: "integer" },
+    msg: { type: "string", description: "What was attempted, and what is wrong." },
+    details: {
+      type: "object",
+      description: "One entry per field that is wrong, and always `operation_id`.",
+      properties: { operation_id: { type: "string", pattern: "^op_[0-9a-z]{27}$" } },
+      required: ["operation_id"],
+      additionalProperties: { type: "string" },
+    },
+  },
+  required: ["error_code", "status_code", "msg", "details"],
+  additionalProperties: false,
+};
+
+const versionParameters = [
+  {
+    name: "Service-Version",
+    in: "header",
+    required: false,
+    description: "The version of the API. `Ngrok-Version` is accepted in its place; one of them must be there.",
+    schema: { type: "string", enum: ["2"] },
+  },
+];
+
+const responseHeaders = {
+  "Postern-Operation-Id": { description: "Id of the request, as in the log.", schema: { type: "string" } },
+  "Postern-Revision": { description: "Revision that was written or read.", schema: { type: "integer" } },
+  ETag: { description: "For If-Match, on single objects.", schema: { type: "string" } },
+};
+
+function querySchema(name: string): JsonSchema {
+  return name === "limit" ? { type: "integer", minimum: 1, maximum: 100, default: 100 } : { type: "string" };
+}

@@ -1,0 +1,71 @@
+/** The table of everything that the API does. */
+import type { Metrics } from "../lib/metrics.ts";
+import type { Store } from "../storage/store.ts";
+import { blockOperations } from "./block-operations.ts";
+import type { Operation } from "./call.ts";
+import type { Commands } from "./commands.ts";
+import { crudOperations } from "./crud.ts";
+import { resourceNamed, resources } from "./declarations.ts";
+import { describeApi } from "./openapi.ts";
+import { healthOperations } from "./health.ts";
+import type { Readiness } from "./health.ts";
+import { makeSpecials } from "./specials.ts";
+import { sessionOperations } from "./special/sessions.ts";
+import type { Surroundings } from "./special/special.ts";
+import { makeViews } from "./views.ts";
+import type { LiveValues } from "./views.ts";
+
+export interface OperationsInput {
+  readonly store: Store;
+  readonly surroundings: Surroundings;
+  readonly commands: Commands;
+  readonly metrics: Metrics;
+  readonly readiness: Readiness;
+}
+
+export interface Operations {
+  readonly operations: readonly Operation[];
+  /** The URI of an object that an error names, when the account may see it. */
+  uriOf(accountId: string, kind: string, id: string, baseUrl: string): string | undefined;
+}
+
+export function makeOperations(input: OperationsInput): Operations {
+  const { store, surroundings, commands, metrics, readiness } = input;
+  const { liveObjects } = surroundings;
+  const specials = makeSpecials(surroundings);
+  const live: Record<string, LiveValues> = {};
+  for (const [name, special] of Object.entries(specials)) if (special.live) live[name] = special.live;
+  const views = makeViews(store, live);
+  const crud = { store, views, liveObjects, specials };
+  const operations = [
+    ...resources.flatMap((resource) => [...crudOperations(resource, crud), ...blockOperations(resource, crud)]),
+    ...sessionOperations(liveObjects, commands),
+    ...healthOperations(metrics, commands, readiness),
+  ];
+  return {
+    operations: [...operations, descriptionOperation(operations)],
+    uriOf(accountId, kind, id, baseUrl) {
+      const reader = resourceNamed(kind).live ? liveObjects : store;
+      const object = reader.get(accountId, kind, id);
+      return object && views.uri(object, baseUrl);
+    },
+  };
+}
+
+function descriptionOperation(others: readonly Operation[]): Operation {
+  let body: Buffer | undefined;
+  const operation: Operation = {
+    id: "getOpenAPI",
+    method: "GET",
+    path: "/openapi.json",
+    summary: "This description.",
+    takes: "nothing",
+    open: true,
+    status: 200,
+    run() {
+      body ??= Buffer.from(JSON.stringify(describeApi([...others, operation])));
+      return { status: 200, body };
+    },
+  };
+  return operation;
+}

@@ -1,0 +1,291 @@
+/** The HTTP listener of the management API: from a request's head to its operation, and back. */
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Clock } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { Log } from "../lib/log.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import { randomText } from "../lib/ids.ts";
+import type { KeyRing } from "./authenticate.ts";
+import { baseUrlOf } from "./base-url.ts";
+import { hasBody, readBody } from "./body.ts";
+import type { ApiPrincipal, Call, Operation, Reply } from "./call.ts";
+import { errorBody } from "./problems.ts";
+import { makeRateLimit } from "./rate-limit.ts";
+import type { Allowance } from "./rate-limit.ts";
+import { makeRouter } from "./router.ts";
+
+export interface ServerOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Base of every URI in answers, without slash at the end; absent: as the request says. */
+  readonly apiUrl?: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly keys: KeyRing;
+  readonly operations: readonly Operation[];
+  readonly limits: ApiLimits;
+  /** The URI of an object that an error names, when the account may see it. */
+  uriOf(accountId: string, kind: string, id: string, baseUrl: string): string | undefined;
+}
+
+export interface ApiLimits {
+  /** Requests per minute and API key. */
+  readonly requestsPerMinute: number;
+  /** Attempts with a wrong key, per minute and source address. */
+  readonly wrongKeysPerMinute: number;
+  readonly maxConnections: number;
+}
+
+export interface ApiServer {
+  readonly address: AddressInfo;
+  /** Takes no new connections and resolves when the requests under way are answered, at the latest after 5 s. */
+  stop(): Promise<void>;
+}
+
+const stopTimeoutMs = 5_000;
+const noBody: JsonObject = Object.freeze({});
+const noQuery = new URLSearchParams();
+const anonymous: ApiPrincipal = { accountId: "", id: "", source: "", operator: false };
+
+export async function startServer(options: ServerOptions): Promise<ApiServer> {
+  const { clock, log, keys, limits } = options;
+  const router = makeRouter(options.operations);
+  const rate = makeRateLimit(clock, limits.requestsPerMinute);
+  const wrongKeys = makeRateLimit(clock, limits.wrongKeysPerMinute);
+  const answered = [1, 2, 3, 4, 5].map((group) =>
+    options.metrics.counter("postern_api_responses_total", "Responses of the API.", { status: `${group}xx` }),
+  );
+  const nextOperationId = operationIds(clock);
+  let stopping = false;
+
+  const admit = (request: IncomingMessage): { principal: ApiPrincipal; allowance: Allowance } => {
+    const source = request.socket.remoteAddress ?? "";
+    try {
+      const key = keys.authenticate(request.headers.authorization);
+      const allowance = rate.take(key.id);
+      checkVersion(request);
+      if (!allowance.allowed) throw tooMany(allowance, `${limits.requestsPerMinute} requests per minute`);
+      return { principal: { accountId: key.accountId, id: key.id, source, operator: key.operator }, allowance };
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 401 || error.reason === "missing_credentials") throw error;
+      const allowance = wrongKeys.take(source);
+      throw allowance.allowed ? error : tooMany(allowance, "attempts with a wrong key");
+    }
+  };
+
+  const handle = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
+    const operationId = nextOperationId();
+    const send = (reply: Reply, allowance?: Allowance, extra?: readonly string[]): void => {
+      answered[Math.floor(reply.status / 100) - 1]?.add();
+      const headers = ["postern-operation-id", operationId, "ngrok-operation-id", operationId];
+      const length = reply.body === undefined ? 0 : Buffer.byteLength(reply.body);
+      if (reply.body !== undefined) headers.push("content-type", reply.contentType ?? "application/json");
+      if (reply.status !== 204) headers.push("content-length", String(length));
+      if (reply.etag !== undefined) headers.push("etag", reply.etag);
+      if (reply.revision !== undefined) headers.push("postern-revision", String(reply.revision));
+      if (allowance) {
+        headers.push("ratelimit-limit", String(rate.perMinute), "ratelimit-remaining", String(allowance.remaining));
+        headers.push("ratelimit-reset", String(allowance.resetSeconds));
+      }
+      if (extra) headers.push(...extra);
+      if (stopping || (!request.complete && isLong(request))) headers.push("connection", "close");
+      response.writeHead(reply.status, headers);
+      if (request.method === "HEAD") response.end();
+      else response.end(reply.body);
+    };
+    let principal = anonymous;
+    const uriOf = (from: IncomingMessage, kind: string, id: string): string | undefined =>
+      options.uriOf(principal.accountId, kind, id, options.apiUrl ?? baseUrlOf(from));
+    const fail = (error: unknown, allowance?: Allowance): void => {
+      if (response.headersSent || response.destroyed) return;
+      if (!(error instanceof Refusal)) {
+        log.error("request failed", { operation_id: operationId, error: asError(error) });
+      }
+      const named = error instanceof Refusal ? namedObjects(error, (kind, id) => uriOf(request, kind, id)) : undefined;
+      const { status, body } = errorBody(error, operationId, named);
+      send({ status, body }, allowance, error instanceof Refusal ? headersOf(error) : undefined);
+    };
+    let allowance: Allowance | undefined;
+    try {
+      const url = request.url as string;
+      const mark = url.indexOf("?");
+      const found = router(mark < 0 ? url : url.slice(0, mark));
+      if (!found) throw new Refusal("unknown_path", `there is no path ${JSON.stringify(url.slice(0, 128))}`);
+      if (request.method === "OPTIONS") return send({ status: 204 }, undefined, ["allow", found.allow]);
+      const operation = found.operations.get(request.method as string);
+      if (!operation) throw methodRefusal(request, found.allow);
+      const admitted = operation.open ? undefined : admit(request);
+      allowance = admitted?.allowance;
+      if (admitted) principal = admitted.principal;
+      else principal = { ...anonymous, source: request.socket.remoteAddress ?? "" };
+      const call = (body: JsonObject): Call => ({
+        operation,
+        operationId,
+        principal,
+        parameters: found.parameters,
+        query: mark < 0 ? noQuery : readQuery(operation, url.slice(mark + 1)),
+        body,
+        baseUrl: options.apiUrl ?? baseUrlOf(request),
+        ifMatch: header(request, "if-match"),
+        idempotencyKey: idempotencyKey(request),
+        reason: header(request, "postern-reason")?.slice(0, 255),
+        request,
+      });
+      const reply = hasBody(request)
+        ? readBody(operation, request, response, expectsContinue).then((body) => operation.run(call(body)))
+        : operation.run(call(noBody));
+      if (reply instanceof Promise) {
+        reply.then(
+          (done) => send(done, allowance),
+          (error: unknown) => fail(error, allowance),
+        );
+      } else send(reply, allowance);
+    } catch (error) {
+      fail(error, allowance);
+    }
+  };
+
+  const server = createServer(
+    {
+      maxHeaderSize: 16_384,
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 75_000,
+      connectionsCheckingInterval: 2_000,
+      insecureHTTPParser: false,
+    },
+    (request, response) => handle(request, response, false),
+  );
+  server.on("checkContinue", (request, response) => handle(request, response, true));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (!socket.writable) return;
+    const refusal = clientRefusal(error.code);
+    const { status, body } = errorBody(refusal, nextOperationId());
+    const head = `HTTP/1.1 ${status} Error\r\ncontent-type: application/json\r\nconnection: close\r\n`;
+    socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  });
+  server.maxConnections = limits.maxConnections;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.listen.port, options.listen.host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  server.on("error", (error) => log.error("API listener failed", { error }));
+  return {
+    address: server.address() as AddressInfo,
+    stop() {
+      stopping = true;
+      return new Promise((resolve) => {
+        const timer = clock.after(stopTimeoutMs, () => server.closeAllConnections());
+        server.close(() => {
+          timer.cancel();
+          resolve();
+        });
+        server.closeIdleConnections();
+      });
+    },
+  };
+}
+
+function idempotencyKey(request: IncomingMessage): string | undefined {
+  const key = header(request, "idempotency-key");
+  if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw new Refusal("idempotency_key_invalid", "the Idempotency-Key must be 1 to 255 visible ASCII characters");
+}
+
+/** Whether reading past the body, for the sake of the connection, is not worth it. */
+function isLong(request: IncomingMessage): boolean {
+  const length = request.headers["content-length"];
+  return length === undefined ? hasBody(request) : Number(length) > 65_536;
+}
+
+/** `Ngrok-Version` is accepted as the same thing (decision 3). */
+function checkVersion(request: IncomingMessage): void {
+  const given = [header(request, "service-version"), header(request, "ngrok-version")].filter(
+    (one) => one !== undefined,
+  );
+  if (given.length === 0) throw new Refusal("version_missing", "the header Service-Version is missing; supported: 2");
+  const wrong = given.find((version) => version.trim() !== "2");
+  if (wrong === undefined) return;
+  throw new Refusal(
+    "version_unsupported",
+    `version ${JSON.stringify(wrong.slice(0, 32))} is not supported; supported: 2`,
+  );
+}
+
+function readQuery(operation: Operation, text: string): URLSearchParams {
+  const query = new URLSearchParams(text);
+  const known = operation.query ?? [];
+  for (const name of query.keys()) {
+    if (known.includes(name)) continue;
+    const list = known.length > 0 ? `known are: ${known.join(", ")}` : "there are none";
+    throw new Refusal(
+      "query_unknown",
+      `${operation.id}: query parameter ${JSON.stringify(name.slice(0, 64))} is not known; ${list}`,
+    );
+  }
+  return query;
+}
+
+/** `details` name objects by `…_id` and `…_kind`; a client wants their URI as well. */
+function namedObjects(
+  refusal: Refusal,
+  uriOf: (kind: string, id: string) => string | undefined,
+): Readonly<Record<string, string>> {
+  const named: Record<string, string> = {};
+  for (const role of ["holder", "referrer"]) {
+    const kind = refusal.details[`${role}_kind`];
+    const id = refusal.details[`${role}_id`];
+    const uri = kind !== undefined && id !== undefined ? uriOf(kind, id) : undefined;
+    if (uri !== undefined) named[`${role}_uri`] = uri;
+  }
+  return named;
+}
+
+function headersOf(refusal: Refusal): string[] | undefined {
+  if (refusal.status === 401) return ["www-authenticate", "Bearer"];
+  if (refusal.status === 405) return ["allow", refusal.details["allow"] ?? ""];
+  if (refusal.status === 429) return ["retry-after", refusal.details["retry_after"] ?? "60"];
+  if (refusal.status === 503) return ["retry-after", "1"];
+  return undefined;
+}
+
+function methodRefusal(request: IncomingMessage, allow: string): Refusal {
+  return new Refusal("method_not_allowed", `${request.method} is not offered here; offered: ${allow}`, { allow });
+}
+
+function tooMany(allowance: Allowance, what: string): Refusal {
+  const retry_after = String(allowance.resetSeconds);
+  return new Refusal("too_many_requests", `more than the limit of ${what}; wait ${retry_after} s`, { retry_after });
+}
+
+function clientRefusal(code: string | undefined): Refusal {
+  if (code === "HPE_HEADER_OVERFLOW") return new Refusal("headers_too_large");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new Refusal("request_timeout");
+  return new Refusal("bad_request");
+}
+
+function header(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/** Ids of requests: time, a part of this process, and a count; they need not be secret. */
+function operationIds(clock: Clock): () => string {
+  const process = randomText(8);
+  let count = 0;
+  return () => {
+    count += 1;
+    const time = (clock.now() * 1000).toString(36).padStart(11, "0").slice(0, 11);
+    return `op_${time}${process}${count.toString(36).padStart(8, "0")}`;
+  };
+}

@@ -1,0 +1,45 @@
+/** Commands to connected agents. */
+import type { Operation } from "../call.ts";
+import type { Commands } from "../commands.ts";
+import { theOne } from "../crud.ts";
+import { resourceNamed } from "../declarations.ts";
+import type { LiveObjects } from "../live-objects.ts";
+import { f } from "../../schema/fields.ts";
+
+/** Bodies of restart and stop are read past: clients send `{}`, nothing, or the bare id. */
+export function sessionOperations(liveObjects: LiveObjects, commands: Commands): Operation[] {
+  const resource = resourceNamed("tunnel_session");
+  const shared = { resource, verb: "command", method: "POST", status: 204 } as const;
+  const path = `${resource.path}/{id}`;
+  return [
+    {
+      ...shared,
+      id: "restartTunnelSession",
+      path: `${path}/restart`,
+      summary: "Tell the agent to restart.",
+      takes: "anything",
+      run: (call) => commands.send(theOne(resource, call, liveObjects), { name: "restart" }),
+    },
+    {
+      ...shared,
+      id: "stopTunnelSession",
+      path: `${path}/stop`,
+      summary: "Tell the agent to stop.",
+      takes: "anything",
+      run: (call) => commands.send(theOne(resource, call, liveObjects), { name: "stop" }),
+    },
+    {
+      ...shared,
+      id: "updateTunnelSession",
+      path: `${path}/update`,
+      summary: "Tell the agent to update itself, within its major version.",
+      takes: "anything",
+      input: { version: f.string("Version to update to; empty: the newest that fits.") },
+      run(call) {
+        const version = call.body["version"];
+        const target = theOne(resource, call, liveObjects);
+        return commands.send(target, { name: "update", version: typeof version === "string" ? version : "" });
+      },
+    },
+  ];
+}
