@@ -9,7 +9,8 @@ import { makeAdmission } from "./admission.ts";
 import type { ConnectionLimits } from "./limits.ts";
 
 export interface ListenAddress {
-  readonly host: string;
+  /** Every address of the machine unless given. */
+  readonly host?: string | undefined;
   /** 0 for any free one. */
   readonly port: number;
 }
@@ -29,7 +30,9 @@ export interface ListenerOptions {
   accept(socket: Socket, source: string): void;
 }
 
-export interface Listener extends ListenAddress {
+export interface Listener {
+  readonly host: string;
+  readonly port: number;
   /** Takes no more connections; those that are open go on. Harmless when repeated. */
   close(): void;
   /** Closes everything at once. */
@@ -71,7 +74,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     });
     options.accept(socket, source);
   });
-  server.listen({ host: at.host, port: at.port, backlog });
+  server.listen({ ...(at.host !== undefined && { host: at.host }), port: at.port, backlog });
   await once(server, "listening");
 
   let loggedAt = -Infinity;
