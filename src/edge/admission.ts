@@ -8,6 +8,8 @@ import type { Rate } from "./rate.ts";
 export interface Admission {
   /** Connections admitted and not yet gone. */
   readonly open: number;
+  /** Addresses remembered. */
+  readonly sources: number;
   /** Why a connection from `source` is not taken, or undefined: then `leave` is owed when it closes. */
   enter(source: string): "connections" | "connections_per_source" | "openings_per_source" | undefined;
   leave(source: string): void;
@@ -39,6 +41,9 @@ export function makeAdmission(limits: ConnectionLimits, monotonic: () => number)
   return {
     get open() {
       return open;
+    },
+    get sources() {
+      return sources.size;
     },
     enter(address) {
       if (open >= most) return "connections";

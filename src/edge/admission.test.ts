@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { makeAdmission } from "./admission.ts";
+import { defaultConnectionLimits } from "./limits.ts";
+
+const make = (limits = {}) => {
+  let now = 0;
+  const admission = makeAdmission({ ...defaultConnectionLimits, ...limits }, () => now);
+  return { admission, pass: (ms: number) => (now += ms) };
+};
+
+describe("the admission of connections", () => {
+  it("D2: bounds what one address has open, and nobody else", () => {
+    const { admission } = make({ connectionsPerSource: 2 });
+    assert.equal(admission.enter("192.0.2.1"), undefined);
+    assert.equal(admission.enter("192.0.2.1"), undefined);
+    assert.equal(admission.enter("192.0.2.1"), "connections_per_source");
+    assert.equal(admission.enter("192.0.2.2"), undefined);
+    assert.equal(admission.open, 3);
+    admission.leave("192.0.2.1");
+    assert.equal(admission.enter("192.0.2.1"), undefined);
+  });
+
+  it("D2: counts IPv6 by the network that one host is given", () => {
+    const { admission } = make({ connectionsPerSource: 1 });
+    assert.equal(admission.enter("2001:db8:0:1::1"), undefined);
+    assert.equal(admission.enter("2001:db8:0:1:ffff::2"), "connections_per_source");
+    assert.equal(admission.enter("2001:db8:0:2::1"), undefined);
+  });
+
+  it("D2: bounds how fast one address opens connections", () => {
+    const { admission, pass } = make({ openingsPerSecond: 2 });
+    const open = (): string | undefined => {
+      const reason = admission.enter("192.0.2.1");
+      if (reason === undefined) admission.leave("192.0.2.1");
+      return reason;
+    };
+    for (let count = 0; count < 20; count += 1) assert.equal(open(), undefined);
+    assert.equal(open(), "openings_per_source");
+    pass(500);
+    assert.equal(open(), undefined);
+    assert.equal(open(), "openings_per_source");
+  });
+
+  it("bounds all of them together, loopback included", () => {
+    const { admission } = make({ connections: 3, connectionsPerSource: 1 });
+    for (const source of ["127.0.0.1", "127.0.0.1", "::1"]) assert.equal(admission.enter(source), undefined);
+    assert.equal(admission.enter("192.0.2.1"), "connections");
+    admission.leave("::1");
+    assert.equal(admission.enter("192.0.2.1"), undefined);
+  });
+
+  it("does not remember addresses without end", () => {
+    const { admission } = make({ openingsPerSecond: 1 });
+    for (let host = 0; host < 25_000; host += 1) {
+      const source = `10.0.${host >> 8}.${host & 255}`;
+      assert.equal(admission.enter(source), undefined);
+      admission.leave(source);
+    }
+    assert.equal(admission.open, 0);
+    assert.ok(admission.sources <= 10_000);
+  });
+});
