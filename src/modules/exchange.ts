@@ -11,6 +11,8 @@ export interface Exchange {
   readonly response: ResponseHead | undefined;
   /** What was decided so far, in order. */
   readonly steps: Step[];
+  /** The client went away before there was a response: that there is none says nothing about the upstream. */
+  readonly abandoned: boolean;
   /**
    * The whole request body, read up to `maxBytes`; the upstream still gets it unchanged.
    * Rejects with a `Refusal` (payload_too_large, request_timeout, bad_request).
@@ -43,6 +45,8 @@ export interface RequestHead {
   readonly method: string;
   /** Canonical path (RFC 3986 §6.2.2), the one that was matched and that is forwarded. */
   readonly path: string;
+  /** Path and query as the client sent them: what signatures over the URL cover. */
+  readonly target: string;
   /** Raw query with its `?`, or "". */
   readonly query: string;
   /** Host, lower case, without port. */

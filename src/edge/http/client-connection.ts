@@ -3,6 +3,9 @@ import type { ConnectionFacts } from "../../modules/exchange.ts";
 import type { Handshake } from "../../modules/module.ts";
 import type { Site } from "../../routing/compiled.ts";
 import type { HttpContext, SiteLookup } from "./context.ts";
+import { forwardedText } from "./forwarding.ts";
+import type { ForwardedBefore } from "./forwarding.ts";
+import type { ReceivedRequest } from "./received-request.ts";
 
 /** What the exchanges of one public connection share, whichever protocol it speaks. */
 export class ClientConnection {
@@ -14,6 +17,9 @@ export class ClientConnection {
   readonly #sites: SiteLookup;
   /** What the TLS handshake was bound to; the same for as long as the connection lasts. */
   readonly #handshake: Handshake | undefined;
+  readonly #serverName: string;
+  #lastHost: string | undefined;
+  #lastText = "";
 
   /** Call it when the handshake has ended: the site that the server name chose is looked up here. */
   constructor(facts: ConnectionFacts, sites: SiteLookup, context: HttpContext) {
@@ -22,7 +28,8 @@ export class ClientConnection {
     this.scheme = facts.tls === undefined ? "http" : "https";
     this.trusted = context.trustsProxy?.(facts.source) ?? false;
     this.#sites = sites;
-    this.#handshake = facts.tls === undefined ? undefined : sites(facts.tls.serverName)?.handshake;
+    this.#serverName = facts.tls?.serverName.toLowerCase().replace(/\.$/, "") ?? "";
+    this.#handshake = facts.tls === undefined ? undefined : sites(this.#serverName)?.handshake;
   }
 
   /**
@@ -35,12 +42,29 @@ export class ClientConnection {
     if (port !== 0 && port !== this.advertisedPort && port !== localPort) return "misdirected";
     const site = this.#sites(host);
     if (tls === undefined) return site ?? "unknown_host";
-    if (host !== tls.serverName) {
-      const chosen = this.#sites(tls.serverName);
-      if (site?.id !== chosen?.id || tls.serverName === "") return "misdirected";
+    if (host !== this.#serverName) {
+      const chosen = this.#sites(this.#serverName);
+      if (site?.id !== chosen?.id || this.#serverName === "") return "misdirected";
     }
     if (site === undefined) return "unknown_host";
     return sameDemands(site.handshake, this.#handshake) ? site : "misdirected";
+  }
+
+  /** The lines that tell the upstream of this client; the same text again for the same Host field. */
+  forwarded(request: ReceivedRequest, before: ForwardedBefore): string {
+    const { hostIndex } = request.headers;
+    const hostField = hostIndex < 0 ? request.host : request.headers.valueAt(hostIndex);
+    if (this.trusted) return this.#forwarded(request, hostField, before);
+    if (hostField !== this.#lastHost) {
+      this.#lastText = this.#forwarded(request, hostField, before);
+      this.#lastHost = hostField;
+    }
+    return this.#lastText;
+  }
+
+  #forwarded(request: ReceivedRequest, hostField: string, before: ForwardedBefore): string {
+    const port = request.port === 0 ? this.advertisedPort : request.port;
+    return forwardedText(this.facts.source, this.scheme, port, hostField, before);
   }
 
   get advertisedPort(): number {

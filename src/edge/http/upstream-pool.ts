@@ -45,13 +45,16 @@ export class UpstreamPool implements Timed {
     return this.#idle.length;
   }
 
-  /** Gives `user` a stream by `upstreamReady`, perhaps before returning, or calls its `upstreamFailed`. */
-  request(user: UpstreamUser): void {
+  /**
+   * Gives `user` a stream by `upstreamReady`, perhaps before returning, or calls its `upstreamFailed`.
+   * @param fresh not a warm one: the last of those turned out to be dead
+   */
+  request(user: UpstreamUser, fresh = false): void {
     if (this.#closed) {
       user.upstreamFailed("tunnel_gone", true);
       return;
     }
-    const warm = this.#idle.pop();
+    const warm = fresh ? undefined : this.#idle.pop();
     if (warm !== undefined) {
       this.#give(warm, user, true);
       return;
@@ -81,7 +84,7 @@ export class UpstreamPool implements Timed {
     if (this.#closed) return;
     this.#closed = true;
     for (const connection of this.#idle.splice(0)) connection.abort();
-    for (const connection of [...this.#busy]) connection.fail("tunnel_gone");
+    for (const connection of Array.from(this.#busy)) connection.fail("tunnel_gone");
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const { user } of waiting) user.upstreamFailed("tunnel_gone", true);

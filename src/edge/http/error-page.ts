@@ -1,0 +1,45 @@
+import { catalogue, errorCode } from "../../lib/errors.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+import type { FixedAnswer } from "../../modules/step.ts";
+
+const style =
+  "body{font:16px/1.5 system-ui,sans-serif;max-width:36em;margin:15vh auto;padding:0 1em;color:#223}" +
+  "h1{font-size:1.4em}code{background:#eef;padding:.1em .3em}footer{color:#667;font-size:.85em}";
+
+/**
+ * What a visitor is told of a refusal: what is wrong and what to do, the code and the request id, never why a
+ * module decided so. JSON when `accept` prefers it or names no HTML, else a page without script.
+ */
+export function errorPage(reason: RefusalName, requestId: string, accept: string | undefined): FixedAnswer {
+  const { status, what, fix } = catalogue[reason];
+  const code = errorCode(reason);
+  const html = wantsHtml(accept);
+  return {
+    status,
+    headers: {
+      "content-type": html ? "text/html; charset=utf-8" : "application/json",
+      "cache-control": "no-store",
+      "postern-error-code": code,
+      "ngrok-error-code": code,
+      ...(html && { "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'" }),
+    },
+    body: html
+      ? `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+        `<title>${status} ${escapeHtml(what)}</title><style>${style}</style><h1>${escapeHtml(what)}</h1>` +
+        `<p>${escapeHtml(fix)}</p><footer><code>${code}</code> · request <code>${requestId}</code></footer></html>\n`
+      : `${JSON.stringify({ error_code: code, status_code: status, msg: what, details: { fix, request_id: requestId } })}\n`,
+  };
+}
+
+/** A browser names text/html; programs mostly name nothing, anything, or JSON. */
+function wantsHtml(accept: string | undefined): boolean {
+  if (accept === undefined) return false;
+  const html = accept.search(/text\/html|application\/xhtml\+xml/i);
+  if (html < 0) return false;
+  const json = accept.search(/application\/(?:[\w.-]+\+)?json/i);
+  return json < 0 || html < json;
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+}

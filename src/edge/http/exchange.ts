@@ -1,0 +1,595 @@
+import type { FieldTable } from "../../http1/field-table.ts";
+import { emptyFields } from "../../http1/field-table.ts";
+import type { ResponseRead } from "../../http1/read-response.ts";
+import { putBytes, reserve, slab } from "../../http1/slab.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+import type { ConnectionFacts, Exchange, ResponseHead } from "../../modules/exchange.ts";
+import type { CompiledModule } from "../../modules/module.ts";
+import type { Answer, FixedAnswer, Step } from "../../modules/step.ts";
+import type { CompiledRoute, Site } from "../../routing/compiled.ts";
+import { canonicalPath } from "./canonical-path.ts";
+import type { ClientConnection } from "./client-connection.ts";
+import type { ClientSide, ExchangeInput } from "./client-side.ts";
+import type { FinishedExchange, HttpContext } from "./context.ts";
+import { dialFailure } from "./dial-failure.ts";
+import { errorPage } from "./error-page.ts";
+import { requestHeadBytes, stripRequest, stripResponse, writeRequestHead } from "./forwarding.ts";
+import type { ForwardedBefore } from "./forwarding.ts";
+import type { ReceivedRequest } from "./received-request.ts";
+import { RequestBody } from "./request-body.ts";
+import { newRequestId } from "./request-id.ts";
+import { ModuleResponse } from "./response-stages.ts";
+import type { StagesOutput } from "./response-stages.ts";
+import type { UpstreamConnection, UpstreamUser } from "./upstream-connection.ts";
+import { UpstreamPool } from "./upstream-pool.ts";
+
+/** A body in hand up to this size is written together with the head. */
+const joinBytes = 16 * 1024;
+/** Pools that one request is sent to at most, when streams to them cannot be opened. */
+const maxTries = 8;
+const refusedMethods = new Set(["CONNECT", "TRACE"]);
+/** Methods that may be sent again after a connection broke (RFC 9110 §9.2.2). */
+const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
+const noPools: readonly UpstreamPool[] = [];
+
+/**
+ * One request and its response: decided by the route's modules, sent upstream, and streamed back. The same for
+ * every protocol in front (`ClientSide`). Nothing is buffered beyond what backpressure leaves under way:
+ * what one side has not taken is not credited to the other.
+ */
+export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, StagesOutput, FinishedExchange {
+  readonly id: string;
+  readonly request: ReceivedRequest;
+  readonly steps: Step[] = [];
+  abandoned = false;
+  status = 0;
+  bytesIn = 0;
+  bytesOut = 0;
+  cutShort = false;
+  readonly #shared: ClientConnection;
+  readonly #client: ClientSide;
+  readonly #startedAt: number;
+  #site: Site | undefined;
+  #route: CompiledRoute | undefined;
+  #before: ForwardedBefore | undefined;
+  #done = false;
+  #bodyEnded: boolean;
+  #body: RequestBody | undefined;
+  #trailers: FieldTable | undefined;
+  #continueSent = false;
+  #response: ModuleResponse | undefined;
+  #pool: UpstreamPool | undefined;
+  #tried: UpstreamPool[] | undefined;
+  #lastFailure: RefusalName | undefined;
+  #connection: UpstreamConnection | undefined;
+  #warm = false;
+  #retried = false;
+  #settled = false;
+  #upgraded = false;
+  #upstreamEnded = false;
+  /** Credit held back until the other side has room. */
+  #owedToClient = 0;
+  #owedToUpstream = 0;
+
+  constructor(shared: ClientConnection, client: ClientSide, request: ReceivedRequest) {
+    const { context } = shared;
+    this.#shared = shared;
+    this.#client = client;
+    this.request = request;
+    this.id = newRequestId(context.clock.now());
+    this.#startedAt = context.finished === undefined ? 0 : context.clock.monotonic();
+    this.#bodyEnded = request.bodyLength === 0;
+    context.counters.openExchanges += 1;
+  }
+
+  get exchange(): Exchange {
+    return this;
+  }
+
+  get connection(): ConnectionFacts {
+    return this.#shared.facts;
+  }
+
+  get response(): ResponseHead | undefined {
+    return this.#response;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get host(): string {
+    return this.request.host;
+  }
+
+  get path(): string {
+    return this.request.path;
+  }
+
+  get source(): string {
+    return this.#shared.facts.source;
+  }
+
+  get siteId(): string | undefined {
+    return this.#site?.id;
+  }
+
+  get routeId(): string | undefined {
+    return this.#route?.id;
+  }
+
+  get durationMs(): number {
+    return this.#context.clock.monotonic() - this.#startedAt;
+  }
+
+  get #context(): HttpContext {
+    return this.#shared.context;
+  }
+
+  body(maxBytes: number): Promise<Buffer> {
+    if (this.#connection !== undefined) return Promise.reject(new Error("read a request body: it is being forwarded"));
+    if (this.request.bodyLength === 0) return Promise.resolve(noBytes);
+    if (this.request.bodyLength > maxBytes) return Promise.reject(new Refusal("payload_too_large"));
+    const body = (this.#body ??= new RequestBody());
+    const whole = body.collect(maxBytes);
+    if (this.request.expectsContinue && !this.#continueSent && !this.#bodyEnded) {
+      this.#continueSent = true;
+      this.#client.sendInterim(100, undefined);
+    }
+    this.#creditClient();
+    return whole;
+  }
+
+  // Decisions, in order.
+
+  /** Body bytes that are in hand may be given before. */
+  start(): void {
+    if (this.#done) return;
+    const { request } = this;
+    const { headers, target } = request;
+    if (refusedMethods.has(request.method)) return this.#answer(methodRefused);
+    if (headers.expectIndex >= 0 && !request.expectsContinue) return this.#refuse("expectation_failed");
+    const mark = target.indexOf("?");
+    const path = canonicalPath(mark < 0 ? target : target.slice(0, mark));
+    if (path === undefined) return this.#refuse("bad_request");
+    request.path = path;
+    request.query = mark < 0 ? "" : target.slice(mark);
+    if (request.bodyLength > this.#context.limits.maxBodyBytes) return this.#refuse("payload_too_large");
+    const site = this.#shared.site(request.host, request.port);
+    if (typeof site === "string") return this.#refuse(site);
+    this.#site = site;
+    const route = site.problem === undefined ? site.findRoute(path) : undefined;
+    if (route === undefined) return this.#refuse(site.problem === undefined ? "no_route" : "route_broken");
+    this.#route = route;
+    this.steps.push(route.matched);
+    if (route.problem !== undefined) return this.#refuse("route_broken");
+    this.#before = stripRequest(headers, this.#shared.trusted);
+    this.#decide(0);
+  }
+
+  /** Runs the request hooks from `index` on, then sends the request. A hook that throws ends it (security R6). */
+  #decide(index: number): void {
+    const hooks = (this.#route as CompiledRoute).request;
+    for (let at = index; at < hooks.length; at += 1) {
+      let step: Step | Promise<Step>;
+      try {
+        step = (hooks[at] as RequestModule).request(this);
+      } catch (error) {
+        return this.#moduleFailed(error);
+      }
+      if (step instanceof Promise) {
+        step.then(
+          (decided) => {
+            if (!this.#done && this.#take(decided)) this.#decide(at + 1);
+          },
+          (error: unknown) => this.#moduleFailed(error),
+        );
+        return;
+      }
+      if (!this.#take(step)) return;
+    }
+    const plan = (this.#route as CompiledRoute).upstream;
+    if (plan === undefined) this.#refuse("backend_empty");
+    else this.#choose();
+  }
+
+  /** Records a step; false when it ended the exchange. */
+  #take(step: Step): boolean {
+    this.steps.push(step);
+    if (step.answer === undefined) return true;
+    this.#answer(step.answer);
+    return false;
+  }
+
+  #choose(): void {
+    const plan = (this.#route as CompiledRoute).upstream;
+    if (plan === undefined) return;
+    let chosen: UpstreamPool | Answer;
+    try {
+      chosen = this.#context.upstreams.choose(plan, this, this.#tried ?? noPools);
+    } catch (error) {
+      return this.#moduleFailed(error);
+    }
+    if (chosen instanceof UpstreamPool) {
+      this.#pool = chosen;
+      chosen.request(this);
+      return;
+    }
+    this.#settle(undefined);
+    if (this.#lastFailure !== undefined && "error" in chosen) this.#refuse(this.#lastFailure);
+    else this.#answer(chosen);
+  }
+
+  // The upstream.
+
+  upstreamReady(connection: UpstreamConnection, warm: boolean): void {
+    if (this.#done) {
+      connection.abort();
+      return;
+    }
+    this.#connection = connection;
+    this.#warm = warm;
+    const { request, id } = this;
+    const { headers } = request;
+    const chunked = request.bodyLength < 0;
+    const forwarded = this.#shared.forwarded(request, this.#before as ForwardedBefore);
+    const body = this.#body;
+    const joined = !chunked && body !== undefined && body.size <= joinBytes ? body.size : 0;
+    const { path, query, method } = request;
+    reserve(
+      requestHeadBytes +
+        method.length +
+        path.length +
+        query.length +
+        headers.byteBound +
+        forwarded.length +
+        id.length +
+        joined,
+    );
+    const { bytes, used } = slab;
+    let at = writeRequestHead(bytes, used, request, chunked, forwarded, id);
+    if (joined > 0) for (const piece of this.#takeBody()) at = putBytes(bytes, at, piece, 0, piece.length);
+    slab.used = at;
+    const left = body !== undefined && body.size > 0 ? this.#takeBody() : noPieces;
+    let free = connection.begin(this, bytes.subarray(used, at), {
+      isHead: method === "HEAD",
+      websocket: request.websocket,
+      chunked,
+      complete: this.#bodyEnded && !chunked && left.length === 0,
+    });
+    for (const piece of left) free = connection.sendBody(piece);
+    if (this.#bodyEnded && (chunked || left.length > 0)) connection.endBody(this.#trailers);
+    if (free) this.#creditClient();
+  }
+
+  upstreamInterim(status: number, fields: FieldTable): void {
+    if (status === 100) {
+      if (!this.request.expectsContinue || this.#continueSent) return;
+      this.#continueSent = true;
+      this.#client.sendInterim(100, undefined);
+      return;
+    }
+    stripResponse(fields);
+    this.#client.sendInterim(status, fields);
+  }
+
+  upstreamHead(head: ResponseRead, bodyLength: number): void {
+    const { fields } = head;
+    if (head.status === 502 && this.#pool?.options.isAgent === true && dialFailure(head)) {
+      const connection = this.#connection;
+      this.#connection = undefined;
+      connection?.abort();
+      this.#tryAnother("agent_dial_failed", this.request.bodyLength === 0);
+      return;
+    }
+    this.#settle(head.status);
+    stripResponse(fields);
+    const { status } = head;
+    if (status === 101) {
+      this.#upgraded = true;
+      // From here on the client's bytes are the stream's, until it ends its direction.
+      this.#bodyEnded = false;
+      this.status = status;
+      this.#client.sendHead(status, head.reason, fields, -1, this.id);
+      return;
+    }
+    const hooks = (this.#route as CompiledRoute).response;
+    if (hooks.length === 0) {
+      this.status = status;
+      this.#client.sendHead(status, head.reason, fields, bodyLength, this.id);
+      return;
+    }
+    const response = new ModuleResponse(status, fields);
+    this.#response = response;
+    if (!this.#respond(response)) return;
+    this.status = response.status;
+    const transformed = response.isTransformed && bodyLength !== 0;
+    if (transformed) {
+      response.headers.delete("content-length");
+      response.start(this);
+    }
+    const reason = response.status === status ? head.reason : undefined;
+    this.#client.sendHead(response.status, reason, fields, transformed ? -1 : bodyLength, this.id);
+  }
+
+  /** Runs the response hooks; false when one of them ended the exchange. */
+  #respond(response: ModuleResponse): boolean {
+    const { status } = response;
+    for (const hook of (this.#route as CompiledRoute).response) {
+      try {
+        if (!this.#take((hook as ResponseModule).response(this))) return false;
+        if (!(response.status >= 200 && response.status <= 599)) throw new Error("answer: no such final status");
+        if (bodiless(response.status) !== bodiless(status)) throw new Error("answer: the status changes the framing");
+      } catch (error) {
+        this.#moduleFailed(error);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  upstreamBody(bytes: Buffer): void {
+    const { length } = bytes;
+    const response = this.#response;
+    const free = response?.isStarted === true ? response.write(bytes) : this.stagedBody(bytes);
+    if (free) this.#connection?.consumed(length);
+    else this.#owedToUpstream += length;
+  }
+
+  upstreamEnd(trailers: FieldTable | undefined): void {
+    if (this.#upgraded) {
+      this.#upstreamEnded = true;
+      this.#client.sendEnd(undefined);
+      if (this.#bodyEnded) this.#endUpgraded();
+      return;
+    }
+    // The connection goes to the next request with its window whole, though the client may still be reading.
+    this.#creditUpstream();
+    this.#connection = undefined;
+    if (this.#response?.isStarted === true) {
+      this.#response.end();
+      return;
+    }
+    if (trailers !== undefined) stripResponse(trailers);
+    this.#finish();
+    this.#client.sendEnd(trailers);
+  }
+
+  upstreamFailed(reason: RefusalName, unused: boolean): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (this.#done) return;
+    if (this.status !== 0) {
+      this.#cut();
+      return;
+    }
+    const { request } = this;
+    if (connection !== undefined && !unused) {
+      const again =
+        this.#warm &&
+        !connection.answered &&
+        !this.#retried &&
+        reason === "upstream_refused" &&
+        request.bodyLength === 0 &&
+        !request.websocket &&
+        idempotent.has(request.method);
+      if (again) {
+        this.#retried = true;
+        this.#pool?.request(this, true);
+        return;
+      }
+      this.#settle(undefined);
+      this.#refuse(reason);
+      return;
+    }
+    this.#tryAnother(reason, unused);
+  }
+
+  upstreamDrained(): void {
+    this.#creditClient();
+  }
+
+  /** Goes on to the next choice when the request can still be sent whole, else answers. */
+  #tryAnother(reason: RefusalName, untouched: boolean): void {
+    this.#lastFailure = reason;
+    const tried = (this.#tried ??= []);
+    if (this.#pool !== undefined) tried.push(this.#pool);
+    this.#pool = undefined;
+    if (untouched && tried.length < maxTries) {
+      this.#choose();
+      return;
+    }
+    this.#settle(undefined);
+    this.#refuse(reason);
+  }
+
+  // The client.
+
+  requestBody(bytes: Buffer): void {
+    const { length } = bytes;
+    const { context } = this.#shared;
+    this.bytesIn += length;
+    context.counters.bytesIn += length;
+    if (this.#done) {
+      this.#client.requestConsumed(length);
+      return;
+    }
+    if (this.bytesIn > context.limits.maxBodyBytes && !this.#upgraded) {
+      this.requestFailed("payload_too_large");
+      return;
+    }
+    const connection = this.#connection;
+    if (connection === undefined) {
+      this.#owedToClient += length;
+      if ((this.#body ??= new RequestBody()).add(bytes)) this.#creditClient();
+    } else if (connection.sendBody(bytes)) this.#client.requestConsumed(length);
+    else this.#owedToClient += length;
+  }
+
+  requestEnded(trailers: FieldTable | undefined): void {
+    this.#bodyEnded = true;
+    if (this.#done) return;
+    if (trailers !== undefined) stripRequest(trailers, false);
+    this.#trailers = trailers;
+    this.#body?.end();
+    this.#connection?.endBody(trailers);
+    if (this.#upgraded && this.#upstreamEnded) this.#endUpgraded();
+  }
+
+  requestFailed(reason: RefusalName): void {
+    if (this.#done) return;
+    if (this.status === 0) this.#refuse(reason);
+    else this.#cut();
+    this.#body?.fail(reason);
+  }
+
+  clientDrained(): void {
+    if (this.#response?.isStarted === true) this.#response.resume();
+    else this.#creditUpstream();
+  }
+
+  clientGone(): void {
+    if (this.#done) return;
+    this.abandoned = this.status === 0;
+    this.cutShort = true;
+    this.#release();
+    if (this.#pool !== undefined) this.#settle(undefined);
+    this.#finish();
+    this.#body?.fail("bad_request");
+  }
+
+  // The response on its way to the client.
+
+  stagedBody(bytes: Buffer): boolean {
+    this.bytesOut += bytes.length;
+    this.#context.counters.bytesOut += bytes.length;
+    return this.#client.sendBody(bytes);
+  }
+
+  stagedEnd(): void {
+    if (this.#done) return;
+    this.#finish();
+    this.#client.sendEnd(undefined);
+  }
+
+  stagedFailed(error: Error): void {
+    if (this.#done) return;
+    this.#context.log.error("response body transform failed", { request: this.id, error });
+    this.#cut();
+  }
+
+  stagesDrained(): void {
+    this.#creditUpstream();
+  }
+
+  #moduleFailed(error: unknown): void {
+    if (this.#done) return;
+    if (error instanceof Refusal) return this.#refuse(error.reason);
+    this.#context.log.error("module failed", { request: this.id, route: this.routeId, error });
+    this.#refuse("route_broken");
+  }
+
+  #refuse(reason: RefusalName): void {
+    this.#answer({ error: reason });
+  }
+
+  #answer(answer: Answer): void {
+    this.#release();
+    const fixed: FixedAnswer =
+      "error" in answer ? errorPage(answer.error, this.id, this.request.headers.get("accept")) : answer;
+    const fields = emptyFields();
+    for (const name in fixed.headers) fields.append(name, fixed.headers[name] as string);
+    if ("error" in answer && answer.headers !== undefined) {
+      for (const name in answer.headers) fields.set(name, answer.headers[name] as string);
+    }
+    const { status } = fixed;
+    const body = typeof fixed.body === "string" ? Buffer.from(fixed.body) : Buffer.from(fixed.body);
+    if (status !== 204 && status !== 304) fields.set("content-length", String(body.length));
+    if (!fields.has("date")) fields.append("date", new Date(this.#context.clock.now()).toUTCString());
+    this.status = status;
+    const sent = this.request.method === "HEAD" || bodiless(status) ? noBytes : body;
+    this.#client.sendHead(status, undefined, fields, sent.length, this.id);
+    if (sent.length > 0) this.stagedBody(sent);
+    this.#finish();
+    this.#client.sendEnd(undefined);
+  }
+
+  #cut(): void {
+    this.cutShort = true;
+    this.#release();
+    this.#finish();
+    this.#client.abort();
+  }
+
+  #endUpgraded(): void {
+    if (this.#done) return;
+    this.#release();
+    this.#finish();
+  }
+
+  /** Lets go of the upstream, wherever the request is. */
+  #release(): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (connection === undefined) this.#pool?.withdraw(this);
+    else connection.abort();
+    this.#response?.destroy();
+  }
+
+  #settle(upstreamStatus: number | undefined): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    for (const hook of this.#route?.settled ?? []) {
+      try {
+        hook.settled?.(this, upstreamStatus);
+      } catch (error) {
+        this.#context.log.error("module failed", { request: this.id, route: this.routeId, error });
+      }
+    }
+  }
+
+  #finish(): void {
+    if (this.#done) return;
+    this.#done = true;
+    const { counters, finished } = this.#context;
+    counters.openExchanges -= 1;
+    const digit = Math.floor(this.status / 100);
+    counters.byClass[digit] = (counters.byClass[digit] as number) + 1;
+    if (this.#owedToClient > 0) this.#creditClient();
+    finished?.(this);
+  }
+
+  #takeBody(): readonly Buffer[] {
+    return this.#body?.take() ?? noPieces;
+  }
+
+  #creditClient(): void {
+    const owed = this.#owedToClient;
+    if (owed === 0) return;
+    this.#owedToClient = 0;
+    this.#client.requestConsumed(owed);
+  }
+
+  #creditUpstream(): void {
+    const owed = this.#owedToUpstream;
+    if (owed === 0) return;
+    this.#owedToUpstream = 0;
+    this.#connection?.consumed(owed);
+  }
+}
+
+type RequestModule = CompiledModule & Required<Pick<CompiledModule, "request">>;
+type ResponseModule = CompiledModule & Required<Pick<CompiledModule, "response">>;
+
+const noBytes = Buffer.alloc(0);
+const noPieces: readonly Buffer[] = [];
+const methodRefused: Answer = {
+  error: "method_refused",
+  headers: { allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" },
+};
+
+/** Statuses whose responses have no body, whatever their fields say. */
+function bodiless(status: number): boolean {
+  return status === 204 || status === 304;
+}

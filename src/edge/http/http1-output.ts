@@ -1,0 +1,100 @@
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { FieldTable } from "../../http1/field-table.ts";
+import { putBytes, putLatin1, reserve, slab } from "../../http1/slab.ts";
+import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
+import { corkForTurn } from "../../lib/socket-stream.ts";
+
+/** Bodies up to this size are copied behind their head, so that both are one write. */
+const joinBytes = 16 * 1024;
+/** Status line, framing and connection fields at most, besides reason, fields and request id. */
+const headBytes = 160;
+
+/** Heads that wait for their body to be written with; written when the turn ends at the latest. */
+const waiting: Http1Output[] = [];
+
+function flushWaiting(): void {
+  for (const output of waiting.splice(0)) output.flush();
+}
+
+/** Writes responses to a client's socket: head and small body in one write, large bodies corked for the turn. */
+export class Http1Output {
+  readonly #socket: Socket;
+  /** Written to the slab but not to the socket: [start, end) of `#bytes`. */
+  #bytes = slab.bytes;
+  #start = 0;
+  #end = 0;
+  #isWaiting = false;
+  #chunked = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /** A response head, or an interim one; `lines` are further field lines, each ended by CR LF. */
+  head(
+    status: number,
+    reason: string | undefined,
+    fields: FieldTable | undefined,
+    lines: string,
+    chunked: boolean,
+  ): void {
+    this.#chunked = chunked;
+    const phrase = reason ?? STATUS_CODES[status] ?? "";
+    reserve(headBytes + phrase.length + (fields?.byteBound ?? 0) + lines.length);
+    this.flush();
+    const { bytes, used } = slab;
+    let at = putLatin1(bytes, used, `HTTP/1.1 ${status} `);
+    at = putLatin1(bytes, at, phrase);
+    at = putLatin1(bytes, at, "\r\n");
+    if (fields !== undefined) at = fields.write(bytes, at);
+    at = putLatin1(bytes, at, lines);
+    at = putLatin1(bytes, at, "\r\n");
+    slab.used = at;
+    this.#bytes = bytes;
+    this.#start = used;
+    this.#end = at;
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    if (waiting.push(this) === 1) setImmediate(flushWaiting);
+  }
+
+  /** False: hold on until the socket drains. */
+  body(bytes: Buffer): boolean {
+    if (this.#chunked) return writeChunk(this, bytes);
+    return this.write(bytes);
+  }
+
+  end(trailers: FieldTable | undefined): void {
+    if (this.#chunked) writeLastChunk(this, trailers);
+    this.#chunked = false;
+    this.flush();
+  }
+
+  /** Raw bytes behind what was written before. */
+  write(bytes: Uint8Array): boolean {
+    const { length } = bytes;
+    if (this.#end > this.#start) {
+      const isLast = this.#bytes === slab.bytes && this.#end === slab.used;
+      if (length <= joinBytes && isLast && slab.bytes.length - slab.used >= length) {
+        this.#end = slab.used = putBytes(slab.bytes, slab.used, bytes, 0, length);
+        return true;
+      }
+      // A chunk's framing is in the slab already, right behind what waits.
+      if (bytes.buffer === this.#bytes.buffer && bytes.byteOffset === this.#bytes.byteOffset + this.#end) {
+        this.#end += length;
+        return true;
+      }
+      corkForTurn(this.#socket);
+      this.flush();
+    } else corkForTurn(this.#socket);
+    return this.#socket.write(bytes);
+  }
+
+  flush(): void {
+    this.#isWaiting = false;
+    if (this.#end === this.#start) return;
+    this.#socket.write(this.#bytes.subarray(this.#start, this.#end));
+    this.#start = this.#end = 0;
+  }
+}

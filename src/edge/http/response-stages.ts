@@ -1,0 +1,74 @@
+import type { Transform } from "node:stream";
+import type { ResponseHead } from "../../modules/exchange.ts";
+import type { FieldTable } from "../../http1/field-table.ts";
+
+/** Where transformed bytes go. */
+export interface StagesOutput {
+  /** False: hold on until `resume`. */
+  stagedBody(bytes: Buffer): boolean;
+  stagedEnd(): void;
+  stagedFailed(error: Error): void;
+  /** Room to `write` again after a `false`. */
+  stagesDrained(): void;
+}
+
+/** The response head as modules see it, and the transforms that they put on its body. */
+export class ModuleResponse implements ResponseHead {
+  status: number;
+  readonly headers: FieldTable;
+  #makers: (() => Transform)[] = [];
+  #stages: Transform[] = [];
+
+  constructor(status: number, headers: FieldTable) {
+    this.status = status;
+    this.headers = headers;
+  }
+
+  transform(make: () => Transform): void {
+    this.#makers.push(make);
+  }
+
+  /** The body goes through the stages. */
+  get isStarted(): boolean {
+    return this.#stages.length > 0;
+  }
+
+  /** A module wants a stage. */
+  get isTransformed(): boolean {
+    return this.#makers.length > 0;
+  }
+
+  /** Builds the stages and connects them, the one added last nearest to the client. */
+  start(output: StagesOutput): void {
+    const stages = this.#makers.map((make) => make());
+    this.#stages = stages;
+    for (const [index, stage] of stages.entries()) {
+      stage.on("error", (error: Error) => output.stagedFailed(error));
+      const next = stages[index + 1];
+      if (next !== undefined) stage.pipe(next);
+    }
+    stages[0]?.on("drain", () => output.stagesDrained());
+    const last = stages.at(-1);
+    last?.on("data", (bytes: Buffer) => {
+      if (!output.stagedBody(bytes)) last.pause();
+    });
+    last?.on("end", () => output.stagedEnd());
+  }
+
+  write(bytes: Buffer): boolean {
+    return this.#stages[0]?.write(bytes) ?? true;
+  }
+
+  end(): void {
+    this.#stages[0]?.end();
+  }
+
+  resume(): void {
+    this.#stages.at(-1)?.resume();
+  }
+
+  destroy(): void {
+    for (const stage of this.#stages) stage.destroy();
+    this.#stages = [];
+  }
+}

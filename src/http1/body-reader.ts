@@ -1,0 +1,193 @@
+import { byteClass, cr, hexValue, lf, semicolon, valueByte } from "./bytes.ts";
+import { FieldTable } from "./field-table.ts";
+import { HeadBuffer } from "./head-buffer.ts";
+import { incomplete, readFields, refuse } from "./read-fields.ts";
+
+/** Hexadecimal digits of a chunk's size, leading zeros included. */
+const maxSizeDigits = 12;
+/** Of one chunk, and of all chunks of a message together (security W7). */
+const maxExtensionBytes = 256;
+const maxTotalExtensionBytes = 4096;
+const maxTrailerBytes = 8192;
+const maxTrailers = 32;
+
+const atSize = 0;
+const inSize = 1;
+const inExtension = 2;
+const atSizeLf = 3;
+const inData = 4;
+const atDataCr = 5;
+const atDataLf = 6;
+const inTrailers = 7;
+const inLength = 8;
+const untilEnd = 9;
+const finished = 10;
+
+/**
+ * Takes the framing off a message body (RFC 9112 §6, §7), strictly. One per connection, set anew for each message.
+ * Call `step` until it has gone through the bytes or `done`; after each step there may be a piece of the body
+ * in [`pieceStart`, `pieceEnd`) of the same bytes.
+ */
+export class BodyReader {
+  pieceStart = 0;
+  pieceEnd = 0;
+  /** Present behind a chunked body that had some. */
+  trailers: FieldTable | undefined;
+  #state = finished;
+  #left = 0;
+  #digits = 0;
+  #extension = 0;
+  #totalExtension = 0;
+  #trailerBytes: HeadBuffer | undefined;
+
+  get done(): boolean {
+    return this.#state === finished;
+  }
+
+  /** The end of the connection is the end of the body. */
+  get untilClose(): boolean {
+    return this.#state === untilEnd;
+  }
+
+  startLength(length: number): void {
+    this.#start(length === 0 ? finished : inLength);
+    this.#left = length;
+  }
+
+  startChunked(): void {
+    this.#start(atSize);
+  }
+
+  /** The body lasts as long as the connection (responses only). */
+  startUntilClose(): void {
+    this.#start(untilEnd);
+  }
+
+  /**
+   * Goes on from `at`, over framing and at most one piece. Returns the new position, or `malformed`; the
+   * reason is then in `fault`.
+   */
+  step(bytes: Buffer, at: number): number {
+    const { length } = bytes;
+    this.pieceStart = this.pieceEnd = at;
+    switch (this.#state) {
+      case inLength:
+        return this.#piece(at, Math.min(length, at + this.#left), finished);
+      case inData:
+        return this.#piece(at, Math.min(length, at + this.#left), atDataCr);
+      case untilEnd:
+        this.pieceEnd = length;
+        return length;
+      case inTrailers:
+        return this.#readTrailers(bytes, at);
+      default:
+        return this.#frame(bytes, at, length);
+    }
+  }
+
+  #start(state: number): void {
+    this.#state = state;
+    this.#totalExtension = 0;
+    this.trailers = undefined;
+    this.#trailerBytes = undefined;
+  }
+
+  #piece(start: number, end: number, next: number): number {
+    this.pieceStart = start;
+    this.pieceEnd = end;
+    this.#left -= end - start;
+    if (this.#left === 0) this.#state = next;
+    return end;
+  }
+
+  /** Chunk framing, up to the first byte of data, of the trailers, or the end of what there is. */
+  #frame(bytes: Buffer, start: number, length: number): number {
+    let at = start;
+    while (at < length) {
+      const byte = bytes[at] as number;
+      at += 1;
+      switch (this.#state) {
+        case atDataCr:
+          if (byte !== cr) return refuse("chunk longer than its size");
+          this.#state = atDataLf;
+          break;
+        case atDataLf:
+          if (byte !== lf) return refuse("bare CR behind a chunk");
+          this.#state = atSize;
+          break;
+        case atSize:
+          if (hexValue[byte] === 255) return refuse("invalid chunk size");
+          this.#left = hexValue[byte] as number;
+          this.#digits = 1;
+          this.#extension = 0;
+          this.#state = inSize;
+          break;
+        case inSize:
+          if (hexValue[byte] !== 255) {
+            if ((this.#digits += 1) > maxSizeDigits) return refuse("chunk size too long");
+            this.#left = this.#left * 16 + (hexValue[byte] as number);
+          } else if (byte === semicolon) this.#state = inExtension;
+          else if (byte === cr) this.#state = atSizeLf;
+          else return refuse("invalid chunk size");
+          break;
+        case inExtension:
+          if (byte === cr) this.#state = atSizeLf;
+          else if (((byteClass[byte] as number) & valueByte) === 0) return refuse("invalid chunk extension");
+          else if ((this.#extension += 1) > maxExtensionBytes) return refuse("chunk extension too long");
+          else if ((this.#totalExtension += 1) > maxTotalExtensionBytes) return refuse("chunk extensions too long");
+          break;
+        default:
+          if (byte !== lf) return refuse("bare CR behind a chunk size");
+          if (this.#left > 0) {
+            this.#state = inData;
+            return this.#piece(at, Math.min(length, at + this.#left), atDataCr);
+          }
+          this.#state = inTrailers;
+          return at < length ? this.#readTrailers(bytes, at) : at;
+      }
+    }
+    return at;
+  }
+
+  #readTrailers(bytes: Buffer, at: number): number {
+    this.pieceStart = this.pieceEnd = at;
+    const kept = this.#trailerBytes;
+    if (kept === undefined && bytes[at] === cr && bytes[at + 1] === lf) {
+      this.#state = finished;
+      return at + 2;
+    }
+    const before = kept?.length ?? 0;
+    // The section is read as if an empty line preceded it, which lets one search find its end.
+    const buffer = (this.#trailerBytes ??= new HeadBuffer());
+    if (before === 0) buffer.add(lineEnd, maxTrailerBytes);
+    const skipped = before === 0 ? lineEnd.length : 0;
+    if (!buffer.add(at === 0 ? bytes : bytes.subarray(at), maxTrailerBytes)) return bytes.length;
+    const all = buffer.bytes();
+    const end = Math.min(all.length, maxTrailerBytes);
+    const table = new FieldTable(all, maxTrailers);
+    const outcome = readFields(table, lineEnd.length, end, maxTrailers);
+    if (outcome === incomplete) return end < all.length ? refuse("trailers too long") : bytes.length;
+    if (outcome < 0) return refuse("invalid trailers");
+    if (hasFraming(table)) return refuse("framing or routing field in the trailers");
+    if (table.count > 0) this.trailers = table;
+    this.#trailerBytes = undefined;
+    this.#state = finished;
+    return at + outcome - before - skipped;
+  }
+}
+
+const lineEnd = Buffer.from("\r\n");
+
+function hasFraming(table: FieldTable): boolean {
+  return (
+    table.hostCount > 0 ||
+    table.contentLength >= 0 ||
+    table.chunked ||
+    table.upgradeIndex >= 0 ||
+    table.expectIndex >= 0 ||
+    table.connectionClose ||
+    table.connectionKeepAlive ||
+    table.connectionUpgrade ||
+    table.connectionNames
+  );
+}

@@ -1,0 +1,116 @@
+import { byteClass, cr, lf, space, targetByte, tokenByte } from "./bytes.ts";
+import { FieldTable } from "./field-table.ts";
+import { fault, incomplete, malformed, readFields, refuse, targetTooLong, tooLarge } from "./read-fields.ts";
+import type { HeadLimits } from "./read-fields.ts";
+
+/** Longest method; the longest one registered has 17 letters. */
+const maxMethodBytes = 32;
+const methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
+/** `HTTP/1.` */
+const versionStart = [72, 84, 84, 80, 47, 49, 46];
+/** Method, target and version with their separators, at the least: `A / HTTP/1.1` and CR LF. */
+const versionBytes = versionStart.length + 1;
+
+/** A request head as it was read. */
+export interface RequestRead {
+  readonly method: string;
+  /** As sent: visible ASCII without "#"; any of the four forms of RFC 9112 §3.2. */
+  readonly target: string;
+  /** 0 or 1: the digit behind `HTTP/1.`. */
+  readonly minorVersion: number;
+  readonly fields: FieldTable;
+  /** Where the body, or the next message, starts. */
+  readonly end: number;
+}
+
+/** Why a head was refused. */
+export interface HeadRefusal {
+  readonly outcome: typeof malformed | typeof tooLarge | typeof targetTooLong;
+  /** A clause for logs. */
+  readonly reason: string;
+}
+
+/**
+ * Reads one request head from `start` on, in one pass and strictly (RFC 9112; security W1). Undefined while it is
+ * incomplete. Framing has been checked: exactly one Host, no contradiction between lengths, no transfer coding
+ * before HTTP/1.1.
+ */
+export function readRequestHead(
+  bytes: Buffer,
+  start: number,
+  limits: HeadLimits,
+): RequestRead | HeadRefusal | undefined {
+  const { length } = bytes;
+  const end = Math.min(length, start + limits.maxHeadBytes);
+  let at = start;
+  // An empty line before the request line is to be ignored (RFC 9112 §2.2): one, not any number.
+  if (at < end && bytes[at] === cr) {
+    if (at + 1 >= end) return undefined;
+    if (bytes[at + 1] !== lf) return refused(refuse("bare CR"));
+    at += 2;
+  }
+  const methodStart = at;
+  while (at < end && ((byteClass[bytes[at] as number] as number) & tokenByte) !== 0) at += 1;
+  if (at - methodStart > maxMethodBytes) return refused(refuse("method too long"));
+  if (at >= end) return unfinished(end < length);
+  if (bytes[at] !== space || at === methodStart) return refused(refuse("invalid method"));
+  const methodEnd = at;
+  const targetStart = at + 1;
+  const targetEnd = Math.min(end, targetStart + limits.maxTargetBytes);
+  at = targetStart;
+  while (at < targetEnd && isTargetByte(bytes[at] as number)) at += 1;
+  if (at === end) return end < length ? refused(targetTooLong) : undefined;
+  if (at === targetEnd && isTargetByte(bytes[at] as number)) return refused(targetTooLong);
+  if (bytes[at] !== space || at === targetStart) return refused(refuse("invalid request target"));
+  const targetStop = at;
+  at += 1;
+  for (let index = 0; index < versionBytes; index += 1) {
+    if (at >= end) return unfinished(end < length);
+    const byte = bytes[at] as number;
+    if (index < versionStart.length ? byte !== versionStart[index] : byte !== 48 && byte !== 49) {
+      return refused(refuse("HTTP version other than 1.0 and 1.1"));
+    }
+    at += 1;
+  }
+  const minorVersion = (bytes[at - 1] as number) - 48;
+  if (at < end && bytes[at] !== cr) return refused(refuse("request line not ended by CR LF"));
+  if (at + 1 >= end) return unfinished(end < length);
+  if (bytes[at + 1] !== lf) return refused(refuse("bare CR"));
+  const fields = new FieldTable(bytes, limits.maxFields);
+  const outcome = readFields(fields, at + 2, end, limits.maxFields);
+  if (outcome === incomplete) return unfinished(end < length);
+  if (outcome < 0) return refused(outcome);
+  if (fields.hostCount !== 1) return refused(refuse(fields.hostCount === 0 ? "no Host" : "several Host"));
+  if (fields.chunked && minorVersion === 0) return refused(refuse("Transfer-Encoding in HTTP/1.0"));
+  return {
+    method: methodText(bytes, methodStart, methodEnd),
+    target: bytes.toString("latin1", targetStart, targetStop),
+    minorVersion,
+    fields,
+    end: outcome,
+  };
+}
+
+function isTargetByte(byte: number): boolean {
+  return ((byteClass[byte] as number) & targetByte) !== 0;
+}
+
+function unfinished(atLimit: boolean): HeadRefusal | undefined {
+  return atLimit ? { outcome: tooLarge, reason: "head too large" } : undefined;
+}
+
+function refused(outcome: number): HeadRefusal {
+  if (outcome === targetTooLong) return { outcome: targetTooLong, reason: "request target too long" };
+  return { outcome: outcome === tooLarge ? tooLarge : malformed, reason: fault };
+}
+
+/** The usual methods without making a string. */
+function methodText(bytes: Buffer, start: number, end: number): string {
+  for (const method of methods) {
+    if (method.length !== end - start || method.charCodeAt(0) !== bytes[start]) continue;
+    let same = 1;
+    while (same < method.length && method.charCodeAt(same) === bytes[start + same]) same += 1;
+    if (same === method.length) return method;
+  }
+  return bytes.toString("latin1", start, end);
+}

@@ -1,0 +1,85 @@
+import { byteClass, cr, lf, space, valueByte } from "./bytes.ts";
+import { FieldTable } from "./field-table.ts";
+import { fault, incomplete, malformed, readFields, refuse, tooLarge } from "./read-fields.ts";
+import type { HeadLimits } from "./read-fields.ts";
+import type { HeadRefusal } from "./read-request.ts";
+
+/** A response head as it was read. */
+export interface ResponseRead {
+  readonly status: number;
+  readonly reason: string;
+  /** 0 or 1: the digit behind `HTTP/1.`. */
+  readonly minorVersion: number;
+  readonly fields: FieldTable;
+  /** Where the body, or the next message, starts. */
+  readonly end: number;
+}
+
+/** `HTTP/1.` */
+const versionStart = [72, 84, 84, 80, 47, 49, 46];
+const okReason = "OK";
+
+/**
+ * Reads one response head from `start` on, as strictly as a request (security W4). Undefined while it is
+ * incomplete. Statuses outside 100–599 and lengths where there can be none are refused.
+ */
+export function readResponseHead(
+  bytes: Buffer,
+  start: number,
+  limits: Pick<HeadLimits, "maxHeadBytes" | "maxFields">,
+): ResponseRead | HeadRefusal | undefined {
+  const { length } = bytes;
+  const end = Math.min(length, start + limits.maxHeadBytes);
+  let at = start;
+  for (const expected of versionStart) {
+    if (at >= end) return unfinished(end < length);
+    if (bytes[at] !== expected) return refused(refuse("not an HTTP/1 response"));
+    at += 1;
+  }
+  // `1 200 ` and what follows: looked at once all of it is there.
+  if (at + 6 > end) return unfinished(end < length);
+  const minorVersion = (bytes[at] as number) - 48;
+  if (minorVersion !== 0 && minorVersion !== 1) return refused(refuse("HTTP version other than 1.0 and 1.1"));
+  if (bytes[at + 1] !== space) return refused(refuse("invalid status line"));
+  const status = digit(bytes[at + 2]) * 100 + digit(bytes[at + 3]) * 10 + digit(bytes[at + 4]);
+  if (!(status >= 100 && status <= 599)) return refused(refuse("invalid status"));
+  at += 5;
+  let reasonStart = at;
+  if (bytes[at] === space) {
+    at += 1;
+    reasonStart = at;
+    while (at < end && ((byteClass[bytes[at] as number] as number) & valueByte) !== 0) at += 1;
+  }
+  const reasonEnd = at;
+  if (at < end && bytes[at] !== cr) return refused(refuse("invalid status line"));
+  if (at + 1 >= end) return unfinished(end < length);
+  if (bytes[at + 1] !== lf) return refused(refuse("bare CR"));
+  const fields = new FieldTable(bytes, limits.maxFields);
+  const outcome = readFields(fields, at + 2, end, limits.maxFields);
+  if (outcome === incomplete) return unfinished(end < length);
+  if (outcome < 0) return refused(outcome);
+  if (fields.chunked && minorVersion === 0) return refused(refuse("Transfer-Encoding in HTTP/1.0"));
+  if (status < 200 || status === 204) {
+    if (fields.chunked || fields.contentLength > 0) return refused(refuse("a body where there can be none"));
+  }
+  const isOk = reasonEnd - reasonStart === 2 && bytes[reasonStart] === 79 && bytes[reasonStart + 1] === 75;
+  return {
+    status,
+    reason: isOk ? okReason : bytes.toString("latin1", reasonStart, reasonEnd),
+    minorVersion,
+    fields,
+    end: outcome,
+  };
+}
+
+function digit(byte: number | undefined): number {
+  return byte !== undefined && byte >= 48 && byte <= 57 ? byte - 48 : Number.NaN;
+}
+
+function unfinished(atLimit: boolean): HeadRefusal | undefined {
+  return atLimit ? { outcome: tooLarge, reason: "head too large" } : undefined;
+}
+
+function refused(outcome: number): HeadRefusal {
+  return { outcome: outcome === tooLarge ? tooLarge : malformed, reason: fault };
+}
