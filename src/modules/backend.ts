@@ -1,5 +1,5 @@
 import { f } from "../schema/fields.ts";
-import { planOf } from "./backend-plan.ts";
+import { backendKinds, planOf } from "./backend-plan.ts";
 import { defineModule } from "./module.ts";
 
 export const backend = defineModule({
@@ -8,11 +8,7 @@ export const backend = defineModule({
   on: ["https_route", "tls_edge", "tcp_edge"],
   doc: "Sends traffic to a backend.",
   fields: {
-    backend: f.ref(
-      "Backend used to back the endpoint.",
-      { to: ["tunnel_group_backend"], input: "backend_id" },
-      { required: true },
-    ),
+    backend: f.ref("Backend used to back the endpoint.", { to: backendKinds, input: "backend_id" }, { required: true }),
   },
   compile: ({ backend_id }, scope) => ({ upstream: planOf(scope, backend_id as string) }),
 });

@@ -1,11 +1,23 @@
 /** Every module, in the order in which they act on traffic (completing-the-api.md §3.1). This list is the order. */
 import { backend } from "./backend.ts";
+import { circuitBreaker } from "./circuit-breaker.ts";
+import { compression } from "./compression.ts";
 import { ipRestriction } from "./ip-restriction.ts";
 import type { ModuleDeclaration } from "./module.ts";
+import { mutualTls } from "./mutual-tls.ts";
+import { requestHeaders } from "./request-headers.ts";
+import { responseHeaders } from "./response-headers.ts";
 import { tlsTermination } from "./tls-termination.ts";
+import { userAgentFilter } from "./user-agent-filter.ts";
 
 export const modules: readonly ModuleDeclaration[] = [
   tlsTermination,
+  mutualTls,
   ipRestriction,
+  userAgentFilter,
+  circuitBreaker,
+  requestHeaders,
   backend,
+  compression,
+  responseHeaders,
 ] as unknown as readonly ModuleDeclaration[];

@@ -64,11 +64,16 @@ export interface CompiledModule {
   connection?(source: string): Step;
   /** Decides over, or changes, a request. A step with an `answer` ends the exchange. */
   request?(exchange: Exchange): Step | Promise<Step>;
+  /** What `request` would answer now, without its side effects; absent when it has none. */
+  rehearse?(exchange: Exchange): Step;
   /** Where the request goes, as data; the edge carries it out. */
   readonly upstream?: UpstreamPlan;
   /** Changes the response head, or sets a transform of its body. */
   response?(exchange: Exchange): Step;
-  /** Told once how the upstream did: its status, or undefined when no response came. */
+  /**
+   * Told once how the upstream did: its status, or undefined when it could not be reached or sent no response,
+   * and when `exchange.abandoned`.
+   */
   settled?(exchange: Exchange, upstreamStatus: number | undefined): void;
 }
 

@@ -1,0 +1,58 @@
+import { f } from "../schema/fields.ts";
+import { Breaker } from "./breaker.ts";
+import { defineModule } from "./module.ts";
+import { denied, passed } from "./step.ts";
+
+export const circuitBreaker = defineModule({
+  name: "circuit_breaker",
+  schemaName: "EndpointCircuitBreaker",
+  on: ["https_route"],
+  doc: "Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or more, or no response.",
+  fields: {
+    tripped_duration: f.uint32("Seconds to wait after tripping before a request probes the upstream's health.", {
+      default: 10,
+      zeroIsUnset: true,
+    }),
+    rolling_window: f.uint32("Seconds of the statistical window.", { default: 10, zeroIsUnset: true }),
+    num_buckets: f.uint32("Parts of the window that are counted apart and forgotten one by one.", {
+      max: 128,
+      default: 10,
+      zeroIsUnset: true,
+    }),
+    volume_threshold: f.uint32("Requests in a window below which the circuit never trips.", {
+      default: 20,
+      zeroIsUnset: true,
+    }),
+    error_threshold_percentage: f.number("Share of failures, 0 to 1, from which on the circuit trips.", {
+      min: 0,
+      max: 1,
+      default: 0.5,
+    }),
+  },
+  compile(config, scope) {
+    const { rolling_window, num_buckets, volume_threshold, error_threshold_percentage } = config;
+    // Counts of another window cannot be carried over; everything else may change under them.
+    const key = `circuit_breaker ${scope.ownerId} ${rolling_window}/${num_buckets}`;
+    const breaker = scope.keep(key, () => new Breaker(rolling_window * 1000, num_buckets));
+    const limits = {
+      volume: volume_threshold,
+      share: error_threshold_percentage,
+      trippedMs: config.tripped_duration * 1000,
+    };
+    const { clock } = scope;
+    return {
+      request: (exchange) => steps[breaker.admit(exchange, clock.monotonic(), limits)],
+      rehearse: () => steps[breaker.wouldAdmit(clock.monotonic(), limits)],
+      settled(exchange, status) {
+        if (exchange.abandoned) breaker.abandon(exchange);
+        else breaker.settle(exchange, status === undefined || status >= 500, clock.monotonic(), limits);
+      },
+    };
+  },
+});
+
+const steps = {
+  closed: passed("circuit_breaker", "closed"),
+  probe: passed("circuit_breaker", "half-open: this request probes the upstream"),
+  open: denied("circuit_breaker", "circuit_open", "open: the upstream failed too often"),
+} as const;

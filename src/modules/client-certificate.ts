@@ -1,0 +1,78 @@
+import { X509Certificate } from "node:crypto";
+import type { TlsFacts } from "./exchange.ts";
+
+/** Facts of a verified client certificate, as header fields and variables show them. */
+export interface ClientCertificate {
+  /** By attribute as in RFC 4514, e.g. `CN`; the first value of each. */
+  readonly subject: Readonly<Record<string, string>>;
+  readonly issuer: Readonly<Record<string, string>>;
+  readonly dnsNames: readonly string[];
+  readonly emailAddresses: readonly string[];
+  readonly ipAddresses: readonly string[];
+  readonly uris: readonly string[];
+  /** Lower-case hexadecimal. */
+  readonly serialNumber: string;
+  /** RFC 3339. */
+  readonly notBefore: string;
+  readonly notAfter: string;
+}
+
+/** Read once per connection, and only when somebody asks. */
+const read = new WeakMap<TlsFacts, ClientCertificate>();
+
+export function clientCertificate(tls: TlsFacts | undefined): ClientCertificate | undefined {
+  if (!tls?.clientCertificate) return undefined;
+  let facts = read.get(tls);
+  if (!facts) read.set(tls, (facts = parse(tls.clientCertificate)));
+  return facts;
+}
+
+function parse(der: Buffer): ClientCertificate {
+  const certificate = new X509Certificate(der);
+  const { subject, issuer } = certificate.toLegacyObject();
+  const names = alternativeNames(certificate.subjectAltName ?? "");
+  const of = (type: string): string[] => names.filter((name) => name.type === type).map(({ value }) => value);
+  return {
+    subject: attributes(subject),
+    issuer: attributes(issuer),
+    dnsNames: of("DNS"),
+    emailAddresses: of("email"),
+    ipAddresses: of("IP Address"),
+    uris: of("URI"),
+    serialNumber: certificate.serialNumber.toLowerCase(),
+    notBefore: certificate.validFromDate.toISOString(),
+    notAfter: certificate.validToDate.toISOString(),
+  };
+}
+
+function attributes(name: object): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(name).map(([attribute, value]: [string, unknown]) => [attribute, String([value].flat()[0])]),
+  );
+}
+
+/** Node's own form: `DNS:a.example, email:"with, comma"`, values with anything unusual as JSON strings. */
+function alternativeNames(text: string): { type: string; value: string }[] {
+  return Array.from(text.matchAll(/(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g), ([, type = "", value = ""]) => ({
+    type,
+    value: value.startsWith('"') ? String(JSON.parse(value)) : value,
+  }));
+}
+
+/**
+ * `text` as a header value: "%", control characters and everything beyond ASCII percent-encoded as UTF-8, and
+ * `also` (separators of a list).
+ */
+export function fieldText(text: string, also = ""): string {
+  if (/^[\x20-\x24\x26-\x2b\x2d-\x7e]*$/.test(text)) return text;
+  let out = "";
+  for (const character of text.toWellFormed()) {
+    const plain = character >= " " && character <= "~" && character !== "%" && !also.includes(character);
+    out += plain ? character : encodeCharacter(character);
+  }
+  return out;
+}
+
+function encodeCharacter(character: string): string {
+  return Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
+}

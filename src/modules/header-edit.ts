@@ -1,0 +1,103 @@
+import { f } from "../schema/fields.ts";
+import type { StringFormat } from "../schema/fields.ts";
+import { fieldText } from "./client-certificate.ts";
+import type { Exchange, HeaderFields } from "./exchange.ts";
+import { variable } from "./variables.ts";
+
+/**
+ * Fields that say how the message is framed or belong to one hop only (RFC 9110 §7.6.1): the edge sets them, and
+ * no configuration can (control P4).
+ */
+const protectedNames = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+const headerName: StringFormat = {
+  name: "header-name",
+  example: "x-environment",
+  check(text) {
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text))
+      return "be a header name: letters, digits and !#$%&'*+.^_`|~- only";
+    const name = text.toLowerCase();
+    return protectedNames.has(name) ? `not be "${name}", which the edge sets itself` : undefined;
+  },
+  normalize: (text) => text.toLowerCase(),
+};
+
+const headerValue: StringFormat = {
+  name: "header-value",
+  example: "${conn.client_ip}",
+  check(text) {
+    if (/[^\t\x20-\x7e]/.test(text)) return "be visible ASCII: no control characters, others percent-encoded";
+    return text !== text.trim() ? "not begin or end with a space" : undefined;
+  },
+};
+
+const maxEdits = 32;
+const name = f.string("A header name.", { maxBytes: 256, format: headerName });
+
+/** The fields of both header modules. */
+export const headerEditFields = {
+  add: f.map(
+    "Header fields to add, after the removals. Values may hold variables as `${…}`; unknown and empty ones are left out.",
+    f.string("A value.", { maxBytes: 4096, format: headerValue }),
+    { key: name, maxItems: maxEdits },
+  ),
+  remove: f.list("Names of header fields to remove, with all their values.", name, {
+    maxItems: maxEdits,
+    unique: true,
+  }),
+};
+
+type Edit = (exchange: Exchange, headers: HeaderFields) => void;
+
+/** What `remove`, then `add` do to header fields. @param replaced names that can be there only once */
+export function compileHeaderEdit(
+  { add, remove }: { readonly add: Readonly<Record<string, string>>; readonly remove: readonly string[] },
+  replaced: ReadonlySet<string>,
+): Edit {
+  const additions = Object.entries(add).map(([name, value]) => ({
+    name,
+    parts: compileValue(value),
+    replaces: replaced.has(name),
+  }));
+  return (exchange, headers) => {
+    for (const name of remove) headers.delete(name);
+    for (const { name, parts, replaces } of additions) {
+      const value = typeof parts === "string" ? parts : filled(parts, exchange);
+      if (replaces) headers.set(name, value);
+      else headers.append(name, value);
+    }
+  };
+}
+
+/** Bytes that the variables of one value may come to. */
+const maxFilledBytes = 8192;
+
+type Part = string | ((exchange: Exchange) => string);
+
+/** Literal text, or text and variables in turns. */
+function compileValue(template: string): string | readonly Part[] {
+  const parts = template
+    .split(/(\$\{[^{}]*\})/)
+    .filter((part) => part !== "")
+    .map((part): Part => (part.startsWith("${") ? variable(part.slice(2, -1).trim()) : part));
+  return parts.every((part) => typeof part === "string") ? parts.join("") : parts;
+}
+
+/** Values of variables come from anywhere: what no field value may hold is percent-encoded (control P4). */
+function filled(parts: readonly Part[], exchange: Exchange): string {
+  let text = "";
+  for (const part of parts) text += typeof part === "string" ? part : fieldText(part(exchange));
+  return text.slice(0, maxFilledBytes).trim();
+}

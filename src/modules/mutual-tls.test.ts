@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { describe, it } from "node:test";
+import { exchangeOf, runRequest } from "../../test/support/exchange.ts";
+import { tableOf } from "../../test/support/routing.ts";
+import { createAuthority, issueLeaf } from "../lib/x509.ts";
+import { fieldText } from "./client-certificate.ts";
+
+const now = Date.UTC(2026, 0, 2);
+const authority = await createAuthority({ commonName: "Clients", now });
+
+function setUp(ca_pem: string) {
+  const set = tableOf();
+  set.put({ kind: "certificate_authority", id: "ca_1", doc: { ca_pem } });
+  const mutual_tls = { enabled: true, certificate_authority_ids: ["ca_1"] };
+  set.put({ kind: "https_edge", id: "e", doc: { hostports: ["h:443"], mutual_tls } });
+  const doc = { edge_id: "e", match_type: "path_prefix", match: "/" };
+  set.put({ kind: "https_edge_route", id: "r", doc });
+  return set.table.httpsSite("h");
+}
+
+describe("mutual TLS", () => {
+  it("K2: asks for certificates of the given authorities, several in one upload too", async () => {
+    const other = await createAuthority({ commonName: "Others", now });
+    const site = setUp(`${authority.certificatePem}\n${other.certificatePem}`);
+    assert.equal(site?.problem, undefined);
+    assert.equal(site?.handshake.clientAuthorities?.match(/BEGIN CERTIFICATE/g)?.length, 2);
+  });
+
+  it("R6: closes the edge when an authority is none, or is not there", async () => {
+    const leaf = await issueLeaf(authority, { names: ["a.example"], now, days: 1 });
+    assert.match(setUp(leaf.certificatePem)?.problem?.message ?? "", /is no authority/);
+    assert.match(setUp("nothing")?.problem?.message ?? "", /holds no certificate/);
+  });
+
+  it("tells the upstream whose certificate it was, replacing what the client claimed", async () => {
+    const leaf = await issueLeaf(authority, {
+      names: ["a.example", "b.example"],
+      now,
+      days: 1,
+      usages: ["clientAuth"],
+    });
+    const clientCertificate = new X509Certificate(leaf.certificatePem).raw;
+    const tls = { serverName: "h", version: "TLSv1.3", cipher: "x", clientCertificate };
+    const exchange = exchangeOf({ connection: { tls }, headers: { "ngrok-mtls-subject-cn": "admin" } });
+    const route = setUp(authority.certificatePem)?.findRoute("/");
+    assert.ok(route);
+    assert.equal((await runRequest(route, exchange)).outcome, "changed");
+    const { headers } = exchange.request;
+    assert.deepEqual(headers.getAll("ngrok-mtls-subject-cn"), ["a.example"]);
+    assert.equal(headers.get("ngrok-mtls-subject-alt-name-dns"), "a.example,b.example");
+    assert.equal(headers.get("ngrok-mtls-email-addresses"), "");
+    assert.match(headers.get("ngrok-mtls-serial-number") ?? "", /^[0-9a-f]+$/);
+  });
+
+  it("R2: refuses a request whose connection was made without a certificate", async () => {
+    const route = setUp(authority.certificatePem)?.findRoute("/");
+    assert.ok(route);
+    const step = await runRequest(route, exchangeOf());
+    assert.deepEqual(step.answer, { error: "misdirected" });
+  });
+
+  it("K2: subject fields cannot break out of their header field", () => {
+    assert.equal(fieldText("Jö\r\nX: 100%,\0"), "J%C3%B6%0D%0AX: 100%25,%00");
+    assert.equal(fieldText("a,b", ","), "a%2Cb");
+    assert.equal(fieldText("plain text"), "plain text");
+  });
+});

@@ -1,0 +1,57 @@
+import { X509Certificate } from "node:crypto";
+import { f } from "../schema/fields.ts";
+import { clientCertificate, fieldText } from "./client-certificate.ts";
+import { defineModule } from "./module.ts";
+import type { Scope } from "./module.ts";
+import { changed, denied } from "./step.ts";
+
+export const mutualTls = defineModule({
+  name: "mutual_tls",
+  schemaName: "EndpointMutualTLS",
+  on: ["https_edge", "tls_edge"],
+  doc: "Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.",
+  fields: {
+    certificate_authorities: f.refList(
+      "Certificate authorities that client certificates must chain to.",
+      { to: "certificate_authority", input: "certificate_authority_ids" },
+      { required: true, minItems: 1, maxItems: 10 },
+    ),
+  },
+  compile({ certificate_authority_ids }, scope) {
+    const clientAuthorities = certificate_authority_ids.map((id) => authorityPem(scope, id)).join("\n");
+    return {
+      handshake: { clientAuthorities },
+      request({ connection, request }) {
+        const certificate = clientCertificate(connection.tls);
+        if (!certificate) return unverified;
+        const { headers } = request;
+        headers.set("ngrok-mtls-subject-cn", fieldText(certificate.subject["CN"] ?? ""));
+        headers.set("ngrok-mtls-subject-alt-name-dns", list(certificate.dnsNames));
+        headers.set("ngrok-mtls-email-addresses", list(certificate.emailAddresses));
+        headers.set("ngrok-mtls-serial-number", certificate.serialNumber);
+        return verified;
+      },
+    };
+  },
+});
+
+const verified = changed("mutual_tls", "the client certificate was verified in the handshake");
+/** A request can only get here over a connection that was made for another edge (control R2). */
+const unverified = denied("mutual_tls", "misdirected", "the connection has no verified client certificate");
+
+function authorityPem(scope: Scope, id: string): string {
+  const authority = scope.get("certificate_authority", id);
+  if (!authority) throw new Error(`find certificate authority "${id}": it does not exist`);
+  const blocks = String(authority.doc["ca_pem"]).match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
+  if (!blocks) throw new Error(`read certificate authority "${id}": it holds no certificate`);
+  for (const block of blocks) {
+    const certificate = new X509Certificate(block);
+    if (!certificate.ca)
+      throw new Error(`read certificate authority "${id}": "${certificate.subject}" is no authority`);
+  }
+  return blocks.join("\n");
+}
+
+function list(values: readonly string[]): string {
+  return values.map((value) => fieldText(value, ",")).join(",");
+}

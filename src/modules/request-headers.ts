@@ -1,0 +1,40 @@
+import { compileHeaderEdit, headerEditFields } from "./header-edit.ts";
+import { defineModule } from "./module.ts";
+import { changed } from "./step.ts";
+
+/** A request has one of each (RFC 9110 §7.2, §10.1.5). */
+const single = new Set(["host", "user-agent"]);
+
+export const requestHeaders = defineModule({
+  name: "request_headers",
+  schemaName: "EndpointRequestHeaders",
+  on: ["https_route"],
+  doc: "Removes, then adds header fields of the request, last before it goes upstream.",
+  fields: headerEditFields,
+  rules: [
+    ({ add, remove }) =>
+      remove.includes("host") && !("host" in add)
+        ? { path: "remove", message: 'must not contain "host" unless "add" sets it: every request has one' }
+        : undefined,
+  ],
+  compile(config) {
+    const edit = compileHeaderEdit(config, single);
+    const step = changed("request_headers", said(config));
+    return {
+      request(exchange) {
+        edit(exchange, exchange.request.headers);
+        return step;
+      },
+    };
+  },
+});
+
+/** One clause on what an edit does. */
+export function said({ add, remove }: { readonly add: object; readonly remove: readonly string[] }): string {
+  const added = Object.keys(add);
+  return (
+    [remove.length > 0 && `removed ${remove.join(", ")}`, added.length > 0 && `added ${added.join(", ")}`]
+      .filter(Boolean)
+      .join(", ") || "nothing to change"
+  );
+}

@@ -1,0 +1,25 @@
+import { compileHeaderEdit, headerEditFields } from "./header-edit.ts";
+import { defineModule } from "./module.ts";
+import { said } from "./request-headers.ts";
+import { changed } from "./step.ts";
+
+/** Two of these would contradict each other (RFC 9110 §8, §10.2). */
+const single = new Set(["content-type", "etag", "last-modified", "location", "server", "strict-transport-security"]);
+
+export const responseHeaders = defineModule({
+  name: "response_headers",
+  schemaName: "EndpointResponseHeaders",
+  on: ["https_route"],
+  doc: "Removes, then adds header fields of the response, last before it goes to the client.",
+  fields: headerEditFields,
+  compile(config) {
+    const edit = compileHeaderEdit(config, single);
+    const step = changed("response_headers", said(config));
+    return {
+      response(exchange) {
+        if (exchange.response) edit(exchange, exchange.response.headers);
+        return step;
+      },
+    };
+  },
+});

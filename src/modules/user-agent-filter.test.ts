@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { exchangeOf, routeWith, runRequest } from "../../test/support/exchange.ts";
+import { parseFields } from "../schema/parse.ts";
+import { userAgentFilter } from "./user-agent-filter.ts";
+
+async function outcome(allow: string[], deny: string[], ...agents: string[]): Promise<string> {
+  const route = routeWith("user_agent_filter", { allow, deny });
+  const headers = agents.map((agent) => ["user-agent", agent] as const);
+  return (await runRequest(route, exchangeOf({ headers }))).outcome;
+}
+
+describe("user agent filter", () => {
+  it("refuses what an expression of deny matches, unless one of allow does", async () => {
+    assert.equal(await outcome([], ["curl"], "curl/8.0"), "denied");
+    assert.equal(await outcome([], ["curl"], "Mozilla/5.0"), "passed");
+    assert.equal(await outcome(["^curl/8"], ["curl"], "curl/8.0"), "passed");
+    assert.equal(await outcome(["^curl/8"], [], "other"), "passed");
+    assert.equal(await outcome(["^good$"], [".*"], "bad"), "denied");
+    assert.equal(await outcome([], ["x", "(?i)BOT"], "a robot"), "denied");
+  });
+
+  it("refuses a request without User-Agent, unless an expression of allow matches the empty string", async () => {
+    assert.equal(await outcome([], []), "denied");
+    assert.equal(await outcome(["curl"], []), "denied");
+    assert.equal(await outcome(["^$"], [".*"]), "passed");
+  });
+
+  it("looks at the first User-Agent only", async () => {
+    assert.equal(await outcome([], ["curl"], "Mozilla", "curl"), "passed");
+    assert.equal(await outcome([], ["curl"], "curl", "Mozilla"), "denied");
+  });
+
+  it("names the expression that refused", async () => {
+    const route = routeWith("user_agent_filter", { allow: [], deny: ["wget", "curl"] });
+    const step = await runRequest(route, exchangeOf({ headers: { "user-agent": "curl/8" } }));
+    assert.match(step.reason, /"curl" of deny/);
+    assert.deepEqual(step.answer, { error: "user_agent_denied" });
+  });
+
+  it("keeps expressions apart that cannot be joined, and their alternatives and flags to themselves", async () => {
+    assert.equal(await outcome([], ["(?P<n>a)", "(?P<n>b)"], "b"), "denied");
+    assert.equal(await outcome([], ["(?i)a|x", "b"], "B"), "passed");
+    assert.equal(await outcome([], ["(?i)a|x", "b"], "A"), "denied");
+  });
+
+  it("D7: takes linear time, and refuses expressions that are none, are not RE2, or are too large", async () => {
+    assert.equal(await outcome([], ["(a+)+$"], `${"a".repeat(20_000)}!`), "passed");
+    for (const wrong of ["(", "a)(b", "(?=a)", "\\1", "(((a{100}){100}){100})"]) {
+      assert.equal(parseFields(userAgentFilter.fields, { deny: [wrong] }, "replace").issues.length, 1, wrong);
+    }
+  });
+});
