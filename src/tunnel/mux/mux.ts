@@ -110,6 +110,11 @@ export class Mux implements StreamHost, FrameHandler {
     this.#finish(undefined);
   }
 
+  /** As `close`, for a peer that broke the protocol or does not answer any more. */
+  fail(error: Error): void {
+    if (!this.#over) this.#fail(error);
+  }
+
   ready(stream: MuxStream): void {
     if (stream.isReady) return;
     stream.isReady = true;

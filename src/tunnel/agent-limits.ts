@@ -1,0 +1,76 @@
+/** How much one agent, or one address, may ask of the server; and what is known of each kind of agent. */
+import type { AgentKind } from "./messages.ts";
+
+export interface AgentLimits {
+  /** From the end of the TLS handshake to a complete Auth (R11). */
+  readonly authenticationMs: number;
+  /** Largest Auth, bytes (G1). */
+  readonly maxAuthBytes: number;
+  /** Streams of a connection that has not authenticated. */
+  readonly maxUnauthenticatedStreams: number;
+  /** Connections that have not authenticated: of one address, and of all. */
+  readonly maxUnauthenticatedPerAddress: number;
+  readonly maxUnauthenticated: number;
+  /** Wrong tokens of one address within `wrongTokenWindowMs`; then its connections are closed unheard. */
+  readonly maxWrongTokens: number;
+  readonly wrongTokenWindowMs: number;
+  /** Streams that an agent has open at once. */
+  readonly maxAgentStreams: number;
+  /** Streams that an agent opens: on average, and at once. Beyond it the session ends. */
+  readonly agentStreamsPerSecond: number;
+  readonly agentStreamBurst: number;
+  /** Messages that an agent has answered: on average, and at once. Beyond it they wait. */
+  readonly messagesPerSecond: number;
+  readonly messageBurst: number;
+  readonly maxTunnels: number;
+  /** Public connections that wait for a stream, per session, and for how long. */
+  readonly maxWaiting: number;
+  readonly maxWaitMs: number;
+  /** How long an agent may take to carry out a command. */
+  readonly commandMs: number;
+  /** Largest window of one stream to an agent that can grow it, bytes; and the sum of what is grown per session. */
+  readonly maxWindow: number;
+  readonly windowBudget: number;
+  /** Proxied streams open at once (R3: Rust agents end the session at 512 and forget finished ones late). */
+  readonly maxStreams: Readonly<Record<AgentKind, number>>;
+  /** Streams of one tunnel that the agent has not taken up (R5). */
+  readonly maxUnaccepted: Readonly<Record<AgentKind, number>>;
+}
+
+export const defaultAgentLimits: AgentLimits = {
+  authenticationMs: 10_000,
+  maxAuthBytes: 16 * 1024,
+  maxUnauthenticatedStreams: 8,
+  maxUnauthenticatedPerAddress: 64,
+  maxUnauthenticated: 4096,
+  maxWrongTokens: 60,
+  wrongTokenWindowMs: 60_000,
+  maxAgentStreams: 128,
+  agentStreamsPerSecond: 200,
+  agentStreamBurst: 5000,
+  messagesPerSecond: 100,
+  messageBurst: 2500,
+  maxTunnels: 2048,
+  maxWaiting: 1024,
+  maxWaitMs: 10_000,
+  commandMs: 10_000,
+  maxWindow: 16 * 1024 * 1024,
+  windowBudget: 64 * 1024 * 1024,
+  maxStreams: { rust: 240, go: 1024, postern: 1024 },
+  maxUnaccepted: { rust: 48, go: 1024, postern: 1024 },
+};
+
+/** Agents choose their heartbeat (§3), within reason. */
+const defaultIntervalMs = 10_000;
+const defaultToleranceMs = 15_000;
+
+export function heartbeatOf(agent: { readonly heartbeatIntervalMs: number; readonly heartbeatToleranceMs: number }): {
+  readonly intervalMs: number;
+  readonly toleranceMs: number;
+} {
+  const within = (value: number, fallback: number): number => Math.min(60_000, Math.max(1000, value || fallback));
+  return {
+    intervalMs: within(agent.heartbeatIntervalMs, defaultIntervalMs),
+    toleranceMs: within(agent.heartbeatToleranceMs, defaultToleranceMs),
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * The Opts of a bind. Agents send the ones of our answer when they reconnect, so that the name in them is asked for
+ * again; secrets in them come back in the sealed form that the protocol has a place for (agent-protocol.md §4.2, §5).
+ */
+import { member, memberKey } from "./json-message.ts";
+import type { JsonObject } from "./json-message.ts";
+import type { Proofs } from "./proofs.ts";
+
+interface SecretPlace {
+  readonly option: string;
+  /** The list of the option's members that hold the secret; the option itself without it. */
+  readonly list?: string;
+  readonly clear: string;
+  readonly sealed: string;
+}
+
+const secretPlaces: readonly SecretPlace[] = [
+  { option: "BasicAuth", list: "credentials", clear: "cleartext_password", sealed: "hashed_password" },
+  { option: "OAuth", clear: "client_secret", sealed: "sealed_client_secret" },
+  { option: "OIDC", clear: "client_secret", sealed: "sealed_client_secret" },
+  { option: "WebhookVerification", clear: "secret", sealed: "sealed_secret" },
+  { option: "TLSTermination", clear: "key", sealed: "sealed_key" },
+];
+
+/** The options with every secret that we sealed for this account in the clear. */
+export function openOptions(options: JsonObject, proofs: Proofs, accountId: string): JsonObject {
+  return replaceSecrets(options, (holder, place) => {
+    const sealed = holder[place.sealed];
+    if (typeof sealed !== "string" || sealed === "" || holder[place.clear]) return holder;
+    const text = proofs.unseal(`${accountId} ${place.option}`, sealed);
+    return text === undefined ? holder : { ...without(holder, place.sealed), [place.clear]: text };
+  });
+}
+
+/** What the answer echoes: as asked, with the name that was given, and without a secret in the clear. */
+export function echoOptions(
+  options: JsonObject,
+  given: { readonly url: string; readonly hostname: string; readonly address: string; readonly proto: string },
+  proofs: Proofs,
+  accountId: string,
+): JsonObject {
+  const echoed: Record<string, unknown> = {
+    ...replaceSecrets(options, (holder, place) => {
+      const clear = holder[place.clear];
+      if (typeof clear !== "string" || clear === "") return holder;
+      const sealed = proofs.seal(`${accountId} ${place.option}`, clear);
+      return { ...without(holder, place.clear), [place.sealed]: sealed };
+    }),
+  };
+  const nameKey = given.proto === "tcp" ? "Addr" : "Hostname";
+  echoed[memberKey(options, nameKey) ?? nameKey] = given.proto === "tcp" ? given.address : given.hostname;
+  const urlKey = memberKey(options, "URL");
+  if (urlKey !== undefined) echoed[urlKey] = given.url;
+  return echoed;
+}
+
+function replaceSecrets(
+  options: JsonObject,
+  replace: (holder: JsonObject, place: SecretPlace) => JsonObject,
+): JsonObject {
+  let result = options;
+  for (const place of secretPlaces) {
+    const key = memberKey(result, place.option);
+    const holder = key === undefined ? undefined : result[key];
+    if (key === undefined || !isObject(holder)) continue;
+    if (place.list === undefined) {
+      result = { ...result, [key]: replace(holder, place) };
+      continue;
+    }
+    const listKey = memberKey(holder, place.list) ?? place.list;
+    const list = member(holder, place.list);
+    if (!Array.isArray(list)) continue;
+    const replaced = list.map((one: unknown) => (isObject(one) ? replace(one, place) : one));
+    result = { ...result, [key]: { ...holder, [listKey]: replaced } };
+  }
+  return result;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function without(object: JsonObject, name: string): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => key !== name));
+}

@@ -1,0 +1,256 @@
+/** One connection to the agent listener: authenticates, then gives its messages to the session. */
+import type { Socket } from "node:net";
+import { Refusal } from "../lib/errors.ts";
+import { newId } from "../lib/ids.ts";
+import type { Timer } from "../lib/clock.ts";
+import type { AddressBook } from "./address-book.ts";
+import { heartbeatOf } from "./agent-limits.ts";
+import { answer, AnsweredStreams, maxMessageBytes } from "./call.ts";
+import { Heartbeat, HeartbeatEcho } from "./heartbeat.ts";
+import { JsonReceiver } from "./json-message.ts";
+import type { JsonObject } from "./json-message.ts";
+import { parseAuth, renderAuth, renderRefusedAuth } from "./messages.ts";
+import type { AuthMessage } from "./messages.ts";
+import { errorCode, ProtocolViolation } from "./mux/frame.ts";
+import { Mux } from "./mux/mux.ts";
+import { discard } from "./mux/stream.ts";
+import type { MuxStream } from "./mux/stream.ts";
+import { TokenBucket } from "./mux/token-bucket.ts";
+import { ServerSession } from "./session.ts";
+import type { SessionParts } from "./session.ts";
+import { streamType, TypeReceiver } from "./typed-stream.ts";
+import { renderWireError } from "./wire-error.ts";
+
+/** What connections share. */
+export interface ConnectionHost extends Omit<SessionParts, "mux"> {
+  readonly serverVersion: string;
+  readonly addresses: AddressBook;
+  /** Live sessions by id; a leg of a client has an id of its own. */
+  readonly sessions: Map<string, ServerSession>;
+  /** Connections that are not over. */
+  readonly connections: Set<AgentConnection>;
+}
+
+/** Answered streams that the agent leaves half open. */
+const maxAnswered = 32;
+
+/** A refused agent has this long to read why and go away itself: GOAWAY would drop the answer (§2.4). */
+const refusedMs = 2000;
+
+/** Rust agents are given this long to learn of a tunnel from our answer, unless they end its stream first. */
+const learnMs = 50;
+
+/** Types of streams that carry one question. */
+const asked: ReadonlySet<number> = new Set([
+  streamType.auth,
+  streamType.bind,
+  streamType.startLabelled,
+  streamType.unbind,
+  streamType.serverInfo,
+  streamType.patchTunnel,
+]);
+
+const idShape = /^[A-Za-z0-9_-]{1,64}$/;
+
+export class AgentConnection {
+  readonly #host: ConnectionHost;
+  readonly #mux: Mux;
+  readonly #ip: string;
+  readonly #opens: TokenBucket;
+  readonly #messages: TokenBucket;
+  readonly #answered = new AnsweredStreams(maxAnswered);
+  #deadline: Timer;
+  #session: ServerSession | undefined;
+  #accountName = "";
+  #heartbeat: Heartbeat | undefined;
+  /** Not counted among the unauthenticated any more. */
+  #settled = false;
+  #refused = false;
+
+  /** Takes the socket over. */
+  static begin(host: ConnectionHost, socket: Socket): void {
+    host.connections.add(new AgentConnection(host, socket));
+  }
+
+  private constructor(host: ConnectionHost, socket: Socket) {
+    const { clock, limits } = host;
+    this.#host = host;
+    this.#ip = socket.remoteAddress ?? "";
+    this.#opens = new TokenBucket(clock, limits.agentStreamsPerSecond, limits.agentStreamBurst);
+    this.#messages = new TokenBucket(clock, limits.messagesPerSecond, limits.messageBurst);
+    host.addresses.connected(this.#ip);
+    this.#deadline = clock.after(limits.authenticationMs, () =>
+      this.#mux.close(errorCode.protocol, "not authenticated in time"),
+    );
+    this.#mux = new Mux(
+      socket,
+      { side: "server", clock, maxIncoming: limits.maxUnauthenticatedStreams, answersAtOnce: true },
+      { incoming: (stream) => this.#incoming(stream), closed: (error) => this.#closed(error) },
+    );
+  }
+
+  close(reason: string): void {
+    this.#mux.close(errorCode.none, reason);
+  }
+
+  #incoming(stream: MuxStream): void {
+    if (this.#refused || !this.#opens.take()) {
+      throw new ProtocolViolation(errorCode.enhanceYourCalm, "too many streams");
+    }
+    stream.receiver = new TypeReceiver(stream, this.#typed);
+  }
+
+  readonly #typed = (type: number, stream: MuxStream): void => {
+    if (type === streamType.heartbeat) {
+      stream.receiver = new HeartbeatEcho(stream);
+      return;
+    }
+    const isAuth = type === streamType.auth;
+    if (isAuth === (this.#session !== undefined) && type !== streamType.serverInfo) {
+      throw new ProtocolViolation(errorCode.protocol, isAuth ? "authenticated twice" : "not authenticated");
+    }
+    if (!asked.has(type)) {
+      stream.receiver = discard;
+      stream.end();
+      this.#answered.add(stream);
+      return;
+    }
+    const maxBytes = this.#session ? maxMessageBytes : this.#host.limits.maxAuthBytes;
+    stream.receiver = new JsonReceiver(stream, maxBytes, (error, message) => {
+      if (error) this.#unreadable(stream, error, isAuth);
+      else if (this.#messages.take()) this.#message(type, stream, message);
+      else this.#host.clock.after(this.#messages.waitMs(), () => this.#late(type, stream, message));
+    });
+  };
+
+  #late(type: number, stream: MuxStream, message: JsonObject): void {
+    if (stream.over) return;
+    if (this.#messages.take()) this.#message(type, stream, message);
+    else this.#host.clock.after(this.#messages.waitMs(), () => this.#late(type, stream, message));
+  }
+
+  #unreadable(stream: MuxStream, error: Error, isAuth: boolean): void {
+    if (stream.over || this.#mux.over) return;
+    const refusal = error instanceof Refusal ? error : new Refusal("agent_request_invalid");
+    if (isAuth) return this.#refuse(stream, refusal);
+    answer(stream, { Error: renderWireError(refusal) });
+    this.#answered.add(stream);
+  }
+
+  #message(type: number, stream: MuxStream, message: JsonObject): void {
+    if (type === streamType.auth) return this.#authenticate(stream, message);
+    if (type === streamType.serverInfo && !this.#session) {
+      answer(stream, { Region: this.#host.region });
+      return this.#answered.add(stream);
+    }
+    const reply = this.#session?.answer(type, message);
+    if (!reply) return stream.abort();
+    answer(stream, reply.body);
+    this.#answered.add(stream);
+    const { answered } = reply;
+    if (!answered) return;
+    const timer = this.#host.clock.after(learnMs, answered);
+    const learned = (): void => {
+      timer.cancel();
+      answered();
+    };
+    stream.receiver = { ...discard, ended: learned, closed: learned };
+  }
+
+  #authenticate(stream: MuxStream, message: JsonObject): void {
+    if (this.#session || this.#refused) throw new ProtocolViolation(errorCode.protocol, "authenticated twice");
+    try {
+      const agent = parseAuth(message);
+      const session = this.#open(agent);
+      answer(
+        stream,
+        renderAuth({
+          version: agent.version,
+          clientId: session.clientId,
+          serverVersion: this.#host.serverVersion,
+          region: this.#host.region,
+          cookie: this.#host.proofs.cookie(session.clientId),
+          accountName: this.#accountName,
+          sessionId: session.id,
+          maxWindow: this.#maxWindow(agent),
+        }),
+      );
+      this.#answered.add(stream);
+      this.#begin(session, agent);
+    } catch (error) {
+      if (!(error instanceof Refusal)) this.#host.log.error("agent authentication failed", { error });
+      this.#refuse(stream, error instanceof Refusal ? error : new Refusal("internal"));
+    }
+  }
+
+  #open(agent: AuthMessage): ServerSession {
+    const { hooks, proofs, clock, sessions } = this.#host;
+    const isProven = idShape.test(agent.clientId) && proofs.provesSession(agent.cookie, agent.clientId);
+    const { accountId, accountName, credentialId } = hooks.authenticate({
+      token: agent.token,
+      resumes: isProven ? agent.clientId : "",
+      agentVersion: agent.agentVersion,
+      os: agent.os,
+      metadata: agent.metadata,
+      ip: this.#ip,
+    });
+    this.#accountName = accountName;
+    const live = sessions.get(agent.clientId);
+    const resumes = isProven && (!live || live.accountId === accountId);
+    const clientId = resumes ? agent.clientId : newId("ts", clock.now());
+    const isLeg = resumes && agent.leg > 0;
+    // R9: the old connection may be half dead.
+    if (resumes && !isLeg) live?.close("replaced by a new connection");
+    const id = isLeg ? newId("ts", clock.now()) : clientId;
+    const parts: SessionParts = { ...this.#host, mux: this.#mux };
+    return new ServerSession(parts, { id, clientId, accountId, credentialId, ip: this.#ip }, agent);
+  }
+
+  #begin(session: ServerSession, agent: AuthMessage): void {
+    const { limits, sessions, hooks, clock } = this.#host;
+    this.#settle();
+    this.#session = session;
+    sessions.set(session.id, session);
+    this.#mux.maxIncoming = limits.maxAgentStreams;
+    // Only Rust agents leave Nagle's algorithm on.
+    this.#mux.answersAtOnce = agent.kind === "rust";
+    const maxWindow = this.#maxWindow(agent);
+    if (maxWindow > 0) this.#mux.windows.allow(maxWindow, limits.windowBudget);
+    hooks.opened(session);
+    this.#heartbeat = new Heartbeat(this.#mux, clock, heartbeatOf(agent), () =>
+      this.#mux.close(errorCode.protocol, "heartbeat missed"),
+    );
+  }
+
+  #maxWindow(agent: AuthMessage): number {
+    return Math.min(agent.maxWindow, this.#host.limits.maxWindow);
+  }
+
+  #refuse(stream: MuxStream, refusal: Refusal): void {
+    if (refusal.reason === "agent_token_unknown" || refusal.reason === "agent_api_key") {
+      this.#host.addresses.wrongToken(this.#ip);
+    }
+    this.#refused = true;
+    answer(stream, renderRefusedAuth(renderWireError(refusal)));
+    this.#deadline.cancel();
+    this.#deadline = this.#host.clock.after(refusedMs, () => this.#mux.close(errorCode.none, "not authenticated"));
+  }
+
+  #settle(): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#deadline.cancel();
+    this.#host.addresses.settled(this.#ip);
+  }
+
+  #closed(error: Error | undefined): void {
+    this.#settle();
+    this.#host.connections.delete(this);
+    this.#heartbeat?.stop();
+    const session = this.#session;
+    if (!session) return;
+    this.#host.log.debug("agent session closed", { session: session.id, ...(error ? { error } : {}) });
+    if (this.#host.sessions.get(session.id) === session) this.#host.sessions.delete(session.id);
+    session.ended();
+  }
+}

@@ -1,0 +1,183 @@
+/** Requests of agents, read; and the answers in exactly the spellings that the SDKs know (agent-protocol.md §4). */
+import { Refusal } from "../lib/errors.ts";
+import { countMember, member, objectMember, textMember } from "./json-message.ts";
+import type { JsonObject } from "./json-message.ts";
+import type { BindRequest, LabelRequest } from "./server-hooks.ts";
+
+/** Field limits of the API, bytes (management-api.md). */
+const maxMetadata = 4096;
+const maxText = 4096;
+const maxName = 255;
+const maxLabels = 32;
+
+/** Which implementation the peer is, because they need different treatment. */
+export type AgentKind = "rust" | "go" | "postern";
+
+export interface AuthMessage {
+  /** 3 understands StopTunnel. */
+  readonly version: "2" | "3";
+  readonly clientId: string;
+  readonly token: string;
+  readonly cookie: string;
+  readonly agentVersion: string;
+  readonly os: string;
+  readonly metadata: string;
+  readonly kind: AgentKind;
+  /** 0 when the agent has none. */
+  readonly heartbeatIntervalMs: number;
+  readonly heartbeatToleranceMs: number;
+  /** "" when the agent carries out the command, else why not. */
+  readonly unsupported: Readonly<Record<"stop" | "restart" | "update", string>>;
+  /** Largest window that the agent can have, bytes; 0 for one that knows only the fixed window. */
+  readonly maxWindow: number;
+  /** Above 0 for further connections of one client. */
+  readonly leg: number;
+}
+
+const tooOld = "The agent is too old for this command.";
+
+export function parseAuth(message: JsonObject): AuthMessage {
+  const extra = objectMember(message, "Extra");
+  const offered = member(message, "Version");
+  const versions: readonly unknown[] = Array.isArray(offered) ? offered : [offered];
+  const version = (["3", "2"] as const).find((one) => versions.includes(one));
+  if (!version) throw new Refusal("agent_request_invalid", "The agent speaks no protocol version that we do (2, 3).");
+  const userAgent = textMember(extra, "UserAgent", maxText);
+  const maxWindow = countMember(extra, "MuxWindow");
+  const unsupported = (name: string): string => {
+    const value = member(extra, name);
+    return value === undefined || value === null ? tooOld : textMember(extra, name, maxText);
+  };
+  return {
+    version,
+    clientId: textMember(message, "ClientId", maxName),
+    token: textMember(extra, "AuthToken", maxText),
+    cookie: textMember(extra, "Cookie", maxText),
+    agentVersion: textMember(extra, "Version", maxName) || userAgent.slice(0, maxName),
+    os: textMember(extra, "OS", maxName),
+    metadata: textMember(extra, "Metadata", maxMetadata),
+    kind: maxWindow > 0 ? "postern" : /ngrok-go\//.test(userAgent) && !/ngrok-rust\//.test(userAgent) ? "go" : "rust",
+    heartbeatIntervalMs: countMember(extra, "HeartbeatInterval") / 1e6,
+    heartbeatToleranceMs: countMember(extra, "HeartbeatTolerance") / 1e6,
+    unsupported: {
+      stop: unsupported("StopUnsupportedError"),
+      restart: unsupported("RestartUnsupportedError"),
+      update: unsupported("UpdateUnsupportedError"),
+    },
+    maxWindow,
+    leg: countMember(extra, "LegNumber"),
+  };
+}
+
+export interface BindMessage extends BindRequest {
+  /** What proves `id` after a reconnect. */
+  readonly token: string;
+}
+
+const protos = ["http", "https", "tcp", "tls"] as const;
+
+export function parseBind(message: JsonObject): BindMessage {
+  const wanted = textMember(message, "Proto", 32);
+  const proto = protos.find((one) => one === wanted);
+  if (!proto) throw new Refusal("agent_option_unsupported", `The protocol "${wanted}" is not offered here.`);
+  const options = objectMember(message, "Opts");
+  const extra = objectMember(message, "Extra");
+  const url = parseUrl(textMember(options, "URL", maxText));
+  const hostname = textMember(options, "Hostname", maxName) || textMember(options, "Domain", maxName);
+  const proxyProtocol = countMember(options, "ProxyProto");
+  if (proxyProtocol !== 0 && proxyProtocol !== 1 && proxyProtocol !== 2) {
+    throw new Refusal("agent_option_unsupported", `PROXY protocol version ${proxyProtocol} is not offered here.`);
+  }
+  const named = hostname || (proto === "tcp" ? "" : url.hostname);
+  return {
+    id: textMember(message, "Id", maxName),
+    token: textMember(extra, "Token", maxText),
+    proto,
+    hostname: named,
+    subdomain: named === "" ? textMember(options, "Subdomain", maxName) : "",
+    address: proto === "tcp" ? textMember(options, "Addr", maxName) || url.host : "",
+    forwardsTo: textMember(message, "ForwardsTo", maxText),
+    forwardsProto: parseForwardsProto(message),
+    metadata: textMember(extra, "Metadata", maxMetadata),
+    proxyProtocol,
+    options,
+  };
+}
+
+export function parseLabelled(message: JsonObject): LabelRequest {
+  const given = Object.entries(objectMember(message, "Labels"));
+  if (given.length === 0 || given.length > maxLabels) {
+    throw new Refusal("labels_invalid", `${given.length} labels were given, not 1 to ${maxLabels}.`);
+  }
+  const labels: [string, string][] = given.map(([name, value]) => {
+    if (typeof value !== "string" || name === "" || value === "" || name.includes("=")) {
+      throw new Refusal("labels_invalid");
+    }
+    if (Buffer.byteLength(name) > maxName || Buffer.byteLength(value) > maxName) {
+      throw new Refusal("labels_invalid", `A label's name or value is longer than ${maxName} bytes.`);
+    }
+    return [name, value];
+  });
+  return {
+    labels: Object.fromEntries(labels),
+    forwardsTo: textMember(message, "ForwardsTo", maxText),
+    forwardsProto: parseForwardsProto(message),
+    metadata: textMember(message, "Metadata", maxMetadata),
+  };
+}
+
+export interface AuthAnswer {
+  readonly version: string;
+  readonly clientId: string;
+  readonly serverVersion: string;
+  readonly region: string;
+  readonly cookie: string;
+  readonly accountName: string;
+  readonly sessionId: string;
+  /** 0 is left out. */
+  readonly maxWindow: number;
+}
+
+export function renderAuth(answer: AuthAnswer): JsonObject {
+  return {
+    Version: answer.version,
+    ClientId: answer.clientId,
+    Error: "",
+    Extra: {
+      Version: answer.serverVersion,
+      Region: answer.region,
+      Cookie: answer.cookie,
+      AccountName: answer.accountName,
+      SessionDuration: 0,
+      PlanName: "",
+      Banner: "",
+      AgentSessionID: answer.sessionId,
+      ...(answer.maxWindow > 0 ? { MuxWindow: answer.maxWindow } : {}),
+    },
+  };
+}
+
+export function renderRefusedAuth(error: string): JsonObject {
+  return { Version: "", ClientId: "", Error: error, Extra: {} };
+}
+
+export function renderBound(id: string, url: string, proto: string, options: JsonObject, token: string): JsonObject {
+  return { Id: id, URL: url, Proto: proto, Opts: options, Error: "", Extra: { Token: token, TunnelID: id } };
+}
+
+export function renderRefusedBind(error: string): JsonObject {
+  return { Id: "", URL: "", Proto: "", Opts: {}, Error: error, Extra: { Token: "" } };
+}
+
+function parseForwardsProto(message: JsonObject): "" | "http1" | "http2" {
+  const value = textMember(message, "ForwardsProto", 32);
+  return value === "http1" || value === "http2" ? value : "";
+}
+
+/** Go agents since 1.11 name what they want by URL, "" for anything (§5). */
+function parseUrl(text: string): { readonly hostname: string; readonly host: string } {
+  if (text === "") return { hostname: "", host: "" };
+  const parts = /^[a-z]+:\/\/((?:\[[0-9a-f:.]+\]|[^:/?#@[\]]+))(:\d{1,5})?\/?$/i.exec(text);
+  if (!parts) throw new Refusal("agent_request_invalid", `The URL "${text}" is not a scheme, a host and a port.`);
+  return { hostname: parts[1] as string, host: `${parts[1] as string}${parts[2] ?? ""}` };
+}

@@ -1,0 +1,77 @@
+/**
+ * What agents bring back after a reconnect, proven without remembering anything (R8): authentication codes and
+ * sealed values under the server's own key, which therefore also hold after a restart.
+ */
+import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+
+/** Base-36 digits of an id after its prefix, as many as a new id has. */
+const idDigits = 27;
+const nonceLength = 12;
+const tagLength = 16;
+
+export interface Proofs {
+  /** What proves a ClientId when its session is resumed. */
+  cookie(clientId: string): string;
+  provesSession(cookie: string, clientId: string): boolean;
+  /** What proves that a tunnel id was given to this account. */
+  tunnelToken(accountId: string, tunnelId: string): string;
+  provesTunnel(token: string, accountId: string, tunnelId: string): boolean;
+  /** The id of a labelled tunnel: the same for the same request of the same client. */
+  labelledId(clientId: string, request: string, ordinal: number): string;
+  /** Base64 of `text`, encrypted; opens only under the same `purpose`. */
+  seal(purpose: string, text: string): string;
+  /** Undefined when it was not sealed here for this purpose. */
+  unseal(purpose: string, sealed: string): string | undefined;
+}
+
+/** @param secret at least 32 bytes, the same after a restart */
+export function makeProofs(secret: Buffer): Proofs {
+  if (secret.length < 32) throw new Error(`the tunnel server's secret has ${secret.length} bytes, not 32`);
+  const mac = (...parts: readonly string[]): Buffer => {
+    const hash = createHmac("sha256", secret);
+    // Each part with its length, so that no two lists of parts are the same bytes.
+    for (const part of parts) hash.update(`${Buffer.byteLength(part)}:${part}`);
+    return hash.digest();
+  };
+  const sealKey = mac("seal key");
+  const proves = (given: string, expected: string): boolean => {
+    const bytes = Buffer.from(given);
+    const wanted = Buffer.from(expected);
+    return bytes.length === wanted.length && timingSafeEqual(bytes, wanted);
+  };
+  const cookie = (clientId: string): string => mac("cookie", clientId).toString("base64url");
+  const tunnelToken = (accountId: string, tunnelId: string): string =>
+    mac("tunnel", accountId, tunnelId).toString("base64url");
+  return {
+    cookie,
+    provesSession: (given, clientId) => proves(given, cookie(clientId)),
+    tunnelToken,
+    provesTunnel: (given, accountId, tunnelId) => proves(given, tunnelToken(accountId, tunnelId)),
+    labelledId(clientId, request, ordinal) {
+      const digest = mac("labelled", clientId, request, String(ordinal));
+      const digits = BigInt(`0x${digest.toString("hex")}`).toString(36);
+      return `tn_${digits.padStart(idDigits, "0").slice(-idDigits)}`;
+    },
+    seal(purpose, text) {
+      const nonce = randomBytes(nonceLength);
+      const cipher = createCipheriv("aes-256-gcm", sealKey, nonce).setAAD(Buffer.from(purpose));
+      return Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString(
+        "base64",
+      );
+    },
+    unseal(purpose, sealed) {
+      const bytes = Buffer.from(sealed, "base64");
+      if (bytes.length < nonceLength + tagLength) return undefined;
+      const decipher = createDecipheriv("aes-256-gcm", sealKey, bytes.subarray(0, nonceLength), {
+        authTagLength: tagLength,
+      });
+      decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(-tagLength));
+      try {
+        const text = decipher.update(bytes.subarray(nonceLength, -tagLength));
+        return Buffer.concat([text, decipher.final()]).toString("utf8");
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}

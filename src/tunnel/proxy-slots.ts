@@ -1,0 +1,204 @@
+/**
+ * Who may open a proxied stream now: at most so many per session (R3), and so many per tunnel that the agent has not
+ * taken up (R5), because more would block or end its whole session. The rest wait, tunnels taking turns.
+ */
+import type { ByteStream } from "../lib/byte-stream.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+import { initialWindow } from "./mux/frame.ts";
+import type { Mux } from "./mux/mux.ts";
+import type { MuxStream, StreamWatcher } from "./mux/stream.ts";
+import { renderProxyHeader } from "./proxy-header.ts";
+import type { ProxyHeader } from "./server-hooks.ts";
+
+export interface SlotLimits {
+  readonly maxStreams: number;
+  readonly maxUnaccepted: number;
+  readonly maxWaiting: number;
+  readonly maxWaitMs: number;
+}
+
+type Take = (stream: ByteStream | undefined) => void;
+
+interface Waiter {
+  readonly header: ProxyHeader;
+  readonly take: Take;
+  readonly until: number;
+}
+
+/**
+ * A stream on which neither side has said anything cannot be seen to be taken up. After this it is believed to be:
+ * else silent visitors would keep everybody else out.
+ */
+const silentMs = 2000;
+
+const lookAgainMs = 500;
+
+/** The slots of one tunnel. */
+class TunnelSlots implements StreamWatcher {
+  readonly #slots: ProxySlots;
+  /** Not taken up by the agent, with the time of opening. */
+  readonly unaccepted = new Map<MuxStream, number>();
+  readonly waiting: Waiter[] = [];
+  /** The agent may not know the tunnel yet. */
+  held = false;
+  gone = false;
+
+  constructor(slots: ProxySlots) {
+    this.#slots = slots;
+  }
+
+  accepted(stream: MuxStream): void {
+    this.unaccepted.delete(stream);
+    this.#slots.freed();
+  }
+
+  released(stream: MuxStream): void {
+    this.unaccepted.delete(stream);
+    this.#slots.released();
+  }
+}
+
+export class ProxySlots {
+  readonly #mux: Mux;
+  readonly #clock: Clock;
+  readonly #limits: SlotLimits;
+  readonly #tunnels = new Map<string, TunnelSlots>();
+  /** Tunnels that have somebody waiting, in order of their turns. */
+  readonly #hungry = new Set<TunnelSlots>();
+  #waitingCount = 0;
+  #openCount = 0;
+  #serving = false;
+  #lookAgain: Timer | undefined;
+
+  constructor(mux: Mux, clock: Clock, limits: SlotLimits) {
+    this.#mux = mux;
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** Proxied streams open now. */
+  get openCount(): number {
+    return this.#openCount;
+  }
+
+  /** @param held nothing is opened before `release`, since the agent may not know the tunnel yet */
+  add(tunnelId: string, held: boolean): void {
+    const slots = new TunnelSlots(this);
+    slots.held = held;
+    this.#tunnels.set(tunnelId, slots);
+  }
+
+  release(tunnelId: string): void {
+    const slots = this.#tunnels.get(tunnelId);
+    if (!slots?.held) return;
+    slots.held = false;
+    this.freed();
+  }
+
+  /** Whoever waits for the tunnel gets nothing. */
+  remove(tunnelId: string): void {
+    const slots = this.#tunnels.get(tunnelId);
+    if (!slots) return;
+    slots.gone = true;
+    this.#tunnels.delete(tunnelId);
+    this.#hungry.delete(slots);
+    this.#waitingCount -= slots.waiting.length;
+    for (const waiter of slots.waiting.splice(0)) waiter.take(undefined);
+  }
+
+  open(header: ProxyHeader, take: Take): void {
+    const slots = this.#tunnels.get(header.tunnelId);
+    if (!slots || this.#mux.over) return take(undefined);
+    if (slots.waiting.length === 0 && this.#hasRoom(slots)) return this.#start(slots, header, take);
+    if (this.#waitingCount >= this.#limits.maxWaiting) return take(undefined);
+    slots.waiting.push({ header, take, until: this.#clock.monotonic() + this.#limits.maxWaitMs });
+    this.#waitingCount += 1;
+    this.#hungry.add(slots);
+    this.#lookLater();
+  }
+
+  /** The session has ended. */
+  close(): void {
+    this.#lookAgain?.cancel();
+    this.#lookAgain = undefined;
+    for (const tunnelId of this.#tunnels.keys()) this.remove(tunnelId);
+  }
+
+  released(): void {
+    this.#openCount -= 1;
+    this.freed();
+  }
+
+  /** There may be room for somebody who waits. */
+  freed(): void {
+    if (this.#serving || this.#waitingCount === 0) return;
+    // Whoever is served may free a slot at once; the loop sees that, so it need not be entered again.
+    this.#serving = true;
+    let fruitless = 0;
+    while (fruitless < this.#hungry.size && !this.#isFull()) {
+      const slots = this.#hungry.values().next().value as TunnelSlots;
+      this.#hungry.delete(slots);
+      const waiter = this.#hasRoom(slots) ? slots.waiting.shift() : undefined;
+      if (slots.waiting.length > 0) this.#hungry.add(slots);
+      if (waiter) {
+        fruitless = 0;
+        this.#waitingCount -= 1;
+        this.#start(slots, waiter.header, waiter.take);
+      } else {
+        fruitless += 1;
+      }
+    }
+    this.#serving = false;
+  }
+
+  #isFull(): boolean {
+    return this.#openCount >= this.#limits.maxStreams || this.#mux.over;
+  }
+
+  #hasRoom(slots: TunnelSlots): boolean {
+    if (slots.held || slots.gone || this.#isFull()) return false;
+    if (slots.unaccepted.size < this.#limits.maxUnaccepted) return true;
+    const now = this.#clock.monotonic();
+    for (const [stream, since] of slots.unaccepted) {
+      if (now - since < silentMs) break;
+      if (stream.acceptedAfter - 1 === initialWindow - stream.sendCredit) slots.unaccepted.delete(stream);
+    }
+    return slots.unaccepted.size < this.#limits.maxUnaccepted;
+  }
+
+  #start(slots: TunnelSlots, header: ProxyHeader, take: Take): void {
+    const stream = this.#mux.open();
+    if (!stream) return take(undefined);
+    const text = renderProxyHeader(header);
+    this.#openCount += 1;
+    stream.watcher = slots;
+    stream.acceptedAfter = text.length + 1;
+    slots.unaccepted.set(stream, this.#clock.monotonic());
+    stream.writeLatin1(text);
+    if (header.preamble) stream.write(header.preamble);
+    take(stream);
+  }
+
+  /** Waiting has an end, and silent streams come of age, without anything happening on the session. */
+  #lookLater(): void {
+    if (this.#lookAgain) return;
+    this.#lookAgain = this.#clock.after(lookAgainMs, () => {
+      this.#lookAgain = undefined;
+      this.#expire();
+      this.freed();
+      if (this.#waitingCount > 0) this.#lookLater();
+    });
+  }
+
+  #expire(): void {
+    const now = this.#clock.monotonic();
+    for (const slots of this.#hungry) {
+      while (slots.waiting[0] && slots.waiting[0].until <= now) {
+        const waiter = slots.waiting.shift();
+        this.#waitingCount -= 1;
+        waiter?.take(undefined);
+      }
+      if (slots.waiting.length === 0) this.#hungry.delete(slots);
+    }
+  }
+}

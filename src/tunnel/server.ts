@@ -1,0 +1,62 @@
+/** The server's side of the agent protocol: connections in, sessions out (agent-protocol.md). */
+import type { Socket } from "node:net";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import { AddressBook } from "./address-book.ts";
+import { defaultAgentLimits } from "./agent-limits.ts";
+import type { AgentLimits } from "./agent-limits.ts";
+import { AgentConnection } from "./connection.ts";
+import type { ConnectionHost } from "./connection.ts";
+import { makeProofs } from "./proofs.ts";
+import type { AgentSession, ServerHooks } from "./server-hooks.ts";
+
+export interface AgentServerOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** At least 32 bytes, the same after a restart: proves what agents bring back (R8). */
+  readonly secret: Buffer;
+  readonly region: string;
+  readonly serverVersion: string;
+  readonly limits?: Partial<AgentLimits>;
+}
+
+export interface AgentServer {
+  /** Takes over a connected socket, after its TLS handshake. Closes it at once when `admits` says no. */
+  accept(socket: Socket): void;
+  /** Whether an address may connect now; to be asked before a TLS handshake is spent on it. */
+  admits(ip: string): boolean;
+  /** Live sessions by id. */
+  readonly sessions: ReadonlyMap<string, AgentSession>;
+  /** Says goodbye to every agent and closes all connections. */
+  close(reason: string): void;
+}
+
+export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions): AgentServer {
+  const limits = { ...defaultAgentLimits, ...options.limits };
+  const addresses = new AddressBook(options.clock, limits);
+  const host: ConnectionHost = {
+    hooks,
+    proofs: makeProofs(options.secret),
+    limits,
+    clock: options.clock,
+    log: options.log,
+    region: options.region,
+    serverVersion: options.serverVersion,
+    addresses,
+    sessions: new Map(),
+    connections: new Set(),
+  };
+  let isClosed = false;
+  return {
+    accept(socket) {
+      if (isClosed || !addresses.admits(socket.remoteAddress ?? "")) socket.destroy();
+      else AgentConnection.begin(host, socket);
+    },
+    admits: (ip) => !isClosed && addresses.admits(ip),
+    sessions: host.sessions,
+    close(reason) {
+      isClosed = true;
+      for (const connection of host.connections) connection.close(reason);
+    },
+  };
+}

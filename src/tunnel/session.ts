@@ -1,0 +1,255 @@
+/** One authenticated agent on the server's side: its tunnels, what it asks, and what it is asked. */
+import type { ByteStream } from "../lib/byte-stream.ts";
+import type { Clock } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
+import { newId } from "../lib/ids.ts";
+import type { Log } from "../lib/log.ts";
+import type { SessionCommand } from "../routing/messages.ts";
+import type { AgentLimits } from "./agent-limits.ts";
+import { echoOptions, openOptions } from "./bind-options.ts";
+import { call, CallTimeout, renderMessage } from "./call.ts";
+import { textMember } from "./json-message.ts";
+import type { JsonObject } from "./json-message.ts";
+import { parseBind, parseLabelled, renderBound, renderRefusedBind } from "./messages.ts";
+import type { AuthMessage } from "./messages.ts";
+import { errorCode } from "./mux/frame.ts";
+import type { Mux } from "./mux/mux.ts";
+import { discard } from "./mux/stream.ts";
+import { ProxySlots } from "./proxy-slots.ts";
+import type { Proofs } from "./proofs.ts";
+import type { AgentSession, LabelRequest, ProxyHeader, ServerHooks } from "./server-hooks.ts";
+import { streamType } from "./typed-stream.ts";
+import { parseWireError, renderWireError } from "./wire-error.ts";
+
+/** What a session is made of. */
+export interface SessionParts {
+  readonly mux: Mux;
+  readonly hooks: ServerHooks;
+  readonly proofs: Proofs;
+  readonly limits: AgentLimits;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly region: string;
+}
+
+export interface SessionFacts {
+  readonly id: string;
+  readonly clientId: string;
+  readonly accountId: string;
+  readonly credentialId: string;
+  readonly ip: string;
+}
+
+export interface Reply {
+  readonly body: JsonObject;
+  /** To be called when the agent has had the time to learn of it; not needed when undefined. */
+  readonly answered: (() => void) | undefined;
+}
+
+/** Ids that a returning agent may bring: short and safe in a file name, since agents make socket paths of them. */
+const adoptable = /^[A-Za-z0-9_-]{1,64}$/;
+
+export class ServerSession implements AgentSession {
+  readonly id: string;
+  readonly clientId: string;
+  readonly accountId: string;
+  readonly credentialId: string;
+  readonly agentVersion: string;
+  readonly os: string;
+  readonly metadata: string;
+  readonly ip: string;
+  readonly startedAt: number;
+  readonly #parts: SessionParts;
+  readonly #agent: AuthMessage;
+  readonly #slots: ProxySlots;
+  readonly #tunnels = new Set<string>();
+
+  constructor(parts: SessionParts, facts: SessionFacts, agent: AuthMessage) {
+    this.id = facts.id;
+    this.clientId = facts.clientId;
+    this.accountId = facts.accountId;
+    this.credentialId = facts.credentialId;
+    this.agentVersion = agent.agentVersion;
+    this.os = agent.os;
+    this.metadata = agent.metadata;
+    this.ip = facts.ip;
+    this.startedAt = parts.clock.now();
+    this.#parts = parts;
+    this.#agent = agent;
+    this.#slots = new ProxySlots(parts.mux, parts.clock, {
+      maxStreams: parts.limits.maxStreams[agent.kind],
+      maxUnaccepted: parts.limits.maxUnaccepted[agent.kind],
+      maxWaiting: parts.limits.maxWaiting,
+      maxWaitMs: parts.limits.maxWaitMs,
+    });
+  }
+
+  get openStreams(): number {
+    return this.#slots.openCount;
+  }
+
+  openProxy(header: ProxyHeader, take: (stream: ByteStream | undefined) => void): void {
+    this.#slots.open(header, take);
+  }
+
+  command(command: SessionCommand): Promise<void> {
+    const why = this.#agent.unsupported[command.name];
+    if (why !== "") return Promise.reject(new Refusal("command_unsupported", why));
+    const question = command.name === "update" ? { Version: command.version, PermitMajorVersion: false } : {};
+    const { mux, clock, limits } = this.#parts;
+    return new Promise((resolve, reject) => {
+      call(mux, clock, streamType[command.name], question, limits.commandMs, (error, answer) => {
+        if (error instanceof CallTimeout) return reject(new Refusal("command_timeout"));
+        if (error) return reject(new Refusal("command_failed", `The agent gave no answer: ${error.message}.`));
+        const failure = typeof answer["Error"] === "string" ? answer["Error"] : "";
+        if (failure === "") return resolve();
+        reject(new Refusal("command_failed", `The agent answered: ${parseWireError(failure).message}`));
+      });
+    });
+  }
+
+  stopTunnel(tunnelId: string, message: string, errorCode: string): void {
+    if (this.#agent.version !== "3" || !this.#tunnels.has(tunnelId)) return;
+    const stream = this.#parts.mux.open();
+    if (!stream) return;
+    stream.receiver = discard;
+    stream.write(renderMessage(streamType.stopTunnel, { Id: tunnelId, Message: message, ErrorCode: errorCode }));
+    stream.end();
+  }
+
+  close(reason: string): void {
+    this.#parts.mux.close(errorCode.none, reason);
+  }
+
+  /** The answer to a message; undefined for a type that is none. */
+  answer(type: number, message: JsonObject): Reply | undefined {
+    let learning: string | undefined;
+    const body = this.#answer(type, message, (tunnelId) => (learning = tunnelId));
+    if (!body) return undefined;
+    if (learning === undefined || !this.#learnsLate) return { body, answered: undefined };
+    const tunnelId = learning;
+    return { body, answered: () => this.#slots.release(tunnelId) };
+  }
+
+  /** The connection is over. */
+  ended(): void {
+    this.#slots.close();
+    for (const tunnelId of this.#tunnels) this.#parts.hooks.unbind(this, tunnelId);
+    this.#tunnels.clear();
+    this.#parts.hooks.closed(this);
+  }
+
+  #answer(type: number, message: JsonObject, bound: (tunnelId: string) => void): JsonObject | undefined {
+    switch (type) {
+      case streamType.bind:
+        return this.#refusing(() => this.#bind(message, bound), renderRefusedBind);
+      case streamType.startLabelled:
+        return this.#refusing(
+          () => this.#label(message, bound),
+          (error) => ({ Id: "", Error: error }),
+        );
+      case streamType.unbind:
+        return this.#refusing(
+          () => this.#unbind(message),
+          (error) => ({ Error: error }),
+        );
+      case streamType.patchTunnel:
+        return {
+          Error: renderWireError(new Refusal("agent_option_unsupported", "Tunnels cannot be changed; bind anew.")),
+        };
+      case streamType.serverInfo:
+        return { Region: this.#parts.region };
+      default:
+        return undefined;
+    }
+  }
+
+  #bind(message: JsonObject, bound: (tunnelId: string) => void): JsonObject {
+    this.#checkTunnelCount();
+    const { proofs, hooks, clock } = this.#parts;
+    const asked = parseBind(message);
+    const returning =
+      adoptable.test(asked.id) &&
+      !this.#tunnels.has(asked.id) &&
+      proofs.provesTunnel(asked.token, this.accountId, asked.id);
+    const id = returning ? asked.id : newId("tn", clock.now());
+    const options = openOptions(asked.options, proofs, this.accountId);
+    const { token: _token, ...request } = asked;
+    this.#slots.add(id, this.#learnsLate);
+    try {
+      const given = hooks.bind(this, id, { ...request, id: returning ? id : "", options });
+      this.#bound(id, bound);
+      const echoed = echoOptions(options, { ...given, proto: asked.proto }, proofs, this.accountId);
+      return renderBound(id, given.url, asked.proto, echoed, proofs.tunnelToken(this.accountId, id));
+    } catch (error) {
+      this.#slots.remove(id);
+      throw error;
+    }
+  }
+
+  #label(message: JsonObject, bound: (tunnelId: string) => void): JsonObject {
+    this.#checkTunnelCount();
+    const request = parseLabelled(message);
+    const id = this.#labelledId(request);
+    this.#slots.add(id, this.#learnsLate);
+    try {
+      this.#parts.hooks.label(this, id, request);
+    } catch (error) {
+      this.#slots.remove(id);
+      throw error;
+    }
+    this.#bound(id, bound);
+    return { Id: id, Error: "" };
+  }
+
+  #bound(id: string, bound: (tunnelId: string) => void): void {
+    if (this.#parts.mux.over) {
+      this.#parts.hooks.unbind(this, id);
+      throw new Refusal("internal", "The session has ended.");
+    }
+    this.#tunnels.add(id);
+    bound(id);
+  }
+
+  /** Ids that are not known are no error: Rust agents unbind twice (§4.4). */
+  #unbind(message: JsonObject): JsonObject {
+    const id = textMember(message, "Id", 255);
+    if (this.#tunnels.delete(id)) {
+      this.#slots.remove(id);
+      this.#parts.hooks.unbind(this, id);
+    }
+    return { Error: "" };
+  }
+
+  /** The same again after a reconnect, because the request has no id to adopt (§4.3). */
+  #labelledId(request: LabelRequest): string {
+    const labels = Object.entries(request.labels).sort(([a], [b]) => (a < b ? -1 : 1));
+    const key = JSON.stringify([labels, request.metadata, request.forwardsTo]);
+    for (let ordinal = 0; ; ordinal += 1) {
+      const id = this.#parts.proofs.labelledId(this.clientId, key, ordinal);
+      if (!this.#tunnels.has(id)) return id;
+    }
+  }
+
+  #checkTunnelCount(): void {
+    const { maxTunnels } = this.#parts.limits;
+    if (this.#tunnels.size >= maxTunnels) {
+      throw new Refusal("agent_limit", `The session holds ${maxTunnels} tunnels, as many as it may.`);
+    }
+  }
+
+  /** Rust agents accept streams in another task than the one that learns of the tunnel from our answer. */
+  get #learnsLate(): boolean {
+    return this.#agent.kind === "rust";
+  }
+
+  #refusing(run: () => JsonObject, refused: (error: string) => JsonObject): JsonObject {
+    try {
+      return run();
+    } catch (error) {
+      if (error instanceof Refusal) return refused(renderWireError(error));
+      this.#parts.log.error("agent message failed", { error });
+      return refused(renderWireError(new Refusal("internal")));
+    }
+  }
+}

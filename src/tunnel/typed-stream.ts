@@ -1,0 +1,51 @@
+/** Every stream starts with four bytes that say what it is for (agent-protocol.md §3). */
+import type { ByteReceiver } from "../lib/byte-stream.ts";
+import type { MuxStream } from "./mux/stream.ts";
+
+export const streamType = {
+  auth: 0,
+  bind: 1,
+  unbind: 2,
+  proxy: 3,
+  restart: 4,
+  stop: 5,
+  update: 6,
+  startLabelled: 7,
+  serverInfo: 8,
+  stopTunnel: 9,
+  patchTunnel: 10,
+  heartbeat: 0xffff_ffff,
+} as const;
+
+/** Reads the type, then hands the stream on: `begin` must set its receiver, which gets the bytes that follow. */
+export class TypeReceiver implements ByteReceiver {
+  readonly #stream: MuxStream;
+  readonly #begin: (type: number, stream: MuxStream) => void;
+  #type = 0;
+  #length = 0;
+
+  constructor(stream: MuxStream, begin: (type: number, stream: MuxStream) => void) {
+    this.#stream = stream;
+    this.#begin = begin;
+  }
+
+  data(bytes: Buffer): void {
+    let at = 0;
+    while (this.#length < 4 && at < bytes.length) {
+      this.#type = ((this.#type << 8) | (bytes[at] as number)) >>> 0;
+      this.#length += 1;
+      at += 1;
+    }
+    this.#stream.consumed(at);
+    if (this.#length < 4) return;
+    this.#begin(this.#type, this.#stream);
+    if (at < bytes.length && !this.#stream.over) this.#stream.receiver.data(bytes.subarray(at));
+  }
+
+  ended(): void {
+    this.#stream.end();
+  }
+
+  drained(): void {}
+  closed(): void {}
+}

@@ -1,0 +1,97 @@
+/**
+ * A process of its own around the public agent SDK, driven by messages: it keeps sockets in its working directory,
+ * and one copy of its state per process.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createServer as createTcpServer } from "node:net";
+import ngrok from "@ngrok/ngrok";
+
+export interface SdkCommand {
+  readonly call: number;
+  readonly name: "connect" | "http" | "labelled" | "tcp" | "closeListener" | "closeSession";
+  readonly port?: number;
+  readonly ca?: string;
+  readonly token?: string;
+  readonly domain?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly heartbeatSeconds?: number;
+}
+
+export interface SdkAnswer {
+  readonly call: number;
+  readonly url?: string | null;
+  readonly id?: string;
+  readonly error?: { readonly message: string; readonly errorCode: string | undefined };
+}
+
+let session: ngrok.Session | undefined;
+const listeners: ngrok.Listener[] = [];
+
+/** Answers with its path, or with as many bytes as the path says. */
+const web = createServer((request, response) => {
+  const size = /^\/bytes\/(\d+)$/.exec(request.url ?? "");
+  if (size) response.end(Buffer.alloc(Number(size[1]), 97));
+  else response.end(`hello from ${request.url ?? ""}`);
+});
+const echo = createTcpServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket));
+
+async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
+  const webUrl = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+  switch (command.name) {
+    case "connect": {
+      const builder = new ngrok.SessionBuilder()
+        .authtoken(command.token ?? "")
+        .serverAddr(`localhost:${command.port}`)
+        .caCert(Buffer.from(command.ca ?? ""))
+        .clientInfo("postern-test", "1.0.0");
+      if (command.heartbeatSeconds) {
+        builder.heartbeatInterval(command.heartbeatSeconds).heartbeatTolerance(command.heartbeatSeconds);
+      }
+      session = await builder.connect();
+      return {};
+    }
+    case "http": {
+      const builder = connected().httpEndpoint();
+      if (command.domain) builder.domain(command.domain);
+      return added(await builder.listenAndForward(webUrl));
+    }
+    case "labelled": {
+      const builder = connected().labeledListener();
+      for (const [name, value] of Object.entries(command.labels ?? {})) builder.label(name, value);
+      return added(await builder.listenAndForward(webUrl));
+    }
+    case "tcp":
+      return added(
+        await connected()
+          .tcpEndpoint()
+          .listenAndForward(`tcp://127.0.0.1:${(echo.address() as AddressInfo).port}`),
+      );
+    case "closeListener":
+      await listeners.pop()?.close();
+      return {};
+    case "closeSession":
+      await session?.close();
+      return {};
+  }
+}
+
+function connected(): ngrok.Session {
+  if (!session) throw new Error("not connected");
+  return session;
+}
+
+function added(listener: ngrok.Listener): Omit<SdkAnswer, "call"> {
+  listeners.push(listener);
+  return { url: listener.url(), id: listener.id() };
+}
+
+process.on("message", (command: SdkCommand) => {
+  run(command).then(
+    (result) => process.send?.({ call: command.call, ...result }),
+    (error: Error & { errorCode?: string }) =>
+      process.send?.({ call: command.call, error: { message: error.message, errorCode: error.errorCode } }),
+  );
+});
+process.on("disconnect", () => process.exit(0));
+web.listen(0, "127.0.0.1", () => echo.listen(0, "127.0.0.1", () => process.send?.({ call: 0 })));
