@@ -28,12 +28,8 @@ export interface WriteContext {
 export interface Commit {
   readonly revision: number;
   readonly accountId: string;
-  readonly changes: readonly {
-    readonly kind: string;
-    readonly id: string;
-    readonly before: StoredObject | undefined;
-    readonly after: StoredObject | undefined;
-  }[];
+  /** One per object: its state before and after the write. */
+  readonly changes: readonly Change[];
 }
 
 export interface PageRequest {
@@ -55,7 +51,7 @@ export interface Reader {
   ): { readonly objects: readonly StoredObject[]; readonly more: boolean };
   /** Objects of `kind` owned by `parentId`, oldest first. */
   children(kind: string, parentId: string): readonly StoredObject[];
-  /** Who holds a claimed name. */
+  /** Who holds a claimed name; the holder of a global one may be of another account. */
   holder(accountId: string, space: string, name: string): StoredObject | undefined;
   /** Objects whose stored references include `id`. */
   referrers(id: string): readonly StoredObject[];
@@ -70,6 +66,87 @@ export interface Draft extends Reader {
   replace(object: StoredObject, doc: Readonly<Record<string, unknown>>): StoredObject;
   /** Deletes it and, first, what it owns. */
   delete(object: StoredObject): void;
+  /** Brings a deleted object back under its id, as it is given. */
+  revive(object: StoredObject): StoredObject;
+}
+
+/** A tenant; also a stored object of the kind "account". */
+export interface Account {
+  readonly id: string;
+  readonly name: string;
+  readonly created_at: string;
+}
+
+/** Makes a write happen once: a second one with the same key gets what the first one left. */
+export interface Once<T> {
+  /** As the client chose it; unique in the principal's account for 24 hours. */
+  readonly key: string;
+  /** Hash of what was asked; another one under the same key is refused with `idempotency_reused`. */
+  readonly fingerprint: string;
+  /** The answer as text, kept sealed in the same commit. */
+  answer(result: T, revision: number): string;
+}
+
+export interface Written<T> {
+  readonly revision: number;
+  readonly result: T;
+  readonly replayed?: undefined;
+}
+
+/** The write had happened before; `replayed` is the answer that it left. */
+export interface Replayed {
+  readonly revision: number;
+  readonly result?: undefined;
+  readonly replayed: string;
+}
+
+/** Who wrote what and when: one line of the audit log. */
+export interface Revision {
+  readonly revision: number;
+  readonly at: string;
+  readonly account_id: string;
+  readonly principal: string;
+  readonly operation: string;
+  readonly operation_id: string;
+  readonly source: string | null;
+  readonly reason: string | null;
+  /** SHA-256 over the previous revision's hash and this revision's content, hexadecimal. */
+  readonly hash: string;
+}
+
+export interface Change {
+  readonly kind: string;
+  readonly id: string;
+  readonly before: StoredObject | undefined;
+  readonly after: StoredObject | undefined;
+}
+
+/** The past, read from the database. Rejects with `write_unavailable`'s cause when that does not answer. */
+export interface History {
+  /** The object as of `revision`, if it existed then. */
+  objectAt(revision: number, accountId: string, kind: string, id: string): Promise<StoredObject | undefined>;
+  /** As `Reader.page`, as of `revision`. */
+  pageAt(
+    revision: number,
+    accountId: string,
+    kind: string,
+    request: PageRequest,
+  ): Promise<{ readonly objects: readonly StoredObject[]; readonly more: boolean }>;
+  /** Writes by the account's principals, newest first. */
+  revisions(
+    accountId: string,
+    request: { readonly limit: number; readonly before?: number },
+  ): Promise<{ readonly revisions: readonly Revision[]; readonly more: boolean }>;
+  /** What one write changed in the account, in the order of the changes. */
+  changesOf(accountId: string, revision: number): Promise<readonly Change[]>;
+  /** Every object of the account that has changed since `revision`, as it was then; at most `limit`. */
+  changedSince(
+    accountId: string,
+    revision: number,
+    limit: number,
+  ): Promise<readonly { readonly kind: string; readonly id: string; readonly past: StoredObject | undefined }[]>;
+  /** Recomputes the hash chain; `brokenAt` is the first revision whose hash is not that of its content. */
+  verify(): Promise<{ readonly revisions: number; readonly brokenAt?: number }>;
 }
 
 export interface Store extends Reader {
@@ -78,18 +155,24 @@ export interface Store extends Reader {
   /**
    * Runs `work` (synchronous, no side effects) on the state as of all earlier writes, and resolves once its
    * changes are durable. Writes of one event-loop turn share a commit. Rejects with `work`'s error, or with
-   * `write_unavailable`; in both cases nothing has changed.
+   * `write_unavailable`; in both cases nothing has changed. A write that changes nothing has no revision of
+   * its own.
    */
-  write<T>(
-    context: WriteContext,
-    work: (draft: Draft) => T,
-  ): Promise<{ readonly revision: number; readonly result: T }>;
+  write<T>(context: WriteContext, work: (draft: Draft) => T): Promise<Written<T>>;
+  write<T>(context: WriteContext, work: (draft: Draft) => T, once: Once<T>): Promise<Written<T> | Replayed>;
   /** Runs `work` and forgets it: what would a write do? */
   rehearse<T>(work: (draft: Draft) => T): T;
   /** Called after each commit, in order, before the writer is answered. */
   subscribe(listener: (commit: Commit) => void): void;
   /** All current objects of the kinds, in no particular order. */
   objects(kinds: ReadonlySet<string>): Iterable<StoredObject>;
+  /** Every account, oldest first; the first one is the default account. */
+  accounts(): readonly Account[];
+  /** Adds an account; a held name is refused. */
+  createAccount(name: string): Promise<Account>;
+  readonly history: History;
+  /** `unavailable`: the last write could not be stored. `superseded`: another process has taken the database over. */
+  readonly condition: "open" | "unavailable" | "superseded";
   /** Finishes what is queued, then releases the database. */
   close(): Promise<void>;
 }

@@ -1,0 +1,27 @@
+/** The audit log's hash chain (P6): each revision's hash covers its content and the hash before it. */
+import { createHash } from "node:crypto";
+import type { Tables } from "./database.ts";
+
+type RevisionRow = Omit<Tables["revisions"], "hash">;
+type HistoryRow = Tables["history"];
+
+/** What the first revision's hash builds on. */
+export const chainStart = "0".repeat(64);
+
+/** @param changes the revision's rows of `history`, by position */
+export function chainHash(previous: string, revision: RevisionRow, changes: readonly HistoryRow[]): string {
+  const { revision: number, at, account_id, principal, operation, operation_id, source, reason } = revision;
+  const content = [
+    previous,
+    number,
+    at,
+    account_id,
+    principal,
+    operation,
+    operation_id,
+    source,
+    reason,
+    changes.map((change) => [change.account_id, change.kind, change.id, change.created_at, change.doc]),
+  ];
+  return createHash("sha256").update(JSON.stringify(content)).digest("hex");
+}

@@ -1,0 +1,90 @@
+/** The database as storage uses it: the same tables and queries on both kinds. */
+import type { ControlledTransaction, Kysely } from "kysely";
+
+export interface Tables {
+  head: { id: number; revision: number; hash: string; holder: string };
+  data_keys: { id: string; wrapped: string; wrapped_by: string; created_at: string };
+  objects: { id: string; account_id: string; kind: string; revision: number; created_at: string; doc: string };
+  history: {
+    revision: number;
+    position: number;
+    account_id: string;
+    kind: string;
+    id: string;
+    created_at: string;
+    /** Null when the revision deleted the object. */
+    doc: string | null;
+  };
+  revisions: {
+    revision: number;
+    at: string;
+    account_id: string;
+    principal: string;
+    operation: string;
+    operation_id: string;
+    source: string | null;
+    reason: string | null;
+    hash: string;
+  };
+  idempotency: {
+    account_id: string;
+    key: string;
+    fingerprint: string;
+    revision: number;
+    answer: string;
+    /** Milliseconds since 1970. */
+    created_ms: number;
+  };
+  migrations: { name: string; at: string };
+}
+
+export type Transaction = ControlledTransaction<Tables>;
+
+export interface Database {
+  readonly dialect: "sqlite" | "postgres";
+  /** For reads: sees what is committed, and does not wait for writes. */
+  readonly reads: Kysely<Tables>;
+  /**
+   * Runs `work` in a transaction and resolves when that is on disk. Reconnects first where that is needed.
+   * @throws CommitInDoubt when the outcome is unknown; anything else: nothing was stored
+   */
+  transact<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** Gives up the database for other processes. */
+  close(): Promise<void>;
+}
+
+/** The connection broke between sending COMMIT and its answer. */
+export class CommitInDoubt extends Error {}
+
+/** Another process holds the database, or has held it since. Only a restart helps. */
+export class Superseded extends Error {}
+
+/** `Database.transact` on the one connection of `writes`. */
+export async function transactOn<T>(
+  writes: Kysely<Tables>,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  const transaction = await writes.startTransaction().execute();
+  let result: T;
+  try {
+    result = await work(transaction);
+  } catch (error) {
+    await rollBack(transaction);
+    throw error;
+  }
+  try {
+    await transaction.commit().execute();
+  } catch (error) {
+    await rollBack(transaction);
+    throw new CommitInDoubt("commit", { cause: error });
+  }
+  return result;
+}
+
+/** Its failure says nothing new: the transaction is over already, or the connection is and takes it along. */
+async function rollBack(transaction: Transaction): Promise<void> {
+  await transaction
+    .rollback()
+    .execute()
+    .catch(() => undefined);
+}

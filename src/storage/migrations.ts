@@ -1,0 +1,124 @@
+/** The tables, as a list of steps. A step that has been released is never changed; later ones are added. */
+import { sql } from "kysely";
+import type { Kysely, RawBuilder } from "kysely";
+import type { Database, Transaction } from "./database.ts";
+
+export interface Migration {
+  readonly name: string;
+  readonly up: (transaction: Transaction, types: ColumnTypes) => Promise<void>;
+}
+
+interface ColumnTypes {
+  /** Text that sorts by its bytes, as JavaScript sorts ids. */
+  readonly id: RawBuilder<unknown>;
+}
+
+const columnTypes: Record<Database["dialect"], ColumnTypes> = {
+  sqlite: { id: sql`text` },
+  postgres: { id: sql`text collate "C"` },
+};
+
+export const migrations: readonly Migration[] = [{ name: "0001-objects", up: createTables }];
+
+/**
+ * Brings the tables up to date, each step in a transaction of its own.
+ * @throws Error when the database was written by a newer version: there is no way back
+ */
+export async function migrate(database: Database, steps: readonly Migration[], at: string): Promise<void> {
+  await database.transact(async (transaction) => {
+    await transaction.schema
+      .createTable("migrations")
+      .ifNotExists()
+      .addColumn("name", "text", (column) => column.primaryKey())
+      .addColumn("at", "text", (column) => column.notNull())
+      .execute();
+  });
+  const done = new Set(
+    (await database.reads.selectFrom("migrations").select("name").execute()).map(({ name }) => name),
+  );
+  const unknown = [...done].filter((name) => !steps.some((step) => step.name === name)).sort();
+  if (unknown.length > 0) {
+    throw new Error(
+      `open database: it was written by a newer version of Postern (its step "${unknown.at(-1)}" is not known here); ` +
+        "use that version, or restore a backup from before",
+    );
+  }
+  for (const { name, up } of steps) {
+    if (done.has(name)) continue;
+    try {
+      await database.transact(async (transaction) => {
+        await up(transaction, columnTypes[database.dialect]);
+        await transaction.insertInto("migrations").values({ name, at }).execute();
+      });
+    } catch (error) {
+      throw new Error(`migrate database: step "${name}" failed and was undone`, { cause: error });
+    }
+  }
+}
+
+async function createTables({ schema }: Kysely<never> | Transaction, { id }: ColumnTypes): Promise<void> {
+  await schema
+    .createTable("head")
+    .addColumn("id", "integer", (column) => column.primaryKey())
+    .addColumn("revision", "bigint", (column) => column.notNull())
+    .addColumn("hash", "text", (column) => column.notNull())
+    .addColumn("holder", "text", (column) => column.notNull())
+    .execute();
+  await schema
+    .createTable("data_keys")
+    .addColumn("id", "text", (column) => column.primaryKey())
+    .addColumn("wrapped", "text", (column) => column.notNull())
+    .addColumn("wrapped_by", "text", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .execute();
+  await schema
+    .createTable("objects")
+    .addColumn("id", id, (column) => column.primaryKey())
+    .addColumn("account_id", id, (column) => column.notNull())
+    .addColumn("kind", id, (column) => column.notNull())
+    .addColumn("revision", "bigint", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("doc", "text", (column) => column.notNull())
+    .execute();
+  await schema
+    .createTable("revisions")
+    .addColumn("revision", "bigint", (column) => column.primaryKey())
+    .addColumn("at", "text", (column) => column.notNull())
+    .addColumn("account_id", id, (column) => column.notNull())
+    .addColumn("principal", "text", (column) => column.notNull())
+    .addColumn("operation", "text", (column) => column.notNull())
+    .addColumn("operation_id", "text", (column) => column.notNull())
+    .addColumn("source", "text")
+    .addColumn("reason", "text")
+    .addColumn("hash", "text", (column) => column.notNull())
+    .execute();
+  await schema.createIndex("revisions_of_account").on("revisions").columns(["account_id", "revision"]).execute();
+  await schema
+    .createTable("history")
+    .addColumn("revision", "bigint", (column) => column.notNull())
+    .addColumn("position", "integer", (column) => column.notNull())
+    .addColumn("account_id", id, (column) => column.notNull())
+    .addColumn("kind", id, (column) => column.notNull())
+    .addColumn("id", id, (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("doc", "text")
+    .addPrimaryKeyConstraint("history_key", ["revision", "position"])
+    .execute();
+  await schema
+    .createIndex("history_of_object")
+    .on("history")
+    .columns(["account_id", "kind", "id", "revision"])
+    .unique()
+    .execute();
+  await schema
+    .createTable("idempotency")
+    .addColumn("account_id", id, (column) => column.notNull())
+    .addColumn("key", "text", (column) => column.notNull())
+    .addColumn("fingerprint", "text", (column) => column.notNull())
+    .addColumn("revision", "bigint", (column) => column.notNull())
+    .addColumn("answer", "text", (column) => column.notNull())
+    .addColumn("created_ms", "bigint", (column) => column.notNull())
+    .addPrimaryKeyConstraint("idempotency_key", ["account_id", "key"])
+    .execute();
+  await schema.createIndex("idempotency_by_age").on("idempotency").columns(["created_ms"]).execute();
+}

@@ -1,0 +1,140 @@
+import { randomBytes } from "node:crypto";
+import { resolve } from "node:path";
+import { timestamp } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
+import { newId } from "../lib/ids.ts";
+import type { Log } from "../lib/log.ts";
+import { chainStart } from "./chain.ts";
+import { dataKeys } from "./data-keys.ts";
+import type { Database } from "./database.ts";
+import { documentsOf } from "./documents.ts";
+import { historyOf } from "./history.ts";
+import { emptyDoc, kindsOf } from "./kinds.ts";
+import type { Declarations } from "./kinds.ts";
+import { loadState } from "./load.ts";
+import { migrate, migrations } from "./migrations.ts";
+import type { Head } from "./record.ts";
+import { sealerWith } from "./sealing.ts";
+import { openSqlite } from "./sqlite.ts";
+import type { State } from "./state.ts";
+import type { Account, Draft, Once, Store, WriteContext } from "./store.ts";
+import { kindNamed, readerOf } from "./view.ts";
+import { Writer } from "./writer.ts";
+
+export interface StoreOptions {
+  /** Path of an SQLite file, relative to `dataDirectory`, or a `postgres://` URL. */
+  readonly database: string;
+  readonly dataDirectory: string;
+  readonly declarations: Declarations;
+  /** The operator's keys, see `loadSealingKey`: the first one seals, all open. */
+  readonly sealingKey: Buffer | readonly Buffer[];
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Opens the database, brings its tables up to date and its objects into memory. The first start makes the
+ * default account.
+ * @throws Error one sentence: another process has it, it is of a newer version, the sealing key is another's
+ */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { clock, log } = options;
+  const holder = randomBytes(12).toString("hex");
+  const database = await openDatabase(options, holder);
+  try {
+    const at = timestamp(clock.now());
+    await migrate(database, migrations, at);
+    const sealer = sealerWith(await dataKeys(database, [options.sealingKey].flat() as readonly Buffer[], at));
+    const kinds = kindsOf(options.declarations);
+    const documents = documentsOf(kinds, sealer);
+    const head = await takeOver(database, holder);
+    const state = await loadState(database, kinds, documents);
+    const writer = new Writer({ kinds, state, database, documents, sealer, head, clock, log });
+    const history = historyOf(database, documents, (kind) => kinds.get(kind)?.owner?.field);
+    const addAccount = async (name: string, operator: string | undefined): Promise<Account> => {
+      const { fields, idPrefix } = kindNamed(kinds, "account");
+      const id = newId(idPrefix, clock.now());
+      // The first account belongs to itself, the others to the first.
+      const account_id = operator ?? id;
+      await writer.write(systemContext(account_id, clock), (draft) =>
+        draft.revive({
+          kind: "account",
+          id,
+          account_id,
+          revision: 0,
+          created_at: timestamp(clock.now()),
+          doc: { ...emptyDoc(fields), name },
+        }),
+      );
+      return state.accounts().find((account) => account.id === id) as Account;
+    };
+    if (state.accounts().length === 0) await addAccount("default", undefined);
+    return storeOf(state, writer, {
+      history,
+      createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
+      async close() {
+        await writer.close();
+        await database.close();
+      },
+    });
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function storeOf(state: State, writer: Writer, rest: Pick<Store, "history" | "createAccount" | "close">): Store {
+  return {
+    ...readerOf(state),
+    ...rest,
+    get revision() {
+      return writer.revision;
+    },
+    get condition() {
+      return writer.condition;
+    },
+    write: ((context: WriteContext, work: (draft: Draft) => unknown, once?: Once<never>) =>
+      writer.write(context, work, once)) as Store["write"],
+    rehearse: (work) => writer.rehearse(work),
+    subscribe: (listener) => writer.subscribe(listener),
+    *objects(kinds) {
+      for (const object of state.objects()) if (kinds.has(object.kind)) yield object;
+    },
+    accounts: () => state.accounts(),
+  };
+}
+
+async function openDatabase({ database, dataDirectory }: StoreOptions, _holder: string): Promise<Database> {
+  return await openSqlite(resolve(dataDirectory, database));
+}
+
+/** From here on only this process writes: every commit checks that the head still names it. */
+async function takeOver(database: Database, holder: string): Promise<Head> {
+  return await database.transact(async (transaction) => {
+    const head = await transaction.selectFrom("head").selectAll().executeTakeFirst();
+    const { max } = await transaction
+      .selectFrom("revisions")
+      .select((row) => row.fn.max("revision").as("max"))
+      .executeTakeFirstOrThrow();
+    if ((head?.revision ?? 0) !== (max ?? 0)) {
+      throw new Error(
+        `open database: it is damaged (the last write is revision ${head?.revision ?? 0}, the log ends at ${max ?? 0}); ` +
+          "restore a backup",
+      );
+    }
+    if (head) {
+      await transaction.updateTable("head").set({ holder }).execute();
+      return { revision: head.revision, hash: head.hash, holder };
+    }
+    await transaction.insertInto("head").values({ id: 1, revision: 0, hash: chainStart, holder }).execute();
+    return { revision: 0, hash: chainStart, holder };
+  });
+}
+
+function systemContext(accountId: string, clock: Clock): WriteContext {
+  return {
+    principal: { accountId, id: "system" },
+    operation: "createAccount",
+    operationId: newId("op", clock.now()),
+  };
+}

@@ -1,0 +1,141 @@
+/** Puts a batch of writes into the database, in the transaction that it is given. */
+import { chainHash } from "./chain.ts";
+import { Superseded } from "./database.ts";
+import type { Tables, Transaction } from "./database.ts";
+import type { Documents } from "./documents.ts";
+import type { Change, WriteContext } from "./store.ts";
+
+/** A write that is ready to be stored. */
+export interface Entry {
+  readonly revision: number;
+  readonly at: string;
+  readonly context: WriteContext;
+  readonly changes: readonly Change[];
+}
+
+export type Answer = Tables["idempotency"];
+
+/** Where the database stands. `holder` names the process that may write; it changes with each start. */
+export interface Head {
+  readonly revision: number;
+  readonly hash: string;
+  readonly holder: string;
+}
+
+export interface Batch {
+  readonly before: Head;
+  readonly after: Head;
+  readonly revisions: readonly Tables["revisions"][];
+  readonly history: readonly Tables["history"][];
+  readonly objects: readonly Tables["objects"][];
+  readonly deleted: readonly string[];
+  readonly answers: readonly Answer[];
+  /** Answers made before this (milliseconds since 1970) are forgotten. */
+  readonly forgetBefore: number | undefined;
+}
+
+/** The rows of a batch. `changes` are those of all entries together, one per object. */
+export function batchOf(
+  documents: Documents,
+  before: Head,
+  entries: readonly Entry[],
+  changes: Iterable<Change>,
+  answers: readonly Answer[],
+  forgetBefore: number | undefined,
+): Batch {
+  const texts = new Map<object, string>();
+  const revisions: Tables["revisions"][] = [];
+  const history: Tables["history"][] = [];
+  let { hash } = before;
+  for (const { revision, at, context, changes } of entries) {
+    const rows = changes.map(({ kind, id, before, after }, position) => {
+      const doc = after ? documents.render(after) : null;
+      if (after) texts.set(after, doc as string);
+      const { account_id, created_at } = (after ?? before) as NonNullable<typeof before>;
+      return { revision, position, account_id, kind, id, created_at, doc };
+    });
+    const row = {
+      revision,
+      at,
+      account_id: storable(context.principal.accountId),
+      principal: storable(context.principal.id),
+      operation: storable(context.operation),
+      operation_id: storable(context.operationId),
+      source: context.principal.source === undefined ? null : storable(context.principal.source),
+      reason: context.reason === undefined ? null : storable(context.reason),
+    };
+    hash = chainHash(hash, row, rows);
+    revisions.push({ ...row, hash });
+    history.push(...rows);
+  }
+  const objects: Tables["objects"][] = [];
+  const deleted: string[] = [];
+  for (const { id, after } of changes) {
+    if (!after) deleted.push(id);
+    else {
+      const { account_id, kind, revision, created_at } = after;
+      objects.push({ id, account_id, kind, revision, created_at, doc: texts.get(after) as string });
+    }
+  }
+  const after = { revision: entries.at(-1)?.revision ?? before.revision, hash, holder: before.holder };
+  return { before, after, revisions, history, objects, deleted, answers, forgetBefore };
+}
+
+/** @throws Superseded when the database does not stand where the batch begins */
+export async function record(transaction: Transaction, batch: Batch): Promise<void> {
+  const { before, after } = batch;
+  const moved = await transaction
+    .updateTable("head")
+    .set({ revision: after.revision, hash: after.hash })
+    .where("id", "=", 1)
+    .where("revision", "=", before.revision)
+    .where("hash", "=", before.hash)
+    .where("holder", "=", before.holder)
+    .executeTakeFirst();
+  if (moved.numUpdatedRows !== 1n) {
+    throw new Superseded("store writes: another process has taken the database over; this one must be restarted");
+  }
+  for (const rows of chunks(batch.revisions)) await transaction.insertInto("revisions").values(rows).execute();
+  for (const rows of chunks(batch.history)) await transaction.insertInto("history").values(rows).execute();
+  for (const rows of chunks(batch.objects)) {
+    await transaction
+      .insertInto("objects")
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict
+          .column("id")
+          .doUpdateSet((row) => ({ revision: row.ref("excluded.revision"), doc: row.ref("excluded.doc") })),
+      )
+      .execute();
+  }
+  for (const ids of chunks(batch.deleted)) await transaction.deleteFrom("objects").where("id", "in", ids).execute();
+  for (const rows of chunks(batch.answers)) {
+    await transaction
+      .insertInto("idempotency")
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(["account_id", "key"]).doUpdateSet((row) => ({
+          fingerprint: row.ref("excluded.fingerprint"),
+          revision: row.ref("excluded.revision"),
+          answer: row.ref("excluded.answer"),
+          created_ms: row.ref("excluded.created_ms"),
+        })),
+      )
+      .execute();
+  }
+  if (batch.forgetBefore !== undefined) {
+    await transaction.deleteFrom("idempotency").where("created_ms", "<", batch.forgetBefore).execute();
+  }
+}
+
+/** PostgreSQL takes neither NUL nor lone surrogates in text. */
+export function storable(text: string): string {
+  return text.replaceAll("\0", "\ufffd").toWellFormed();
+}
+
+/** Rows per statement: far below what either database takes, and few shapes to prepare. */
+const chunkRows = 64;
+
+function* chunks<T>(rows: readonly T[]): Iterable<T[]> {
+  for (let at = 0; at < rows.length; at += chunkRows) yield rows.slice(at, at + chunkRows);
+}

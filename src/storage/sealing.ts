@@ -1,0 +1,77 @@
+/**
+ * Secrets at rest (K4): every secret field is sealed with AES-256-GCM under a data key of the database; the data
+ * keys are sealed under the operator's key, so that a new operator's key costs one row. What a sealed text is
+ * bound to (its object and field, see `context`) is authenticated: moved elsewhere it does not open.
+ */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+
+export interface Sealer {
+  seal(text: string, context: string): string;
+  /** @throws Error when it was not sealed here, or for another context, or was altered */
+  open(sealed: string, context: string): string;
+}
+
+export interface DataKey {
+  readonly id: string;
+  readonly key: Buffer;
+}
+
+export const sealingKeyBytes = 32;
+/** GCM's own: 96 random bits are safe for 2³² texts under one key (NIST SP 800-38D §8.3). */
+const ivBytes = 12;
+const tagBytes = 16;
+
+/** Names an operator's key without saying anything about it. */
+export function keyIdOf(key: Buffer): string {
+  return createHash("sha256").update("postern sealing key id\0").update(key).digest("hex").slice(0, 12);
+}
+
+export function newDataKey(): DataKey {
+  return { id: randomBytes(6).toString("hex"), key: randomBytes(sealingKeyBytes) };
+}
+
+export function wrapDataKey({ id, key }: DataKey, under: Buffer): string {
+  return encrypt(under, key, `data key\0${id}`).toString("base64url");
+}
+
+/** @throws Error when `under` is not the key that it was wrapped with */
+export function unwrapDataKey(id: string, wrapped: string, under: Buffer): DataKey {
+  return { id, key: decrypt(under, Buffer.from(wrapped, "base64url"), `data key\0${id}`) };
+}
+
+/** Seals with the last of `keys`, opens with all. */
+export function sealerWith(keys: readonly DataKey[]): Sealer {
+  const byId = new Map(keys.map(({ id, key }) => [id, key]));
+  const newest = keys.at(-1);
+  if (!newest) throw new Error("seal: there is no data key");
+  return {
+    seal: (text, context) => `${newest.id}.${encrypt(newest.key, Buffer.from(text), context).toString("base64url")}`,
+    open(sealed, context) {
+      const dot = sealed.indexOf(".");
+      const key = byId.get(sealed.slice(0, dot));
+      if (!key) throw new Error(`open sealed text of ${context.replaceAll("\0", " ")}: its data key is not there`);
+      try {
+        return decrypt(key, Buffer.from(sealed.slice(dot + 1), "base64url"), context).toString();
+      } catch (error) {
+        throw new Error(`open sealed text of ${context.replaceAll("\0", " ")}: it was altered or moved`, {
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+function encrypt(key: Buffer, plain: Buffer, context: string): Buffer {
+  const iv = randomBytes(ivBytes);
+  const cipher = createCipheriv("aes-256-gcm", key, iv, { authTagLength: tagBytes });
+  cipher.setAAD(Buffer.from(context));
+  return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+function decrypt(key: Buffer, sealed: Buffer, context: string): Buffer {
+  if (sealed.length < ivBytes + tagBytes) throw new Error("open: too short");
+  const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(0, ivBytes), { authTagLength: tagBytes });
+  decipher.setAAD(Buffer.from(context));
+  decipher.setAuthTag(sealed.subarray(-tagBytes));
+  return Buffer.concat([decipher.update(sealed.subarray(ivBytes, -tagBytes)), decipher.final()]);
+}

@@ -1,0 +1,88 @@
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { Kysely, SqliteDialect } from "kysely";
+import type { SqliteDatabase, SqliteStatement } from "kysely";
+import { Superseded, transactOn } from "./database.ts";
+import type { Database, Tables } from "./database.ts";
+
+/** Statements kept prepared; there are about thirty, and one per number of rows for inserts. */
+const maxStatements = 500;
+
+/**
+ * Opens or creates the file. Every commit is on disk before it is answered (S1).
+ * @throws Superseded when another process has it open
+ */
+export async function openSqlite(file: string): Promise<Database> {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  closeSync(openSync(file, "a", 0o600));
+  const lock = lockFile(`${file}.lock`);
+  try {
+    const connection = connect(file);
+    const writes = new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(connection) }) });
+    const reads = new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(connect(file)) }) });
+    // Kysely closes only what it has used.
+    await Promise.all([writes, reads].map((one) => one.selectNoFrom((eb) => eb.lit(1).as("one")).execute()));
+    return {
+      dialect: "sqlite",
+      reads,
+      transact: (work) => transactOn(writes, work),
+      async close() {
+        await reads.destroy();
+        await writes.destroy();
+        lock.close();
+      },
+    };
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+function connect(file: string): DatabaseSync {
+  const connection = new DatabaseSync(file, { timeout: 5000 });
+  try {
+    connection.exec("pragma journal_mode = wal; pragma synchronous = full");
+  } catch (error) {
+    connection.close();
+    throw new Error(`open database "${file}": it is not a database that SQLite can use`, { cause: error });
+  }
+  return connection;
+}
+
+/** Held by an open transaction in a file of its own: it goes with the process, and backups can still read the database. */
+function lockFile(file: string): DatabaseSync {
+  closeSync(openSync(file, "a", 0o600));
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  try {
+    lock.exec("pragma journal_mode = memory; begin exclusive");
+  } catch (error) {
+    lock.close();
+    throw new Superseded(`open database: another process has it open (it holds "${file}"); stop that one first`, {
+      cause: error,
+    });
+  }
+  return lock;
+}
+
+/** node:sqlite in the form that Kysely's dialect expects, with statements prepared once. */
+function adapt(connection: DatabaseSync): SqliteDatabase {
+  const statements = new Map<string, SqliteStatement>();
+  return {
+    close: () => connection.close(),
+    prepare(sql) {
+      const known = statements.get(sql);
+      if (known) return known;
+      const prepared = connection.prepare(sql);
+      const statement: SqliteStatement = {
+        reader: prepared.columns().length > 0,
+        all: (parameters) => prepared.all(...(parameters as string[])),
+        run: (parameters) => prepared.run(...(parameters as string[])),
+        iterate: (parameters) => prepared.iterate(...(parameters as string[])),
+      };
+      if (statements.size >= maxStatements) statements.clear();
+      statements.set(sql, statement);
+      return statement;
+    },
+  };
+}

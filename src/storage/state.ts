@@ -1,0 +1,109 @@
+import type { Kinds } from "./kinds.ts";
+import { idsBelow, insertId, removeIds } from "./sorted-ids.ts";
+import type { Account, Change, StoredObject } from "./store.ts";
+import { factsOf } from "./view.ts";
+import type { Facts, View } from "./view.ts";
+
+/** Every committed object, indexed. A change costs what it changes, whatever else there is. */
+export class State implements View {
+  readonly #kinds: Kinds;
+  readonly #objects = new Map<string, StoredObject>();
+  readonly #lists = new Map<string, string[]>();
+  readonly #claims = new Map<string, string>();
+  readonly #referrers = new Map<string, Set<string>>();
+  #accounts: readonly Account[] = [];
+
+  constructor(kinds: Kinds) {
+    this.#kinds = kinds;
+  }
+
+  object(id: string): StoredObject | undefined {
+    return this.#objects.get(id);
+  }
+
+  idsBelow(list: string, below: string | undefined, limit: number): string[] {
+    const ids = this.#lists.get(list);
+    return ids ? idsBelow(ids, below, limit) : [];
+  }
+
+  holderId(claimKey: string): string | undefined {
+    return this.#claims.get(claimKey);
+  }
+
+  referrerIds(id: string): Iterable<string> {
+    return this.#referrers.get(id) ?? [];
+  }
+
+  objects(): Iterable<StoredObject> {
+    return this.#objects.values();
+  }
+
+  accounts(): readonly Account[] {
+    return this.#accounts;
+  }
+
+  /** Newest id of each list, to continue from after a restart. */
+  *newestIds(): Iterable<string> {
+    for (const ids of this.#lists.values()) yield ids.at(-1) as string;
+  }
+
+  /** Takes over what a write has changed. */
+  merge(changes: Iterable<Change>): void {
+    const gone = new Map<string, string[]>();
+    for (const { id, before, after } of changes) {
+      const was = before && factsOf(this.#kinds, before);
+      const is = after && factsOf(this.#kinds, after);
+      if (was) this.#withdraw(id, was, is, gone);
+      if (after && is) this.#enter(after, is);
+      else this.#objects.delete(id);
+      if ((before ?? after)?.kind === "account") this.#renewAccounts(id, after);
+    }
+    for (const [list, ids] of gone) {
+      const from = this.#lists.get(list);
+      if (!from) continue;
+      removeIds(from, ids);
+      if (from.length === 0) this.#lists.delete(list);
+    }
+  }
+
+  #enter(object: StoredObject, is: Facts): void {
+    const { id } = object;
+    this.#objects.set(id, object);
+    for (const list of is.lists) {
+      const ids = this.#lists.get(list);
+      if (ids) insertId(ids, id);
+      else this.#lists.set(list, [id]);
+    }
+    for (const claim of is.claims) this.#claims.set(claim, id);
+    for (const target of is.targets) {
+      const referrers = this.#referrers.get(target);
+      if (referrers) referrers.add(id);
+      else this.#referrers.set(target, new Set([id]));
+    }
+  }
+
+  #withdraw(id: string, was: Facts, is: Facts | undefined, gone: Map<string, string[]>): void {
+    for (const list of was.lists) {
+      if (is?.lists.includes(list)) continue;
+      const ids = gone.get(list);
+      if (ids) ids.push(id);
+      else gone.set(list, [id]);
+    }
+    for (const claim of was.claims) {
+      // Within one write the name may have gone to another object, which was entered first.
+      if (this.#claims.get(claim) === id) this.#claims.delete(claim);
+    }
+    for (const target of was.targets) {
+      if (is?.targets.has(target)) continue;
+      const referrers = this.#referrers.get(target);
+      referrers?.delete(id);
+      if (referrers?.size === 0) this.#referrers.delete(target);
+    }
+  }
+
+  #renewAccounts(id: string, after: StoredObject | undefined): void {
+    const others = this.#accounts.filter((account) => account.id !== id);
+    if (after) others.push({ id, name: after.doc["name"] as string, created_at: after.created_at });
+    this.#accounts = others.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+}

@@ -1,0 +1,74 @@
+/** The indexes over a set of objects, and the reads that they answer: the same for what is committed and for drafts. */
+import type { Claim } from "../schema/resource.ts";
+import type { Kind, Kinds } from "./kinds.ts";
+import type { PageRequest, Reader, StoredObject } from "./store.ts";
+
+export interface View {
+  object(id: string): StoredObject | undefined;
+  /** At most `limit` ids of a list before `below`, newest first. */
+  idsBelow(list: string, below: string | undefined, limit: number): string[];
+  holderId(claimKey: string): string | undefined;
+  referrerIds(id: string): Iterable<string>;
+}
+
+/** Where an object stands in the indexes. */
+export interface Facts {
+  readonly lists: readonly string[];
+  readonly claims: readonly string[];
+  readonly targets: ReadonlySet<string>;
+}
+
+export function kindNamed(kinds: Kinds, name: string): Kind {
+  const kind = kinds.get(name);
+  if (!kind) throw new Error(`find kind "${name}": not declared`);
+  return kind;
+}
+
+export function factsOf(kinds: Kinds, object: StoredObject): Facts {
+  const kind = kindNamed(kinds, object.kind);
+  const lists = [listKey(object.account_id, object.kind)];
+  if (kind.owner) lists.push(childrenKey(object.kind, object.doc[kind.owner.field] as string));
+  return {
+    lists,
+    claims: kind.claims(object.doc).map((claim) => claimKey(object.account_id, claim)),
+    targets: new Set(kind.references(object.doc).map(({ id }) => id)),
+  };
+}
+
+export function listKey(accountId: string, kind: string): string {
+  return `${accountId}\0${kind}`;
+}
+
+export function childrenKey(kind: string, parentId: string): string {
+  return `\0${kind}\0${parentId}`;
+}
+
+export function claimKey(accountId: string, { space, name, global }: Claim): string {
+  return `${global ? "" : accountId}\0${space}\0${name}`;
+}
+
+export function readerOf(view: View): Reader {
+  const present = (ids: Iterable<string>): StoredObject[] => Array.from(ids, (id) => view.object(id) as StoredObject);
+  return {
+    get(accountId, kind, id) {
+      const object = view.object(id);
+      return object?.account_id === accountId && object.kind === kind ? object : undefined;
+    },
+    page(accountId, kind, { limit, beforeId, parentId }: PageRequest) {
+      const list = parentId === undefined ? listKey(accountId, kind) : childrenKey(kind, parentId);
+      // A parent and its children are of one account, so a list is either all of this account or all foreign.
+      const objects = present(view.idsBelow(list, beforeId, limit + 1)).filter(
+        (object) => object.account_id === accountId,
+      );
+      return { objects: objects.slice(0, limit), more: objects.length > limit };
+    },
+    children: (kind, parentId) => present(view.idsBelow(childrenKey(kind, parentId), undefined, Infinity).reverse()),
+    holder(accountId, space, name) {
+      const id =
+        view.holderId(claimKey(accountId, { space, name })) ??
+        view.holderId(claimKey(accountId, { space, name, global: true }));
+      return id === undefined ? undefined : view.object(id);
+    },
+    referrers: (id) => present(view.referrerIds(id)),
+  };
+}

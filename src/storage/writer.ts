@@ -1,0 +1,266 @@
+/**
+ * Group commit. Writes of one event-loop turn, and all that come while a commit is under way, run one after the
+ * other on what the earlier ones left, are stored in one transaction, and only then become visible.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { timestamp } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
+import type { Log } from "../lib/log.ts";
+import { answerLifeMs, answersFor } from "./answers.ts";
+import { CommitInDoubt, Superseded } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { Documents } from "./documents.ts";
+import { draftOn } from "./draft.ts";
+import type { Kinds } from "./kinds.ts";
+import { Overlay } from "./overlay.ts";
+import { batchOf, record } from "./record.ts";
+import type { Batch, Entry, Head } from "./record.ts";
+import type { Sealer } from "./sealing.ts";
+import type { State } from "./state.ts";
+import type { Commit, Draft, Once, Replayed, Store, WriteContext, Written } from "./store.ts";
+
+/** Writes that may wait; more are refused at once. */
+const maxWaiting = 10_000;
+/** Writes of one commit; bounds its size and the time that it takes. */
+const maxBatch = 1000;
+/** How long the writers of a commit in doubt wait to learn its outcome. */
+const doubtMs = 10_000;
+const doubtPauseMs = 250;
+/** How often answers that are too old are deleted. */
+const forgetEveryMs = 10 * 60 * 1000;
+
+export interface WriterOptions {
+  readonly kinds: Kinds;
+  readonly state: State;
+  readonly database: Database;
+  readonly documents: Documents;
+  readonly sealer: Sealer;
+  readonly head: Head;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Waiting {
+  readonly context: WriteContext;
+  readonly work: (draft: Draft) => unknown;
+  readonly once: Once<never> | undefined;
+  readonly resolve: (outcome: Written<unknown> | Replayed) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A stored batch, or one whose fate is not known yet, with what it does to the state. */
+interface Outcome {
+  readonly batch: Batch;
+  readonly overlay: Overlay;
+  readonly commits: readonly Commit[];
+}
+
+export class Writer {
+  readonly #options: WriterOptions;
+  readonly #listeners: ((commit: Commit) => void)[] = [];
+  #head: Head;
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #doubt: Outcome | undefined;
+  #closed = false;
+  #forgetAt = -Infinity;
+  condition: Store["condition"] = "open";
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    this.#head = options.head;
+  }
+
+  get revision(): number {
+    return this.#head.revision;
+  }
+
+  subscribe(listener: (commit: Commit) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  write(
+    context: WriteContext,
+    work: (draft: Draft) => unknown,
+    once?: Once<never>,
+  ): Promise<Written<unknown> | Replayed> {
+    if (this.#closed) return Promise.reject(new Refusal("write_unavailable", "storage is closing"));
+    if (this.#waiting.length >= maxWaiting) {
+      return Promise.reject(new Refusal("write_unavailable", `${maxWaiting} writes are waiting already`));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ context, work, once, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  rehearse<T>(work: (draft: Draft) => T): T {
+    return this.#draft(new Overlay(this.#options.kinds, this.#options.state), this.#head.revision + 1, work);
+  }
+
+  /** Resolves once every waiting write has its answer. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      // Lets the rest of this turn's writes, and those of callers who have just been answered, join.
+      await nextTurn();
+      const batch = this.#waiting.splice(0, maxBatch);
+      try {
+        await this.#process(batch);
+      } catch (error) {
+        this.#fail(error);
+        for (const one of batch) one.reject(unavailable(error));
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #process(waiting: readonly Waiting[]): Promise<void> {
+    const { kinds, state, database, documents, sealer, clock } = this.#options;
+    await this.#settleDoubt();
+    const nowMs = clock.now();
+    const wanted = waiting.flatMap(({ context, once }) =>
+      once ? [{ accountId: context.principal.accountId, key: once.key }] : [],
+    );
+    const answers = await answersFor(database, sealer, wanted, nowMs);
+    const overlay = new Overlay(kinds, state);
+    const entries: Entry[] = [];
+    const commits: Commit[] = [];
+    const replies: (() => void)[] = [];
+    let revision = this.#head.revision;
+    for (const { context, work, once, resolve, reject } of waiting) {
+      const { accountId } = context.principal;
+      try {
+        const replayed = once && answers.find(accountId, once);
+        if (replayed) {
+          replies.push(() => resolve(replayed));
+          continue;
+        }
+        const own = new Overlay(kinds, overlay);
+        const result = this.#draft(own, revision + 1, work);
+        const answer = once?.answer(result as never, own.isEmpty ? revision : revision + 1);
+        const changes = [...own.changes()];
+        if (changes.length > 0) {
+          revision += 1;
+          overlay.merge(changes);
+          entries.push({ revision, at: timestamp(nowMs), context, changes });
+          commits.push({ revision, accountId, changes });
+        }
+        if (once) answers.add(accountId, once, revision, answer as string, nowMs);
+        const written = { revision, result };
+        replies.push(() => resolve(written));
+      } catch (error) {
+        // It may be due to an earlier write of this batch, so it holds only once that one is stored.
+        replies.push(() => reject(error));
+      }
+    }
+    if (entries.length > 0 || answers.added.length > 0) {
+      const forgetBefore = nowMs >= this.#forgetAt ? nowMs - answerLifeMs : undefined;
+      const batch = batchOf(documents, this.#head, entries, overlay.changes(), answers.added, forgetBefore);
+      await this.#store({ batch, overlay, commits });
+      if (forgetBefore !== undefined) this.#forgetAt = nowMs + forgetEveryMs;
+    }
+    for (const reply of replies) reply();
+  }
+
+  #draft<T>(overlay: Overlay, revision: number, work: (draft: Draft) => T): T {
+    const nowMs = this.#options.clock.now();
+    const { draft, end } = draftOn(overlay, { kinds: this.#options.kinds, revision, nowMs, at: timestamp(nowMs) });
+    try {
+      const result = work(draft);
+      if (result instanceof Promise) throw new Error("write: the work returned a promise; it must be synchronous");
+      return result;
+    } finally {
+      end();
+    }
+  }
+
+  /** @throws Error when nothing was stored, or when that could not be found out in time */
+  async #store(outcome: Outcome): Promise<void> {
+    const { database } = this.#options;
+    try {
+      await database.transact((transaction) => record(transaction, outcome.batch));
+    } catch (error) {
+      if (!(error instanceof CommitInDoubt)) throw error;
+      this.#doubt = outcome;
+      if (await this.#settled(error)) return;
+      throw new Error("commit: the database undid it", { cause: error });
+    }
+    this.#publish(outcome);
+  }
+
+  /** Asks until it knows whether the commit in doubt was stored, for a while. */
+  async #settled(doubt: CommitInDoubt): Promise<boolean> {
+    const { clock } = this.#options;
+    const until = clock.monotonic() + doubtMs;
+    for (;;) {
+      try {
+        return await this.#settleDoubt();
+      } catch (error) {
+        if (error instanceof Superseded) throw error;
+        if (clock.monotonic() >= until) throw doubt;
+      }
+      await new Promise<void>((resume) => void clock.after(doubtPauseMs, resume));
+    }
+  }
+
+  /** Finds out whether the commit in doubt was stored, and if so makes it visible. */
+  async #settleDoubt(): Promise<boolean> {
+    const doubt = this.#doubt;
+    if (!doubt) return false;
+    const { database, log } = this.#options;
+    const { before, after } = doubt.batch;
+    const head = await database.transact((transaction) =>
+      transaction.selectFrom("head").selectAll().where("id", "=", 1).executeTakeFirstOrThrow(),
+    );
+    const stands = (at: Head): boolean =>
+      head.revision === at.revision && head.hash === at.hash && head.holder === at.holder;
+    if (!stands(before) && !stands(after)) {
+      throw new Superseded("store writes: another process has taken the database over; this one must be restarted");
+    }
+    this.#doubt = undefined;
+    const stored = !stands(before);
+    log.warn("commit in doubt settled", { stored, revision: head.revision });
+    if (stored) this.#publish(doubt);
+    return stored;
+  }
+
+  #publish({ batch, overlay, commits }: Outcome): void {
+    const { state, log } = this.#options;
+    state.merge(overlay.changes());
+    this.#head = batch.after;
+    if (this.condition === "unavailable") log.info("storage works again");
+    this.condition = "open";
+    for (const commit of commits) {
+      for (const listener of this.#listeners) {
+        try {
+          listener(commit);
+        } catch (error) {
+          log.error("a listener failed on a commit", { revision: commit.revision, error });
+        }
+      }
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.condition = error instanceof Superseded ? "superseded" : "unavailable";
+    this.#options.log.error("writes could not be stored", { error });
+  }
+}
+
+function unavailable(cause: unknown): Refusal {
+  const refusal =
+    cause instanceof CommitInDoubt
+      ? new Refusal(
+          "write_unavailable",
+          "The database broke off while the change was being stored: read before you retry.",
+        )
+      : new Refusal("write_unavailable");
+  refusal.cause = cause;
+  return refusal;
+}
