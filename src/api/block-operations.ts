@@ -2,11 +2,12 @@
 import { Refusal } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Fields } from "../schema/fields.ts";
+import { typeName } from "../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../schema/resource.ts";
 import type { StoredObject } from "../storage/store.ts";
 import type { Call, Operation, Reply } from "./call.ts";
 import { writeContext } from "./call.ts";
-import { change, pascal, pathNames, theOne } from "./crud.ts";
+import { change, pathNames, theOne } from "./crud.ts";
 import type { Crud } from "./crud.ts";
 import { modulesOf } from "./declarations.ts";
 import { checkIfMatch } from "./preconditions.ts";
@@ -15,7 +16,7 @@ export function blockOperations(resource: ResourceDeclaration, crud: Crud): Oper
   return modulesOf(resource).flatMap(([module, field]) => {
     const name = module.name;
     const schemaName = field.schemaName as string;
-    const suffix = `${resource.schemaName}${pascal(name)}Module`;
+    const suffix = `${resource.schemaName}${typeName(name)}Module`;
     const shared = { resource, block: name, path: `${resource.path}/{id}/${name}` };
     const replace: Operation = {
       ...shared,

@@ -6,7 +6,7 @@ import { makeMetrics } from "../lib/metrics.ts";
 import { modules } from "../modules/index.ts";
 import { resources as declared } from "../resources/index.ts";
 import type { Downward, Link, Problem, Upward } from "../routing/messages.ts";
-import { openStore } from "../storage/open-store.ts";
+import { openStore } from "../storage/open.ts";
 import type { Store } from "../storage/store.ts";
 import { openKeyRing } from "./authenticate.ts";
 import { makeCommands } from "./commands.ts";
@@ -22,10 +22,11 @@ export interface ControlPlaneOptions {
   readonly listen: { readonly host: string; readonly port: number };
   /** The API's base URL as clients reach it, without slash at the end; absent: as each request says. */
   readonly apiUrl?: string;
-  /** A SQLite file or `postgres://…`. */
+  /** An SQLite file, relative to `dataDirectory`, or `postgres://…`. */
   readonly database: string;
-  /** 32 bytes that seal stored secrets. */
-  readonly sealingKey: Buffer;
+  readonly dataDirectory: string;
+  /** 32 bytes each: the first one seals stored secrets, all open them. */
+  readonly sealingKey: Buffer | readonly Buffer[];
   /** Base of generated host names. */
   readonly domain: string;
   /** Hostports need a reserved domain first. */
@@ -56,6 +57,7 @@ export async function startControlPlane(
   const { clock, log } = options;
   const store = await openStore({
     database: options.database,
+    dataDirectory: options.dataDirectory,
     sealingKey: options.sealingKey,
     declarations: { resources: declared, modules },
     clock,

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { Refusal } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Issue } from "../schema/fields.ts";
+import { typeName } from "../schema/json-schema.ts";
 import { checkRules, parseFields } from "../schema/parse.ts";
 import type { Doc, Mode } from "../schema/parse.ts";
 import type { Operation as Verb, ResourceDeclaration } from "../schema/resource.ts";
@@ -46,7 +47,7 @@ function operation(
   crud: Crud,
 ): Operation {
   const name = resource.schemaName;
-  const suffix = alias === 0 ? "" : `At${pascal(path.slice(1))}`;
+  const suffix = alias === 0 ? "" : `At${typeName(path.slice(1))}`;
   const one = `${path}/{id}`;
   const shared = { resource, verb, path: one, takes: "nothing", status: 200, answers: name } as const;
   const text = words(resource);
@@ -268,8 +269,4 @@ function words(resource: ResourceDeclaration): string {
 function plural(name: string): string {
   if (name.endsWith("y") && !/[aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`;
   return name.endsWith("s") ? `${name}es` : `${name}s`;
-}
-
-export function pascal(text: string): string {
-  return text.replaceAll(/(?:^|[_/])([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -2,17 +2,21 @@
 import { catalogue, errorCode } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { Fields } from "../schema/fields.ts";
-import { objectSchema, schemaRef } from "../schema/json-schema.ts";
+import { objectSchema, schemaRef, typeName } from "../schema/json-schema.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../schema/resource.ts";
 import type { Operation } from "./call.ts";
 import { modulesOf, resources } from "./declarations.ts";
 import { exampleInput } from "./examples.ts";
 
+/** Responses that several operations share, by name. */
+type Shared = Record<string, JsonSchema>;
+
 export function describeApi(operations: readonly Operation[]): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
+  const responses: Shared = { Failure: errorResponse("Any other failure.", []) };
   for (const operation of operations) {
-    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation);
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation, responses);
   }
   return {
     openapi: "3.1.0",
@@ -25,7 +29,13 @@ export function describeApi(operations: readonly Operation[]): JsonSchema {
     servers: [{ url: "/" }],
     security: [{ key: [] }],
     paths,
-    components: { schemas: schemas(operations), securitySchemes: { key: { type: "http", scheme: "bearer" } } },
+    components: {
+      schemas: schemas(operations),
+      responses,
+      parameters,
+      headers: responseHeaders,
+      securitySchemes: { key: { type: "http", scheme: "bearer" } },
+    },
   };
 }
 
@@ -35,9 +45,9 @@ export function operationLines(operations: readonly Operation[]): string {
   return lines.sort().join("");
 }
 
-function describe(operation: Operation): JsonSchema {
+function describe(operation: Operation, shared: Shared): JsonSchema {
   const { resource } = operation;
-  const parameters = [
+  const given = [
     ...[...operation.path.matchAll(/\{(\w+)\}/g)].map((found) => ({
       name: found[1],
       in: "path",
@@ -45,26 +55,26 @@ function describe(operation: Operation): JsonSchema {
       schema: { type: "string" },
     })),
     ...(operation.query ?? []).map((name) => ({ name, in: "query", schema: querySchema(name) })),
-    ...(operation.open ? [] : versionParameters),
+    ...(operation.open ? [] : [{ $ref: "#/components/parameters/Version" }]),
   ];
   return {
     operationId: operation.id,
     summary: operation.summary,
     ...(resource && { tags: [resource.name], description: resource.doc }),
     ...(operation.open && { security: [] }),
-    ...(parameters.length > 0 && { parameters }),
+    ...(given.length > 0 && { parameters: given }),
     ...(operation.input && { requestBody: requestBody(operation) }),
     responses: {
       [operation.status]: {
         description: operation.summary,
-        headers: responseHeaders,
+        headers: headerRefs,
         ...(operation.answers && {
           content: { "application/json": { schema: { $ref: schemaRef(operation.answers) } } },
         }),
         ...(operation.open && !operation.answers && { content: { "text/plain": { schema: { type: "string" } } } }),
       },
-      ...errorResponses(operation),
-      default: errorResponse("Any other failure.", []),
+      ...errorResponses(operation, shared),
+      default: { $ref: "#/components/responses/Failure" },
     },
   };
 }
@@ -85,7 +95,7 @@ function inputSchemaName(operation: Operation): string | undefined {
 }
 
 /** What each operation may be refused with, by status. */
-function errorResponses(operation: Operation): Record<string, JsonSchema> {
+function errorResponses(operation: Operation, shared: Shared): Record<string, JsonSchema> {
   const reasons: RefusalName[] = [];
   if (!operation.open) {
     reasons.push("missing_credentials", "unknown_credentials", "version_missing", "version_unsupported");
@@ -112,10 +122,11 @@ function errorResponses(operation: Operation): Record<string, JsonSchema> {
     byStatus.set(status, [...(byStatus.get(status) ?? []), reason]);
   }
   return Object.fromEntries(
-    [...byStatus].map(([status, names]) => [
-      String(status),
-      errorResponse(names.map((name) => `${errorCode(name)}: ${catalogue[name].what}`).join("\n"), names),
-    ]),
+    [...byStatus].map(([status, names]) => {
+      const name = names.map(typeName).join("Or");
+      shared[name] ??= errorResponse(names.map((one) => `${errorCode(one)}: ${catalogue[one].what}`).join("\n"), names);
+      return [String(status), { $ref: `#/components/responses/${name}` }];
+    }),
   );
 }
 
@@ -221,21 +232,25 @@ const errorSchema: JsonSchema = {
   additionalProperties: false,
 };
 
-const versionParameters = [
-  {
+const parameters = {
+  Version: {
     name: "Service-Version",
     in: "header",
     required: false,
     description: "The version of the API. `Ngrok-Version` is accepted in its place; one of them must be there.",
     schema: { type: "string", enum: ["2"] },
   },
-];
+};
 
 const responseHeaders = {
   "Postern-Operation-Id": { description: "Id of the request, as in the log.", schema: { type: "string" } },
   "Postern-Revision": { description: "Revision that was written or read.", schema: { type: "integer" } },
   ETag: { description: "For If-Match, on single objects.", schema: { type: "string" } },
 };
+
+const headerRefs = Object.fromEntries(
+  Object.keys(responseHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+);
 
 function querySchema(name: string): JsonSchema {
   return name === "limit" ? { type: "integer", minimum: 1, maximum: 100, default: 100 } : { type: "string" };

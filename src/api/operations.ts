@@ -69,3 +69,15 @@ function descriptionOperation(others: readonly Operation[]): Operation {
   };
   return operation;
 }
+
+/** The table without anything behind it: to be described, not run. */
+export function describedOperations(): readonly Operation[] {
+  const nothing = {} as never;
+  return makeOperations({
+    store: nothing,
+    surroundings: nothing,
+    commands: nothing,
+    metrics: nothing,
+    readiness: nothing,
+  }).operations;
+}

@@ -104,7 +104,7 @@ function plainSchema(field: Field, direction: Direction): JsonSchema {
         items: field.bare || !response ? { type: "string", "x-ref": field.to } : { $ref: schemaRef("Ref") },
       };
     case "children":
-      return { type: "array", items: { $ref: schemaRef(pascalName(field.kind)) } };
+      return { type: "array", items: { $ref: schemaRef(typeName(field.kind)) } };
   }
 }
 
@@ -112,13 +112,13 @@ export function schemaRef(name: string): string {
   return `#/components/schemas/${name}`;
 }
 
-/** Schema name of an owned kind. */
-function pascalName(kind: string): string {
+/** A snake_case name as the name of a type: `https_edge_route` → `HTTPSEdgeRoute`. */
+export function typeName(kind: string): string {
   const words = kind.split("_").map((word) => (acronyms.has(word) ? word.toUpperCase() : capital(word)));
   return words.join("");
 }
 
-const acronyms = new Set(["https", "tls", "tcp", "ip", "api"]);
+const acronyms = new Set(["https", "tls", "tcp", "ip", "api", "saml", "oidc"]);
 
 function capital(word: string): string {
   return word.slice(0, 1).toUpperCase() + word.slice(1);

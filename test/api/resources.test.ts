@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApi } from "../support/api.ts";
+import type { TestApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+
+for (const database of databases) {
+  describe(`resources on ${database.name}`, () => {
+    let api: TestApi;
+    before(async () => {
+      api = await startApi(database);
+    });
+    after(() => api.stop());
+
+    it("creates a bot user that is active unless told otherwise, and changes it", async () => {
+      const created = await api.request("POST", "/bot_users", { body: { name: "deployer" } });
+      assert.equal(created.status, 201);
+      assert.equal(created.body.active, true);
+      assert.match(created.body.id, /^bot_[0-9a-z]{27}$/);
+      assert.equal(created.body.uri, `${api.baseUrl}/bot_users/${created.body.id}`);
+      const changed = await api.ok("PATCH", `/bot_users/${created.body.id}`, { active: false });
+      assert.deepEqual(changed, { ...created.body, active: false });
+      assert.deepEqual(await api.ok("GET", `/service_users/${created.body.id}`), changed);
+      assert.equal((await api.request("DELETE", `/bot_users/${created.body.id}`)).status, 204);
+      assert.equal((await api.request("GET", `/bot_users/${created.body.id}`)).status, 404);
+    });
+
+    it("refuses a second bot user of the same name and names the holder", async () => {
+      const first = await api.ok("POST", "/bot_users", { name: "twice" });
+      const second = await api.request("POST", "/bot_users", { body: { name: "twice" } });
+      assert.equal(second.status, 409);
+      assert.equal(second.body.details.holder_id, first.id);
+      assert.equal(second.body.details.holder_uri, first.uri);
+    });
+
+    it("keeps IP policies with rules, each CIDR once", async () => {
+      const policy = await api.ok("POST", "/ip_policies", { description: "office" });
+      const body = { ip_policy_id: policy.id, cidr: "192.0.2.0/24", action: "allow" };
+      const rule = await api.ok("POST", "/ip_policy_rules", body);
+      assert.deepEqual(rule.ip_policy, { id: policy.id, uri: policy.uri });
+      assert.equal((await api.request("POST", "/ip_policy_rules", { body })).body.error_code, "ERR_POSTERN_1408");
+      const wrong = await api.request("PATCH", `/ip_policy_rules/${rule.id}`, { body: { cidr: "192.0.2.1/24" } });
+      assert.equal(wrong.body.error_code, "ERR_POSTERN_1409");
+      assert.match(wrong.body.details.cidr, /192\.0\.2\.0\/24/);
+      const fixed = await api.request("PATCH", `/ip_policy_rules/${rule.id}`, { body: { action: "deny" } });
+      assert.equal(fixed.status, 400);
+      assert.equal((await api.request("DELETE", `/ip_policies/${policy.id}`)).status, 204);
+      assert.equal((await api.request("GET", `/ip_policy_rules/${rule.id}`)).status, 404);
+    });
+
+    it("serves an edge with its routes inside and modules on both", async () => {
+      const backend = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "web" } });
+      assert.deepEqual(backend.tunnels, []);
+      const edge = await api.ok("POST", "/edges/https", { hostports: ["App.example.com:443"] });
+      assert.deepEqual([edge.hostports, edge.routes, edge.tls_termination], [["app.example.com:443"], [], null]);
+      const path = `/edges/https/${edge.id}/routes`;
+      const body = { match_type: "path_prefix", match: "/", backend: { backend_id: backend.id } };
+      const route = await api.ok("POST", path, body);
+      assert.deepEqual(route.backend, { enabled: true, backend: { id: backend.id, uri: backend.uri } });
+      assert.equal(route.uri, `${edge.uri}/routes/${route.id}`);
+      assert.deepEqual((await api.ok("GET", `/edges/https/${edge.id}`)).routes, [route]);
+      assert.deepEqual(await api.ok("GET", `${path}/${route.id}/backend`), route.backend);
+      const inUse = await api.request("DELETE", `/backends/tunnel_group/${backend.id}`);
+      assert.equal(inUse.status, 409);
+      assert.equal(inUse.body.details.referrer_uri, route.uri);
+      assert.equal((await api.request("DELETE", `${path}/${route.id}/backend`)).status, 204);
+      assert.equal((await api.request("GET", `${path}/${route.id}/backend`)).body.error_code, "ERR_POSTERN_7125");
+      assert.equal((await api.ok("GET", `${path}/${route.id}`)).backend, null);
+      const other = await api.ok("POST", "/edges/https", {});
+      assert.equal((await api.request("GET", `/edges/https/${other.id}/routes/${route.id}`)).status, 404);
+      assert.equal((await api.request("DELETE", `/edges/https/${edge.id}`)).status, 204);
+      assert.equal((await api.request("GET", `${path}/${route.id}`)).status, 404);
+    });
+
+    it("lets routes differ by match type alone, and refuses the same match twice", async () => {
+      const edge = await api.ok("POST", "/edges/https", {});
+      const path = `/edges/https/${edge.id}/routes`;
+      await api.ok("POST", path, { match_type: "path_prefix", match: "/a" });
+      await api.ok("POST", path, { match_type: "exact_path", match: "/a" });
+      const again = await api.request("POST", path, { body: { match_type: "exact_path", match: "/a" } });
+      assert.deepEqual([again.status, again.body.error_code], [409, "ERR_POSTERN_7126"]);
+    });
+
+    it("reserves the domain of a hostport by itself and gives one hostport one holder", async () => {
+      const edge = await api.ok("POST", "/edges/https", { hostports: ["held.example.com:443"] });
+      const domains = await api.ok("GET", "/reserved_domains");
+      assert.ok(domains.reserved_domains.some((one: { domain: string }) => one.domain === "held.example.com"));
+      const second = await api.request("POST", "/edges/https", { body: { hostports: ["held.example.com:443"] } });
+      assert.deepEqual([second.status, second.body.details.holder_uri], [409, edge.uri]);
+      assert.equal(
+        (await api.request("POST", "/edges/https", { body: { hostports: ["*.postern.test:443"] } })).status,
+        409,
+      );
+    });
+
+    it("pages newest first with an absolute URI that ends in null, also while objects go", async () => {
+      const made: string[] = [];
+      for (let count = 0; count < 7; count += 1) made.unshift((await api.ok("POST", "/credentials", {})).id);
+      const seen: string[] = [];
+      let next = `${api.baseUrl}/credentials?limit=3`;
+      while (next !== null) {
+        const page = await api.ok("GET", next.slice(api.baseUrl.length));
+        for (const { id } of page.credentials) seen.push(id);
+        if (seen.length === 3) await api.request("DELETE", `/credentials/${seen[2]}`);
+        next = page.next_page_uri;
+      }
+      assert.deepEqual(seen.slice(0, 7), made);
+      assert.equal(new Set(seen).size, seen.length);
+    });
+
+    it("K5: shows a token once and keeps only its hash", async () => {
+      for (const path of ["/api_keys", "/credentials"]) {
+        const created = await api.ok("POST", path, { description: "for once" });
+        assert.match(created.token, /^postern_a[kt]_/);
+        const read = await api.ok("GET", `${path}/${created.id}`);
+        assert.deepEqual(read, { ...created, token: null });
+        assert.doesNotMatch(JSON.stringify(await api.ok("GET", path)), /token_hash|fingerprint/);
+      }
+    });
+  });
+}

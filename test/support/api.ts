@@ -1,0 +1,215 @@
+/**
+ * The management API in this process, on a database of the caller's, with a hand-driven edge on its line. Every
+ * response that passes through `request` is validated against `/openapi.json`.
+ */
+import assert from "node:assert/strict";
+import { request as httpRequest } from "node:http";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { ValidateFunction } from "ajv/dist/2020.js";
+import { startControlPlane } from "../../src/api/control-plane.ts";
+import type { ControlPlane, ControlPlaneOptions } from "../../src/api/control-plane.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLog } from "../../src/lib/log.ts";
+import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
+import type { Downward, Link, Upward } from "../../src/routing/messages.ts";
+import type { TestDatabase } from "./postgres.ts";
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** The parsed body; {} when there is none. */
+  readonly body: Body;
+}
+
+// The shape is what the tests are about.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Body = any;
+
+export interface RequestOptions {
+  /** Sent as JSON, unless it is a string or bytes. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly key?: string;
+}
+
+export interface TestApi {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly authtoken: string;
+  readonly plane: ControlPlane;
+  readonly edge: TestEdge;
+  readonly databaseUrl: string;
+  readonly sealingKey: Buffer;
+  request(method: string, path: string, options?: RequestOptions): Promise<ApiResponse>;
+  /** As `request`; anything but a success fails the test. */
+  ok(method: string, path: string, body?: unknown, key?: string): Promise<Body>;
+  stop(): Promise<void>;
+}
+
+/** The other end of the line. */
+export interface TestEdge {
+  readonly received: Downward[];
+  send(message: Upward): void;
+  /** What it answers commands with; nothing unless set. */
+  answer: ((message: Downward) => Upward | undefined) | undefined;
+}
+
+const fixedKey = Buffer.alloc(32, 7);
+
+export async function startApi(
+  database: TestDatabase,
+  options: Partial<ControlPlaneOptions> & { readonly databaseUrl?: string } = {},
+): Promise<TestApi> {
+  const { databaseUrl, ...rest } = options;
+  const made = databaseUrl === undefined ? await database.create() : { url: databaseUrl, drop: async () => {} };
+  const bootstrap = {
+    apiKey: newToken(tokenPrefixes.apiKey),
+    authtoken: newToken(tokenPrefixes.agent),
+    ...rest.bootstrap,
+  };
+  const { link, edge } = linkedEdge();
+  const plane = await startControlPlane(
+    {
+      listen: { host: "127.0.0.1", port: 0 },
+      database: made.url,
+      dataDirectory: "/",
+      sealingKey: fixedKey,
+      domain: "postern.test",
+      clock: systemClock,
+      log: silentLog,
+      ...rest,
+      bootstrap,
+    },
+    link,
+  );
+  const baseUrl = `http://127.0.0.1:${plane.address.port}`;
+  const validate = await responseValidator(baseUrl);
+  const request: TestApi["request"] = async (method, path, { body, headers = {}, key = bootstrap.apiKey } = {}) => {
+    const response = await send(baseUrl, method, path, body, {
+      authorization: `Bearer ${key}`,
+      "service-version": "2",
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...headers,
+    });
+    validate(method, path, response);
+    return response;
+  };
+  return {
+    baseUrl,
+    apiKey: bootstrap.apiKey,
+    authtoken: bootstrap.authtoken,
+    plane,
+    edge,
+    databaseUrl: made.url,
+    sealingKey: fixedKey,
+    request,
+    async ok(method, path, body, key) {
+      const response = await request(method, path, { body, ...(key !== undefined && { key }) });
+      assert.ok(response.status < 300, `${method} ${path}: ${response.status} ${response.text}`);
+      return response.body;
+    },
+    async stop() {
+      await plane.stop();
+      if (databaseUrl === undefined) await made.drop();
+    },
+  };
+}
+
+function linkedEdge(): { link: Link<Downward, Upward>; edge: TestEdge } {
+  let handler: ((message: Upward) => void) | undefined;
+  const edge: TestEdge = {
+    received: [],
+    answer: undefined,
+    send: (message) => handler?.(structuredClone(message)),
+  };
+  const link: Link<Downward, Upward> = {
+    send(message) {
+      edge.received.push(structuredClone(message));
+      const answer = edge.answer?.(message);
+      if (answer) setImmediate(() => edge.send(answer));
+    },
+    receive(take) {
+      handler = take;
+    },
+  };
+  return { link, edge };
+}
+
+/** One request over a connection of its own. */
+export function send(
+  baseUrl: string,
+  method: string,
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string | undefined>>,
+): Promise<ApiResponse> {
+  const bytes =
+    body === undefined
+      ? undefined
+      : typeof body === "string" || body instanceof Uint8Array
+        ? Buffer.from(body)
+        : Buffer.from(JSON.stringify(body));
+  const sent = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+  if (bytes) sent["content-length"] ??= String(bytes.length);
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(baseUrl + path, { method, headers: sent as Record<string, string>, agent: false });
+    request.on("error", reject);
+    request.on("response", (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => (text += chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        const isJson = response.headers["content-type"] === "application/json" && text !== "";
+        resolve({
+          status: response.statusCode as number,
+          headers: response.headers as Record<string, string>,
+          text,
+          body: isJson ? (JSON.parse(text) as Body) : {},
+        });
+      });
+    });
+    request.end(bytes);
+  });
+}
+
+type Validate = (method: string, path: string, response: ApiResponse) => void;
+
+async function responseValidator(baseUrl: string): Promise<Validate> {
+  const description = (await send(baseUrl, "GET", "/openapi.json", undefined, {})).body;
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  ajv.addSchema(description, "api");
+  const paths = Object.keys(description.paths).map((template) => ({
+    template,
+    pattern: new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}/?$`),
+  }));
+  paths.sort((left, right) => placeholders(left.template) - placeholders(right.template));
+  const compiled = new Map<string, ValidateFunction>();
+  const schemaFor = (ref: string): ValidateFunction => {
+    let found = compiled.get(ref);
+    if (!found) compiled.set(ref, (found = ajv.compile({ $ref: `api${ref}` })));
+    return found;
+  };
+  return (method, path, response) => {
+    if (method === "HEAD" || method === "OPTIONS") return;
+    const called = path.split("?")[0] as string;
+    const template = paths.find(({ pattern }) => pattern.test(called))?.template;
+    const operation = template === undefined ? undefined : description.paths[template][method.toLowerCase()];
+    const described = operation?.responses[String(response.status)];
+    if (operation && response.status < 400) assert.ok(described, `${method} ${path}: ${response.status} is described`);
+    const schema = described?.content?.["application/json"]?.schema;
+    const ref = schema?.$ref ?? (response.status >= 400 && response.status !== 503 ? "#/components/schemas/Error" : "");
+    if (ref === "") {
+      if (response.status === 204) assert.equal(response.text, "");
+      return;
+    }
+    const check = schemaFor(ref);
+    assert.ok(check(response.body), `${method} ${path} ${response.status}: ${ajv.errorsText(check.errors)}`);
+  };
+}
+
+function placeholders(template: string): number {
+  return template.split("{").length;
+}
