@@ -56,8 +56,10 @@ async function start(sites: Map<string, Site>, limits = {}) {
   const certificates = makeCertificates(authority, "apps.example.com", clock, silentLog);
   const listener = await startHttpsListener({
     at: { host: "127.0.0.1", port: 0 },
+    ready: Promise.resolve(),
     siteFor: (host) => sites.get(host),
     certificates,
+    protocols: ["h2", "http/1.1"],
     limits: { ...defaultConnectionLimits, ...limits },
     clock,
     log: silentLog,
@@ -68,7 +70,7 @@ async function start(sites: Map<string, Site>, limits = {}) {
       socket.end(JSON.stringify({ facts, protocol }));
     },
   });
-  stops.push(listener.destroy);
+  stops.push(() => listener.destroy());
   const open = async (servername: string, options: ConnectionOptions = {}): Promise<Client> => {
     const socket = connect({
       port: listener.port,

@@ -16,11 +16,16 @@ import { peek } from "./peek.ts";
 import type { Look } from "./peek.ts";
 import { makeTlsServers, sameDemands } from "./tls-servers.ts";
 
+export type HttpProtocol = "h2" | "http/1.1";
+
 export interface HttpsListenerOptions {
   readonly at: ListenAddress;
   /** The site for a lower-case server name, now. */
   readonly siteFor: (host: string) => Site | undefined;
   readonly certificates: Certificates;
+  /** Offered to clients, the preferred one first. */
+  readonly protocols: readonly HttpProtocol[];
+  readonly ready: Promise<void>;
   readonly limits: ConnectionLimits;
   readonly clock: Clock;
   readonly log: Log;
@@ -29,7 +34,7 @@ export interface HttpsListenerOptions {
    * A connection whose handshake has ended. Without a site for its server name, or without a server name, it is
    * served too: requests on it are told so, in a page instead of a TLS error.
    */
-  serve(socket: TLSSocket, facts: ConnectionFacts, protocol: "h2" | "http/1.1"): void;
+  serve(socket: TLSSocket, facts: ConnectionFacts, protocol: HttpProtocol): void;
 }
 
 type HandshakeResult = "completed" | "failed" | "timeout" | "unreadable" | "unknown_name" | "outdated";
@@ -51,7 +56,7 @@ const plainHttpAnswer =
  */
 export async function startHttpsListener(options: HttpsListenerOptions): Promise<Listener> {
   const { siteFor, certificates, limits, clock, log, metrics } = options;
-  const servers = makeTlsServers(clock);
+  const servers = makeTlsServers(options.protocols, clock);
   const ended = (result: HandshakeResult): void => {
     metrics.counter("postern_tls_handshakes_total", "TLS handshakes, by how they ended.", { result }).add();
   };

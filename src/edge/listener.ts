@@ -23,6 +23,8 @@ export interface ListenerOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Until then connections are accepted and wait, as long as for a ClientHello; then they are closed. */
+  readonly ready: Promise<void>;
   /**
    * A connection that was admitted: paused, half-open allowed, errors already listened to (they are followed by
    * `close`). `source` is the peer's address, unmapped.
@@ -56,6 +58,17 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const accepted = metrics.counter("postern_connections_total", "Connections accepted.", { listener: name });
   metrics.gauge("postern_connections_open", "Connections open.", () => open.size, { listener: name });
 
+  let isReady = false;
+  const opened = options.ready.then(() => {
+    isReady = true;
+  });
+  const wait = async (socket: Socket, source: string): Promise<void> => {
+    const late = clock.after(limits.helloTimeoutMs, () => socket.destroy());
+    socket.once("close", () => late.cancel());
+    await opened;
+    late.cancel();
+    if (!socket.destroyed) options.accept(socket, source);
+  };
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
     const source = normaliseAddress(socket.remoteAddress ?? "");
     const reason = source === undefined ? "gone" : admission.enter(source);
@@ -72,7 +85,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       open.delete(socket);
       admission.leave(source);
     });
-    options.accept(socket, source);
+    if (isReady) options.accept(socket, source);
+    else void wait(socket, source);
   });
   server.listen({ ...(at.host !== undefined && { host: at.host }), port: at.port, backlog });
   await once(server, "listening");

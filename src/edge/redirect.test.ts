@@ -14,6 +14,7 @@ const metrics = makeMetrics();
 const start = (advertisedHttpsPort: number) =>
   startRedirectListener({
     at: { host: "127.0.0.1", port: 0 },
+    ready: Promise.resolve(),
     advertisedHttpsPort,
     limits: defaultConnectionLimits,
     clock,

@@ -14,6 +14,7 @@ export interface RedirectOptions {
   readonly at: ListenAddress;
   /** The port that public URLs name; left out of them when it is 443. */
   readonly advertisedHttpsPort: number;
+  readonly ready: Promise<void>;
   readonly limits: ConnectionLimits;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,0 +1,240 @@
+/** The data plane: public listeners, the agent listener, and what follows the control plane's configuration. */
+import { hostname, networkInterfaces } from "node:os";
+import type { Clock } from "../lib/clock.ts";
+import { newId } from "../lib/ids.ts";
+import type { Log } from "../lib/log.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import type { KeyedCertificate } from "../lib/x509.ts";
+import type { Downward, Link, Upward } from "../routing/messages.ts";
+import type { Site } from "../routing/compiled.ts";
+import { makeRoutingTable } from "../routing/table.ts";
+import { makeAgentServer } from "../tunnel/server.ts";
+import { startAgentListener } from "./agent-listener.ts";
+import { defaultAgentLimits } from "./agents/limits.ts";
+import type { AgentLimits } from "./agents/limits.ts";
+import { makeAgentRegistry } from "./agents/registry.ts";
+import { makeUpstreams } from "./agents/upstreams.ts";
+import { makeCertificates } from "./certificates.ts";
+import { followControlPlane } from "./control-line.ts";
+import { makeExchangeLog } from "./exchange-log.ts";
+import { defaultLimits } from "./http/context.ts";
+import type { HttpContext, HttpLimits } from "./http/context.ts";
+import { exportCounters, makeCounters } from "./http/counters.ts";
+import { Deadlines } from "./http/deadlines.ts";
+import { serveHttp1 } from "./http/http1-connection.ts";
+import { startHttpsListener } from "./https-listener.ts";
+import { defaultConnectionLimits } from "./limits.ts";
+import type { ConnectionLimits } from "./limits.ts";
+import type { ListenAddress, Listener } from "./listener.ts";
+import { startRedirectListener } from "./redirect.ts";
+
+export interface EdgeOptions {
+  readonly httpsListen: ListenAddress;
+  /** Redirects to HTTPS; not listened on unless given. */
+  readonly httpListen?: ListenAddress | undefined;
+  readonly agentListen: ListenAddress;
+  /** Names under it are the server's own, lower case. */
+  readonly domain: string;
+  /** The port in public URLs; the HTTPS listener's unless given. */
+  readonly advertisedHttpsPort?: number | undefined;
+  /** The server's own certificate authority. */
+  readonly authority: KeyedCertificate;
+  /** Names and addresses by which agents reach this server, besides those of the machine and the domain. */
+  readonly agentNames?: readonly string[];
+  /** At least 32 bytes, the same after a restart. */
+  readonly tunnelSecret: Uint8Array;
+  readonly region: string;
+  readonly serverVersion: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** How long a stop waits for what is in flight, milliseconds; 10 s unless given. */
+  readonly drainMs?: number;
+  /** Whether backends may name loopback and link-local addresses. */
+  readonly allowLocalUpstreams?: boolean;
+  readonly limits?: {
+    readonly connections?: Partial<ConnectionLimits>;
+    readonly http?: Partial<HttpLimits>;
+    readonly agents?: Partial<AgentLimits>;
+  };
+}
+
+export interface Edge {
+  readonly https: { readonly host: string; readonly port: number };
+  readonly http: { readonly host: string; readonly port: number } | undefined;
+  readonly agent: { readonly host: string; readonly port: number };
+  /** Accepts nothing more, and resolves when what is in flight has ended or the bound is reached. */
+  drain(): Promise<void>;
+  /** Drains, says goodbye to agents and closes everything. */
+  stop(): Promise<void>;
+}
+
+const defaultDrainMs = 10_000;
+const drainCheckMs = 20;
+
+/**
+ * Starts the data plane. Connections wait until the control plane has sent its configuration over `link`; an
+ * agent must not be told that its token is unknown before then. From then on the last configuration is served,
+ * also when the link falls silent (S4). Rejects when an address cannot be listened on.
+ */
+export async function startEdge(options: EdgeOptions, link: Link<Upward, Downward>): Promise<Edge> {
+  const { clock, log, metrics, domain, authority, region } = options;
+  const connectionLimits = { ...defaultConnectionLimits, ...options.limits?.connections };
+  const table = makeRoutingTable(clock);
+  const certificates = makeCertificates(authority, domain, clock, log);
+  const listeners: Listener[] = [];
+  let httpsPort = 0;
+  let isDraining = false;
+  const advertisedHttpsPort = (): number => options.advertisedHttpsPort ?? httpsPort;
+
+  const registry = makeAgentRegistry({
+    table,
+    report: (message) => link.send(message),
+    domain,
+    advertisedHttpsPort,
+    region,
+    clock,
+    log,
+    limits: { ...defaultAgentLimits, ...options.limits?.agents },
+  });
+  const agents = makeAgentServer(registry, {
+    clock,
+    log,
+    secret: Buffer.from(options.tunnelSecret),
+    region,
+    serverVersion: options.serverVersion,
+  });
+  /** R5: a wildcard never takes a name away from the endpoint that is published at it. */
+  const siteFor = (host: string): Site | undefined => {
+    const site = table.httpsSite(host);
+    if (site?.hosts.includes(host)) return site;
+    return registry.siteFor(host) ?? site;
+  };
+  const counters = makeCounters();
+  exportCounters(counters, metrics);
+  const deadlines = new Deadlines(clock);
+  const limits = { ...defaultLimits, ...options.limits?.http };
+  const context: HttpContext = {
+    log,
+    clock,
+    deadlines,
+    limits,
+    counters,
+    upstreams: makeUpstreams({
+      registry,
+      context: { deadlines, limits, log },
+      dial: { clock, allowLocal: options.allowLocalUpstreams ?? false },
+    }),
+    connections: new Set(),
+    advertisedPort: {
+      get https() {
+        return advertisedHttpsPort();
+      },
+      http: 80,
+    },
+    trustsProxy: undefined,
+    finished: makeExchangeLog(log, clock),
+  };
+
+  const close = (): void => {
+    for (const listener of listeners) listener.destroy();
+    deadlines.stop();
+  };
+  const listen = async (start: Promise<Listener>): Promise<Listener> => {
+    const listener = await start;
+    listeners.push(listener);
+    return listener;
+  };
+  try {
+    const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
+    const shared = { ready, limits: connectionLimits, clock, log, metrics };
+    const https = await listen(
+      startHttpsListener({
+        ...shared,
+        at: options.httpsListen,
+        siteFor,
+        certificates,
+        protocols: ["http/1.1"],
+        serve(socket, facts) {
+          const connection = serveHttp1(socket, facts, siteFor, context);
+          if (isDraining) connection.drain();
+        },
+      }),
+    );
+    httpsPort = https.port;
+    const http = options.httpListen
+      ? await listen(
+          startRedirectListener({
+            ...shared,
+            at: options.httpListen,
+            advertisedHttpsPort: advertisedHttpsPort(),
+          }),
+        )
+      : undefined;
+    const names = agentNames(domain, options.agentNames ?? []);
+    const agent = await listen(startAgentListener({ ...shared, at: options.agentListen, authority, names, agents }));
+    followControlPlane({
+      link,
+      edgeId: newId("edge", clock.now()),
+      table,
+      certificates: certificates.uploaded,
+      command: (sessionId, command) => registry.command(sessionId, command),
+      metrics,
+      log,
+      loaded,
+    });
+    const drain = async (): Promise<void> => {
+      isDraining = true;
+      for (const listener of listeners) listener.close();
+      for (const connection of context.connections) connection.drain();
+      await until(() => context.connections.size === 0, clock, options.drainMs ?? defaultDrainMs);
+    };
+    return {
+      https: place(https),
+      http: http && place(http),
+      agent: place(agent),
+      drain,
+      async stop() {
+        await drain();
+        for (const connection of context.connections) connection.destroy();
+        agents.close("the server is stopping");
+        close();
+      },
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function place({ host, port }: Listener): { readonly host: string; readonly port: number } {
+  return { host, port };
+}
+
+/** Names and addresses for the agent listener's certificate, the most telling one first. */
+function agentNames(domain: string, given: readonly string[]): readonly string[] {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+  const machine = hostname().toLowerCase();
+  return [
+    ...new Set([
+      ...given,
+      domain,
+      "localhost",
+      ...(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(machine) ? [machine] : []),
+      ...addresses.filter((address) => !address.includes("%")),
+    ]),
+  ].slice(0, 100);
+}
+
+/** Resolves when `isDone`, or after `boundMs`. */
+function until(isDone: () => boolean, clock: Clock, boundMs: number): Promise<void> {
+  if (isDone()) return Promise.resolve();
+  const endsAt = clock.monotonic() + boundMs;
+  return new Promise((resolve) => {
+    const timer = clock.every(drainCheckMs, () => {
+      if (!isDone() && clock.monotonic() < endsAt) return;
+      timer.cancel();
+      resolve();
+    });
+  });
+}

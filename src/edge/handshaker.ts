@@ -1,0 +1,61 @@
+import { constants } from "node:crypto";
+import type { Socket } from "node:net";
+import type { Server, TLSSocket, TlsOptions } from "node:tls";
+
+/** Takes connections through the handshake of one TLS server, which itself does not listen. */
+export interface Handshaker {
+  /**
+   * Begins the handshake on a paused socket, with bytes that were put back (`unshift`) read first. `settled` is
+   * called once, with an error when the connection closes before the handshake has ended; ending it in time is
+   * up to the caller.
+   */
+  accept(socket: Socket, settled: (result: TLSSocket | Error) => void): void;
+}
+
+/** K1: forward secrecy and authenticated encryption only; keys and signatures of at least 112 bits. */
+export const tlsStrength = {
+  minVersion: "TLSv1.2",
+  maxVersion: "TLSv1.3",
+  ciphers: [
+    "TLS_AES_128_GCM_SHA256",
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "ECDHE-RSA-CHACHA20-POLY1305",
+    "@SECLEVEL=2",
+  ].join(":"),
+  secureOptions:
+    constants.SSL_OP_NO_RENEGOTIATION |
+    constants.SSL_OP_NO_COMPRESSION |
+    constants.SSL_OP_CIPHER_SERVER_PREFERENCE |
+    constants.SSL_OP_PRIORITIZE_CHACHA,
+} as const satisfies TlsOptions;
+
+export function makeHandshaker(tls: Server): Handshaker {
+  const pending = new Map<string, (result: TLSSocket | Error) => void>();
+  const settle = (name: string, result: TLSSocket | Error): void => {
+    const settled = pending.get(name);
+    pending.delete(name);
+    settled?.(result);
+  };
+  tls.on("secureConnection", (socket) => settle(connectionName(socket), socket));
+  // the plain socket is closed with it, which is told of below
+  tls.on("tlsClientError", () => undefined);
+  return {
+    accept(socket, settled) {
+      const name = connectionName(socket);
+      pending.set(name, settled);
+      socket.once("close", () => settle(name, new Error("the TLS handshake failed")));
+      tls.emit("connection", socket);
+    },
+  };
+}
+
+/** Tells open connections of one listener apart, on the plain socket and on the TLS socket over it. */
+function connectionName(socket: Socket): string {
+  return `${socket.remoteAddress}|${socket.remotePort}|${socket.localAddress}`;
+}
