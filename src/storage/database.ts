@@ -64,7 +64,9 @@ export async function transactOn<T>(
   writes: Kysely<Tables>,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
-  const transaction = await writes.startTransaction().execute();
+  const begin = (): Promise<Transaction> => writes.startTransaction().execute();
+  // A connection that broke while nobody used it may show that only now; nothing has happened yet.
+  const transaction = await begin().catch(begin);
   let result: T;
   try {
     result = await work(transaction);

@@ -14,6 +14,7 @@ import type { Declarations } from "./kinds.ts";
 import { loadState } from "./load.ts";
 import { migrate, migrations } from "./migrations.ts";
 import type { Head } from "./record.ts";
+import { openPostgres } from "./postgres.ts";
 import { sealerWith } from "./sealing.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { State } from "./state.ts";
@@ -104,7 +105,9 @@ function storeOf(state: State, writer: Writer, rest: Pick<Store, "history" | "cr
   };
 }
 
-async function openDatabase({ database, dataDirectory }: StoreOptions, _holder: string): Promise<Database> {
+async function openDatabase(options: StoreOptions, holder: string): Promise<Database> {
+  const { database, dataDirectory, clock, log } = options;
+  if (/^postgres(ql)?:\/\//.test(database)) return await openPostgres({ url: database, holder, clock, log });
   return await openSqlite(resolve(dataDirectory, database));
 }
 

@@ -121,7 +121,7 @@ export interface Change {
   readonly after: StoredObject | undefined;
 }
 
-/** The past, read from the database. Rejects with `write_unavailable`'s cause when that does not answer. */
+/** The past, read from the database. Rejects with its error when it does not answer. */
 export interface History {
   /** The object as of `revision`, if it existed then. */
   objectAt(revision: number, accountId: string, kind: string, id: string): Promise<StoredObject | undefined>;
