@@ -151,7 +151,7 @@ export function send(
         ? Buffer.from(body)
         : Buffer.from(JSON.stringify(body));
   const sent = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
-  if (bytes) sent["content-length"] ??= String(bytes.length);
+  if (bytes && !sent["transfer-encoding"]) sent["content-length"] ??= String(bytes.length);
   return new Promise((resolve, reject) => {
     const request = httpRequest(baseUrl + path, { method, headers: sent as Record<string, string>, agent: false });
     request.on("error", reject);

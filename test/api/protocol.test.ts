@@ -1,0 +1,270 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { after, before, describe, it } from "node:test";
+import { send, startApi } from "../support/api.ts";
+import type { ApiResponse, TestApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+
+const sqlite = databases[0] as (typeof databases)[number];
+
+describe("the protocol of the API", () => {
+  let api: TestApi;
+  before(async () => {
+    api = await startApi(sqlite);
+  });
+  after(() => api.stop());
+
+  const bare = (method: string, path: string, headers: Record<string, string>, body?: unknown) =>
+    send(api.baseUrl, method, path, body, headers);
+  const fails = (response: ApiResponse, status: number, number: number): void => {
+    assert.equal(response.status, status, response.text);
+    assert.equal(response.body.error_code, `ERR_POSTERN_${number}`);
+    assert.equal(response.body.status_code, status);
+    assert.equal(response.headers["content-type"], "application/json");
+    assert.match(response.body.details.operation_id, /^op_[0-9a-z]{27}$/);
+    assert.equal(response.headers["postern-operation-id"], response.body.details.operation_id);
+    assert.equal(response.headers["ngrok-operation-id"], response.body.details.operation_id);
+  };
+
+  it("takes either version header and names what it supports when there is none or another", async () => {
+    const authorization = `Bearer ${api.apiKey}`;
+    assert.equal((await bare("GET", "/bot_users", { authorization, "service-version": "2" })).status, 200);
+    assert.equal((await bare("GET", "/bot_users", { authorization, "ngrok-version": "2" })).status, 200);
+    const missing = await bare("GET", "/bot_users", { authorization });
+    fails(missing, 400, 218);
+    assert.match(missing.body.msg, /supported: 2/);
+    fails(await bare("GET", "/bot_users", { authorization, "service-version": "3" }), 400, 217);
+    fails(await bare("GET", "/bot_users", { authorization, "service-version": "2", "ngrok-version": "1" }), 400, 217);
+  });
+
+  it("answers 401 with WWW-Authenticate and never repeats a credential", async () => {
+    const version = { "service-version": "2" };
+    const missing = await bare("GET", "/bot_users", version);
+    fails(missing, 401, 200);
+    assert.equal(missing.headers["www-authenticate"], "Bearer");
+    const sent = `${api.apiKey.slice(0, -1)}x`;
+    for (const authorization of [
+      `Bearer ${sent}`,
+      `Bearer ${api.authtoken}`,
+      `Basic ${sent}`,
+      "Bearer",
+      "Bearer a b",
+    ]) {
+      const response = await bare("GET", "/bot_users", { ...version, authorization });
+      assert.equal(response.status, 401);
+      assert.ok(!response.text.includes(sent) && !response.text.includes(api.authtoken));
+    }
+    const agents = await bare("GET", "/bot_users", { ...version, authorization: `Bearer ${api.authtoken}` });
+    fails(agents, 401, 206);
+    assert.equal((await bare("GET", "/bot_users", { ...version, authorization: `bearer ${api.apiKey}` })).status, 200);
+  });
+
+  it("K5: a key stops working when it is deleted, and while its owner is inactive", async () => {
+    const bot = await api.ok("POST", "/bot_users", { name: "owner" });
+    const { id, token } = await api.ok("POST", "/api_keys", { owner_id: bot.id });
+    await api.ok("GET", "/bot_users", undefined, token);
+    await api.ok("PATCH", `/bot_users/${bot.id}`, { active: false });
+    fails(await api.request("GET", "/bot_users", { key: token }), 401, 203);
+    await api.ok("PATCH", `/bot_users/${bot.id}`, { active: true });
+    await api.ok("GET", "/bot_users", undefined, token);
+    assert.equal((await api.request("DELETE", `/api_keys/${id}`)).status, 204);
+    fails(await api.request("GET", "/bot_users", { key: token }), 401, 203);
+  });
+
+  it("answers unknown paths and methods with JSON, and 405 says which methods there are", async () => {
+    fails(await api.request("GET", "/nothing"), 404, 223);
+    fails(await api.request("GET", "//bot_users"), 404, 223);
+    fails(await api.request("GET", "/bot_users/%ff"), 404, 223);
+    fails(await api.request("GET", "/bot_users/bot_nothing"), 404, 222);
+    const wrong = await api.request("PUT", "/bot_users");
+    fails(wrong, 405, 224);
+    assert.equal(wrong.headers["allow"], "POST, GET, HEAD, OPTIONS");
+    assert.equal((await api.request("OPTIONS", "/bot_users")).headers["allow"], wrong.headers["allow"]);
+    assert.equal((await api.request("GET", "/bot_users/")).status, 200);
+  });
+
+  it("answers HEAD as GET without the body", async () => {
+    const whole = await api.request("GET", "/ip_policies");
+    const head = await api.request("HEAD", "/ip_policies");
+    assert.deepEqual([head.status, head.text], [200, ""]);
+    assert.equal(head.headers["content-length"], whole.headers["content-length"]);
+  });
+
+  it("P3: takes bodies only as application/json, and closes CORS", async () => {
+    const body = { name: "typed" };
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", undefined]) {
+      fails(await api.request("POST", "/bot_users", { body, headers: { "content-type": type } }), 415, 210);
+    }
+    const headers = { "content-type": "Application/JSON; charset=UTF-8", origin: "https://evil.example" };
+    const response = await api.request("POST", "/bot_users", { body, headers });
+    assert.equal(response.status, 201);
+    assert.equal(response.headers["access-control-allow-origin"], undefined);
+  });
+
+  it("P2: refuses bodies over 1 MiB, whether they say so or not", async () => {
+    const body = { name: "x".repeat(1_048_577) };
+    fails(await api.request("POST", "/bot_users", { body }), 413, 212);
+    const chunked = { "transfer-encoding": "chunked", "content-length": undefined };
+    fails(await api.request("POST", "/bot_users", { body, headers: chunked }), 413, 212);
+  });
+
+  it("asks for a long body only when it is going to be read", async () => {
+    const answer = await raw(
+      api,
+      `POST /bot_users HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 9\r\nconnection: close\r\n\r\n`,
+    );
+    assert.match(answer, /^HTTP\/1\.1 401 /);
+    assert.doesNotMatch(answer, /100 Continue/i);
+  });
+
+  it("refuses a body where none belongs, and ignores a content type without one", async () => {
+    const { id } = await api.ok("POST", "/ip_policies", {});
+    fails(await api.request("DELETE", `/ip_policies/${id}`, { body: { a: 1 } }), 400, 211);
+    const headers = { "content-type": "application/json" };
+    assert.equal((await api.request("DELETE", `/ip_policies/${id}`, { headers })).status, 204);
+  });
+
+  it("refuses unknown, repeated and malformed query parameters", async () => {
+    fails(await api.request("GET", "/bot_users?limits=1"), 400, 231);
+    fails(await api.request("GET", "/bot_users?limit=1&limit=2"), 400, 230);
+    fails(await api.request("GET", "/bot_users?before_id=%00"), 400, 230);
+    for (const limit of ["0", "101", "-1", "1.5", "abc", ""]) {
+      fails(await api.request("GET", `/bot_users?limit=${limit}`), 400, 233);
+    }
+    const { id } = await api.ok("POST", "/ip_policies", {});
+    fails(await api.request("GET", `/ip_policies/${id}?limit=1`), 400, 231);
+  });
+
+  it("P7: If-Match lets a change pass only on the object that the caller has seen", async () => {
+    const created = await api.request("POST", "/ip_policies", { body: { description: "1" } });
+    const path = `/ip_policies/${created.body.id}`;
+    const etag = created.headers["etag"] as string;
+    assert.equal((await api.request("GET", path)).headers["etag"], etag);
+    const changed = await api.request("PATCH", path, { body: { description: "2" }, headers: { "if-match": etag } });
+    assert.equal(changed.status, 200);
+    assert.notEqual(changed.headers["etag"], etag);
+    const stale = await api.request("PATCH", path, { body: { description: "3" }, headers: { "if-match": etag } });
+    fails(stale, 412, 235);
+    fails(await api.request("DELETE", path, { headers: { "if-match": `W/${changed.headers["etag"]}` } }), 412, 235);
+    assert.equal((await api.ok("GET", path)).description, "2");
+    const tags = `"0", ${changed.headers["etag"]}`;
+    assert.equal((await api.request("DELETE", path, { headers: { "if-match": tags } })).status, 204);
+  });
+
+  it("changes an edge's ETag with its routes and modules", async () => {
+    const edge = await api.request("POST", "/edges/https", { body: {} });
+    const path = `/edges/https/${edge.body.id}`;
+    const route = await api.ok("POST", `${path}/routes`, { match_type: "path_prefix", match: "/" });
+    const after = (await api.request("GET", path)).headers["etag"];
+    assert.notEqual(after, edge.headers["etag"]);
+    await api.request("DELETE", `${path}/routes/${route.id}`);
+    assert.notEqual((await api.request("GET", path)).headers["etag"], after);
+  });
+
+  it("P7: an Idempotency-Key makes a POST happen once, and belongs to one request", async () => {
+    const headers = { "idempotency-key": "once-1" };
+    const first = await api.request("POST", "/api_keys", { body: { description: "a" }, headers });
+    const second = await api.request("POST", "/api_keys", { body: { description: "a" }, headers });
+    assert.deepEqual([second.status, second.body], [201, first.body]);
+    fails(await api.request("POST", "/api_keys", { body: { description: "b" }, headers }), 422, 236);
+    fails(await api.request("POST", "/api_keys", { body: {}, headers: { "idempotency-key": "a b" } }), 400, 241);
+  });
+
+  it("numbers every write and says the number", async () => {
+    const one = await api.request("POST", "/ip_policies", { body: {} });
+    const two = await api.request("POST", "/ip_policies", { body: {} });
+    assert.equal(Number(two.headers["postern-revision"]), Number(one.headers["postern-revision"]) + 1);
+    const read = await api.request("GET", "/ip_policies");
+    assert.equal(read.headers["postern-revision"], two.headers["postern-revision"]);
+  });
+
+  it("P5: malformed HTTP is answered with the same shape, without internals", async () => {
+    const answer = await raw(api, "GET / HTTP/1.1\r\nhost: a\r\nbroken\r\n\r\n");
+    assert.match(answer, /^HTTP\/1\.1 400 /);
+    const body = JSON.parse(answer.slice(answer.indexOf("\r\n\r\n"))) as { error_code: string };
+    assert.equal(body.error_code, "ERR_POSTERN_3001");
+    assert.match(await raw(api, `GET / HTTP/1.1\r\nhost: a\r\nx: ${"y".repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
+  });
+
+  it("builds URIs from what the client called, also behind a proxy", async () => {
+    const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "api.example.com" };
+    const { uri } = (await api.request("GET", "/bot_users", { headers })).body;
+    assert.equal(uri, "https://api.example.com/bot_users");
+    const odd = await api.request("GET", "/bot_users", { headers: { "x-forwarded-host": 'evil"host' } });
+    assert.equal(odd.body.uri, `${api.baseUrl}/bot_users`);
+  });
+
+  it("answers health and metrics on this machine without a key, and metrics to nobody else", async () => {
+    assert.equal((await bare("GET", "/healthz", {})).status, 200);
+    assert.equal((await bare("GET", "/readyz", {})).status, 503);
+    api.edge.send({ type: "hello", edgeId: "edge" });
+    api.edge.send({ type: "applied", revision: 1 });
+    assert.equal((await bare("GET", "/readyz", {})).status, 200);
+    api.edge.answer = (message) =>
+      message.type === "metrics_request" ? { type: "metrics", call: message.call, text: "edge_metric 1\n" } : undefined;
+    const metrics = await bare("GET", "/metrics", {});
+    assert.match(metrics.text, /postern_api_responses_total\{status="2xx"\} [1-9]/);
+    assert.match(metrics.text, /^edge_metric 1$/m);
+    assert.equal((await bare("GET", "/metrics", { "x-forwarded-for": "192.0.2.1" })).status, 403);
+    assert.equal((await bare("GET", "/metrics", { host: "rebound.example" })).status, 403);
+  });
+});
+
+describe("the limits of the API", () => {
+  it("D9: refuses what exceeds a key's rate, says when to come back, and counts keys apart", async () => {
+    const api = await startApi(sqlite, { limits: { requestsPerMinute: 5 } });
+    try {
+      const other = await api.ok("POST", "/api_keys", {});
+      for (let count = 0; count < 4; count += 1) await api.ok("GET", "/bot_users");
+      const refused = await api.request("GET", "/bot_users");
+      assert.deepEqual([refused.status, refused.body.error_code], [429, "ERR_POSTERN_226"]);
+      assert.ok(Number(refused.headers["retry-after"]) >= 1);
+      const allowed = await api.request("GET", "/bot_users", { key: other.token });
+      assert.equal(allowed.status, 200);
+      assert.equal(allowed.headers["ratelimit-limit"], "5");
+      assert.equal(allowed.headers["ratelimit-remaining"], "4");
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it("D9: limits attempts with wrong keys per address", async () => {
+    const api = await startApi(sqlite, { limits: { wrongKeysPerMinute: 3 } });
+    try {
+      const statuses: number[] = [];
+      for (let count = 0; count < 5; count += 1) {
+        statuses.push((await api.request("GET", "/bot_users", { key: `wrong${count}` })).status);
+      }
+      assert.deepEqual(statuses, [401, 401, 401, 429, 429]);
+      assert.equal((await api.request("GET", "/bot_users")).status, 200);
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it("P8: refuses a bootstrap token that could be guessed", async () => {
+    await assert.rejects(startApi(sqlite, { bootstrap: { apiKey: "hunter2" } }), /20 to 512/);
+  });
+
+  it("answers what is under way before it stops", async () => {
+    const api = await startApi(sqlite);
+    const writes = Array.from({ length: 20 }, () => api.request("POST", "/ip_policies", { body: {} }));
+    const first = await writes[0];
+    await api.stop();
+    assert.equal(first?.status, 201);
+    for (const result of await Promise.allSettled(writes)) {
+      if (result.status === "fulfilled") assert.equal(result.value.status, 201);
+    }
+  });
+});
+
+function raw(api: TestApi, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(api.plane.address.port, "127.0.0.1", () => socket.write(text));
+    let answer = "";
+    socket.setEncoding("utf8");
+    socket.on("data", (chunk: string) => (answer += chunk));
+    socket.on("error", reject);
+    socket.on("close", () => resolve(answer));
+  });
+}
