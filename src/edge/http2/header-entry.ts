@@ -1,0 +1,99 @@
+import { byteClass, oddTokenByte, tokenByte, valueByte } from "../../http1/bytes.ts";
+import { oddKind } from "../../http1/field-table.ts";
+import { known, knownField } from "../../http1/known-fields.ts";
+
+/** Numbers of the pseudo-fields of requests (RFC 9113 §8.3.1, RFC 8441 §4); 0 is a field. */
+export const pseudo = { ":method": 1, ":scheme": 2, ":authority": 3, ":path": 4, ":protocol": 5 } as const;
+/** A pseudo-field that requests do not have. */
+export const unknownPseudo = 6;
+
+/** One field of the static or dynamic table, with all that is known of it in advance. */
+export interface HeaderEntry {
+  /** `name: value` and CR LF, as HTTP/1.1 has it. */
+  readonly line: Buffer;
+  readonly nameLength: number;
+  /** As the field tables of HTTP/1.1 note it: number in `known`, and flags. */
+  readonly kind: number;
+  readonly pseudo: number;
+  /** Of a pseudo-field. */
+  readonly value: string;
+  /** Why a message with this field is malformed; "" when it is not. */
+  readonly fault: string;
+  /** As HPACK counts (RFC 7541 §4.1). */
+  readonly size: number;
+}
+
+/** @param line `name: value` and CR LF; kept, not copied */
+export function headerEntry(line: Buffer, nameLength: number): HeaderEntry {
+  const valueStart = nameLength + 2;
+  const valueEnd = line.length - 2;
+  const pseudoNumber = pseudoOf(line, 0, nameLength);
+  const kind = pseudoNumber === 0 ? kindOf(line, 0, nameLength) : 0;
+  return {
+    line,
+    nameLength,
+    kind,
+    pseudo: pseudoNumber,
+    value: pseudoNumber === 0 ? "" : line.toString("latin1", valueStart, valueEnd),
+    fault: fieldFault(line, 0, nameLength, valueStart, valueEnd, pseudoNumber, kind),
+    size: nameLength + valueEnd - valueStart + 32,
+  };
+}
+
+/** The number of a pseudo-field's name; 0 for the name of a field. */
+export function pseudoOf(bytes: Buffer, start: number, end: number): number {
+  if (bytes[start] !== 58) return 0;
+  const name = bytes.toString("latin1", start, end);
+  return Object.hasOwn(pseudo, name) ? pseudo[name as keyof typeof pseudo] : unknownPseudo;
+}
+
+export function kindOf(bytes: Buffer, start: number, end: number): number {
+  let classes = 0;
+  for (let at = start; at < end; at += 1) classes |= byteClass[bytes[at] as number] as number;
+  return knownField(bytes, start, end) | ((classes & oddTokenByte) === 0 ? 0 : oddKind);
+}
+
+/**
+ * Why a request with this field is malformed (RFC 9113 §8.2.1, §8.2.2; security W3), or "": names are tokens without
+ * capitals, values have no control characters and no blanks at their ends, and nothing is about the connection.
+ */
+export function fieldFault(
+  bytes: Buffer,
+  nameStart: number,
+  nameEnd: number,
+  valueStart: number,
+  valueEnd: number,
+  pseudoNumber: number,
+  kind: number,
+): string {
+  for (let at = valueStart; at < valueEnd; at += 1) {
+    if (((byteClass[bytes[at] as number] as number) & valueByte) === 0) return "control character in a field value";
+  }
+  if (valueEnd > valueStart && (isBlank(bytes[valueStart]) || isBlank(bytes[valueEnd - 1]))) {
+    return "blank at the end of a field value";
+  }
+  if (pseudoNumber !== 0) return pseudoNumber === unknownPseudo ? "unknown pseudo-field" : "";
+  if (nameEnd === nameStart) return "empty field name";
+  for (let at = nameStart; at < nameEnd; at += 1) {
+    const byte = bytes[at] as number;
+    if (((byteClass[byte] as number) & tokenByte) === 0) return "invalid field name";
+    if (byte >= 65 && byte <= 90) return "capital in a field name";
+  }
+  switch (kind & 0xff) {
+    case known.connection:
+    case known["proxy-connection"]:
+    case known["keep-alive"]:
+    case known["transfer-encoding"]:
+    case known.upgrade:
+    case known["http2-settings"]:
+      return "connection-specific field";
+    case known.te:
+      return bytes.toString("latin1", valueStart, valueEnd) === "trailers" ? "" : "connection-specific field";
+    default:
+      return "";
+  }
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 32 || byte === 9;
+}

@@ -1,0 +1,162 @@
+import type { TLSSocket } from "node:tls";
+import type { FieldTable } from "../../http1/field-table.ts";
+import { putBytes, reserve, slab } from "../../http1/slab.ts";
+import { encodedBound, encodeField, encodeFields, encodeStatus } from "./hpack-encoder.ts";
+import { flag, frameHeaderBytes, frameType, maxFrameBytes, putFrameHeader, putUint32 } from "./frames.ts";
+
+/** Memory taken for the frames of one turn; more is taken as needed, and what is left is given back. */
+const regionBytes = 4096;
+/** Bodies up to this size are copied behind their frame header; larger ones go by reference. */
+const copyBytes = 4096;
+/** Bytes waiting in the socket from which on nothing more is begun. */
+const highWaterBytes = 128 * 1024;
+
+const waiting: Http2Output[] = [];
+
+function flushWaiting(): void {
+  for (const output of waiting.splice(0)) output.flush();
+}
+
+/** Writes frames: everything of one turn of the event loop in one write. */
+export class Http2Output {
+  readonly #socket: TLSSocket;
+  /** Frames are written at `#end` of `#bytes`, up to `#limit`; from `#start` on they are not yet in `#pieces`. */
+  #bytes = slab.bytes;
+  #start = 0;
+  #end = 0;
+  #limit = 0;
+  #pieces: Buffer[] = [];
+  #pending = 0;
+  #isWaiting = false;
+  /** Where the flags of the last DATA frame are, while it can still be given END_STREAM. */
+  #lastFlags = -1;
+  #lastStream = 0;
+  /** A smaller table was announced by the peer: the next block says that none is used (RFC 7541 §4.2). */
+  tableShrunk = false;
+
+  constructor(socket: TLSSocket) {
+    this.#socket = socket;
+  }
+
+  /** So much waits that whoever has a choice should hold on until the socket drains. */
+  get isFull(): boolean {
+    return this.#pending + this.#socket.writableLength >= highWaterBytes;
+  }
+
+  /** A frame with a short payload, which is copied. */
+  frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
+    this.#room(frameHeaderBytes + payload.length);
+    const at = putFrameHeader(this.#bytes, this.#end, payload.length, type, flags, streamId);
+    this.#end = putBytes(this.#bytes, at, payload, 0, payload.length);
+  }
+
+  /** RST_STREAM, WINDOW_UPDATE: one number. */
+  number(type: number, streamId: number, value: number): void {
+    this.#room(frameHeaderBytes + 4);
+    const at = putFrameHeader(this.#bytes, this.#end, 4, type, 0, streamId);
+    this.#end = putUint32(this.#bytes, at, value);
+  }
+
+  /** A header block: a response's with `status`, trailers without. */
+  head(streamId: number, status: number, fields: FieldTable | undefined, requestId: string, endStream: boolean): void {
+    const bound = 64 + requestId.length + (fields === undefined ? 0 : encodedBound(fields));
+    this.#room(frameHeaderBytes + bound);
+    const blockStart = this.#end + frameHeaderBytes;
+    let at = blockStart;
+    if (this.tableShrunk) {
+      this.tableShrunk = false;
+      this.#bytes[at] = 0x20;
+      at += 1;
+    }
+    if (status > 0) at = encodeStatus(this.#bytes, at, status);
+    if (fields !== undefined) at = encodeFields(this.#bytes, at, fields);
+    if (requestId !== "") at = encodeField(this.#bytes, at, "x-request-id", requestId);
+    const flags = endStream ? flag.endStream : 0;
+    const length = at - blockStart;
+    if (length <= maxFrameBytes) {
+      putFrameHeader(this.#bytes, this.#end, length, frameType.headers, flags | flag.endHeaders, streamId);
+      this.#end = at;
+      return;
+    }
+    // Too long for one frame: CONTINUATION frames follow, with nothing in between.
+    const block = Buffer.from(this.#bytes.subarray(blockStart, at));
+    for (let from = 0; from < length; from += maxFrameBytes) {
+      const part = block.subarray(from, from + maxFrameBytes);
+      const last = from + maxFrameBytes >= length ? flag.endHeaders : 0;
+      if (from === 0) this.frame(frameType.headers, flags | last, streamId, part);
+      else this.frame(frameType.continuation, last, streamId, part);
+    }
+  }
+
+  /** A DATA frame of at most `maxFrameBytes`. */
+  data(streamId: number, bytes: Buffer, endStream: boolean): void {
+    const { length } = bytes;
+    const copied = length <= copyBytes;
+    this.#room(frameHeaderBytes + (copied ? length : 0));
+    const flags = this.#end + 4;
+    const at = putFrameHeader(this.#bytes, this.#end, length, frameType.data, endStream ? flag.endStream : 0, streamId);
+    this.#end = at;
+    this.#lastFlags = flags;
+    this.#lastStream = streamId;
+    if (copied) {
+      this.#end = putBytes(this.#bytes, at, bytes, 0, length);
+      return;
+    }
+    this.#cut();
+    this.#pieces.push(bytes);
+    this.#pending += length;
+  }
+
+  /** Ends a stream: by the DATA frame that was written last, where it has not left yet, else by an empty one. */
+  endStream(streamId: number): void {
+    if (this.#lastFlags >= 0 && this.#lastStream === streamId) this.#bytes[this.#lastFlags] = flag.endStream;
+    else this.data(streamId, noBytes, true);
+    this.#lastFlags = -1;
+  }
+
+  flush(): void {
+    this.#isWaiting = false;
+    this.#cut();
+    if (this.#limit > 0 && this.#bytes === slab.bytes && this.#limit === slab.used) slab.used = this.#end;
+    this.#limit = 0;
+    this.#lastFlags = -1;
+    const pieces = this.#pieces;
+    if (pieces.length === 0) return;
+    this.#pieces = [];
+    this.#pending = 0;
+    const socket = this.#socket;
+    if (!socket.writable) return;
+    if (pieces.length === 1) {
+      socket.write(pieces[0] as Buffer);
+      return;
+    }
+    socket.cork();
+    for (const piece of pieces) socket.write(piece);
+    socket.uncork();
+  }
+
+  /** Makes what was written so far a piece. */
+  #cut(): void {
+    if (this.#end === this.#start) return;
+    this.#pieces.push(this.#bytes.subarray(this.#start, this.#end));
+    this.#pending += this.#end - this.#start;
+    this.#start = this.#end;
+  }
+
+  #room(size: number): void {
+    if (!this.#isWaiting) {
+      this.#isWaiting = true;
+      if (waiting.push(this) === 1) setImmediate(flushWaiting);
+    }
+    if (this.#limit - this.#end >= size) return;
+    this.#cut();
+    this.#lastFlags = -1;
+    const region = Math.max(regionBytes, size);
+    reserve(region);
+    this.#bytes = slab.bytes;
+    this.#start = this.#end = slab.used;
+    this.#limit = slab.used = slab.used + region;
+  }
+}
+
+const noBytes = Buffer.alloc(0);

@@ -1,0 +1,99 @@
+import { randomBytes } from "node:crypto";
+import { byteClass, isToken, targetByte } from "../../http1/bytes.ts";
+import { parseAuthority } from "../../http1/authority.ts";
+import type { Authority } from "../../http1/authority.ts";
+import { ReceivedRequest } from "../http/received-request.ts";
+import type { HeadBuilder } from "./head-builder.ts";
+import { pseudo } from "./header-entry.ts";
+
+/** What a header block that opens a stream comes to: a request, or why it is none. */
+export type ReadHead = ReceivedRequest | Malformed;
+
+export interface Malformed {
+  /** A clause for logs. */
+  readonly fault: string;
+  /** The request can be answered: it is well-formed HTTP/2, but not a request that is taken. */
+  readonly refusal?: "bad_request" | "headers_too_large" | "uri_too_long";
+}
+
+/** Longest method; the longest one registered has 17 letters. */
+const maxMethodBytes = 32;
+
+/**
+ * Checks the pseudo-fields (RFC 9113 §8.3.1, RFC 8441; security W3): all of them there, each once and in front,
+ * `:authority` without user information and the same as Host where both are sent.
+ */
+export function readHead(
+  head: HeadBuilder,
+  scheme: "https" | "http",
+  maxTargetBytes: number,
+  endStream: boolean,
+): ReadHead {
+  if (head.fault !== "") return { fault: head.fault };
+  if (head.tooLarge) return { fault: "header list too large", refusal: "headers_too_large" };
+  const method = head.pseudo[pseudo[":method"]];
+  const target = head.pseudo[pseudo[":path"]];
+  const protocol = head.pseudo[pseudo[":protocol"]];
+  if (method === undefined || !isToken(method) || method.length > maxMethodBytes) return { fault: "invalid :method" };
+  const isPlainConnect = method === "CONNECT" && protocol === undefined;
+  if (protocol !== undefined && method !== "CONNECT") return { fault: ":protocol without CONNECT" };
+  if (isPlainConnect) {
+    if (target !== undefined || head.pseudo[pseudo[":scheme"]] !== undefined) return { fault: "CONNECT with a path" };
+  } else {
+    if (head.pseudo[pseudo[":scheme"]] !== scheme) return { fault: "invalid :scheme" };
+    if (target === undefined || target === "") return { fault: "no :path" };
+    if (target.length > maxTargetBytes) return { fault: ":path too long", refusal: "uri_too_long" };
+    if (!isTarget(target, method)) return { fault: "invalid :path" };
+  }
+  const authority = authorityOf(head);
+  if ("fault" in authority) return authority;
+  const isWebsocket = protocol !== undefined;
+  if (isWebsocket && protocol !== "websocket") return { fault: "unknown :protocol", refusal: "bad_request" };
+  const headers = head.build(authority.text);
+  if (headers === undefined) return { fault: head.fault };
+  if (endStream && headers.contentLength > 0) return { fault: "content-length without DATA" };
+  if (isWebsocket) {
+    if (endStream || headers.contentLength >= 0) return { fault: "a WebSocket with a body" };
+    // HTTP/1.1 behind us wants a key, which HTTP/2 has no use for (RFC 8441 §5).
+    headers.set("sec-websocket-key", randomBytes(16).toString("base64"));
+  }
+  const expectation = headers.expectIndex < 0 ? undefined : headers.valueAt(headers.expectIndex);
+  return new ReceivedRequest({
+    httpVersion: "2",
+    method: isWebsocket ? "GET" : method,
+    scheme,
+    target: target ?? "/",
+    host: authority.host,
+    port: authority.port,
+    headers,
+    bodyLength: endStream || isWebsocket ? 0 : headers.contentLength,
+    websocket: isWebsocket,
+    expectsContinue: expectation?.toLowerCase() === "100-continue",
+  });
+}
+
+function authorityOf(head: HeadBuilder): (Authority & { readonly text: string }) | Malformed {
+  const authority = head.pseudo[pseudo[":authority"]];
+  const host = head.hostField();
+  const text = authority ?? host;
+  if (text === undefined) return { fault: "neither :authority nor Host" };
+  const parsed = parseAuthority(text);
+  if (parsed === undefined) return { fault: "invalid :authority", refusal: "bad_request" };
+  if (host !== undefined && host !== text) {
+    const other = parseAuthority(host);
+    if (other?.host !== parsed.host || other.port !== parsed.port) {
+      return { fault: "Host differs from :authority", refusal: "bad_request" };
+    }
+  }
+  return { ...parsed, text };
+}
+
+/** Origin form, or the asterisk of OPTIONS. */
+function isTarget(target: string, method: string): boolean {
+  if (target === "*") return method === "OPTIONS";
+  if (target.charCodeAt(0) !== 47) return false;
+  for (let at = 0; at < target.length; at += 1) {
+    if (((byteClass[target.charCodeAt(at)] as number) & targetByte) === 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,259 @@
+import type { FieldTable } from "../../http1/field-table.ts";
+import type { ClientSide } from "../http/client-side.ts";
+import { HttpExchange } from "../http/exchange.ts";
+import type { ReceivedRequest } from "../http/received-request.ts";
+import type { ClientConnection } from "../http/client-connection.ts";
+import { errorCode, frameType, maxFrameBytes } from "./frames.ts";
+import type { Http2Output } from "./output.ts";
+
+/** Body bytes that a client may send ahead of what was taken on, per stream (D1). */
+export const streamWindowBytes = 64 * 1024;
+/** Response bytes kept for a stream that its client's windows do not let out; beyond it the pipeline holds on. */
+const maxQueuedBytes = 32 * 1024;
+
+/** What a stream asks of its connection. */
+export interface StreamOwner {
+  readonly output: Http2Output;
+  /** Bytes of DATA that the connection's window and the socket let out now. */
+  readonly room: number;
+  /** Bytes of DATA were sent, in one frame. */
+  spent(byteCount: number): void;
+  /** Body bytes that need no more room in the connection's receive window. */
+  credited(byteCount: number): void;
+  /** The stream has bytes that wait for room. */
+  waits(stream: Http2Stream): void;
+  /** The stream is over. */
+  gone(stream: Http2Stream): void;
+}
+
+/** One request and response on an HTTP/2 connection: the front of an exchange. */
+export class Http2Stream implements ClientSide {
+  readonly id: number;
+  readonly exchange: HttpExchange;
+  /** What the client lets us send. */
+  sendWindow: number;
+  /** What we let the client send. */
+  receiveWindow = streamWindowBytes;
+  remoteEnded: boolean;
+  /** The response head was sent. */
+  responseBegun = false;
+  /** In `Deadlines.now`: since when bytes have been waiting for the client's windows; Infinity when none are. */
+  stalledSince = Infinity;
+  /** Body bytes since `bodySince`, which is in `Deadlines.now`. */
+  windowBytes = 0;
+  bodySince: number;
+  readonly #owner: StreamOwner;
+  /** Bytes of the body still to come; -1 when unknown. */
+  #expected: number;
+  /** Bytes of the response still to be given to us; -1 when unknown. */
+  #promised = -1;
+  #unreturned = 0;
+  /** Handed to the exchange and not credited yet. */
+  #outstanding = 0;
+  #queue: Buffer[] = [];
+  #queued = 0;
+  #isHeld = false;
+  /** The client holds its body back until it is told to go on. */
+  #awaitsContinue: boolean;
+  #localEnded = false;
+  /** What to send behind the queue: an end, with or without trailers. */
+  #ending: { readonly trailers: FieldTable | undefined } | undefined;
+  #isGone = false;
+
+  constructor(id: number, owner: StreamOwner, shared: ClientConnection, request: ReceivedRequest, sendWindow: number) {
+    this.id = id;
+    this.#owner = owner;
+    this.sendWindow = sendWindow;
+    this.bodySince = shared.context.deadlines.now;
+    this.remoteEnded = request.bodyLength === 0 && !request.websocket;
+    this.#expected = request.websocket ? -1 : request.bodyLength;
+    this.#awaitsContinue = request.expectsContinue;
+    this.exchange = new HttpExchange(shared, this, request);
+  }
+
+  /** The client has body bytes to send, and room to send them. */
+  get awaitsBody(): boolean {
+    return !this.remoteEnded && !this.responseBegun && !this.#awaitsContinue && this.receiveWindow > 0;
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Bytes that wait for room. */
+  get hasQueue(): boolean {
+    return this.#queued > 0;
+  }
+
+  // From the client.
+
+  /** False when the body is longer than its Content-Length (RFC 9113 §8.1.1). */
+  receive(bytes: Buffer): boolean {
+    const { length } = bytes;
+    if (this.#expected >= 0) {
+      this.#expected -= length;
+      if (this.#expected < 0) return false;
+    }
+    this.windowBytes += length;
+    this.#awaitsContinue = false;
+    this.#outstanding += length;
+    this.exchange.requestBody(bytes);
+    return true;
+  }
+
+  /** Padding and the like: bytes that nobody has to take on. */
+  skipped(byteCount: number): void {
+    this.#outstanding += byteCount;
+    this.requestConsumed(byteCount);
+  }
+
+  /** False when the body is shorter than its Content-Length. */
+  receiveEnd(trailers: FieldTable | undefined): boolean {
+    if (this.#expected > 0) return false;
+    this.remoteEnded = true;
+    if (!this.#isGone) this.exchange.requestEnded(trailers);
+    if (this.#localEnded) this.#close();
+    return true;
+  }
+
+  /** The client has reset the stream, or the connection is over. */
+  lost(): void {
+    if (this.#isGone) return;
+    this.#close();
+    this.exchange.clientGone();
+  }
+
+  /** Ends the stream from this side, for the client's fault or ours. */
+  reset(code: number): void {
+    if (this.#isGone) return;
+    this.#owner.output.number(frameType.rstStream, this.id, code);
+    this.lost();
+  }
+
+  // ClientSide.
+
+  sendInterim(status: number, fields: FieldTable | undefined): void {
+    if (this.#isGone || this.responseBegun) return;
+    if (status === 100) this.#awaitsContinue = false;
+    this.#owner.output.head(this.id, status, fields, "", false);
+  }
+
+  sendHead(
+    status: number,
+    _reason: string | undefined,
+    fields: FieldTable,
+    bodyLength: number,
+    requestId: string,
+  ): void {
+    if (this.#isGone) return;
+    this.responseBegun = true;
+    if (status === 101) {
+      // RFC 8441 §5: the stream itself is the WebSocket.
+      fields.delete("sec-websocket-accept");
+      this.#owner.output.head(this.id, 200, fields, requestId, false);
+      return;
+    }
+    this.#promised = bodyLength;
+    this.#owner.output.head(this.id, status, fields, requestId, bodyLength === 0);
+    if (bodyLength === 0) this.#localEnded = true;
+  }
+
+  sendBody(bytes: Buffer): boolean {
+    if (this.#isGone || bytes.length === 0) return true;
+    if (this.#promised > 0) this.#promised -= bytes.length;
+    const owner = this.#owner;
+    if (this.#queued === 0 && bytes.length <= maxFrameBytes && bytes.length <= Math.min(this.sendWindow, owner.room)) {
+      this.#send(bytes, this.#promised === 0);
+      return true;
+    }
+    this.#queue.push(bytes);
+    this.#queued += bytes.length;
+    this.pump(Infinity);
+    if (this.#queued > 0) owner.waits(this);
+    this.#isHeld = this.#queued >= maxQueuedBytes || owner.output.isFull;
+    return !this.#isHeld;
+  }
+
+  sendEnd(trailers: FieldTable | undefined): void {
+    if (this.#isGone) return;
+    if (this.#queued > 0) {
+      this.#ending = { trailers };
+      return;
+    }
+    this.#end(trailers);
+  }
+
+  abort(): void {
+    if (this.#isGone) return;
+    this.#owner.output.number(frameType.rstStream, this.id, errorCode.internalError);
+    this.#close();
+  }
+
+  requestConsumed(byteCount: number): void {
+    if (this.#isGone) return;
+    this.#outstanding -= byteCount;
+    this.#owner.credited(byteCount);
+    if (this.remoteEnded) return;
+    this.#unreturned += byteCount;
+    if (this.#unreturned < streamWindowBytes / 2) return;
+    this.receiveWindow += this.#unreturned;
+    this.#owner.output.number(frameType.windowUpdate, this.id, this.#unreturned);
+    this.#unreturned = 0;
+  }
+
+  // Towards the client.
+
+  /** Sends what waits, at most `maxFrames` frames. Returns whether it could go on with more room. */
+  pump(maxFrames: number): boolean {
+    let frames = 0;
+    while (this.#queued > 0 && frames < maxFrames) {
+      const room = Math.min(this.sendWindow, this.#owner.room, maxFrameBytes);
+      if (room <= 0) break;
+      const first = this.#queue[0] as Buffer;
+      const whole = first.length <= room;
+      const part = whole ? first : first.subarray(0, room);
+      if (whole) this.#queue.shift();
+      else this.#queue[0] = first.subarray(room);
+      this.#queued -= part.length;
+      this.#send(part, this.#queued === 0 && this.#promised === 0);
+      frames += 1;
+    }
+    if (this.#queued === 0 && this.#ending !== undefined) this.#end(this.#ending.trailers);
+    return this.#queued > 0;
+  }
+
+  /** There is room again: the pipeline goes on when it was held. */
+  resume(): void {
+    if (!this.#isHeld || this.#queued >= maxQueuedBytes || this.#isGone) return;
+    this.#isHeld = false;
+    this.exchange.clientDrained();
+  }
+
+  #send(bytes: Buffer, endStream: boolean): void {
+    this.sendWindow -= bytes.length;
+    this.#owner.output.data(this.id, bytes, endStream);
+    this.#owner.spent(bytes.length);
+    if (endStream) this.#localEnded = true;
+  }
+
+  #end(trailers: FieldTable | undefined): void {
+    const { output } = this.#owner;
+    if (!this.#localEnded) {
+      this.#localEnded = true;
+      if (trailers === undefined || trailers.byteBound === 0) output.endStream(this.id);
+      else output.head(this.id, 0, trailers, "", true);
+    }
+    // The request was not needed to its end (RFC 9113 §8.1), nor what a WebSocket's client still sends.
+    if (!this.remoteEnded) output.number(frameType.rstStream, this.id, errorCode.noError);
+    this.#close();
+  }
+
+  #close(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#queue = [];
+    this.#queued = 0;
+    if (this.#outstanding > 0) this.#owner.credited(this.#outstanding);
+    this.#owner.gone(this);
+  }
+}
