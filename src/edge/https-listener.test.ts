@@ -207,6 +207,16 @@ describe("the HTTPS listener", () => {
     }
   });
 
+  it("K2: closes a site alone whose authorities cannot be read", async () => {
+    const held = sites();
+    const own = await start(held);
+    for (const clientAuthorities of ["", "nothing", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]) {
+      held.set("guarded.example.com", { ...guarded, handshake: { clientAuthorities } });
+      await assert.rejects(own.open("guarded.example.com"), /alert internal error/);
+      await own.open("shop.example.com");
+    }
+  });
+
   for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
     it(`K2: resumes sessions within a site and never across sites (${maxVersion})`, async () => {
       const held = sites().set("twin.example.com", site("edghts_twin", ["twin.example.com"]));

@@ -2,6 +2,7 @@ import { constants, createHash, createHmac, randomBytes } from "node:crypto";
 import { createServer } from "node:tls";
 import type { Server, TlsOptions } from "node:tls";
 import type { Clock, Timer } from "../lib/clock.ts";
+import { readCertificates } from "../lib/x509.ts";
 import type { Handshake } from "../modules/module.ts";
 import { makeHandshaker, tlsStrength } from "./handshaker.ts";
 import type { Handshaker } from "./handshaker.ts";
@@ -69,7 +70,8 @@ function makeEntry(key: string, options: TlsOptions, handshake: Handshake, certi
     // K2: with the ticket keys, keeps a session from being resumed under another site or other demands
     sessionIdContext: key.slice(0, 32),
     ...(handshake.clientAuthorities !== undefined && {
-      ca: handshake.clientAuthorities,
+      // read one by one: given none that it can read, OpenSSL would trust the public authorities
+      ca: readCertificates(handshake.clientAuthorities).map(String),
       requestCert: true,
       rejectUnauthorized: true,
       // a resumed session is not verified again, and would outlive the client's certificate
