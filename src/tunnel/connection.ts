@@ -40,6 +40,9 @@ const refusedMs = 2000;
 /** Rust agents are given this long to learn of a tunnel from our answer, unless they end its stream first. */
 const learnMs = 50;
 
+/** Any other message of a connection that has not authenticated, bytes (G1). */
+const maxUnauthenticatedBytes = 1024;
+
 /** Types of streams that carry one question. */
 const asked: ReadonlySet<number> = new Set([
   streamType.auth,
@@ -62,6 +65,7 @@ export class AgentConnection {
   #deadline: Timer;
   #session: ServerSession | undefined;
   #accountName = "";
+  #authBegun = false;
   #heartbeat: Heartbeat | undefined;
   /** Not counted among the unauthenticated any more. */
   #settled = false;
@@ -80,12 +84,16 @@ export class AgentConnection {
     this.#messages = new TokenBucket(clock, limits.messagesPerSecond, limits.messageBurst);
     host.addresses.connected(this.#ip);
     this.#deadline = clock.after(limits.authenticationMs, () =>
-      this.#mux.close(errorCode.protocol, "not authenticated in time"),
+      this.#mux.fail(new ProtocolViolation(errorCode.protocol, "not authenticated in time")),
     );
     this.#mux = new Mux(
       socket,
       { side: "server", clock, maxIncoming: limits.maxUnauthenticatedStreams, answersAtOnce: true },
-      { incoming: (stream) => this.#incoming(stream), closed: (error) => this.#closed(error) },
+      {
+        incoming: (stream) => this.#incoming(stream),
+        bug: (error) => host.log.error("agent connection failed", { error }),
+        closed: (error) => this.#closed(error),
+      },
     );
   }
 
@@ -106,8 +114,11 @@ export class AgentConnection {
       return;
     }
     const isAuth = type === streamType.auth;
-    if (isAuth === (this.#session !== undefined) && type !== streamType.serverInfo) {
-      throw new ProtocolViolation(errorCode.protocol, isAuth ? "authenticated twice" : "not authenticated");
+    if (isAuth) {
+      if (this.#authBegun) throw new ProtocolViolation(errorCode.protocol, "authenticated twice");
+      this.#authBegun = true;
+    } else if (!this.#session && type !== streamType.serverInfo) {
+      throw new ProtocolViolation(errorCode.protocol, "not authenticated");
     }
     if (!asked.has(type)) {
       stream.receiver = discard;
@@ -115,7 +126,8 @@ export class AgentConnection {
       this.#answered.add(stream);
       return;
     }
-    const maxBytes = this.#session ? maxMessageBytes : this.#host.limits.maxAuthBytes;
+    const beforeAuth = isAuth ? this.#host.limits.maxAuthBytes : maxUnauthenticatedBytes;
+    const maxBytes = this.#session ? maxMessageBytes : beforeAuth;
     stream.receiver = new JsonReceiver(stream, maxBytes, (error, message) => {
       if (error) this.#unreadable(stream, error, isAuth);
       else if (this.#messages.take()) this.#message(type, stream, message);
@@ -158,7 +170,6 @@ export class AgentConnection {
   }
 
   #authenticate(stream: MuxStream, message: JsonObject): void {
-    if (this.#session || this.#refused) throw new ProtocolViolation(errorCode.protocol, "authenticated twice");
     try {
       const agent = parseAuth(message);
       const session = this.#open(agent);
@@ -218,7 +229,7 @@ export class AgentConnection {
     if (maxWindow > 0) this.#mux.windows.allow(maxWindow, limits.windowBudget);
     hooks.opened(session);
     this.#heartbeat = new Heartbeat(this.#mux, clock, heartbeatOf(agent), () =>
-      this.#mux.close(errorCode.protocol, "heartbeat missed"),
+      this.#mux.fail(new ProtocolViolation(errorCode.protocol, "heartbeat missed")),
     );
   }
 
@@ -248,8 +259,10 @@ export class AgentConnection {
     this.#host.connections.delete(this);
     this.#heartbeat?.stop();
     const session = this.#session;
+    const fields = { ip: this.#ip, ...(session ? { session: session.id } : {}), ...(error ? { error } : {}) };
+    if (error instanceof ProtocolViolation) this.#host.log.info("agent connection cut off", fields);
+    else this.#host.log.debug("agent connection closed", fields);
     if (!session) return;
-    this.#host.log.debug("agent session closed", { session: session.id, ...(error ? { error } : {}) });
     if (this.#host.sessions.get(session.id) === session) this.#host.sessions.delete(session.id);
     session.ended();
   }

@@ -101,8 +101,10 @@ export class Heartbeat implements ByteReceiver {
   ended(): void {}
   drained(): void {}
 
+  /** Without the stream nothing more can be known of the peer. */
   closed(): void {
-    this.#beats.cancel();
+    this.stop();
+    if (!this.#mux.over) this.#late();
   }
 
   #beat(): void {

@@ -134,9 +134,18 @@ export class ServerSession implements AgentSession {
   /** The connection is over. */
   ended(): void {
     this.#slots.close();
-    for (const tunnelId of this.#tunnels) this.#parts.hooks.unbind(this, tunnelId);
+    for (const tunnelId of this.#tunnels) this.#tell(() => this.#parts.hooks.unbind(this, tunnelId));
     this.#tunnels.clear();
-    this.#parts.hooks.closed(this);
+    this.#tell(() => this.#parts.hooks.closed(this));
+  }
+
+  /** What fails for one tunnel must not keep the others from being taken away. */
+  #tell(hook: () => void): void {
+    try {
+      hook();
+    } catch (error) {
+      this.#parts.log.error("agent session could not be put away", { session: this.id, error });
+    }
   }
 
   #answer(type: number, message: JsonObject, bound: (tunnelId: string) => void): JsonObject | undefined {

@@ -20,6 +20,9 @@ const maxPerTurn = 256 * 1024;
 const idleFramesPerSecond = 2000;
 const idleFrameBurst = 20_000;
 
+/** What may still come for a stream that we opened and that is over: a window in the frames of Rust agents (§2.3). */
+const idleFramesPerStream = 64;
+
 /** A peer that does not take our goodbye is cut off after this. */
 const goodbyeMs = 1000;
 
@@ -35,6 +38,8 @@ export interface MuxOptions {
 export interface MuxHandler {
   /** A stream of the peer; `receiver` must be set before returning. */
   incoming(stream: MuxStream): void;
+  /** A receiver threw. */
+  bug(error: unknown): void;
   /** Called once, after every stream was closed. `error` unless `close` was called. */
   closed(error: Error | undefined): void;
 }
@@ -111,8 +116,8 @@ export class Mux implements StreamHost, FrameHandler {
   }
 
   /** As `close`, for a peer that broke the protocol or does not answer any more. */
-  fail(error: Error): void {
-    if (!this.#over) this.#fail(error);
+  fail(violation: ProtocolViolation): void {
+    if (!this.#over) this.#fail(violation);
   }
 
   ready(stream: MuxStream): void {
@@ -128,10 +133,14 @@ export class Mux implements StreamHost, FrameHandler {
     setImmediate(this.#endTurn);
   }
 
+  tellClosed(stream: MuxStream, error: Error | undefined): void {
+    process.nextTick(tellClosed, this.#handler, stream, error);
+  }
+
   forget(stream: MuxStream): void {
     if (!this.#streams.delete(stream.id)) return;
-    if (this.#isOurs(stream.id)) return;
-    this.#incomingCount -= 1;
+    if (this.#isOurs(stream.id)) this.#idleFrames.give(idleFramesPerStream);
+    else this.#incomingCount -= 1;
   }
 
   dataBegins(streamId: number, flags: number, length: number): boolean {
@@ -186,6 +195,7 @@ export class Mux implements StreamHost, FrameHandler {
     if (this.#isOurs(streamId)) {
       throw new ProtocolViolation(errorCode.protocol, `stream ${streamId}: opened by the wrong side`);
     }
+    this.#lastIncomingId = Math.max(this.#lastIncomingId, streamId);
     if (this.#incomingCount >= this.maxIncoming) {
       this.#idleFrame(16);
       this.outbox.control(frameType.reset, streamId, errorCode.acceptQueueFull);
@@ -195,7 +205,6 @@ export class Mux implements StreamHost, FrameHandler {
     const stream = new MuxStream(this, streamId, false);
     this.#streams.set(streamId, stream);
     this.#incomingCount += 1;
-    this.#lastIncomingId = Math.max(this.#lastIncomingId, streamId);
     this.#handler.incoming(stream);
     return stream;
   }
@@ -294,7 +303,10 @@ export class Mux implements StreamHost, FrameHandler {
 
   #fail(error: unknown): void {
     if (error instanceof ProtocolViolation) this.#sayGoodbye(error.code, error.message);
-    else this.#sayGoodbye(errorCode.internal, "internal error");
+    else {
+      this.#handler.bug(error);
+      this.#sayGoodbye(errorCode.internal, "internal error");
+    }
     this.#finish(error instanceof Error ? error : new Error(String(error)));
   }
 
@@ -311,7 +323,13 @@ export class Mux implements StreamHost, FrameHandler {
     this.#ready = [];
     const cause = error ?? new Error("session closed");
     const streams = [...this.#streams.values()];
-    for (const stream of streams) stream.close(cause);
+    for (const stream of streams) {
+      try {
+        stream.close(cause);
+      } catch (bug) {
+        this.#handler.bug(bug);
+      }
+    }
     this.#handler.closed(error);
   }
 
@@ -320,5 +338,13 @@ export class Mux implements StreamHost, FrameHandler {
     const timer = this.#clock.after(goodbyeMs, () => this.#socket.destroy());
     this.#socket.once("close", () => timer.cancel());
     this.#socket.destroySoon();
+  }
+}
+
+function tellClosed(handler: MuxHandler, stream: MuxStream, error: Error | undefined): void {
+  try {
+    stream.receiver.closed(error);
+  } catch (bug) {
+    handler.bug(bug);
   }
 }

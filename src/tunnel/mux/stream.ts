@@ -18,6 +18,8 @@ export interface StreamHost {
   ready(stream: MuxStream): void;
   /** The outbox is not empty. */
   schedule(): void;
+  /** Calls the receiver's `closed` after the current call, which is the receiver's own. */
+  tellClosed(stream: MuxStream, error: Error | undefined): void;
   /** Both directions are over. */
   forget(stream: MuxStream): void;
 }
@@ -191,10 +193,10 @@ export class MuxStream implements ByteStream {
     this.receiver.closed(error);
   }
 
-  /** As `close`, but tells the receiver after the current call, which is the receiver's own. */
+  /** As `close`, where the receiver itself ends the stream. */
   #closeLater(error: Error | undefined): void {
     this.#drop();
-    process.nextTick(tellClosed, this, error);
+    this.#host.tellClosed(this, error);
   }
 
   #drop(): void {
@@ -245,8 +247,4 @@ export class MuxStream implements ByteStream {
     if (done === this.#queue.length) this.#queue.length = 0;
     else if (done > 0) this.#queue.splice(0, done);
   }
-}
-
-function tellClosed(stream: MuxStream, error: Error | undefined): void {
-  stream.receiver.closed(error);
 }

@@ -24,6 +24,11 @@ export class TokenBucket {
     return true;
   }
 
+  /** Adds to what can be taken, up to the burst. */
+  give(count: number): void {
+    this.#level = Math.min(this.#burst, this.#level + count);
+  }
+
   /** Milliseconds until `count` can be taken. */
   waitMs(count = 1): number {
     this.#fill();

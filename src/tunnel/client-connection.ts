@@ -1,0 +1,278 @@
+/** One connection of an agent to the server: asks, and takes the streams that the server opens. */
+import type { Socket } from "node:net";
+import type { SessionCommand } from "../routing/messages.ts";
+import { answer, AnsweredStreams, call, CallTimeout, maxMessageBytes } from "./call.ts";
+import type {
+  BoundTunnel,
+  ClientBind,
+  ClientHandlers,
+  ClientLabelled,
+  ClientOptions,
+  ClientSession,
+} from "./client.ts";
+import { Heartbeat, HeartbeatEcho } from "./heartbeat.ts";
+import { countMember, JsonReceiver, objectMember, textMember } from "./json-message.ts";
+import type { JsonObject } from "./json-message.ts";
+import { errorCode, ProtocolViolation } from "./mux/frame.ts";
+import { Mux } from "./mux/mux.ts";
+import { discard } from "./mux/stream.ts";
+import type { MuxStream } from "./mux/stream.ts";
+import { ProxyHeaderReceiver } from "./proxy-header.ts";
+import type { ProxiedHeader } from "./proxy-header.ts";
+import { streamType, TypeReceiver } from "./typed-stream.ts";
+import { parseWireError } from "./wire-error.ts";
+
+const maxWindow = 16 * 1024 * 1024;
+const windowBudget = 64 * 1024 * 1024;
+const maxText = 4096;
+const maxAnswered = 32;
+/** Streams of the server open at once: what it may have itself, and some for its questions. */
+const maxIncoming = 2048;
+
+export class ClientConnection {
+  readonly #options: ClientOptions;
+  readonly #handlers: ClientHandlers;
+  readonly #mux: Mux;
+  readonly #tunnels = new Set<string>();
+  readonly #answered = new AnsweredStreams(maxAnswered);
+  #heartbeat: Heartbeat | undefined;
+  #isOpen = false;
+
+  constructor(socket: Socket, options: ClientOptions, handlers: ClientHandlers, failed: (error: Error) => void) {
+    this.#options = options;
+    this.#handlers = handlers;
+    this.#mux = new Mux(
+      socket,
+      { side: "agent", clock: options.clock, maxIncoming, answersAtOnce: false },
+      {
+        incoming: (stream) => {
+          stream.receiver = new TypeReceiver(stream, this.#typed);
+        },
+        bug: (error) => handlers.bug?.(error),
+        closed: (error) => {
+          this.#heartbeat?.stop();
+          if (this.#isOpen) handlers.closed(error);
+          else failed(error ?? new Error("session closed"));
+        },
+      },
+    );
+  }
+
+  authenticate(done: (error: Error | undefined, session?: ClientSession) => void): void {
+    const options = this.#options;
+    const supports = (name: SessionCommand["name"]): string =>
+      options.commands.includes(name) ? "" : `This agent does not ${name} itself.`;
+    const question = {
+      Version: ["3", "2"],
+      ClientId: options.clientId,
+      Extra: {
+        OS: options.os,
+        Arch: options.arch,
+        AuthToken: options.token,
+        Version: options.version,
+        Hostname: "",
+        UserAgent: `postern/${options.version}`,
+        Metadata: options.metadata,
+        Cookie: options.cookie,
+        HeartbeatInterval: Math.round(this.#intervalMs * 1e6),
+        HeartbeatTolerance: Math.round(this.#toleranceMs * 1e6),
+        StopUnsupportedError: supports("stop"),
+        RestartUnsupportedError: supports("restart"),
+        UpdateUnsupportedError: supports("update"),
+        MuxWindow: maxWindow,
+      },
+    };
+    this.#ask(streamType.auth, question, (failure, reply) => {
+      if (failure) {
+        done(failure);
+        this.#mux.close(errorCode.none, "not authenticated");
+        return;
+      }
+      try {
+        done(undefined, this.#open(reply));
+      } catch (error) {
+        done(error as Error);
+        this.#mux.close(errorCode.protocol, "authentication not understood");
+      }
+    });
+  }
+
+  get #intervalMs(): number {
+    return this.#options.heartbeatIntervalMs ?? 10_000;
+  }
+
+  get #toleranceMs(): number {
+    return this.#options.heartbeatToleranceMs ?? 15_000;
+  }
+
+  #open(reply: JsonObject): ClientSession {
+    const extra = objectMember(reply, "Extra");
+    const mux = this.#mux;
+    const agreed = Math.min(countMember(extra, "MuxWindow"), maxWindow);
+    if (agreed > 0) mux.windows.allow(agreed, windowBudget);
+    const facts = {
+      clientId: textMember(reply, "ClientId", maxText),
+      cookie: textMember(extra, "Cookie", maxText),
+      accountName: textMember(extra, "AccountName", maxText),
+      region: textMember(extra, "Region", maxText),
+      serverVersion: textMember(extra, "Version", maxText),
+    };
+    this.#isOpen = true;
+    this.#heartbeat = new Heartbeat(
+      mux,
+      this.#options.clock,
+      { intervalMs: this.#intervalMs, toleranceMs: this.#toleranceMs },
+      () => mux.fail(new ProtocolViolation(errorCode.protocol, "the server does not answer any more")),
+    );
+    return {
+      ...facts,
+      get roundTripMs() {
+        return mux.windows.roundTripMs;
+      },
+      bind: (request) => this.#bind(request),
+      startLabelled: (request) => this.#startLabelled(request),
+      unbind: (tunnelId) => this.#unbind(tunnelId),
+      close: () => mux.close(errorCode.none, ""),
+    };
+  }
+
+  #bind(request: ClientBind): Promise<BoundTunnel> {
+    const isTcp = request.proto === "tcp";
+    const question = {
+      Id: request.resume?.id ?? "",
+      Proto: request.proto,
+      ForwardsTo: request.forwardsTo,
+      ForwardsProto: request.forwardsProto ?? "",
+      Opts: isTcp
+        ? { Addr: request.address ?? "", ProxyProto: request.proxyProtocol ?? 0 }
+        : {
+            Hostname: request.hostname ?? "",
+            Subdomain: request.subdomain ?? "",
+            ProxyProto: request.proxyProtocol ?? 0,
+          },
+      Extra: { Token: request.resume?.token ?? "", Metadata: request.metadata ?? "" },
+    };
+    return this.#promise(streamType.bind, question, (reply) => {
+      const id = textMember(reply, "Id", maxText);
+      const options = objectMember(reply, "Opts");
+      this.#tunnels.add(id);
+      return {
+        id,
+        url: textMember(reply, "URL", maxText),
+        hostname: textMember(options, "Hostname", maxText),
+        address: textMember(options, "Addr", maxText),
+        token: textMember(objectMember(reply, "Extra"), "Token", maxText),
+      };
+    });
+  }
+
+  #startLabelled(request: ClientLabelled): Promise<string> {
+    const question = {
+      Labels: request.labels,
+      ForwardsTo: request.forwardsTo,
+      ForwardsProto: request.forwardsProto ?? "",
+      Metadata: request.metadata ?? "",
+    };
+    return this.#promise(streamType.startLabelled, question, (reply) => {
+      const id = textMember(reply, "Id", maxText);
+      this.#tunnels.add(id);
+      return id;
+    });
+  }
+
+  #unbind(tunnelId: string): Promise<void> {
+    this.#tunnels.delete(tunnelId);
+    return this.#promise(streamType.unbind, { Id: tunnelId, Extra: null }, () => undefined);
+  }
+
+  /** `read` runs in the turn of the answer, so that a tunnel is known before its first stream. */
+  #promise<T>(type: number, question: JsonObject, read: (reply: JsonObject) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#ask(type, question, (error, reply) => {
+        if (error) return reject(error);
+        try {
+          resolve(read(reply));
+        } catch (unread) {
+          reject(unread);
+        }
+      });
+    });
+  }
+
+  #ask(type: number, question: JsonObject, done: (error: Error | undefined, reply: JsonObject) => void): void {
+    const { clock, answerMs = 30_000 } = this.#options;
+    call(this.#mux, clock, type, question, answerMs, (error, reply) => {
+      if (error instanceof CallTimeout) return done(new Error(`The server gave ${error.message}.`), {});
+      if (error) return done(error, {});
+      const failure = reply["Error"];
+      if (typeof failure === "string" && failure !== "") return done(parseWireError(failure), {});
+      done(undefined, reply);
+    });
+  }
+
+  readonly #typed = (type: number, stream: MuxStream): void => {
+    switch (type) {
+      case streamType.heartbeat:
+        stream.receiver = new HeartbeatEcho(stream);
+        return;
+      case streamType.proxy:
+        stream.receiver = new ProxyHeaderReceiver(stream, this.#proxied);
+        return;
+      case streamType.stopTunnel:
+        this.#read(stream, (message) => this.#stopped(stream, message));
+        return;
+      case streamType.stop:
+        this.#read(stream, () => this.#command(stream, { name: "stop" }));
+        return;
+      case streamType.restart:
+        this.#read(stream, () => this.#command(stream, { name: "restart" }));
+        return;
+      case streamType.update:
+        this.#read(stream, (message) =>
+          this.#command(stream, { name: "update", version: textMember(message, "Version", maxText) }),
+        );
+        return;
+      default:
+        stream.receiver = discard;
+        stream.end();
+        this.#answered.add(stream);
+    }
+  };
+
+  /** G4: only for tunnels that this session asked for. */
+  readonly #proxied = (header: ProxiedHeader, stream: MuxStream): void => {
+    if (this.#tunnels.has(header.tunnelId)) {
+      this.#handlers.proxied(header.tunnelId, header, stream);
+    } else {
+      stream.receiver = discard;
+      stream.abort();
+    }
+  };
+
+  #read(stream: MuxStream, then: (message: JsonObject) => void): void {
+    stream.receiver = new JsonReceiver(stream, maxMessageBytes, (error, message) => {
+      if (error) return stream.abort();
+      this.#answered.add(stream);
+      then(message);
+    });
+  }
+
+  #stopped(stream: MuxStream, message: JsonObject): void {
+    stream.receiver = discard;
+    stream.end();
+    const id = textMember(message, "Id", maxText);
+    if (!this.#tunnels.delete(id)) return;
+    const text = textMember(message, "Message", maxMessageBytes);
+    this.#handlers.stopped(id, text, textMember(message, "ErrorCode", maxText));
+  }
+
+  #command(stream: MuxStream, command: SessionCommand): void {
+    this.#handlers.command(command).then(
+      () => answer(stream, {}),
+      (error: unknown) => {
+        const message = error instanceof Error ? error.message : String(error);
+        answer(stream, { Error: message });
+      },
+    );
+  }
+}
