@@ -39,14 +39,25 @@ export interface StoreOptions {
  * @throws Error one sentence: another process has it, it is of a newer version, the sealing key is another's
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { clock, log } = options;
+  const { database, dataDirectory, clock, log } = options;
   const holder = randomBytes(12).toString("hex");
-  const database = await openDatabase(options, holder);
+  const opened = /^postgres(ql)?:\/\//.test(database)
+    ? await openPostgres({ url: database, holder, clock, log })
+    : await openSqlite(resolve(dataDirectory, database), log);
+  return await openStoreOn(opened, holder, options);
+}
+
+/** `openStore` on a database that is open. `holder` names this process in it. */
+export async function openStoreOn(
+  database: Database,
+  holder: string,
+  { declarations, sealingKey, clock, log }: Omit<StoreOptions, "database" | "dataDirectory">,
+): Promise<Store> {
   try {
     const at = timestamp(clock.now());
     await migrate(database, migrations, at);
-    const sealer = sealerWith(await dataKeys(database, [options.sealingKey].flat() as readonly Buffer[], at));
-    const kinds = kindsOf(options.declarations);
+    const sealer = sealerWith(await dataKeys(database, [sealingKey].flat() as readonly Buffer[], at));
+    const kinds = kindsOf(declarations);
     const documents = documentsOf(kinds, sealer);
     const head = await takeOver(database, holder);
     const state = await loadState(database, kinds, documents);
@@ -103,12 +114,6 @@ function storeOf(state: State, writer: Writer, rest: Pick<Store, "history" | "cr
     },
     accounts: () => state.accounts(),
   };
-}
-
-async function openDatabase(options: StoreOptions, holder: string): Promise<Database> {
-  const { database, dataDirectory, clock, log } = options;
-  if (/^postgres(ql)?:\/\//.test(database)) return await openPostgres({ url: database, holder, clock, log });
-  return await openSqlite(resolve(dataDirectory, database));
 }
 
 /** From here on only this process writes: every commit checks that the head still names it. */

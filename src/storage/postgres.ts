@@ -70,6 +70,8 @@ class WritingConnection implements PostgresPool {
   #current: { readonly client: Client; readonly handle: PostgresPoolClient } | undefined;
   #connecting: Promise<PostgresPoolClient> | undefined;
   #connectedBefore = false;
+  /** Set once another process has taken over: this one must not hold the lock again. */
+  #superseded: Superseded | undefined;
   #ended = false;
 
   constructor(options: PostgresOptions) {
@@ -80,6 +82,7 @@ class WritingConnection implements PostgresPool {
   /** The connection, made anew when it has broken. */
   async connect(): Promise<PostgresPoolClient> {
     if (this.#ended) throw new Error("use database: it is closed");
+    if (this.#superseded) throw this.#superseded;
     if (this.#current) return this.#current.handle;
     this.#connecting ??= this.#establish().finally(() => {
       this.#connecting = undefined;
@@ -103,10 +106,14 @@ class WritingConnection implements PostgresPool {
       await client.connect();
       await checkWritable(client);
       await this.#lock(client);
+      if (this.#connectedBefore) await this.#checkHeld(client);
       await checkDurable(client, this.#options.log);
     } catch (error) {
       client.end().catch(() => undefined);
-      if (error instanceof Superseded) throw error;
+      if (error instanceof Superseded) {
+        this.#superseded = this.#connectedBefore ? error : undefined;
+        throw error;
+      }
       throw new Error("connect to database: no connection that can write", { cause: error });
     }
     if (this.#connectedBefore) this.#options.log.info("connected to the database again");
@@ -151,9 +158,16 @@ class WritingConnection implements PostgresPool {
       if (this.#ended || this.#current) return;
       this.connect().catch((error: unknown) => {
         this.#options.log.warn("the database does not answer", { error });
-        this.#reconnectLater(Math.min(backoffMs * 2, lastBackoffMs));
+        if (!this.#superseded) this.#reconnectLater(Math.min(backoffMs * 2, lastBackoffMs));
       });
     });
+  }
+
+  async #checkHeld(client: Client): Promise<void> {
+    const { rows } = await client.query<{ holder: string }>("select holder from head where id = 1");
+    if (rows[0] && rows[0].holder !== this.#options.holder) {
+      throw new Superseded("use database: another process has taken it over; this one must be restarted");
+    }
   }
 
   async #lock(client: Client): Promise<void> {

@@ -3,8 +3,10 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely, SqliteDialect } from "kysely";
 import type { SqliteDatabase, SqliteStatement } from "kysely";
+import type { Log } from "../lib/log.ts";
 import { Superseded, transactOn } from "./database.ts";
 import type { Database, Tables } from "./database.ts";
+import { walDamage } from "./wal.ts";
 
 /** Statements kept prepared; there are about thirty, and one per number of rows for inserts. */
 const maxStatements = 500;
@@ -13,11 +15,13 @@ const maxStatements = 500;
  * Opens or creates the file. Every commit is on disk before it is answered (S1).
  * @throws Superseded when another process has it open
  */
-export async function openSqlite(file: string): Promise<Database> {
+export async function openSqlite(file: string, log: Log): Promise<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   closeSync(openSync(file, "a", 0o600));
   const lock = lockFile(`${file}.lock`);
   try {
+    const damage = walDamage(`${file}-wal`);
+    if (damage) log.warn("the end of the database's log is damaged: writes in it are dropped", { file, ...damage });
     const connection = connect(file);
     const writes = new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(connection) }) });
     const reads = new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(connect(file)) }) });
