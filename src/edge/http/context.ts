@@ -98,6 +98,6 @@ export const defaultLimits: HttpLimits = {
   idleTimeoutMs: 3_600_000,
   maxConnectionAgeMs: 3_600_000,
   upstreamTimeoutMs: 60_000,
-  maxIdleStreams: 32,
+  maxIdleStreams: 128,
   idleStreamMs: 30_000,
 };

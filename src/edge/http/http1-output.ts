@@ -1,6 +1,6 @@
-import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FieldTable } from "../../http1/field-table.ts";
+import { reasonPhrase } from "../../http1/reasons.ts";
 import { putBytes, putLatin1, reserve, slab } from "../../http1/slab.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import { corkForTurn } from "../../lib/socket-stream.ts";
@@ -40,7 +40,7 @@ export class Http1Output {
     chunked: boolean,
   ): void {
     this.#chunked = chunked;
-    const phrase = reason ?? STATUS_CODES[status] ?? "";
+    const phrase = reason ?? reasonPhrase(status);
     reserve(headBytes + phrase.length + (fields?.byteBound ?? 0) + lines.length);
     this.flush();
     const { bytes, used } = slab;

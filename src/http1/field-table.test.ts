@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { HeaderFields } from "../modules/exchange.ts";
+import { emptyFields, FieldTable } from "./field-table.ts";
+import { knownField, knownNames } from "./known-fields.ts";
+import { readFields } from "./read-fields.ts";
+
+function tableOf(text: string): FieldTable {
+  const bytes = Buffer.from(text, "latin1");
+  const table = new FieldTable(bytes, 50);
+  assert.equal(readFields(table, 0, bytes.length, 50), bytes.length);
+  return table;
+}
+
+function written(table: FieldTable): string {
+  const target = Buffer.alloc(table.byteBound);
+  return target.toString("latin1", 0, table.write(target, 0));
+}
+
+describe("a field table", () => {
+  it("copies lines that nobody touched as they were", () => {
+    assert.equal(
+      written(tableOf("Host: a\r\nX-One: b\r\nCookie: c=d; e\r\n\r\n")),
+      "Host: a\r\nX-One: b\r\nCookie: c=d; e\r\n",
+    );
+  });
+
+  it("W1: writes lines anew that are not in the usual form", () => {
+    assert.equal(written(tableOf("A:b\r\nC: \t d \t \r\nE:\r\nF: g\r\n\r\n")), "A: b\r\nC: d\r\nE: \r\nF: g\r\n");
+  });
+
+  it("cuts out what is deleted, first, middle or last", () => {
+    for (const gone of ["a", "b", "c"]) {
+      const table = tableOf("A: 1\r\nB: 2\r\nC: 3\r\n\r\n");
+      table.delete(gone.toUpperCase());
+      assert.equal(table.has(gone), false);
+      assert.equal(
+        written(table),
+        ["A: 1\r\n", "B: 2\r\n", "C: 3\r\n"].filter((line) => !line.startsWith(gone.toUpperCase())).join(""),
+      );
+    }
+  });
+
+  it("replaces every value of a name, and appends behind them", () => {
+    const table: HeaderFields & FieldTable = tableOf("X: 1\r\nY: 2\r\nx: 3\r\n\r\n");
+    table.set("X", "4");
+    table.append("x", "5");
+    assert.deepEqual(table.getAll("x"), ["4", "5"]);
+    assert.equal(written(table), "Y: 2\r\nx: 4\r\nx: 5\r\n");
+    table.delete("x");
+    assert.equal(table.get("x"), undefined);
+    assert.deepEqual(table.entries(), [["y", "2"]]);
+  });
+
+  it("P4: takes no name or value that would break the message", () => {
+    const fields = emptyFields();
+    for (const value of ["a\r\nB: c", "a\nb", "a\0", "a\rb", " a", "a ", "a\u0100"]) {
+      assert.throws(() => fields.append("x", value), value);
+      assert.throws(() => fields.set("x", value), value);
+    }
+    for (const name of ["", "a b", "a:", "a\r\n", "é"]) assert.throws(() => fields.append(name, "a"), name);
+    assert.deepEqual(fields.entries(), []);
+  });
+
+  it("keeps apart what was read one after the other", () => {
+    const tables = Array.from({ length: 3000 }, (_, index) => tableOf(`Host: h${index}\r\nX: ${index}\r\n\r\n`));
+    for (const [index, table] of tables.entries()) {
+      assert.deepEqual(table.entries(), [
+        ["host", `h${index}`],
+        ["x", String(index)],
+      ]);
+    }
+  });
+
+  it("knows its names in any case, and no others", () => {
+    for (const [id, name] of knownNames.entries()) {
+      if (id === 0) continue;
+      for (const text of [name, name.toUpperCase()]) {
+        assert.equal(knownField(Buffer.from(`..${text}..`), 2, 2 + text.length), id);
+      }
+      assert.equal(knownField(Buffer.from(`${name}x`), 0, name.length + 1), 0);
+    }
+    for (const name of ["a", "ab", "cookie", "accept", "x-forwarded-fox"]) {
+      assert.equal(knownField(Buffer.from(name), 0, name.length), 0);
+    }
+  });
+});
