@@ -9,7 +9,7 @@ import type {
   ClientLabelled,
   ClientOptions,
   ClientSession,
-} from "./client.ts";
+} from "./client-hooks.ts";
 import { Heartbeat, HeartbeatEcho } from "./heartbeat.ts";
 import { countMember, JsonReceiver, objectMember, textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";

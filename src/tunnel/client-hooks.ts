@@ -1,0 +1,88 @@
+/** What the agent's side of the protocol is asked for and tells; the counterpart of server-hooks.ts. */
+import type { ByteStream } from "../lib/byte-stream.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { SessionCommand } from "../routing/messages.ts";
+import type { ProxiedHeader } from "./proxy-header.ts";
+
+export interface ClientOptions {
+  readonly clock: Clock;
+  readonly token: string;
+  /** Of the session to resume, with its `cookie`; "" for a new one. */
+  readonly clientId: string;
+  readonly cookie: string;
+  readonly metadata: string;
+  /** The agent's own version. */
+  readonly version: string;
+  readonly os: string;
+  readonly arch: string;
+  /** Commands that this agent carries out. */
+  readonly commands: readonly SessionCommand["name"][];
+  /** 10 s and 15 s unless given. */
+  readonly heartbeatIntervalMs?: number;
+  readonly heartbeatToleranceMs?: number;
+  /** How long the server may take to answer a question; 30 s unless given. */
+  readonly answerMs?: number;
+}
+
+export interface ClientHandlers {
+  /**
+   * A public connection to a tunnel of this session. The receiver must be set before returning, for bytes may follow
+   * at once.
+   */
+  proxied(tunnelId: string, header: ProxiedHeader, stream: ByteStream): void;
+  /** Carries a command out; its failure is told to whoever asked for it. */
+  command(command: SessionCommand): Promise<void>;
+  /** The server ended a tunnel. */
+  stopped(tunnelId: string, message: string, code: string): void;
+  /** A handler or a receiver threw; the session is over if that was in the middle of its input. */
+  bug?(error: unknown): void;
+  /** Called once. `error` unless `close` was called. */
+  closed(error: Error | undefined): void;
+}
+
+export interface ClientBind {
+  readonly proto: "http" | "https" | "tcp" | "tls";
+  readonly hostname?: string;
+  readonly subdomain?: string;
+  /** `host:port` of a tcp tunnel. */
+  readonly address?: string;
+  readonly forwardsTo: string;
+  readonly forwardsProto?: "" | "http1" | "http2";
+  readonly metadata?: string;
+  readonly proxyProtocol?: 0 | 1 | 2;
+  /** What an earlier session was given, to get it again. */
+  readonly resume?: { readonly id: string; readonly token: string };
+}
+
+export interface BoundTunnel {
+  readonly id: string;
+  readonly url: string;
+  readonly hostname: string;
+  readonly address: string;
+  /** Proves the id after a reconnect. */
+  readonly token: string;
+}
+
+export interface ClientLabelled {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly forwardsTo: string;
+  readonly forwardsProto?: "" | "http1" | "http2";
+  readonly metadata?: string;
+}
+
+export interface ClientSession {
+  /** To resume the session with, together with `cookie`. */
+  readonly clientId: string;
+  readonly cookie: string;
+  readonly accountName: string;
+  readonly region: string;
+  readonly serverVersion: string;
+  /** Rejects with `Refusal` when the server names a reason of the catalogue. */
+  bind(request: ClientBind): Promise<BoundTunnel>;
+  /** The tunnel's id. */
+  startLabelled(request: ClientLabelled): Promise<string>;
+  unbind(tunnelId: string): Promise<void>;
+  close(): void;
+  /** Shortest round trip seen, milliseconds; 0 while unknown. */
+  readonly roundTripMs: number;
+}
