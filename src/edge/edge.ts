@@ -22,6 +22,7 @@ import type { HttpContext, HttpLimits } from "./http/context.ts";
 import { exportCounters, makeCounters } from "./http/counters.ts";
 import { Deadlines } from "./http/deadlines.ts";
 import { serveHttp1 } from "./http/http1-connection.ts";
+import { serveHttp2 } from "./http2/connection.ts";
 import { startHttpsListener } from "./https-listener.ts";
 import { defaultConnectionLimits } from "./limits.ts";
 import type { ConnectionLimits } from "./limits.ts";
@@ -154,9 +155,10 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
         at: options.httpsListen,
         siteFor,
         certificates,
-        protocols: ["http/1.1"],
-        serve(socket, facts) {
-          const connection = serveHttp1(socket, facts, siteFor, context);
+        protocols: ["h2", "http/1.1"],
+        serve(socket, facts, protocol) {
+          const serve = protocol === "h2" ? serveHttp2 : serveHttp1;
+          const connection = serve(socket, facts, siteFor, context);
           if (isDraining) connection.drain();
         },
       }),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingHttpHeaders, Server } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
 import { request } from "node:https";
 import { connect as connectTcp } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -103,6 +104,27 @@ describe("the edge", () => {
     assert.equal(seen.url, "/a?b");
     assert.equal(seen.headers["x-forwarded-for"], "127.0.0.1");
     assert.equal(seen.headers["x-forwarded-proto"], "https");
+  });
+
+  it("speaks HTTP/2 with clients that offer it", async () => {
+    const edge = await startTestEdge([token.object, ...edgeObjects("shop", ["shop.example.com"])]);
+    stops.push(() => edge.edge.stop());
+    await publish(edge, token.token, echo, { app: "shop" });
+    const session = connectHttp2(`https://shop.example.com:${edge.edge.https.port}`, {
+      ca: edge.authority.certificatePem,
+      lookup: (_host, _options, done) => done(null, [{ address: "127.0.0.1", family: 4 }]),
+    });
+    const stream = session.request({ ":path": "/over-h2" });
+    let body = "";
+    stream.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+    const [headers] = (await once(stream, "response")) as [Record<string, number>];
+    assert.equal(headers[":status"], 200);
+    await once(stream, "end");
+    assert.equal((JSON.parse(body) as { url: string }).url, "/over-h2");
+    const draining = once(session, "goaway");
+    const stopped = edge.edge.stop();
+    await draining;
+    await stopped;
   });
 
   it("publishes an agent at an address of its own", async () => {
