@@ -22,13 +22,14 @@ interface Source {
 
 /** Addresses remembered for their rate, although nothing of theirs is open. */
 const maxQuietSources = 10_000;
-/** File descriptors for everything else: listeners, agents, database, logs. */
+/** File descriptors for everything else, listeners, agents, database and logs; half of them where there are few. */
 const reservedDescriptors = 256;
 
 /** @param monotonic milliseconds, see `Clock` */
 export function makeAdmission(limits: ConnectionLimits, monotonic: () => number): Admission {
   const sources = new Map<string, Source>();
-  const most = Math.min(limits.connections, (descriptorLimit() ?? Infinity) - reservedDescriptors);
+  const descriptors = descriptorLimit() ?? Infinity;
+  const most = Math.min(limits.connections, Math.max(descriptors - reservedDescriptors, descriptors / 2));
   let open = 0;
   let quiet = 0;
 
