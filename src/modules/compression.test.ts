@@ -10,7 +10,13 @@ import { passed } from "./step.ts";
 const decode = { gzip: gunzipSync, deflate: inflateSync, br: brotliDecompressSync, zstd: zstdDecompressSync };
 const codings = ["gzip", "deflate", "br", "zstd"] as const;
 
-function respond(init: ExchangeInit & { accept?: string; loggedIn?: boolean } = {}) {
+type Init = Omit<ExchangeInit, "response"> & {
+  readonly response?: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> };
+  readonly accept?: string;
+  readonly loggedIn?: boolean;
+};
+
+function respond(init: Init = {}) {
   const { accept = "gzip", loggedIn = false } = init;
   const exchange = exchangeOf({
     ...init,
@@ -89,13 +95,13 @@ describe("compression", () => {
       ["", undefined],
       [undefined, undefined],
     ] as const) {
-      assert.equal(chooseCoding(accept), chosen, accept);
+      assert.equal(chooseCoding(accept), chosen, String(accept));
       assert.equal(chooseCoding(accept), chosen, `${accept} again`);
     }
   });
 
   it("D6: leaves alone what has no body, is encoded, partial, forbidden or incompressible", () => {
-    const untouched: (ExchangeInit & { accept?: string })[] = [
+    const untouched: Init[] = [
       { method: "HEAD" },
       ...[204, 205, 206, 304].map((status) => ({ response: { status } })),
       { response: { headers: { "content-encoding": "br" } } },

@@ -9,12 +9,14 @@ import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
 import { tlsTermination } from "./tls-termination.ts";
 import { userAgentFilter } from "./user-agent-filter.ts";
+import { webhookVerification } from "./webhook-verification.ts";
 
 export const modules: readonly ModuleDeclaration[] = [
   tlsTermination,
   mutualTls,
   ipRestriction,
   userAgentFilter,
+  webhookVerification,
   circuitBreaker,
   requestHeaders,
   backend,

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { makeManualClock } from "../../test/support/clock.ts";
+import { exchangeOf, routeWith, runRequest } from "../../test/support/exchange.ts";
+import type { ExchangeInit } from "../../test/support/exchange.ts";
+import { tableOf } from "../../test/support/routing.ts";
+import { parseFields } from "../schema/parse.ts";
+import { sign } from "../webhooks/verify.ts";
+import { maxWebhookBytes, webhookVerification } from "./webhook-verification.ts";
+
+const clock = makeManualClock();
+const url = "https://app.example.com:8443/in%7E?x=1";
+
+type Init = Omit<ExchangeInit, "headers"> & { readonly headers?: Readonly<Record<string, string>> };
+
+function run(provider: string, init: Init, secret = "s") {
+  const route = routeWith("webhook_verification", { provider, secret }, tableOf(clock));
+  return runRequest(
+    route,
+    exchangeOf({
+      method: "POST",
+      target: "/in%7E?x=1",
+      ...init,
+      headers: { host: "app.example.com:8443", ...init.headers },
+    }),
+  );
+}
+
+function issues(body: { provider: string; secret: string }): string[] {
+  const { doc, issues: found } = parseFields(webhookVerification.fields, body, "replace");
+  if (found.length > 0) return found.map(({ path }) => path);
+  return (webhookVerification.rules ?? []).flatMap((rule) => rule(doc as typeof body, "https_route")?.path ?? []);
+}
+
+describe("webhook verification", () => {
+  it("I6: passes what verifies, over the URL as it was sent, and refuses the rest", async () => {
+    for (const provider of ["github", "Square", "TWILIO", "hubspot"]) {
+      const body = provider === "TWILIO" ? "a=1&b=2" : '{"n":1}';
+      const { headers } = sign(provider.toLowerCase(), { secret: "s", body: Buffer.from(body), url, now: clock.now() });
+      assert.equal((await run(provider, { headers, body })).outcome, "passed", provider);
+      const refused = await run(provider, { headers, body: `${body}&c=3` });
+      assert.deepEqual(refused.answer, { error: "webhook_unverified" });
+      assert.equal((await run(provider, { headers, body }, "other")).outcome, "denied");
+    }
+  });
+
+  it("does not wait for the body of a request that carries no signature", async () => {
+    const body = () => assert.fail("the body was asked for");
+    const route = routeWith("webhook_verification", { provider: "github", secret: "s" });
+    const step = await runRequest(route, { ...exchangeOf({ method: "POST" }), body });
+    assert.match(step.reason, /no signature/);
+  });
+
+  it("refuses a body that is larger than it holds", async () => {
+    const body = Buffer.alloc(maxWebhookBytes + 1);
+    const { headers } = sign("github", { secret: "s", body, url, now: clock.now() });
+    assert.deepEqual((await run("github", { headers, body })).answer, { error: "payload_too_large" });
+  });
+
+  it("answers endpoint tests at the edge, and Xero's with 401 when they do not verify", async () => {
+    const twitter = await run("twitter", { method: "GET", target: "/?crc_token=abc" });
+    assert.equal(twitter.outcome, "answered");
+    assert.equal(twitter.answer && "status" in twitter.answer && twitter.answer.status, 200);
+    const body = '{"event":"endpoint.url_validation","payload":{"plainToken":"p"}}';
+    const zoom = sign("zoom", { secret: "s", body: Buffer.from(body), url, now: clock.now() });
+    assert.equal((await run("zoom", { headers: zoom.headers, body })).outcome, "answered");
+    assert.equal(
+      (await run("zoom", { headers: { ...zoom.headers, "x-zm-signature": "v0=00" }, body })).outcome,
+      "denied",
+    );
+    const xero = await run("xero", { headers: { "x-xero-signature": "AAAA" }, body: '{"events":[]}' });
+    assert.equal(xero.outcome, "denied");
+    assert.equal(xero.answer && "status" in xero.answer && xero.answer.status, 401);
+  });
+
+  it("knows which providers need which secret, and repeats none", () => {
+    assert.deepEqual(issues({ provider: "GitHub", secret: "s" }), []);
+    assert.deepEqual(issues({ provider: "github", secret: "" }), ["secret"]);
+    assert.deepEqual(issues({ provider: "SNS", secret: "" }), []);
+    assert.deepEqual(issues({ provider: "sns", secret: "s" }), ["secret"]);
+    assert.deepEqual(issues({ provider: "nobody", secret: "s" }), ["provider"]);
+    assert.deepEqual(issues({ provider: "sendgrid", secret: "AAAA" }), ["secret"]);
+    assert.deepEqual(issues({ provider: "svix", secret: "not base64!" }), ["secret"]);
+    assert.deepEqual(issues({ provider: "svix", secret: "whsec_AAAA" }), []);
+  });
+
+  it("R6: closes the route when there is no secret to verify with", () => {
+    assert.throws(() => routeWith("webhook_verification", { provider: "github", secret: "" }), /there is no secret/);
+    assert.throws(() => routeWith("webhook_verification", { provider: "nobody", secret: "s" }), /does not exist/);
+  });
+});

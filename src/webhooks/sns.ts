@@ -1,0 +1,122 @@
+import { createVerify, X509Certificate } from "node:crypto";
+import { get } from "node:https";
+import { staleness } from "./scheme.ts";
+import type { Scheme } from "./scheme.ts";
+import { parseJson } from "./special.ts";
+
+/** Fields that are signed, by type of message, in this order (Amazon SNS developer guide, "Verifying signatures"). */
+const signedFields: Readonly<Record<string, readonly string[]>> = {
+  Notification: ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
+  SubscriptionConfirmation: ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
+  UnsubscribeConfirmation: ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
+};
+
+/** SNS repeats a delivery for about an hour, with the time of its publishing. */
+const toleranceSeconds = 3600;
+const maxCertificateBytes = 16 * 1024;
+const fetchTimeoutMs = 5000;
+const maxCertificates = 64;
+const maxFetches = 4;
+const failureLifeMs = 60_000;
+
+/** Only certificates of Amazon's own: anyone can sign with a key and name a URL of it. */
+const certificateUrl =
+  /^https:\/\/sns\.[a-z0-9-]{1,32}\.amazonaws\.com(?:\.cn)?\/SimpleNotificationService-[0-9a-f]{1,64}\.pem$/;
+
+/** Resolves with the PEM at a URL. */
+export type FetchCertificate = (url: string) => Promise<string>;
+
+/** @param fetchCertificate called for URLs of SNS only; bounded in size and time by itself */
+export function sns(fetchCertificate: FetchCertificate = download): Scheme {
+  const certificates = makeCache(fetchCertificate);
+  return {
+    isClaimed: () => true,
+    async verify(_secret, { body }, now) {
+      const message = parseJson(body) as Record<string, unknown> | undefined;
+      if (!message) return "the body is no JSON object";
+      if (hasRepeatedKey(body.toString())) return "the body has a name twice";
+      const fields = signedFields[String(message["Type"])];
+      if (!fields) return "the body's Type is none of SNS";
+      let signed = "";
+      for (const name of fields) {
+        const value = message[name];
+        if (value === undefined && name === "Subject") continue;
+        if (typeof value !== "string") return `the body's ${name} is no string`;
+        signed += `${name}\n${value}\n`;
+      }
+      const stale = staleness(Date.parse(String(message["Timestamp"])), now, toleranceSeconds);
+      if (stale) return stale;
+      const { SignatureVersion: version, Signature: signature, SigningCertURL: url } = message;
+      if (typeof url !== "string" || !certificateUrl.test(url)) return "SigningCertURL is no address of SNS";
+      if (typeof signature !== "string" || (version !== "1" && version !== "2"))
+        return "the signature's version is unknown";
+      const certificate = await certificates(url, now);
+      if (!certificate) return "the signing certificate could not be fetched";
+      if (now < certificate.validFromDate.getTime() || now > certificate.validToDate.getTime()) {
+        return "the signing certificate is not valid now";
+      }
+      const check = createVerify(version === "1" ? "sha1" : "sha256").update(signed);
+      return check.verify(certificate.publicKey, signature, "base64") ? undefined : "the signature is another";
+    },
+    sign() {
+      throw new Error("sign for sns: only Amazon has the key");
+    },
+  };
+}
+
+/** Certificates by URL, each fetched once; failures are remembered for a while. */
+function makeCache(fetchCertificate: FetchCertificate) {
+  const known = new Map<string, { readonly at: number; readonly certificate: Promise<X509Certificate | undefined> }>();
+  let fetching = 0;
+  return async (url: string, now: number): Promise<X509Certificate | undefined> => {
+    const present = known.get(url);
+    if (present && (now - present.at < failureLifeMs || (await present.certificate))) return present.certificate;
+    if (fetching >= maxFetches) return undefined;
+    fetching += 1;
+    const certificate = fetchCertificate(url)
+      .then((pem) => new X509Certificate(pem))
+      .catch(() => undefined)
+      .finally(() => (fetching -= 1));
+    if (known.size >= maxCertificates) known.delete(known.keys().next().value as string);
+    known.set(url, { at: now, certificate });
+    return certificate;
+  };
+}
+
+function download(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { signal: AbortSignal.timeout(fetchTimeoutMs), agent: false }, (response) => {
+      if (response.statusCode !== 200) {
+        response.destroy(new Error(`fetch "${url}": the answer is ${response.statusCode}`));
+      }
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > maxCertificateBytes) response.destroy(new Error(`fetch "${url}": it is too long`));
+        else chunks.push(chunk);
+      });
+      response.on("end", () => resolve(Buffer.concat(chunks).toString()));
+      response.on("error", reject);
+    });
+    request.on("error", reject);
+  });
+}
+
+/**
+ * Whether a name comes twice at the top of valid JSON: readers disagree which of the two counts, and the upstream
+ * must see what was verified.
+ */
+function hasRepeatedKey(json: string): boolean {
+  const seen = new Set<string>();
+  let depth = 0;
+  for (const [token, string, after] of json.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|[{}[\]]/gs)) {
+    if (string === undefined) depth += token === "{" || token === "[" ? 1 : -1;
+    else if (after !== undefined && depth === 1) {
+      const name = String(JSON.parse(string));
+      if (seen.has(name)) return true;
+      seen.add(name);
+    }
+  }
+  return false;
+}
