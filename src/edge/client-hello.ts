@@ -1,6 +1,6 @@
 /** Reading a TLS ClientHello without taking part in the handshake (RFC 8446 §4.1.2, §5.1; RFC 5246 §7.4.1.2). */
 
-export interface ClientHello {
+interface ClientHello {
   /** Lower case, without a trailing dot; "" when the client names no server. */
   readonly serverName: string;
   /** Protocols offered, in the client's order (RFC 7301). */
@@ -16,7 +16,7 @@ export type Peek =
   | { readonly state: "hello"; readonly hello: ClientHello };
 
 /** Records and headers included; browsers send under 2 kB. */
-export const maxClientHelloBytes = 16 * 1024;
+const maxClientHelloBytes = 16 * 1024;
 /** Clients that split a hello use a handful; without a bound, looking at each anew costs the square of them. */
 const maxRecords = 64;
 

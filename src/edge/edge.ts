@@ -34,6 +34,11 @@ export interface EdgeOptions {
   /** Redirects to HTTPS; not listened on unless given. */
   readonly httpListen?: ListenAddress | undefined;
   readonly agentListen: ListenAddress;
+  /**
+   * Networks of proxies in front of the public listeners, in CIDR notation. They must begin each connection with a
+   * PROXY protocol header (version 1 or 2), which is believed; nobody else's is.
+   */
+  readonly proxies?: readonly string[];
   /** Names under it are the server's own, lower case. */
   readonly domain: string;
   /** The port in public URLs; the HTTPS listener's unless given. */
@@ -153,6 +158,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       startHttpsListener({
         ...shared,
         at: options.httpsListen,
+        proxies: options.proxies,
         siteFor,
         certificates,
         protocols: ["h2", "http/1.1"],
@@ -169,6 +175,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
           startRedirectListener({
             ...shared,
             at: options.httpListen,
+            proxies: options.proxies,
             advertisedHttpsPort: advertisedHttpsPort(),
           }),
         )

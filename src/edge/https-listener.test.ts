@@ -50,7 +50,7 @@ interface Client {
 }
 
 /** A listener that tells its clients what it knows of them. `sites` may be changed while it runs. */
-async function start(sites: Map<string, Site>, limits = {}) {
+async function start(sites: Map<string, Site>, limits = {}, proxies: readonly string[] = []) {
   const clock = makeManualClock(now);
   const metrics = makeMetrics();
   const certificates = makeCertificates(authority, "apps.example.com", clock, silentLog);
@@ -60,6 +60,7 @@ async function start(sites: Map<string, Site>, limits = {}) {
     siteFor: (host) => sites.get(host),
     certificates,
     protocols: ["h2", "http/1.1"],
+    proxies,
     limits: { ...defaultConnectionLimits, ...limits },
     clock,
     log: silentLog,
@@ -401,6 +402,43 @@ describe("the HTTPS listener", () => {
     held[0]?.destroy();
     while (!/postern_connections_open\{listener="https"\} 2\n/.test(own.metrics.render())) await turn();
     await own.open("shop.example.com");
+  });
+
+  it("R3: believes a PROXY protocol header from the listed proxies, which must send one", async () => {
+    const own = await start(sites(), {}, ["127.0.0.0/8"]);
+    const openBehind = async (header: string): Promise<Client["served"]> => {
+      const socket = await own.openTcp();
+      socket.write(header);
+      const { served } = await own.open("shop.example.com", { socket });
+      return served;
+    };
+    const proxied = await openBehind("PROXY TCP4 192.0.2.7 198.51.100.2 56789 443\r\n");
+    assert.equal(proxied.facts.source, "192.0.2.7");
+    assert.equal(proxied.facts.sourcePort, 56_789);
+    assert.equal((await openBehind("PROXY UNKNOWN\r\n")).facts.source, "127.0.0.1");
+    await assert.rejects(own.open("shop.example.com"));
+    assert.match(own.metrics.render(), /refused_total\{listener="https",reason="proxy_header"\} 1/);
+  });
+
+  it("R3: takes no PROXY protocol header from anyone else", async () => {
+    const own = await start(sites(), {}, ["192.0.2.0/24"]);
+    const socket = await own.openTcp();
+    socket.write("PROXY TCP4 192.0.2.7 198.51.100.2 56789 443\r\n");
+    await assert.rejects(own.open("shop.example.com", { socket }));
+    assert.equal((await own.open("shop.example.com")).served.facts.source, "127.0.0.1");
+  });
+
+  it("D2: counts clients behind a proxy by their own addresses", async () => {
+    const own = await start(sites(), { connectionsPerSource: 1 }, ["127.0.0.1/32"]);
+    const held = await own.openTcp();
+    held.write("PROXY TCP4 192.0.2.7 198.51.100.2 1 443\r\n");
+    while (!/postern_connections_total\{listener="https"\} 1\n/.test(own.metrics.render())) await turn();
+    const second = await own.openTcp();
+    second.write("PROXY TCP4 192.0.2.7 198.51.100.2 2 443\r\n");
+    await closeOf(second);
+    const other = await own.openTcp();
+    other.write("PROXY TCP4 192.0.2.8 198.51.100.2 2 443\r\n");
+    await own.open("shop.example.com", { socket: other });
   });
 
   it("stops accepting when closed, and leaves open what is open", async () => {

@@ -11,12 +11,12 @@ import { peekClientHello } from "./client-hello.ts";
 import type { Peek } from "./client-hello.ts";
 import type { ConnectionLimits } from "./limits.ts";
 import { startListener } from "./listener.ts";
-import type { ListenAddress, Listener } from "./listener.ts";
+import type { Client, ListenAddress, Listener } from "./listener.ts";
 import { peek } from "./peek.ts";
 import type { Look } from "./peek.ts";
 import { makeTlsServers, sameDemands } from "./tls-servers.ts";
 
-export type HttpProtocol = "h2" | "http/1.1";
+type HttpProtocol = "h2" | "http/1.1";
 
 export interface HttpsListenerOptions {
   readonly at: ListenAddress;
@@ -26,6 +26,7 @@ export interface HttpsListenerOptions {
   /** Offered to clients, the preferred one first. */
   readonly protocols: readonly HttpProtocol[];
   readonly ready: Promise<void>;
+  readonly proxies?: readonly string[] | undefined;
   readonly limits: ConnectionLimits;
   readonly clock: Clock;
   readonly log: Log;
@@ -61,7 +62,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
     metrics.counter("postern_tls_handshakes_total", "TLS handshakes, by how they ended.", { result }).add();
   };
 
-  const handshake = async (socket: Socket, source: string, serverName: string, startedAt: number): Promise<void> => {
+  const handshake = async (socket: Socket, client: Client, serverName: string, startedAt: number): Promise<void> => {
     const site = siteFor(serverName);
     const demands = site?.handshake ?? noDemands;
     const certificate = await certificates.choose(serverName, site);
@@ -89,12 +90,12 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
         return;
       }
       ended("completed");
-      const facts = connectionFacts(socket, source, startedAt, tlsFacts(result, serverName));
+      const facts = connectionFacts(socket, client, startedAt, tlsFacts(result, serverName));
       options.serve(result, facts, result.alpnProtocol === "h2" ? "h2" : "http/1.1");
     });
   };
 
-  const accept = (socket: Socket, source: string): void => {
+  const accept = (socket: Socket, client: Client): void => {
     const startedAt = clock.now();
     const late = clock.after(limits.helloTimeoutMs, () => {
       ended("timeout");
@@ -110,7 +111,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
           refuse(socket, seen, bytes);
           return;
         }
-        handshake(socket, source, seen.hello.serverName, startedAt).catch((error: unknown) => {
+        handshake(socket, client, seen.hello.serverName, startedAt).catch((error: unknown) => {
           log.error("TLS handshake not begun", { server_name: seen.hello.serverName, error });
           socket.end(alert(alerts.internalError), () => socket.destroy());
         });
@@ -135,10 +136,10 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
   };
 }
 
-function connectionFacts(socket: Socket, source: string, startedAt: number, tls: TlsFacts): ConnectionFacts {
+function connectionFacts(socket: Socket, client: Client, startedAt: number, tls: TlsFacts): ConnectionFacts {
   return {
-    source,
-    sourcePort: socket.remotePort ?? 0,
+    source: client.address,
+    sourcePort: client.port,
     localAddress: socket.localAddress ?? "",
     localPort: socket.localPort ?? 0,
     startedAt,

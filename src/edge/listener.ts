@@ -1,12 +1,14 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { BlockList, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
-import { normaliseAddress } from "../lib/address.ts";
+import { formatAddress, normaliseAddress, parseCidr } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { makeAdmission } from "./admission.ts";
 import type { ConnectionLimits } from "./limits.ts";
+import { peek } from "./peek.ts";
+import { readProxyHeader } from "./proxy-protocol.ts";
 
 export interface ListenAddress {
   /** Every address of the machine unless given. */
@@ -25,11 +27,20 @@ export interface ListenerOptions {
   readonly metrics: Metrics;
   /** Until then connections are accepted and wait, as long as for a ClientHello; then they are closed. */
   readonly ready: Promise<void>;
+  /** Networks of proxies, in CIDR notation, that begin each connection with a PROXY protocol header (R3). */
+  readonly proxies?: readonly string[] | undefined;
   /**
    * A connection that was admitted: paused, half-open allowed, errors already listened to (they are followed by
-   * `close`). `source` is the peer's address, unmapped.
+   * `close`).
    */
-  accept(socket: Socket, source: string): void;
+  accept(socket: Socket, client: Client): void;
+}
+
+/** Where a connection comes from. */
+export interface Client {
+  /** Unmapped and in canonical form. */
+  readonly address: string;
+  readonly port: number;
 }
 
 export interface Listener {
@@ -62,31 +73,54 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const opened = options.ready.then(() => {
     isReady = true;
   });
-  const wait = async (socket: Socket, source: string): Promise<void> => {
+  const wait = async (socket: Socket, client: Client): Promise<void> => {
     const late = clock.after(limits.helloTimeoutMs, () => socket.destroy());
     socket.once("close", () => late.cancel());
     await opened;
     late.cancel();
-    if (!socket.destroyed) options.accept(socket, source);
+    if (!socket.destroyed) options.accept(socket, client);
   };
-  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
-    const source = normaliseAddress(socket.remoteAddress ?? "");
-    const reason = source === undefined ? "gone" : admission.enter(source);
-    if (source === undefined || reason !== undefined) {
-      refused(reason ?? "gone");
-      socket.on("error", ignore);
-      socket.destroy();
+  const refuse = (socket: Socket, reason: string): void => {
+    refused(reason);
+    socket.destroy();
+  };
+  const enter = (socket: Socket, client: Client): void => {
+    const reason = admission.enter(client.address);
+    if (reason !== undefined) {
+      refuse(socket, reason);
       return;
     }
     accepted.add();
-    open.add(socket);
-    socket.on("error", ignore);
-    socket.once("close", () => {
-      open.delete(socket);
-      admission.leave(source);
+    socket.once("close", () => admission.leave(client.address));
+    if (isReady) options.accept(socket, client);
+    else void wait(socket, client);
+  };
+  const enterProxied = (socket: Socket, proxy: Client): void => {
+    const late = clock.after(limits.helloTimeoutMs, () => socket.destroy());
+    socket.once("close", () => late.cancel());
+    peek(socket, (bytes) => {
+      const read = readProxyHeader(bytes);
+      if (read.state === "more") return read;
+      late.cancel();
+      if (read.state === "invalid") return { taken: 0, next: () => refuse(socket, "proxy_header") };
+      const address = read.client && normaliseAddress(read.client.address);
+      const client = address === undefined ? proxy : { address, port: read.client?.port ?? 0 };
+      return { taken: read.length, next: () => enter(socket, client) };
     });
-    if (isReady) options.accept(socket, source);
-    else void wait(socket, source);
+  };
+  const proxies = proxyList(options.proxies ?? []);
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
+    socket.on("error", ignore);
+    const address = normaliseAddress(socket.remoteAddress ?? "");
+    if (address === undefined) {
+      refuse(socket, "gone");
+      return;
+    }
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    const peer = { address, port: socket.remotePort ?? 0 };
+    if (proxies?.check(address, address.includes(":") ? "ipv6" : "ipv4")) enterProxied(socket, peer);
+    else enter(socket, peer);
   });
   server.listen({ ...(at.host !== undefined && { host: at.host }), port: at.port, backlog });
   await once(server, "listening");
@@ -111,6 +145,19 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       for (const socket of open) socket.destroy();
     },
   };
+}
+
+/** Throws on what is no network. */
+function proxyList(cidrs: readonly string[]): BlockList | undefined {
+  if (cidrs.length === 0) return undefined;
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const network = parseCidr(cidr);
+    if (!network) throw new Error(`read the proxies' networks: "${cidr}" is none`);
+    const { family, prefix, first } = network;
+    list.addSubnet(formatAddress(family, first), prefix, family === 4 ? "ipv4" : "ipv6");
+  }
+  return list;
 }
 
 function ignore(): void {

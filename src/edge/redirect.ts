@@ -15,6 +15,7 @@ export interface RedirectOptions {
   /** The port that public URLs name; left out of them when it is 443. */
   readonly advertisedHttpsPort: number;
   readonly ready: Promise<void>;
+  readonly proxies?: readonly string[] | undefined;
   readonly limits: ConnectionLimits;
   readonly clock: Clock;
   readonly log: Log;

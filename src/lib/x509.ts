@@ -24,7 +24,7 @@ export interface KeyedCertificate {
   readonly keyPem: string;
 }
 
-export type KeyType = "ec" | "rsa";
+type KeyType = "ec" | "rsa";
 
 export interface AuthorityOptions {
   readonly commonName: string;
@@ -53,7 +53,7 @@ export interface LeafOptions {
   readonly keyType?: KeyType;
 }
 
-export type ExtendedUsage = "serverAuth" | "clientAuth";
+type ExtendedUsage = "serverAuth" | "clientAuth";
 
 interface Plan {
   readonly subject: Buffer;
