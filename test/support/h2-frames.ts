@@ -1,0 +1,201 @@
+/** HTTP/2 frames by hand: what no well-behaved client would send, and everything that comes back. */
+import { once } from "node:events";
+import { connect } from "node:tls";
+import type { TLSSocket } from "node:tls";
+
+export const types = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  rstStream: 3,
+  settings: 4,
+  pushPromise: 5,
+  ping: 6,
+  goaway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
+export const flags = { none: 0, ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 32 } as const;
+export const codes = {
+  noError: 0,
+  protocolError: 1,
+  internalError: 2,
+  flowControlError: 3,
+  streamClosed: 5,
+  frameSizeError: 6,
+  refusedStream: 7,
+  cancel: 8,
+  compressionError: 9,
+  enhanceYourCalm: 11,
+} as const;
+
+export const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+
+export interface Frame {
+  readonly type: number;
+  readonly flags: number;
+  readonly id: number;
+  readonly payload: Buffer;
+}
+
+export function frame(type: number, frameFlags: number, id: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+  const header = Buffer.alloc(9);
+  header.writeUIntBE(payload.length, 0, 3);
+  header[3] = type;
+  header[4] = frameFlags;
+  header.writeUInt32BE(id, 5);
+  return Buffer.concat([header, payload]);
+}
+
+export function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value >>> 0);
+  return bytes;
+}
+
+export function settings(...pairs: readonly (readonly [id: number, value: number])[]): Buffer {
+  return Buffer.concat(pairs.map(([id, value]) => Buffer.concat([Buffer.from([0, id]), uint32(value)])));
+}
+
+/** A header block of literals, without Huffman code and without indexing. */
+export function block(fields: readonly (readonly [name: string, value: string])[], representation = 0): Buffer {
+  return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([representation]), text(name), text(value)]));
+}
+
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value, "latin1");
+  const length: number[] = [];
+  if (bytes.length < 127) {
+    length.push(bytes.length);
+  } else {
+    length.push(127);
+    let rest = bytes.length - 127;
+    for (; rest >= 128; rest >>= 7) length.push((rest & 127) | 128);
+    length.push(rest);
+  }
+  return Buffer.concat([Buffer.from(length), bytes]);
+}
+
+export interface H2Target {
+  readonly port: number;
+  readonly host: string;
+  readonly ca: string;
+}
+
+/** One raw connection. Frames that came are kept until they are taken. */
+export class RawH2 {
+  readonly socket: TLSSocket;
+  readonly #frames: Frame[] = [];
+  readonly #wanted: { readonly fits: (frame: Frame) => boolean; readonly done: (frame: Frame | undefined) => void }[] =
+    [];
+  #bytes: Buffer = Buffer.alloc(0);
+  #ended = false;
+  readonly host: string;
+
+  private constructor(socket: TLSSocket, host: string) {
+    this.socket = socket;
+    this.host = host;
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      this.#ended = true;
+      for (const { done } of this.#wanted.splice(0)) done(undefined);
+    });
+  }
+
+  /** Connects, without a word; `greet` says what a client has to say first. */
+  static async connect({ port, host, ca }: H2Target): Promise<RawH2> {
+    const socket = connect({ port, host: "127.0.0.1", servername: host, ca, ALPNProtocols: ["h2"] });
+    await once(socket, "secureConnect");
+    return new RawH2(socket, host);
+  }
+
+  static async open(target: H2Target, ...pairs: readonly (readonly [number, number])[]): Promise<RawH2> {
+    const raw = await RawH2.connect(target);
+    raw.greet(...pairs);
+    return raw;
+  }
+
+  greet(...pairs: readonly (readonly [number, number])[]): void {
+    this.send(preface, frame(types.settings, 0, 0, settings(...pairs)));
+  }
+
+  send(...frames: readonly Uint8Array[]): void {
+    this.socket.write(Buffer.concat(frames));
+  }
+
+  /** Fields of an ordinary request. */
+  fields(method = "GET", path = "/"): [string, string][] {
+    return [
+      [":method", method],
+      [":scheme", "https"],
+      [":authority", this.host],
+      [":path", path],
+    ];
+  }
+
+  request(id: number, fields: readonly (readonly [string, string])[] = this.fields(), ended = true): void {
+    this.send(frame(types.headers, flags.endHeaders | (ended ? flags.endStream : 0), id, block(fields)));
+  }
+
+  /** The next frame that fits, past or to come; undefined when the connection ends first. */
+  take(fits: (frame: Frame) => boolean): Promise<Frame | undefined> {
+    const at = this.#frames.findIndex(fits);
+    if (at >= 0) return Promise.resolve(this.#frames.splice(at, 1)[0]);
+    if (this.#ended) return Promise.resolve(undefined);
+    return new Promise((done) => this.#wanted.push({ fits, done }));
+  }
+
+  takeType(type: number, id?: number): Promise<Frame | undefined> {
+    return this.take((one) => one.type === type && (id === undefined || one.id === id));
+  }
+
+  /** Frames that came and were not taken. */
+  get rest(): readonly Frame[] {
+    return this.#frames;
+  }
+
+  /** The code of the GOAWAY with which the server ends the connection. */
+  async goawayCode(): Promise<number | undefined> {
+    const goaway = await this.takeType(types.goaway);
+    return goaway?.payload.readUInt32BE(4);
+  }
+
+  /** The code with which the server resets the stream; undefined when the connection ends instead. */
+  async resetCode(id: number): Promise<number | undefined> {
+    const reset = await this.take((one) => one.id === id && one.type === types.rstStream);
+    return reset?.payload.readUInt32BE(0);
+  }
+
+  /** Answers to a PING: everything that was sent before has been read by then. */
+  async settled(): Promise<boolean> {
+    this.send(frame(types.ping, 0, 0, Buffer.alloc(8)));
+    return (await this.take((one) => one.type === types.ping && one.flags === flags.ack)) !== undefined;
+  }
+
+  async closed(): Promise<void> {
+    if (!this.socket.closed) await once(this.socket, "close");
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  #read(chunk: Buffer): void {
+    this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
+    while (this.#bytes.length >= 9) {
+      const length = this.#bytes.readUIntBE(0, 3);
+      if (this.#bytes.length < 9 + length) return;
+      const one: Frame = {
+        type: this.#bytes[3] as number,
+        flags: this.#bytes[4] as number,
+        id: this.#bytes.readUInt32BE(5),
+        payload: this.#bytes.subarray(9, 9 + length),
+      };
+      this.#bytes = this.#bytes.subarray(9 + length);
+      const waiter = this.#wanted.findIndex(({ fits }) => fits(one));
+      if (waiter >= 0) this.#wanted.splice(waiter, 1)[0]?.done(one);
+      else this.#frames.push(one);
+    }
+  }
+}
