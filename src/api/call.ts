@@ -50,7 +50,7 @@ export interface Operation {
   readonly path: string;
   readonly summary: string;
   readonly resource?: ResourceDeclaration;
-  readonly verb?: ResourceOperation | "replace" | "command";
+  readonly verb?: ResourceOperation | "replace" | "clear" | "command";
   /** Name of the block that it is about, on the resource. */
   readonly block?: string;
   /** No key and no version are asked for. */

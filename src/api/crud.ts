@@ -33,9 +33,35 @@ export function crudOperations(resource: ResourceDeclaration, crud: Crud): Opera
   if (resource.internal) return [];
   const verbs = resource.operations ?? allVerbs;
   const paths = [{ path: resource.path, listKey: resource.listKey }, ...(resource.aliases ?? [])];
-  return paths.flatMap(({ path, listKey }, index) =>
-    verbs.map((verb) => operation(resource, verb, path, listKey, index, crud)),
-  );
+  const clearing = (resource.clears ?? []).map(({ path, input }) => clearOperation(resource, path, input, crud));
+  return [
+    ...paths.flatMap(({ path, listKey }, index) =>
+      verbs.map((verb) => operation(resource, verb, path, listKey, index, crud)),
+    ),
+    ...clearing,
+  ];
+}
+
+function clearOperation(resource: ResourceDeclaration, path: string, input: string, crud: Crud): Operation {
+  return {
+    id: `delete${resource.schemaName}${typeName(path)}`,
+    method: "DELETE",
+    path: `${resource.path}/{id}/${path}`,
+    summary: `Unset ${input} of ${words(resource)}.`,
+    resource,
+    verb: "clear",
+    takes: "nothing",
+    status: 204,
+    async run(call) {
+      theOne(resource, call, crud.store);
+      const { revision } = await crud.store.write(writeContext(call), (draft) => {
+        const previous = theOne(resource, call, draft);
+        checkIfMatch(call.ifMatch, crud.views.etag(previous));
+        change(resource, call, crud, draft, previous, { [input]: null });
+      });
+      return { status: 204, revision };
+    },
+  };
 }
 
 function operation(

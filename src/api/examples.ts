@@ -24,9 +24,10 @@ export function exampleInput(
 }
 
 export function exampleValue(name: string, field: Field, idOf: ExampleId = placeholder): unknown {
+  if (field.example !== undefined) return field.example;
   switch (field.type) {
     case "string":
-      return field.example ?? field.format?.example ?? `example ${name.replaceAll("_", " ")}`.slice(0, field.maxBytes);
+      return field.format?.example ?? `example ${name.replaceAll("_", " ")}`.slice(0, field.maxBytes);
     case "boolean":
       return field.default ?? true;
     case "integer":

@@ -1,7 +1,9 @@
 /** Resources that do more than their declaration says. */
 import type { Special, Surroundings } from "./special/special.ts";
 import { accountSpecial } from "./special/accounts.ts";
+import { reservedAddrSpecial, tcpEdgeSpecial } from "./special/addresses.ts";
 import { hostportsSpecial, reservedDomainSpecial } from "./special/domains.ts";
+import { nestedBackendSpecial } from "./special/nesting.ts";
 import { apiKeySpecial, credentialSpecial } from "./special/tokens.ts";
 
 export function makeSpecials(surroundings: Surroundings): Readonly<Record<string, Special>> {
@@ -12,6 +14,11 @@ export function makeSpecials(surroundings: Surroundings): Readonly<Record<string
     api_key: apiKeySpecial(surroundings),
     credential: credentialSpecial,
     https_edge: hostportsSpecial(surroundings),
+    tls_edge: hostportsSpecial(surroundings),
+    tcp_edge: tcpEdgeSpecial(surroundings),
+    reserved_addr: reservedAddrSpecial(surroundings),
+    failover_backend: nestedBackendSpecial,
+    weighted_backend: nestedBackendSpecial,
     reserved_domain: reservedDomainSpecial(surroundings),
     tunnel_group_backend: {
       live: ({ account_id, doc }) => ({ tunnels: liveObjects.matchingTunnels(account_id, labelsOf(doc)) }),

@@ -247,10 +247,24 @@ export const catalogue = {
     "The object is still referred to.",
     "`details` names the referrer; remove the reference first.",
   ),
+  restriction_exists: entry(1802, 409, "The account has a restriction of this type already.", "Change that one."),
+  // 1900s: certificates
+  certificate_invalid: entry(
+    1910,
+    400,
+    "The certificate or its key cannot be used.",
+    "`details` says why; send unencrypted PEM, the certificate first and its chain in order.",
+  ),
   // 4100s: users
   name_taken: entry(4112, 409, "The name is taken in this account.", "Pick another."),
   // 6500s: backends
   backend_unknown: entry(6501, 400, "There is no such backend.", "Create it first, or correct the id."),
+  backend_nesting: entry(
+    6513,
+    400,
+    "Backends of backends go in a circle, or too deep.",
+    "Give each backend members that do not lead back to it.",
+  ),
   backend_empty: entry(
     6515,
     503,
@@ -271,6 +285,18 @@ export const catalogue = {
     "`details` names the field.",
   ),
   match_invalid: entry(7131, 400, "A route's match must be an absolute path.", "Write `/` or `/api`."),
+  module_needs_termination: entry(
+    7062,
+    400,
+    "The module needs TLS to be terminated at the edge.",
+    "Remove the module, or set `terminate_at` to `edge`.",
+  ),
+  login_exclusive: entry(
+    7079,
+    400,
+    "A route can have one login module.",
+    "Set the others to null in the same request.",
+  ),
   route_exists: entry(7126, 409, "The edge has a route for this match already.", "Change that route instead."),
   module_unset: entry(7125, 404, "The module is not set here.", "`PUT` sets it."),
 } satisfies Record<string, CatalogueEntry>;

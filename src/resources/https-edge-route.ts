@@ -1,4 +1,5 @@
 import { f, notes } from "../schema/fields.ts";
+import type { Issue } from "../schema/fields.ts";
 import { path } from "../schema/formats.ts";
 import { defineResource } from "../schema/resource.ts";
 
@@ -29,4 +30,13 @@ export const httpsEdgeRoute = defineResource({
   traffic: true,
   claims: ({ edge_id, match_type, match }) => [{ space: `route of ${edge_id}`, name: `${match_type} ${match}` }],
   taken: "route_exists",
+  rules: [oneLogin],
 });
+
+const logins = ["oauth", "saml", "oidc"];
+
+function oneLogin(doc: Readonly<Record<string, unknown>>): Issue | undefined {
+  const [, second] = logins.filter((name) => doc[name]);
+  if (second === undefined) return undefined;
+  return { path: second, message: `must not be set beside another of ${logins.join(", ")}`, reason: "login_exclusive" };
+}

@@ -3,16 +3,28 @@ import type { ResourceDeclaration } from "../schema/resource.ts";
 import { account } from "./account.ts";
 import { apiKey } from "./api-key.ts";
 import { botUser } from "./bot-user.ts";
+import { certificateAuthority } from "./certificate-authority.ts";
 import { credential } from "./credential.ts";
 import { endpoint } from "./endpoint.ts";
+import { failoverBackend } from "./failover-backend.ts";
+import { httpResponseBackend } from "./http-response-backend.ts";
 import { httpsEdgeRoute } from "./https-edge-route.ts";
 import { httpsEdge } from "./https-edge.ts";
 import { ipPolicyRule } from "./ip-policy-rule.ts";
 import { ipPolicy } from "./ip-policy.ts";
+import { ipRestriction } from "./ip-restriction.ts";
+import { reservedAddr } from "./reserved-addr.ts";
 import { reservedDomain } from "./reserved-domain.ts";
+import { secret } from "./secret.ts";
+import { staticBackend } from "./static-backend.ts";
+import { tcpEdge } from "./tcp-edge.ts";
+import { tlsCertificate } from "./tls-certificate.ts";
+import { tlsEdge } from "./tls-edge.ts";
 import { tunnelGroupBackend } from "./tunnel-group-backend.ts";
 import { tunnelSession } from "./tunnel-session.ts";
 import { tunnel } from "./tunnel.ts";
+import { vault } from "./vault.ts";
+import { weightedBackend } from "./weighted-backend.ts";
 
 export const resources: readonly ResourceDeclaration[] = [
   account,
@@ -21,10 +33,22 @@ export const resources: readonly ResourceDeclaration[] = [
   credential,
   ipPolicy,
   ipPolicyRule,
+  ipRestriction,
+  certificateAuthority,
+  tlsCertificate,
   reservedDomain,
+  reservedAddr,
   tunnelGroupBackend,
+  failoverBackend,
+  weightedBackend,
+  httpResponseBackend,
+  staticBackend,
   httpsEdge,
   httpsEdgeRoute,
+  tlsEdge,
+  tcpEdge,
+  vault,
+  secret,
   tunnelSession,
   tunnel,
   endpoint,

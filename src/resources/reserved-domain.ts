@@ -20,12 +20,48 @@ export const reservedDomain = defineResource({
     region: f.string("Where it is served; empty: everywhere.", { immutable: true }),
     cname_target: f.nullableString(
       "What a CNAME record of the domain should point to; null below the server's own domain.",
+      { live: true },
+    ),
+    certificate: f.ref("The certificate served for it.", { to: "tls_certificate", input: "certificate_id" }),
+    certificate_management_policy: f.object(
+      "How the server gets a certificate for it by itself; excludes `certificate_id`.",
       {
-        live: true,
+        authority: f.oneOf("Who issues it.", ["letsencrypt"], { default: "letsencrypt" }),
+        private_key_type: f.oneOf("Kind of its key.", ["ecdsa", "rsa"], { default: "ecdsa" }),
       },
+      { nullable: true },
+    ),
+    certificate_management_status: f.object(
+      "How far that is; null without a policy.",
+      {
+        renews_at: f.timestamp("When the certificate is renewed."),
+        provisioning_job: f.object(
+          "The attempt under way.",
+          {
+            error_code: f.nullableString("Why the last attempt failed."),
+            msg: f.string("What is being done.", { maxBytes: 4096 }),
+            started_at: f.timestamp("When it was started."),
+            retries_at: f.timestamp("When it is tried again."),
+          },
+          { nullable: true },
+        ),
+      },
+      { nullable: true, live: true },
+    ),
+    acme_challenge_cname_target: f.nullableString("What to point `_acme-challenge` to, where that is needed.", {
+      live: true,
+    }),
+    resolves_to: f.list(
+      "Addresses to resolve it to; empty: wherever the server is.",
+      f.object("One of them.", { value: f.string("The address, or a name for it.", { required: true }) }),
+      { maxItems: 10 },
     ),
   },
   traffic: true,
   claims: ({ domain }) => [{ space: "domain", name: domain, global: true }],
   taken: "domain_held",
+  clears: [
+    { path: "certificate", input: "certificate_id" },
+    { path: "certificate_management_policy", input: "certificate_management_policy" },
+  ],
 });

@@ -204,10 +204,9 @@ export const f = {
     return { type: "boolean", doc, default: false, ...options } as BooleanField & O;
   },
   /** A whole number, 0 to 2³²−1 unless narrowed. */
-  uint32<const O extends Partial<Pick<IntegerField, "min" | "max" | "default" | "zeroIsUnset">> & FieldOptions>(
-    doc: string,
-    options?: O,
-  ): IntegerField & O {
+  uint32<
+    const O extends Partial<Pick<IntegerField, "min" | "max" | "default" | "zeroIsUnset" | "example">> & FieldOptions,
+  >(doc: string, options?: O): IntegerField & O {
     return { type: "integer", doc, min: 0, max: 4_294_967_295, default: 0, ...options } as IntegerField & O;
   },
   number<const O extends Pick<NumberField, "min" | "max"> & Partial<Pick<NumberField, "default">> & FieldOptions>(

@@ -64,3 +64,47 @@ export const path: StringFormat = {
     return undefined;
   },
 };
+
+/** `host:port` of anything that can be dialled: a name, an IPv4 address, or an IPv6 one in brackets. */
+export const address: StringFormat = {
+  name: "address",
+  example: "10.0.0.5:8080",
+  check(text) {
+    const [, host = "", port = ""] = /^(.*):([1-9][0-9]{0,4})$/.exec(text) ?? [];
+    if (port === "" || Number(port) > 65_535) return "be a host and a port from 1 to 65535";
+    const bracketed = /^\[([0-9a-f:.]+)\]$/i.exec(host)?.[1];
+    if (bracketed !== undefined) return cidrIssue(`${bracketed}/128`) && "have an IPv6 address in its brackets";
+    if (/^[0-9.]+$/.test(host)) return cidrIssue(`${host}/32`) && "have an IPv4 address or a host name";
+    return host.includes("*") ? "name one host" : hostIssue(host);
+  },
+};
+
+/** A token (RFC 9110 §5.1) that does not frame messages; stored in lower case. */
+export const headerName: StringFormat = {
+  name: "header-name",
+  example: "x-example",
+  check(text) {
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)) return "be the name of a header field";
+    return framing.has(text.toLowerCase()) ? "not be a field that frames messages or connections" : undefined;
+  },
+  normalize: (text) => text.toLowerCase(),
+};
+
+const framing: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** RFC 9110 §5.5: no control characters but tab. */
+export const headerValue: StringFormat = {
+  name: "header-value",
+  example: "example",
+  check: (text) =>
+    /^[\t\x20-\x7e\x80-\xff]*$/.test(text) ? undefined : "have no control characters, and none above U+00FF",
+};

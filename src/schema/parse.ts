@@ -127,14 +127,16 @@ function isEmpty(value: unknown): boolean {
 export function emptyValue(field: Field): unknown {
   if (field.default !== undefined) return field.default;
   if (field.nullable) return null;
-  if (field.type === "object") {
-    return Object.fromEntries(
-      Object.entries(field.fields)
-        .filter(([, inner]) => !inner.live)
-        .map(([name, inner]) => [inputName(name, inner), emptyValue(inner)]),
-    );
-  }
-  return null;
+  return field.type === "object" ? emptyDoc(field.fields) : null;
+}
+
+/** A document with nothing but defaults in it. */
+export function emptyDoc(fields: Fields): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([, field]) => !field.live)
+      .map(([name, field]) => [inputName(name, field), emptyValue(field)]),
+  );
 }
 
 function defaultValue(field: Field, path: string, issues: Issue[]): unknown {

@@ -39,6 +39,8 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   readonly rules?: readonly Rule<StoredOf<F>>[];
   /** Read-only fields that follow from the given ones (a certificate's dates): pure; or what is wrong with them. */
   derive?(doc: StoredOf<F>): Partial<StoredOf<F>> | Issue;
+  /** Fields that DELETE on a path of their own unsets, by their input name. */
+  readonly clears?: readonly { readonly path: string; readonly input: string }[];
   /** Not stored but reported by the data plane: reads only. */
   readonly live?: boolean;
   /** Belongs to the server, not to an account: only operators' keys reach it. */

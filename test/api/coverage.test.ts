@@ -8,7 +8,9 @@ import type { Operation } from "../../src/api/call.ts";
 import { modulesOf, resourceNamed } from "../../src/api/declarations.ts";
 import { exampleInput } from "../../src/api/examples.ts";
 import { describedOperations } from "../../src/api/operations.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import type { Fields } from "../../src/schema/fields.ts";
+import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { badInputs } from "../support/coverage.ts";
@@ -118,6 +120,8 @@ function inputOf(operation: Operation): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !operation.path.includes(`{${name}}`)));
 }
 
+const authority = createAuthority({ commonName: "Test CA", now: Date.now() });
+
 interface World {
   /** A call that succeeds, on objects made for it. */
   callFor(operation: Operation): Promise<{ path: string; body: Record<string, unknown> | undefined }>;
@@ -134,11 +138,17 @@ function makeWorld(api: TestApi): World {
   const input = async (kind: string, fields: Fields, direction: "create" | "update", key = api.apiKey) => {
     const ids = new Map<string, string>();
     for (const field of Object.values(fields)) {
-      if ((field.type !== "ref" && field.type !== "refList") || !field.required) continue;
-      if (direction === "update" && field.immutable) continue;
-      ids.set(field.to[0] as string, (await make(field.to[0] as string, key)).id);
+      const to = field.type === "map" ? field.keysTo : "to" in field ? field.to : undefined;
+      const target = to?.[0];
+      if (target === undefined || !field.required || (direction === "update" && field.immutable)) continue;
+      ids.set(target, (await make(target, key)).id);
     }
     const body = exampleInput(fields, direction, (kind) => ids.get(kind) ?? "");
+    if ("ca_pem" in body) body["ca_pem"] = (await authority).certificatePem;
+    if ("private_key_pem" in body) {
+      const leaf = await issueLeaf(await authority, { names: ["a.example.com"], days: 30, now: Date.now() });
+      Object.assign(body, { certificate_pem: leaf.certificatePem, private_key_pem: leaf.keyPem });
+    }
     return distinct(kind, body);
   };
   const distinct = (kind: string, body: Record<string, unknown>): Record<string, unknown> => {
@@ -159,8 +169,15 @@ function makeWorld(api: TestApi): World {
     const fields = Object.fromEntries(
       Object.entries(resource.fields).filter(([name]) => !resource.path.includes(`{${name}}`)),
     );
+    if (resource.fields["type"]?.type === "oneOf" && resource.claims) await clear(resource, key);
     const { id } = await api.ok("POST", path, await input(kind, fields, "create", key), key);
     return { id, path: `${path}/${id}` };
+  };
+  /** Makes room for another of those that there can be one of per type. */
+  const clear = async ({ path, listKey }: ResourceDeclaration, key: string): Promise<void> => {
+    for (const { id } of (await api.ok("GET", path, undefined, key))[listKey]) {
+      await api.ok("DELETE", `${path}/${id}`, undefined, key);
+    }
   };
   const makeLive = async (kind: string): Promise<{ id: string; path: string }> => {
     const { keys } = await api.ok("GET", "/api_keys");
@@ -202,6 +219,7 @@ function makeWorld(api: TestApi): World {
       }
       if (operation.takes !== "object") return { path, body: undefined };
       const direction = operation.verb === "update" ? "update" : "create";
+      if (operation.verb === "create" && resource.fields["type"]) await clear(resource, api.apiKey);
       return { path, body: await input(resource.name, inputOf(operation), direction) };
     },
     async state(operation, path) {

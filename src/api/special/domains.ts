@@ -1,13 +1,17 @@
 /** Who may use a host name: reserved by hand, or with the first hostport that has it (decision 4). */
 import { Refusal } from "../../lib/errors.ts";
+import { reservedDomain } from "../../resources/reserved-domain.ts";
+import { emptyDoc } from "../../schema/parse.ts";
 import type { Draft } from "../../storage/store.ts";
+import { settleCertificate } from "./domain-certificates.ts";
 import type { Special, Surroundings } from "./special.ts";
 
 export function reservedDomainSpecial(surroundings: Surroundings): Special {
   return {
-    prepare({ draft, accountId, doc, previous }) {
+    prepare(input) {
+      const { draft, accountId, doc, previous } = input;
       if (!previous) checkFree(draft, accountId, doc["domain"] as string, surroundings.domain);
-      return { doc };
+      return { doc: settleCertificate(input) };
     },
     live(object) {
       const name = object.doc["domain"] as string;
@@ -50,8 +54,7 @@ function reserve(draft: Draft, accountId: string, name: string, surroundings: Su
   if (surroundings.requireReservation) {
     throw new Refusal("domain_unreserved", `domain "${name}" is not reserved in this account`);
   }
-  const doc = { description: "", metadata: "", domain: name, region: "" };
-  draft.create(accountId, "reserved_domain", doc);
+  draft.create(accountId, "reserved_domain", { ...emptyDoc(reservedDomain.fields), domain: name });
 }
 
 /** Refuses a name that another account holds, itself or by a wildcard, and the server's own. */

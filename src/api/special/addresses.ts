@@ -1,0 +1,53 @@
+/** TCP addresses: a port each, chosen here or named by the first edge that has it. */
+import { randomInt } from "node:crypto";
+import { Refusal } from "../../lib/errors.ts";
+import { reservedAddr } from "../../resources/reserved-addr.ts";
+import { portOf } from "../../resources/tcp-edge.ts";
+import { emptyDoc } from "../../schema/parse.ts";
+import type { Draft } from "../../storage/store.ts";
+import type { Special, Surroundings } from "./special.ts";
+
+/** Ports that the server chooses from. */
+const firstPort = 20_000;
+const portCount = 10_000;
+
+export function reservedAddrSpecial({ domain }: Surroundings): Special {
+  return {
+    prepare({ draft, accountId, doc, previous }) {
+      if (previous) return { doc };
+      return { doc: { ...doc, addr: `${domain}:${freePort(draft, accountId)}` } };
+    },
+  };
+}
+
+export function tcpEdgeSpecial({ requireReservation }: Surroundings): Special {
+  return {
+    prepare({ draft, accountId, doc, previous }) {
+      const before = new Set((previous?.doc["hostports"] ?? []) as readonly string[]);
+      for (const hostport of doc["hostports"] as readonly string[]) {
+        if (!before.has(hostport)) reserve(draft, accountId, hostport, requireReservation);
+      }
+      return { doc };
+    },
+  };
+}
+
+function reserve(draft: Draft, accountId: string, hostport: string, requireReservation: boolean): void {
+  const holder = draft.holder(accountId, "address", portOf(hostport));
+  if (holder?.account_id === accountId) return;
+  if (holder) throw new Refusal("hostport_held", `port ${portOf(hostport)} is reserved in another account`);
+  if (requireReservation) {
+    throw new Refusal("domain_unreserved", `address "${hostport}" is not reserved in this account`);
+  }
+  draft.create(accountId, "reserved_addr", { ...emptyDoc(reservedAddr.fields), addr: hostport });
+}
+
+function freePort(draft: Draft, accountId: string): number {
+  const start = randomInt(portCount);
+  for (let step = 0; step < portCount; step += 1) {
+    const port = firstPort + ((start + step) % portCount);
+    const taken = (space: string) => draft.holder(accountId, space, String(port)) !== undefined;
+    if (!taken("address") && !taken("tcp port")) return port;
+  }
+  throw new Refusal("hostport_held", `all ports from ${firstPort} to ${firstPort + portCount - 1} are taken`);
+}

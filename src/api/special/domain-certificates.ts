@@ -1,0 +1,16 @@
+/** The certificate of a reserved domain: an uploaded one, or a policy by which the server gets its own. */
+import { inputRefusal } from "../problems.ts";
+import type { Preparation } from "./special.ts";
+import type { Doc } from "../../schema/parse.ts";
+
+/** One excludes the other: setting one clears the other, giving both is refused. */
+export function settleCertificate({ doc, previous }: Preparation): Doc {
+  const { certificate_id: id, certificate_management_policy: policy } = doc;
+  if (id === null || policy === null) return doc;
+  const policyIsOld = JSON.stringify(previous?.doc["certificate_management_policy"]) === JSON.stringify(policy);
+  const idIsOld = previous?.doc["certificate_id"] === id;
+  if (policyIsOld && !idIsOld) return { ...doc, certificate_management_policy: null };
+  if (idIsOld && !policyIsOld) return { ...doc, certificate_id: null };
+  const path = "certificate_management_policy";
+  throw inputRefusal("reserved domain", [{ path, message: "must not be set together with certificate_id" }]);
+}

@@ -1,0 +1,26 @@
+import type { CertificateFacts } from "../lib/certificate-facts.ts";
+import { f } from "../schema/fields.ts";
+
+/** Shows the form of a PEM text in descriptions; it is no certificate. */
+export const pemExample = "-----BEGIN CERTIFICATE-----\nMIIB…\n-----END CERTIFICATE-----\n";
+
+const readOnly = { readOnly: true } as const;
+
+/** What every certificate shows. */
+export const certificateFields = {
+  subject_common_name: f.string("Common name of the subject.", { ...readOnly, maxBytes: 4096 }),
+  not_before: f.timestamp("Start of its validity.", readOnly),
+  not_after: f.timestamp("End of its validity.", readOnly),
+  key_usages: f.list("Key usages.", f.string("A usage."), readOnly),
+  extended_key_usages: f.list("Extended key usages.", f.string("A usage."), readOnly),
+} as const;
+
+export function certificateDoc(facts: CertificateFacts) {
+  return {
+    subject_common_name: facts.subjectCommonName,
+    not_before: facts.notBefore,
+    not_after: facts.notAfter,
+    key_usages: facts.keyUsages,
+    extended_key_usages: facts.extendedKeyUsages,
+  };
+}

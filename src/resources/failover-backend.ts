@@ -1,0 +1,21 @@
+import { f, notes } from "../schema/fields.ts";
+import { defineResource } from "../schema/resource.ts";
+import { backendKinds } from "./backend-kinds.ts";
+
+export const failoverBackend = defineResource({
+  name: "failover_backend",
+  schemaName: "FailoverBackend",
+  path: "/backends/failover",
+  listKey: "backends",
+  idPrefix: "bkdfo",
+  doc: "A backend that tries others in order: the next one only when the one before cannot be reached.",
+  fields: {
+    ...notes,
+    backends: f.refList(
+      "Ids of the backends, in order.",
+      { to: backendKinds, input: "backends" },
+      { required: true, minItems: 1, maxItems: 20, bare: true, keepIfEmpty: true },
+    ),
+  },
+  traffic: true,
+});

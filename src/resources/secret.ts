@@ -1,0 +1,21 @@
+import { f, notes } from "../schema/fields.ts";
+import { defineResource } from "../schema/resource.ts";
+
+export const secret = defineResource({
+  name: "secret",
+  schemaName: "Secret",
+  path: "/vault_secrets",
+  listKey: "secrets",
+  idPrefix: "secret",
+  doc: "A value that traffic policies use and nobody can read back.",
+  fields: {
+    name: f.string("Name; unique in its vault.", { required: true }),
+    ...notes,
+    value: f.string("The value.", { required: true, writeOnly: true, secret: true, maxBytes: 4096 }),
+    vault: f.ref("The vault that it is in.", { to: "vault", input: "vault_id" }, { required: true, immutable: true }),
+  },
+  ownedBy: { kind: "vault", field: "vault_id" },
+  traffic: true,
+  claims: ({ vault_id, name }) => [{ space: `secret in ${vault_id}`, name }],
+  taken: "name_taken",
+});

@@ -1,0 +1,20 @@
+import { f, notes } from "../schema/fields.ts";
+import { address } from "../schema/formats.ts";
+import { defineResource } from "../schema/resource.ts";
+
+export const staticBackend = defineResource({
+  name: "static_backend",
+  schemaName: "StaticBackend",
+  path: "/backends/static",
+  listKey: "backends",
+  idPrefix: "bkdsc",
+  doc: "A backend at an address that the edge reaches by itself.",
+  fields: {
+    ...notes,
+    address: f.string("Host and port.", { required: true, maxBytes: 260, format: address, keepIfEmpty: true }),
+    tls: f.object("How the address is spoken to.", {
+      enabled: f.boolean("Whether by TLS, with the certificate verified."),
+    }),
+  },
+  traffic: true,
+});

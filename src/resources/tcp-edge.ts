@@ -1,0 +1,25 @@
+import { notes } from "../schema/fields.ts";
+import { defineResource } from "../schema/resource.ts";
+import { hostportClaims, hostportsField } from "./https-edge.ts";
+
+export const tcpEdge = defineResource({
+  name: "tcp_edge",
+  schemaName: "TCPEdge",
+  path: "/edges/tcp",
+  listKey: "tcp_edges",
+  idPrefix: "edgtcp",
+  doc: "A public TCP endpoint: connections to its ports go to one backend.",
+  fields: { ...notes, hostports: hostportsField },
+  modulesOn: "tcp_edge",
+  traffic: true,
+  // Without a server name the port alone decides, so it has one holder too.
+  claims: (doc) => [
+    ...hostportClaims(doc),
+    ...doc.hostports.map((hostport) => ({ space: "tcp port", name: portOf(hostport), global: true })),
+  ],
+  taken: "hostport_held",
+});
+
+export function portOf(hostport: string): string {
+  return hostport.slice(hostport.lastIndexOf(":") + 1);
+}

@@ -1,0 +1,27 @@
+import { notes } from "../schema/fields.ts";
+import type { Issue } from "../schema/fields.ts";
+import { defineResource } from "../schema/resource.ts";
+import { hostportClaims, hostportsField } from "./https-edge.ts";
+
+export const tlsEdge = defineResource({
+  name: "tls_edge",
+  schemaName: "TLSEdge",
+  path: "/edges/tls",
+  listKey: "tls_edges",
+  idPrefix: "edgtls",
+  doc: "A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through.",
+  fields: { ...notes, hostports: hostportsField },
+  modulesOn: "tls_edge",
+  traffic: true,
+  claims: hostportClaims,
+  taken: "hostport_held",
+  rules: [passthroughHasNoClientCertificates],
+});
+
+/** Client certificates are seen in the handshake, which happens elsewhere. */
+function passthroughHasNoClientCertificates(doc: Readonly<Record<string, unknown>>): Issue | undefined {
+  const termination = doc["tls_termination"] as { readonly terminate_at?: string } | null | undefined;
+  if (termination?.terminate_at !== "upstream" || !doc["mutual_tls"]) return undefined;
+  const message = "must not be set while tls_termination.terminate_at is upstream: it needs the handshake";
+  return { path: "mutual_tls", message, reason: "module_needs_termination" };
+}

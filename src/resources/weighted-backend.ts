@@ -1,0 +1,27 @@
+import { f, notes } from "../schema/fields.ts";
+import { defineResource } from "../schema/resource.ts";
+import { backendKinds } from "./backend-kinds.ts";
+
+export const weightedBackend = defineResource({
+  name: "weighted_backend",
+  schemaName: "WeightedBackend",
+  path: "/backends/weighted",
+  listKey: "backends",
+  idPrefix: "bkdwd",
+  doc: "A backend that shares traffic among others by weight.",
+  fields: {
+    ...notes,
+    backends: f.map(
+      "Weight by backend id: 0 takes nothing, the others take weight divided by the sum.",
+      f.uint32("The weight.", { max: 10_000, example: 1 }),
+      { keysTo: backendKinds, required: true, minItems: 1, maxItems: 20, keepIfEmpty: true },
+    ),
+  },
+  traffic: true,
+  rules: [
+    ({ backends }) =>
+      Object.values(backends).some((weight) => weight > 0)
+        ? undefined
+        : { path: "backends", message: "must have a weight above 0" },
+  ],
+});
