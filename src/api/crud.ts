@@ -5,7 +5,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Issue } from "../schema/fields.ts";
 import { typeName } from "../schema/json-schema.ts";
 import { checkRules, parseFields } from "../schema/parse.ts";
-import type { Doc, Mode } from "../schema/parse.ts";
+import type { Doc } from "../schema/parse.ts";
 import type { Operation as Verb, ResourceDeclaration } from "../schema/resource.ts";
 import type { Draft, Reader, Store, StoredObject } from "../storage/store.ts";
 import type { Call, Operation, Reply } from "./call.ts";
@@ -222,8 +222,8 @@ export function change(
   previous: StoredObject,
   body: JsonObject,
 ): StoredObject {
-  const mode: Mode = "update";
-  const { issues, doc } = parseFields(resource.fields, body, mode, previous.doc, pathNames);
+  const given = Object.fromEntries(Object.entries(body).filter(([name]) => !pathNames.has(name)));
+  const { issues, doc } = parseFields(resource.fields, given, "update", previous.doc);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const special = crud.specials[resource.name];
   const prepared = prepare(resource, call, draft, previous.account_id, doc, previous, special);

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApi } from "../support/api.ts";
+import type { Body, TestApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+
+for (const database of databases) {
+  describe(`accounts on ${database.name}`, () => {
+    let api: TestApi;
+    let tenant: Body;
+    before(async () => {
+      api = await startApi(database);
+      tenant = await api.ok("POST", "/accounts", { name: "tenant" });
+    });
+    after(() => api.stop());
+
+    it("are made by operators, with a first key and token that are shown once", async () => {
+      assert.match(tenant.api_key, /^postern_ak_/);
+      assert.match(tenant.authtoken, /^postern_at_/);
+      assert.equal((await api.ok("GET", "/bot_users", undefined, tenant.api_key)).bot_users.length, 0);
+      const read = await api.ok("GET", `/accounts/${tenant.id}`);
+      assert.deepEqual(read, { ...tenant, api_key: null, authtoken: null });
+      const { keys } = await api.ok("GET", "/api_keys", undefined, tenant.api_key);
+      assert.deepEqual(
+        keys.map((one: Body) => one.operator),
+        [false],
+      );
+    });
+
+    it("are out of reach of keys that are no operator's, which cannot make themselves one", async () => {
+      const key = tenant.api_key;
+      for (const [method, path, body] of [
+        ["GET", "/accounts", undefined],
+        ["POST", "/accounts", { name: "mine" }],
+        ["GET", `/accounts/${tenant.id}`, undefined],
+        ["POST", "/api_keys", { operator: true }],
+      ] as const) {
+        const refused = await api.request(method, path, { key, ...(body && { body }) });
+        assert.deepEqual([refused.status, refused.body.error_code], [403, "ERR_POSTERN_237"], `${method} ${path}`);
+      }
+      const own = await api.ok("POST", "/api_keys", {}, key);
+      const changed = await api.request("PATCH", `/api_keys/${own.id}`, { key, body: { operator: true } });
+      assert.equal(changed.status, 400);
+    });
+
+    it("can rotate the operator's key", async () => {
+      const { token } = await api.ok("POST", "/api_keys", { operator: true });
+      assert.equal((await api.request("GET", "/accounts", { key: token })).status, 200);
+    });
+
+    it("P1: share hostports and domains with nobody, and are not told whose they are", async () => {
+      await api.ok("POST", "/edges/https", { hostports: ["mine.example.com:443"] });
+      await api.ok("POST", "/reserved_domains", { domain: "*.wild.example.com" });
+      for (const hostport of ["mine.example.com:443", "mine.example.com:8443", "a.b.wild.example.com:443"]) {
+        const refused = await api.request("POST", "/edges/https", {
+          key: tenant.api_key,
+          body: { hostports: [hostport] },
+        });
+        assert.equal(refused.status, 409, hostport);
+        assert.deepEqual(Object.keys(refused.body.details), ["operation_id"]);
+      }
+      const taken = { hostports: ["tcp.example.com:9000"] };
+      await api.ok("POST", "/edges/tcp", taken);
+      const other = { hostports: ["other.example.com:9000"] };
+      assert.equal((await api.request("POST", "/edges/tcp", { key: tenant.api_key, body: other })).status, 409);
+    });
+
+    it("give an address of their own to whoever reserves one", async () => {
+      const reserved = await api.ok("POST", "/reserved_addrs", {}, tenant.api_key);
+      assert.match(reserved.addr, /^postern\.test:2\d{4}$/);
+      const body = { hostports: [reserved.addr] };
+      assert.equal((await api.request("POST", "/edges/tcp", { body })).status, 409);
+      assert.equal((await api.request("POST", "/edges/tcp", { body, key: tenant.api_key })).status, 201);
+    });
+  });
+}

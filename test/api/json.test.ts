@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApi } from "../support/api.ts";
+import type { TestApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+
+const naughty = [
+  "\u0000",
+  "a\u0000b",
+  "\ud800",
+  "\udfff\ud800",
+  "\ufeff",
+  "\u202etest\u202c",
+  "Ω≈ç√∫˜µ≤≥÷",
+  "田中さんにあげて下さい",
+  "👩‍👩‍👧‍👦",
+  "'; DROP TABLE objects; --",
+  "' OR 1=1 --",
+  "<script>alert(0)</script>",
+  "${7*7}{{7*7}}#{7*7}%s%n%x",
+  "../../etc/passwd",
+  "constructor",
+  "toString",
+  "null",
+  "1e400",
+  "\r\nset-cookie: a=b",
+  "\u2028\u2029\u0085",
+  " leading and trailing ",
+];
+
+for (const database of databases) {
+  describe(`JSON on ${database.name}`, () => {
+    let api: TestApi;
+    before(async () => {
+      api = await startApi(database);
+    });
+    after(() => api.stop());
+
+    it("stores and returns every string exactly, also after a restart", async () => {
+      const made: { path: string; text: string }[] = [];
+      for (const text of naughty) {
+        const created = await api.ok("POST", "/ip_policies", { description: text, metadata: text });
+        assert.deepEqual([created.description, created.metadata], [text, text], JSON.stringify(text));
+        made.push({ path: `/ip_policies/${created.id}`, text });
+      }
+      await api.plane.stop();
+      const again = await startApi(database, {
+        databaseUrl: api.databaseUrl,
+        bootstrap: { apiKey: api.apiKey, authtoken: api.authtoken },
+      });
+      try {
+        for (const { path, text } of made) {
+          const read = await again.ok("GET", path);
+          assert.deepEqual([read.description, read.metadata], [text, text], JSON.stringify(text));
+        }
+        assert.equal(again.plane.firstStart, undefined);
+      } finally {
+        await again.stop();
+      }
+      api = await startApi(database);
+    });
+
+    it("uses names of Object's own properties as labels like any other", async () => {
+      const labels = { constructor: "a", toString: "b", hasOwnProperty: "c", "": undefined };
+      const backend = await api.ok("POST", "/backends/tunnel_group", { labels });
+      assert.deepEqual(Object.entries(backend.labels), Object.entries(labels).slice(0, 3));
+    });
+
+    it("counts bytes, not characters", async () => {
+      for (const [text, status] of [
+        ["é".repeat(127), 201],
+        ["é".repeat(128), 400],
+        ["x".repeat(255), 201],
+        ["x".repeat(256), 400],
+        ["\ud83d\ude00".repeat(63), 201],
+        ["\ud83d\ude00".repeat(64), 400],
+      ] as const) {
+        assert.equal((await api.request("POST", "/ip_policies", { body: { description: text } })).status, status);
+      }
+      const metadata = "x".repeat(4097);
+      const response = await api.request("POST", "/ip_policies", { body: { metadata } });
+      assert.match(response.body.details.metadata, /at most 4096 bytes, is 4097 bytes/);
+    });
+
+    it("P2: refuses what two readers could read differently", async () => {
+      const headers = { "content-type": "application/json" };
+      const texts = [
+        '{"name":"a","name":"b"}',
+        '{"name":"a","\\u006eame":"b"}',
+        '{"__proto__":{"name":"a"}}',
+        `{"name":${"[".repeat(40)}${"]".repeat(40)}}`,
+        '{"name":"a"} {}',
+        '\ufeff{"name":"a"}',
+        '{"name":"a"/**/}',
+      ];
+      for (const body of texts) {
+        const response = await api.request("POST", "/bot_users", { body, headers });
+        assert.deepEqual([response.status, response.body.error_code], [400, "ERR_POSTERN_213"], body);
+      }
+      const invalid = Buffer.from([0x7b, 0x22, 0x6e, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
+      assert.equal(
+        (await api.request("POST", "/bot_users", { body: invalid, headers })).body.error_code,
+        "ERR_POSTERN_213",
+      );
+    });
+
+    it("P2: coerces nothing: huge numbers, numbers as text and texts as numbers are refused", async () => {
+      const headers = { "content-type": "application/json" };
+      for (const weight of ["1e400", "-1", "1.5", '"1"', "true", "99999999999999999999"]) {
+        const body = `{"backends":{"bkdtg_x":${weight}}}`;
+        const response = await api.request("POST", "/backends/weighted", { body, headers });
+        assert.equal(response.status, 400, weight);
+        assert.ok("backends.bkdtg_x" in response.body.details, response.text);
+      }
+    });
+  });
+}

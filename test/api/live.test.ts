@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, it } from "node:test";
+import type { Upward } from "../../src/routing/messages.ts";
+import { startApi } from "../support/api.ts";
+import type { Body, TestApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+
+describe("what agents have online", () => {
+  let api: TestApi;
+  let accountId: string;
+  before(async () => {
+    api = await startApi(databases[0] as (typeof databases)[number]);
+    accountId = (await api.ok("GET", "/accounts")).accounts[0].id;
+  });
+  after(() => api.stop());
+  beforeEach(() => {
+    api.edge.answer = undefined;
+    api.edge.send({ type: "hello", edgeId: "edge" });
+  });
+
+  const id = (prefix: string, count: number) => `${prefix}_${String(count).padStart(27, "0")}`;
+  const shared = { credentialId: id("cr", 1), metadata: "m", region: "local", startedAt: "2026-01-01T00:00:00Z" };
+  const session = (count: number): Upward => ({
+    type: "session_opened",
+    session: {
+      ...shared,
+      accountId,
+      id: id("ts", count),
+      agentVersion: "3.1.0",
+      ip: "192.0.2.7",
+      os: "linux",
+      transport: "ngrok/2",
+    },
+  });
+  const labelled = (count: number, labels: Record<string, string>): Upward => ({
+    type: "tunnel_opened",
+    tunnel: {
+      ...shared,
+      accountId,
+      id: id("tn", count),
+      sessionId: id("ts", 1),
+      forwardsTo: "http://localhost:80",
+      labels,
+    },
+  });
+
+  it("shows sessions and tunnels while they are online, newest first", async () => {
+    for (const count of [1, 2, 3]) api.edge.send(session(count));
+    const endpoint = { id: id("ep", 1), proto: "https", publicUrl: "https://shop.postern.test:8443" } as const;
+    const base = labelled(1, {}) as Extract<Upward, { type: "tunnel_opened" }>;
+    const { labels: _, ...tunnel } = base.tunnel;
+    api.edge.send({ type: "tunnel_opened", tunnel: { ...tunnel, endpoint } });
+    const first = await api.ok("GET", "/tunnel_sessions?limit=2");
+    assert.deepEqual(
+      first.tunnel_sessions.map((one: Body) => one.id),
+      [id("ts", 3), id("ts", 2)],
+    );
+    const rest = await api.ok("GET", first.next_page_uri.slice(api.baseUrl.length));
+    assert.deepEqual([rest.tunnel_sessions.length, rest.next_page_uri], [1, null]);
+    const shown = await api.ok("GET", `/tunnels/${id("tn", 1)}`);
+    assert.deepEqual(shown.endpoint, { id: id("ep", 1), uri: `${api.baseUrl}/endpoints/${id("ep", 1)}` });
+    assert.deepEqual(
+      [shown.public_url, shown.proto, shown.labels, shown.metadata],
+      [endpoint.publicUrl, "https", {}, "m"],
+    );
+    const seen = await api.ok("GET", `/endpoints/${id("ep", 1)}`);
+    assert.deepEqual([seen.host, seen.port, seen.type], ["shop.postern.test", 8443, "ephemeral"]);
+    api.edge.send({ type: "tunnel_closed", tunnelId: id("tn", 1) });
+    assert.equal((await api.request("GET", `/tunnels/${id("tn", 1)}`)).status, 404);
+    assert.equal((await api.request("GET", `/endpoints/${id("ep", 1)}`)).status, 404);
+    api.edge.send({ type: "session_closed", sessionId: id("ts", 3) });
+    assert.equal((await api.ok("GET", "/tunnel_sessions")).tunnel_sessions.length, 2);
+  });
+
+  it("matches a tunnel with every backend whose labels it has all of, both ways", async () => {
+    const exact = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "x", dc: "eu" } });
+    const wider = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "x" } });
+    const other = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "x", dc: "us" } });
+    api.edge.send(labelled(1, { app: "x", dc: "eu", extra: "1" }));
+    api.edge.send(labelled(2, { app: "x" }));
+    const tunnelsOf = async ({ id }: Body) =>
+      (await api.ok("GET", `/backends/tunnel_group/${id}`)).tunnels.map((one: Body) => one.id);
+    assert.deepEqual(await tunnelsOf(exact), [id("tn", 1)]);
+    assert.deepEqual(await tunnelsOf(wider), [id("tn", 1), id("tn", 2)]);
+    assert.deepEqual(await tunnelsOf(other), []);
+    const backends = (await api.ok("GET", `/tunnels/${id("tn", 1)}`)).backends.map((one: Body) => one.id);
+    assert.deepEqual(backends, [exact.id, wider.id].sort());
+    await api.ok("PATCH", `/backends/tunnel_group/${other.id}`, { labels: { dc: "eu" } });
+    assert.deepEqual(await tunnelsOf(other), [id("tn", 1)]);
+    await api.ok("DELETE", `/backends/tunnel_group/${wider.id}`);
+    assert.equal((await api.ok("GET", `/tunnels/${id("tn", 1)}`)).backends.length, 2);
+  });
+
+  it("shows an edge as an endpoint while a backend of it is online", async () => {
+    const backend = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "edge" } });
+    const nested = await api.ok("POST", "/backends/failover", { backends: [backend.id] });
+    const edge = await api.ok("POST", "/edges/https", { hostports: ["live.example.com:443"] });
+    const body = { match_type: "path_prefix", match: "/", backend: { backend_id: nested.id } };
+    await api.ok("POST", `/edges/https/${edge.id}/routes`, body);
+    assert.deepEqual((await api.ok("GET", "/endpoints")).endpoints, []);
+    api.edge.send(labelled(1, { app: "edge" }));
+    const [found] = (await api.ok("GET", "/endpoints")).endpoints;
+    assert.deepEqual([found.type, found.edge.id, found.public_url], ["edge", edge.id, "https://live.example.com"]);
+    assert.deepEqual(await api.ok("GET", `/endpoints/${found.id}`), found);
+    assert.equal(found.domain.uri.startsWith(`${api.baseUrl}/reserved_domains/rd_`), true);
+  });
+
+  it("refuses a hostport that an agent holds", async () => {
+    const endpoint = { id: id("ep", 9), proto: "https", publicUrl: "https://agent.example.com" } as const;
+    const base = labelled(9, {}) as Extract<Upward, { type: "tunnel_opened" }>;
+    const { labels: _, ...tunnel } = base.tunnel;
+    api.edge.send({ type: "tunnel_opened", tunnel: { ...tunnel, endpoint } });
+    const refused = await api.request("POST", "/edges/https", { body: { hostports: ["agent.example.com:443"] } });
+    assert.equal(refused.status, 409);
+    assert.equal(refused.body.details.holder_uri, `${api.baseUrl}/tunnels/${id("tn", 9)}`);
+  });
+
+  it("carries commands to the agent and says what became of them", async () => {
+    api.edge.send(session(1));
+    const path = `/tunnel_sessions/${id("ts", 1)}`;
+    api.edge.answer = (message) =>
+      message.type === "command" ? { type: "command_result", call: message.call } : undefined;
+    assert.equal((await api.request("POST", `${path}/restart`)).status, 204);
+    const raw = { body: id("ts", 1), headers: { "content-type": "application/json" } };
+    assert.equal((await api.request("POST", `${path}/stop`, raw)).status, 204);
+    assert.equal((await api.request("POST", `${path}/update`, { body: { version: "3.2.0" } })).status, 204);
+    const commands = api.edge.received.flatMap((one) => (one.type === "command" ? [one.command] : []));
+    assert.deepEqual(commands, [{ name: "restart" }, { name: "stop" }, { name: "update", version: "3.2.0" }]);
+    api.edge.answer = (message) =>
+      message.type === "command"
+        ? { type: "command_result", call: message.call, error: { reason: "command_unsupported", message: "too old" } }
+        : undefined;
+    const refused = await api.request("POST", `${path}/restart`);
+    assert.deepEqual([refused.status, refused.body.error_code], [400, "ERR_POSTERN_804"]);
+    assert.match(refused.body.msg, /too old/);
+  });
+
+  it("forgets everything when an edge says hello anew", async () => {
+    api.edge.send(session(1));
+    api.edge.send(labelled(1, { app: "gone" }));
+    api.edge.send({ type: "hello", edgeId: "edge" });
+    assert.deepEqual((await api.ok("GET", "/tunnel_sessions")).tunnel_sessions, []);
+    assert.deepEqual((await api.ok("GET", "/tunnels")).tunnels, []);
+  });
+});

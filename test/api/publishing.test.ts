@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { hashToken } from "../../src/lib/tokens.ts";
+import type { Downward } from "../../src/routing/messages.ts";
+import { startApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+
+const sqlite = databases[0] as (typeof databases)[number];
+
+describe("what the edge is told", () => {
+  it("is everything on hello, and then each commit in order of its revision", async () => {
+    const api = await startApi(sqlite);
+    try {
+      for (let count = 0; count < 600; count += 100) {
+        await Promise.all(Array.from({ length: 100 }, () => api.ok("POST", "/ip_policies", {})));
+      }
+      assert.deepEqual(api.edge.received, []);
+      api.edge.send({ type: "hello", edgeId: "edge" });
+      const snapshot = api.edge.received.splice(0) as Extract<Downward, { type: "snapshot" }>[];
+      assert.deepEqual(
+        snapshot.map((one) => one.last),
+        [false, true],
+      );
+      const kinds = new Set(snapshot.flatMap((one) => one.objects.map(({ kind }) => kind)));
+      assert.deepEqual([...kinds].sort(), ["account", "credential", "ip_policy"]);
+      const revision = snapshot[0]?.revision as number;
+      await Promise.all(Array.from({ length: 50 }, (_, index) => api.ok("POST", "/bot_users", { name: `b${index}` })));
+      const bot = (await api.ok("GET", "/bot_users?limit=1")).bot_users[0];
+      await api.ok("DELETE", `/bot_users/${bot.id}`);
+      const changes = api.edge.received as Extract<Downward, { type: "changes" }>[];
+      assert.deepEqual(
+        changes.map((one) => one.revision),
+        Array.from({ length: 51 }, (_, index) => revision + 1 + index),
+      );
+      assert.deepEqual([changes.at(-1)?.changes[0]?.id, changes.at(-1)?.changes[0]?.object], [bot.id, null]);
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it("K5: has agent tokens as hashes only, and no API keys at all", async () => {
+    const api = await startApi(sqlite);
+    try {
+      const { token } = await api.ok("POST", "/credentials", { acl: ["bind:*.example.com"] });
+      await api.ok("POST", "/api_keys", {});
+      api.edge.send({ type: "hello", edgeId: "edge" });
+      const text = JSON.stringify(api.edge.received);
+      assert.ok(!text.includes(token) && !text.includes("api_key"));
+      assert.ok(text.includes(hashToken(token).toString("hex")));
+    } finally {
+      await api.stop();
+    }
+  });
+});

@@ -1,0 +1,151 @@
+/** What public clients send that a stricter server would not understand (completing-the-api.md §2.3–2.5, §6). */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApi } from "../support/api.ts";
+import type { Body, TestApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+
+describe("the habits of public clients", () => {
+  let api: TestApi;
+  let backend: Body;
+  let edge: Body;
+  let route: Body;
+  let path: string;
+  before(async () => {
+    api = await startApi(databases[0] as (typeof databases)[number]);
+    backend = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "web" } });
+    edge = await api.ok("POST", "/edges/https", { description: "edge" });
+    route = await api.ok("POST", `/edges/https/${edge.id}/routes`, { match_type: "path_prefix", match: "/" });
+    path = `/edges/https/${edge.id}/routes/${route.id}`;
+  });
+  after(() => api.stop());
+
+  it("beforeId pages like before_id", async () => {
+    const made: string[] = [];
+    for (let count = 0; count < 3; count += 1) made.push((await api.ok("POST", "/ip_policies", {})).id);
+    const page = await api.ok("GET", `/ip_policies?beforeId=${made[2]}&limit=1`);
+    assert.deepEqual(
+      page.ip_policies.map((one: Body) => one.id),
+      [made[1]],
+    );
+  });
+
+  it("before_id may name an object that is gone", async () => {
+    const older = await api.ok("POST", "/ip_policies", {});
+    const gone = await api.ok("POST", "/ip_policies", {});
+    await api.ok("DELETE", `/ip_policies/${gone.id}`);
+    assert.equal((await api.ok("GET", `/ip_policies?before_id=${gone.id}&limit=1`)).ip_policies[0].id, older.id);
+  });
+
+  it("a module may be wrapped together with the ids of its path", async () => {
+    const body = { edge_id: edge.id, id: route.id, module: { backend_id: backend.id, enabled: false } };
+    const replaced = await api.ok("PUT", `${path}/backend`, body);
+    assert.deepEqual([replaced.backend.id, replaced.enabled], [backend.id, false]);
+  });
+
+  it("a module's fields may stand beside the ids of its path", async () => {
+    const body = { edge_id: "other", id: "other", backend_id: backend.id };
+    assert.equal((await api.ok("PUT", `${path}/backend`, body)).backend.id, backend.id);
+  });
+
+  it("a module may come with no body and no content type at all", async () => {
+    const response = await api.request("PUT", `${path}/compression`);
+    assert.deepEqual([response.status, response.body.enabled], [200, true]);
+  });
+
+  it("a module that is mentioned in a PATCH is replaced whole, others stay, null removes", async () => {
+    await api.ok("PUT", `${path}/backend`, { backend_id: backend.id });
+    const changed = await api.ok("PATCH", path, { compression: { enabled: false } });
+    assert.deepEqual([changed.compression.enabled, changed.backend.backend.id], [false, backend.id]);
+    const removed = await api.ok("PATCH", path, { compression: null });
+    assert.deepEqual([removed.compression, removed.backend.backend.id], [null, backend.id]);
+  });
+
+  it("ids in the bodies of PATCH and POST are ignored: the path wins", async () => {
+    const body = { id: "something", edge_id: "something", description: "named" };
+    const changed = await api.ok("PATCH", path, body);
+    assert.deepEqual([changed.id, changed.edge_id, changed.description], [route.id, edge.id, "named"]);
+    const created = await api.ok("POST", `/edges/https/${edge.id}/routes`, {
+      ...body,
+      match_type: "exact_path",
+      match: "/x",
+    });
+    assert.equal(created.edge_id, edge.id);
+  });
+
+  it("empty match and match_type in a PATCH leave a route's match; empty notes clear", async () => {
+    await api.ok("PATCH", path, { description: "there" });
+    const changed = await api.ok("PATCH", path, { match: "", match_type: "", description: "", metadata: "" });
+    assert.deepEqual([changed.match, changed.match_type, changed.description], ["/", "path_prefix", ""]);
+  });
+
+  it("empty labels in a PATCH leave a backend's labels", async () => {
+    const changed = await api.ok("PATCH", `/backends/tunnel_group/${backend.id}`, { description: "d", labels: {} });
+    assert.deepEqual([changed.labels, changed.description], [{ app: "web" }, "d"]);
+  });
+
+  it("empty or absent members in a PATCH leave failover, weighted, static and restrictions as they are", async () => {
+    const policy = await api.ok("POST", "/ip_policies", {});
+    const cases: readonly [string, Body, Body, string][] = [
+      ["/backends/failover", { backends: [backend.id] }, { backends: [] }, "backends"],
+      ["/backends/weighted", { backends: { [backend.id]: 5 } }, { backends: {} }, "backends"],
+      ["/backends/static", { address: "10.0.0.1:80" }, { address: "" }, "address"],
+      ["/ip_restrictions", { type: "agent", ip_policy_ids: [policy.id] }, { ip_policy_ids: [] }, "ip_policies"],
+    ];
+    for (const [collection, body, empty, name] of cases) {
+      const created = await api.ok("POST", collection, body);
+      for (const patch of [empty, {}]) {
+        const changed = await api.ok("PATCH", `${collection}/${created.id}`, { ...patch, description: "d" });
+        assert.deepEqual(changed[name], created[name], collection);
+      }
+    }
+  });
+
+  it("an empty PATCH changes nothing and is no error", async () => {
+    const before = await api.request("GET", path);
+    const response = await api.request("PATCH", path, { body: {} });
+    assert.deepEqual([response.status, response.body], [200, before.body]);
+    assert.equal(response.headers["etag"], before.headers["etag"]);
+  });
+
+  it("empty lists clear hostports and ACLs", async () => {
+    const other = await api.ok("POST", "/edges/https", { hostports: ["clear.example.com:443"] });
+    assert.deepEqual((await api.ok("PATCH", `/edges/https/${other.id}`, { hostports: [] })).hostports, []);
+    const credential = await api.ok("POST", "/credentials", { acl: ["bind:*.example.com", "bind:app=web"] });
+    assert.deepEqual((await api.ok("PATCH", `/credentials/${credential.id}`, { acl: [] })).acl, []);
+  });
+
+  it("null clears a string and means a default elsewhere", async () => {
+    const bot = await api.ok("POST", "/bot_users", { name: "nulls", active: null });
+    assert.equal(bot.active, true);
+    assert.equal((await api.ok("PATCH", path, { description: null })).description, "");
+    assert.equal((await api.request("PATCH", `/bot_users/${bot.id}`, { body: { name: null } })).status, 400);
+  });
+
+  it("zeros of clients that cannot leave them out mean the default", async () => {
+    const breaker = {
+      tripped_duration: 0,
+      rolling_window: 0,
+      num_buckets: 0,
+      volume_threshold: 0,
+      error_threshold_percentage: 0.5,
+    };
+    const module = await api.ok("PUT", `${path}/circuit_breaker`, breaker);
+    assert.deepEqual([module.tripped_duration, module.num_buckets, module.volume_threshold], [10, 10, 20]);
+  });
+
+  it("the older name of a reserved domain's domain is taken", async () => {
+    assert.equal(
+      (await api.ok("POST", "/reserved_domains", { name: "Older.example.com" })).domain,
+      "older.example.com",
+    );
+  });
+
+  it("a route PATCH with one bad module changes nothing", async () => {
+    const before = await api.ok("GET", path);
+    const body = { description: "half", backend: { backend_id: "bkdtg_unknown" } };
+    const refused = await api.request("PATCH", path, { body });
+    assert.deepEqual([refused.status, "backend.backend_id" in refused.body.details], [400, true]);
+    assert.deepEqual(await api.ok("GET", path), before);
+  });
+});
