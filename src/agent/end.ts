@@ -1,9 +1,9 @@
-import { Refusal } from "../lib/errors.ts";
+import { errorCode, Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 
 /** Why an agent gave up. */
 export interface AgentEnd {
-  readonly reason: "credentials" | "name_taken" | "refused" | "untrusted" | "unreachable";
+  readonly reason: "credentials" | "name_taken" | "refused" | "untrusted" | "unreachable" | "stopped";
   readonly message: string;
 }
 
@@ -28,6 +28,12 @@ export function endOf(error: unknown, retries: boolean): AgentEnd | undefined {
   if (retries) return undefined;
   const untrusted = code !== undefined && /^ERR_TLS_CERT|^CERT_|_CERT(?:_|$)|^UNABLE_TO_/.test(code);
   return { reason: untrusted ? "untrusted" : "unreachable", message: describe(message, code) };
+}
+
+/** The end that the server's taking away of the tunnel means. */
+export function endOfTunnel(message: string, code: string): AgentEnd {
+  const ending = endings.find(([, reasons]) => reasons.some((reason) => errorCode(reason) === code));
+  return { reason: ending?.[0] ?? "refused", message: `${message} (${code})` };
 }
 
 function describe(message: string, code: string | undefined): string {

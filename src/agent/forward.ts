@@ -18,8 +18,6 @@ export interface ForwardOptions {
   readonly watch: RequestWatch | undefined;
   /** The service could not be reached. */
   readonly unreachable: (error: Error) => void;
-  /** The stream is over; called once. */
-  readonly closed: () => void;
 }
 
 /** Dials the service for `stream` and splices the two, with backpressure both ways and half-closes kept. */
@@ -70,7 +68,6 @@ export function forward(stream: ByteStream, options: ForwardOptions): void {
       // Cut short, or nobody is left to answer to; otherwise both ends were passed on and the socket closes by itself.
       if (error || !connected) service.abort();
       watch?.ended();
-      options.closed();
     },
   };
 

@@ -30,12 +30,16 @@ export const settings = {
     placeholder: "TOKEN",
     secret: true,
   }),
-  sealKey: optional("Key that seals stored secrets, 32 bytes in base64 (default: made once, in the data directory).", {
-    placeholder: "KEY",
-    secret: true,
-  }),
+  sealingKey: optional(
+    "Keys that stored secrets are sealed under, 32 bytes in base64 each, the newest first (default: one made by the first start, kept in the data directory).",
+    {
+      placeholder: "KEY",
+      secret: true,
+    },
+  ),
   logLevel: oneOf("Least level that is logged.", logLevels, "info"),
   logFormat: optionalOneOf("Form of the log lines.", ["text", "json"], "text on a terminal, json otherwise"),
+  apiKey: optional("API key to call the API with (default: the local server's).", { placeholder: "KEY", secret: true }),
   json: toggle("Print JSON."),
 
   url: optional("Public URL to publish, e.g. https://app.example.com; it stays the same over reconnects.", {

@@ -1,0 +1,127 @@
+/**
+ * The agent: one state machine that connects out, publishes, forwards, and comes back after every loss with the
+ * same session, the same tunnel and the same URL (agent-protocol.md §4, §6).
+ */
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import { pauseMs } from "./backoff.ts";
+import { connectServer } from "./connect.ts";
+import type { ServerAddress } from "./connect.ts";
+import { endOf } from "./end.ts";
+import type { AgentEnd } from "./end.ts";
+import type { Publication } from "./publication.ts";
+import type { WatchedRequest } from "./request-watch.ts";
+import { openSession } from "./session.ts";
+import type { Kept, Session } from "./session.ts";
+import type { Upstream } from "./upstream.ts";
+
+export interface AgentOptions {
+  readonly server: ServerAddress;
+  /** The CA that the server must be certified by, PEM; the system's when absent. */
+  readonly ca: string | undefined;
+  readonly token: string;
+  readonly upstream: Upstream;
+  readonly metadata: string;
+  readonly publish: Publication;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  /** Whether to go on trying when the very first connection fails. */
+  readonly retryFirst: boolean;
+  readonly status: (status: AgentStatus) => void;
+  readonly request: ((request: WatchedRequest) => void) | undefined;
+}
+
+export type AgentStatus =
+  | { readonly state: "connecting" }
+  | {
+      readonly state: "online";
+      /** Absent for a labelled tunnel. */
+      readonly url: string | undefined;
+      /** Round trip to the server, measured while authenticating. */
+      readonly latencyMs: number;
+    }
+  | { readonly state: "waiting"; readonly reason: string; readonly pauseMs: number };
+
+export interface Agent {
+  /** Resolves when the agent has given up for a reason that trying again does not mend; never after `close`. */
+  readonly ended: Promise<AgentEnd>;
+  /** Takes the tunnel away, says goodbye and closes. */
+  close(): Promise<void>;
+}
+
+const over = { reason: undefined, atOnce: false } as const;
+
+/** A session that held this long was a good one: the next pause is the shortest again. */
+const steadyMs = 10_000;
+
+export function startAgent(options: AgentOptions): Agent {
+  const { clock, log, status } = options;
+  const closing = new AbortController();
+  const ended = Promise.withResolvers<AgentEnd>();
+  let session: Session | undefined;
+  let kept: Kept | undefined;
+
+  const run = async (): Promise<void> => {
+    let failures = 0;
+    while (!closing.signal.aborted) {
+      status({ state: "connecting" });
+      const since = clock.monotonic();
+      const { reason, atOnce } = await attempt();
+      session = undefined;
+      if (closing.signal.aborted || reason === undefined) return;
+      failures = clock.monotonic() - since >= steadyMs ? 1 : failures + 1;
+      if (atOnce && failures === 1) continue;
+      const pause = pauseMs(failures, options.random);
+      log.debug("reconnecting", { reason, pauseMs: pause });
+      status({ state: "waiting", reason, pauseMs: pause });
+      await sleep(clock, pause, closing.signal);
+    }
+  };
+  /** One connection from beginning to end. `reason` undefined: there will be no other. */
+  const attempt = async (): Promise<{ readonly reason: string | undefined; readonly atOnce: boolean }> => {
+    try {
+      const socket = await connectServer(options.server, options.ca, closing.signal);
+      session = await openSession(socket, options, kept, closing.signal);
+      kept = session.kept;
+      status({ state: "online", url: session.url, latencyMs: session.latencyMs });
+      const end = await session.ended;
+      if (end.kind === "lost") {
+        if (end.atOnce) await session.close();
+        return end;
+      }
+      await session.close();
+      ended.resolve(end.end);
+    } catch (error) {
+      if (closing.signal.aborted) return over;
+      const end = endOf(error, kept !== undefined || options.retryFirst);
+      if (!end) return { reason: (error as Error).message, atOnce: false };
+      ended.resolve(end);
+    }
+    return over;
+  };
+  const running = run();
+  return {
+    ended: ended.promise,
+    async close() {
+      const current = session;
+      closing.abort();
+      await current?.close();
+      await running;
+    },
+  };
+}
+
+/** Resolves after `delayMs`, or at once when `signal` is aborted. */
+async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => {
+    const timer = clock.after(delayMs, resolve);
+    signal.addEventListener("abort", () => {
+      timer.cancel();
+      resolve();
+    });
+  });
+}

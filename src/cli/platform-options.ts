@@ -1,0 +1,76 @@
+import { resolve } from "node:path";
+import { maxTokenBytes } from "../lib/tokens.ts";
+import { hostIssue } from "../lib/hostport.ts";
+import { Failure } from "./exit.ts";
+import { openLog } from "./log-output.ts";
+import type { PlatformOptions } from "./platform.ts";
+import type { ValuesOf } from "./setting.ts";
+import type { settings } from "./settings.ts";
+import { posternVersion } from "./version.ts";
+
+type Values = Pick<
+  ValuesOf<typeof settings>,
+  | "data"
+  | "database"
+  | "apiListen"
+  | "apiUrl"
+  | "httpsListen"
+  | "httpsPort"
+  | "httpListen"
+  | "agentListen"
+  | "domain"
+  | "bootstrapApiKey"
+  | "bootstrapAuthtoken"
+  | "sealingKey"
+  | "logLevel"
+  | "logFormat"
+>;
+
+/** Least length of a key or token that an operator chooses: 160 bits in base 64 (K5). */
+const leastSecretLength = 27;
+
+/** What the settings say about the platform. Throws `Failure` (usage) for values that cannot be. */
+export function platformOptions(values: Values): PlatformOptions {
+  const issue = hostIssue(values.domain);
+  if (issue !== undefined || values.domain.startsWith("*.")) {
+    throw new Failure("usage", `--domain must ${issue ?? "not be a wildcard"}: "${values.domain}"`);
+  }
+  const apiUrl = values.apiUrl?.replace(/\/+$/, "");
+  if (apiUrl !== undefined && !/^https?:$/.test(URL.parse(apiUrl)?.protocol ?? "")) {
+    throw new Failure("usage", `--api-url must be an http:// or https:// URL: "${values.apiUrl}"`);
+  }
+  const logSettings = {
+    level: values.logLevel,
+    format: values.logFormat ?? (process.stderr.isTTY ? "text" : "json"),
+  } as const;
+  return {
+    data: resolve(values.data),
+    database: values.database,
+    apiListen: values.apiListen,
+    apiUrl,
+    httpsListen: values.httpsListen,
+    httpsPort: values.httpsPort,
+    httpListen: values.httpListen,
+    agentListen: values.agentListen,
+    domain: values.domain.toLowerCase(),
+    chosen: {
+      apiKey: chosenSecret("--bootstrap-api-key", values.bootstrapApiKey),
+      authtoken: chosenSecret("--bootstrap-authtoken", values.bootstrapAuthtoken),
+      sealingKey: values.sealingKey,
+    },
+    log: openLog(logSettings),
+    logSettings,
+    version: posternVersion(),
+  };
+}
+
+function chosenSecret(flag: string, value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  if (!/^[\x21-\x7e]+$/.test(value) || value.length < leastSecretLength || value.length > maxTokenBytes) {
+    throw new Failure(
+      "usage",
+      `${flag} must be ${leastSecretLength} to ${maxTokenBytes} visible ASCII characters, chosen at random`,
+    );
+  }
+  return value;
+}

@@ -1,0 +1,63 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** Most of a request's body that is shown, in bytes. */
+const maxBodyBytes = 4096;
+
+/**
+ * The service that `postern dev` publishes when it is given none: it answers with the request as it arrived.
+ * Listens on a free loopback port.
+ */
+export async function startSampleService(): Promise<{ readonly port: number; stop(): Promise<void> }> {
+  const server = createServer(
+    { keepAliveTimeout: 60_000, requestTimeout: 60_000, maxHeaderSize: 65_536 },
+    (request, response) => void answer(request, response),
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      if (size < maxBodyBytes) body.push(chunk);
+      size += chunk.length;
+    }
+  } catch {
+    response.destroy();
+    return;
+  }
+  const lines = [
+    "This is Postern's sample service. Your request came in at the edge, through the tunnel, to the agent, and here:",
+    "",
+    `${request.method} ${request.url} HTTP/${request.httpVersion}`,
+    ...headerLines(request.rawHeaders),
+    "",
+    Buffer.concat(body).subarray(0, maxBodyBytes).toString("utf8"),
+    ...(size > maxBodyBytes ? [`… ${size - maxBodyBytes} bytes more`] : []),
+  ];
+  const text = `${lines.join("\n").trimEnd()}\n`;
+  response.writeHead(200, {
+    "content-type": "text/plain; charset=utf-8",
+    "content-length": Buffer.byteLength(text),
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  });
+  response.end(text);
+}
+
+function headerLines(raw: readonly string[]): string[] {
+  return raw.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${raw[at + 1]}`] : []));
+}

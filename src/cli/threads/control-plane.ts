@@ -1,0 +1,41 @@
+/** The control plane's thread. */
+import { workerData } from "node:worker_threads";
+import { startControlPlane } from "../../api/control-plane.ts";
+import { systemClock } from "../../lib/clock.ts";
+import type { Downward, Upward } from "../../routing/messages.ts";
+import type { ListenAddress } from "../setting.ts";
+import { portLink } from "./port-link.ts";
+import { runThread } from "./run-thread.ts";
+import type { ThreadData } from "./thread-messages.ts";
+
+export interface ControlPlaneThreadOptions {
+  readonly listen: ListenAddress;
+  readonly apiUrl: string | undefined;
+  readonly database: string;
+  readonly dataDirectory: string;
+  readonly sealingKeys: readonly Uint8Array[];
+  readonly domain: string;
+  readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
+}
+
+export interface ControlPlaneFacts {
+  readonly port: number;
+}
+
+const { options } = workerData as ThreadData<ControlPlaneThreadOptions>;
+const link = portLink<Downward, Upward>();
+await runThread<ControlPlaneFacts, Downward, Upward>(link, async (log) => {
+  const { listen, apiUrl, sealingKeys, ...rest } = options;
+  const controlPlane = await startControlPlane(
+    {
+      ...rest,
+      ...(apiUrl === undefined ? {} : { apiUrl }),
+      listen: { host: listen.host ?? "::", port: listen.port },
+      sealingKey: sealingKeys.map((key) => Buffer.from(key)),
+      clock: systemClock,
+      log,
+    },
+    link,
+  );
+  return { facts: { port: controlPlane.address.port }, stop: () => controlPlane.stop() };
+});
