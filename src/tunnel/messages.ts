@@ -177,7 +177,7 @@ function parseForwardsProto(message: JsonObject): "" | "http1" | "http2" {
 /** Go agents since 1.11 name what they want by URL, "" for anything (§5). */
 function parseUrl(text: string): { readonly hostname: string; readonly host: string } {
   if (text === "") return { hostname: "", host: "" };
-  const parts = /^[a-z]+:\/\/((?:\[[0-9a-f:.]+\]|[^:/?#@[\]]+))(:\d{1,5})?\/?$/i.exec(text);
+  const parts = /^[a-z]+:\/\/((?:\[[0-9a-f:.]+\]|[^\s:/?#@[\]]+))(:\d{1,5})?\/?$/i.exec(text);
   if (!parts) throw new Refusal("agent_request_invalid", `The URL "${text}" is not a scheme, a host and a port.`);
   return { hostname: parts[1] as string, host: `${parts[1] as string}${parts[2] ?? ""}` };
 }

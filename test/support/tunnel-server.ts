@@ -105,6 +105,8 @@ export interface TunnelServer {
   readonly agents: AgentServer;
   /** Connected sockets, in order. */
   readonly sockets: readonly TLSSocket[];
+  /** Resolves when one more connection was taken over; each call stands for a connection of its own. */
+  taken(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -128,12 +130,16 @@ export async function startTunnelServer(options: TunnelServerOptions): Promise<T
     ...(options.limits ? { limits: options.limits } : {}),
   });
   const sockets: TLSSocket[] = [];
+  const closings: Promise<unknown>[] = [];
+  const waiting: (() => void)[] = [];
   const raw = new Set<Socket>();
   const { leaf } = options.authority;
   const server: Server = createServer({ key: leaf.keyPem, cert: leaf.certificatePem }, (socket) => {
     sockets.push(socket);
+    closings.push(new Promise((resolve) => socket.once("close", () => setImmediate(resolve))));
     options.connected?.(socket);
     agents.accept(socket);
+    waiting.shift()?.();
   });
   server.on("connection", (socket: Socket) => {
     raw.add(socket);
@@ -147,11 +153,13 @@ export async function startTunnelServer(options: TunnelServerOptions): Promise<T
     register,
     agents,
     sockets,
+    taken: () => new Promise((resolve) => waiting.push(resolve)),
     async stop() {
       agents.close("stopped");
       const closed = new Promise((done) => server.close(done));
       for (const socket of raw) socket.destroy();
       await closed;
+      await Promise.all(closings);
     },
   };
 }

@@ -335,6 +335,7 @@ export class Mux implements StreamHost, FrameHandler {
 
   /** Lets the socket write what it has, but not for long. */
   #hangUp(): void {
+    if (this.#socket.destroyed) return;
     const timer = this.#clock.after(goodbyeMs, () => this.#socket.destroy());
     this.#socket.once("close", () => timer.cancel());
     this.#socket.destroySoon();

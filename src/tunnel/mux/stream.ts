@@ -87,7 +87,8 @@ export class MuxStream implements ByteStream {
 
   write(bytes: Uint8Array): boolean {
     const length = bytes.length;
-    if (length === 0 || this.#finWanted || this.#over) return true;
+    if (this.#finWanted || this.#over) return false;
+    if (length === 0) return true;
     if (this.#queued === 0 && length <= maxCopied && length <= this.#sendCredit && !this.#host.outbox.jammed) {
       this.#sendCredit -= length;
       this.#host.outbox.small(this.id, this.#takeSyn(), bytes);
@@ -99,7 +100,8 @@ export class MuxStream implements ByteStream {
 
   writeLatin1(text: string): boolean {
     const length = text.length;
-    if (length === 0 || this.#finWanted || this.#over) return true;
+    if (this.#finWanted || this.#over) return false;
+    if (length === 0) return true;
     if (this.#queued === 0 && length <= maxCopied && length <= this.#sendCredit && !this.#host.outbox.jammed) {
       this.#sendCredit -= length;
       this.#host.outbox.smallLatin1(this.id, this.#takeSyn(), text);

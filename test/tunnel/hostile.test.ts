@@ -1,0 +1,355 @@
+/** Agents that do not keep to the protocol: each is bounded and cut off, and others notice nothing. */
+import assert from "node:assert/strict";
+import { afterEach, before, beforeEach, describe, it } from "node:test";
+import { connect as connectTcp } from "node:net";
+import { connect } from "node:tls";
+import { makeManualClock } from "../support/clock.ts";
+import type { ManualClock } from "../support/clock.ts";
+import { seededRandom } from "../support/random.ts";
+import { auth, connectRaw, fin, frame, question, syn, word } from "../support/raw-agent.ts";
+import type { RawAgent } from "../support/raw-agent.ts";
+import { makeAuthority, openProxy, startTunnelServer } from "../support/tunnel-server.ts";
+import type { Authority, TunnelServer } from "../support/tunnel-server.ts";
+
+describe("the agent listener", { timeout: 30_000 }, () => {
+  let authority: Authority;
+  let clock: ManualClock;
+  let server: TunnelServer;
+  const agents: RawAgent[] = [];
+
+  before(async () => {
+    authority = await makeAuthority();
+  });
+  beforeEach(async () => {
+    clock = makeManualClock();
+    server = await startTunnelServer({ authority, clock });
+  });
+  afterEach(async () => {
+    for (const agent of agents.splice(0)) agent.socket.destroy();
+    await server.stop();
+    assert.equal(clock.pending, 0, "every timer is cancelled");
+  });
+
+  async function connected(): Promise<RawAgent> {
+    const taken = server.taken();
+    const agent = await connectRaw(server);
+    agents.push(agent);
+    await taken;
+    return agent;
+  }
+
+  async function authenticated(extra: Record<string, unknown> = {}): Promise<RawAgent> {
+    const agent = await connected();
+    await agent.authenticate({}, extra);
+    return agent;
+  }
+
+  describe("before authentication", () => {
+    it("G1: closes connections that send garbage", async () => {
+      const random = seededRandom(5);
+      for (let round = 0; round < 20; round += 1) {
+        const agent = await connected();
+        const garbage = Buffer.from(Array.from({ length: 3000 }, () => random.below(256)));
+        agent.write(garbage);
+        if (round % 2 === 0) agent.socket.end();
+        else clock.pass(10_000);
+        await agent.closed;
+      }
+      assert.deepEqual(server.register.events, []);
+    });
+
+    it("G1: closes an HTTP client's connection", async () => {
+      const agent = await connected();
+      agent.write(Buffer.from("GET / HTTP/1.1\r\nHost: connect.example.test\r\n\r\n"));
+      clock.pass(10_000);
+      await agent.closed;
+    });
+
+    it("R11: closes connections that say nothing, or half of something, for 10 s", async () => {
+      const silent = await connected();
+      const half = await connected();
+      half.write(frame(1, syn, 3, Buffer.concat([word(0), Buffer.from('{"Version":["3"],')])));
+      clock.pass(9999);
+      assert.equal(silent.socket.closed, false);
+      clock.pass(1);
+      assert.equal(await silent.goodbye(), 1);
+      await Promise.all([silent.closed, half.closed]);
+    });
+
+    it("G1: refuses an Auth larger than 16 KiB", async () => {
+      const agent = await connected();
+      const answer = await agent.authenticate({}, { Metadata: "x".repeat(17_000) });
+      assert.match(String(answer["Error"]), /larger than 16384 bytes[^]*ERR_NGROK_700\n$/);
+      assert.equal(server.register.auths.length, 0);
+    });
+
+    it("R11: refuses more streams than it takes to authenticate", async () => {
+      const agent = await connected();
+      for (let id = 3; id < 23; id += 2) agent.write(frame(1, syn, id, ""));
+      const refused = await agent.frame((one) => one.type === 0);
+      assert.equal(refused.streamId, 19);
+      assert.equal(refused.body.readUInt32BE(), 9);
+    });
+
+    for (const [what, bytes] of [
+      ["binds", question(3, 1, { Id: "", Proto: "http", Opts: {}, Extra: {} })],
+      ["authenticates on two streams", Buffer.concat([frame(1, syn, 3, word(0)), frame(1, syn, 5, word(0))])],
+    ] as const) {
+      it(`G1: cuts off who ${what}`, async () => {
+        const agent = await connected();
+        agent.write(bytes);
+        assert.equal(await agent.goodbye(), 1);
+        await agent.closed;
+        assert.deepEqual(server.register.events, []);
+      });
+    }
+
+    for (const [what, message] of [
+      ["is no JSON", "{]}"],
+      ["is no object", "[]"],
+      ["has no version", "{}"],
+      ["has a version of the future only", '{"Version":["9"]}'],
+      ["has a token of another type", '{"Version":["3"],"Extra":{"AuthToken":5}}'],
+      ["has an Extra of another type", '{"Version":["3"],"Extra":[]}'],
+      ["has a heartbeat below zero", '{"Version":["3"],"Extra":{"HeartbeatInterval":-1}}'],
+      ["is nested without end", `{"Version":${"[".repeat(5000)}`],
+    ] as const) {
+      it(`refuses an Auth that ${what}`, async () => {
+        const agent = await connected();
+        agent.write(frame(1, syn | fin, 3, Buffer.concat([word(0), Buffer.from(message)])));
+        const answer = await agent.answer(3);
+        assert.match(String(answer["Error"]), /\n\nERR_NGROK_700\n$/);
+        clock.pass(2000);
+        await agent.closed;
+        assert.equal(server.register.auths.length, 0);
+      });
+    }
+
+    it("answers SrvInfo and heartbeats", async () => {
+      const agent = await connected();
+      agent.write(question(3, 8, {}), frame(1, syn, 5, word(0xffffffff)), frame(1, 0, 5, "beat"));
+      assert.deepEqual(await agent.answer(3), { Region: "local" });
+      await agent.until(() => agent.payload(5) === "beat");
+    });
+
+    it("D9: stops listening to an address that keeps sending wrong tokens, for a minute", async () => {
+      for (let at = 0; at < 60; at += 1) {
+        const agent = await connected();
+        const answer = await agent.authenticate({}, { AuthToken: `wrong-${at}` });
+        assert.match(String(answer["Error"]), /ERR_NGROK_107/);
+        agent.socket.destroy();
+        await agent.closed;
+      }
+      assert.equal(server.agents.admits("127.0.0.1"), false);
+      assert.equal(server.agents.admits("127.0.0.2"), true);
+      const agent = await connected();
+      await agent.closed;
+      assert.equal(server.register.auths.length, 60);
+      clock.pass(60_000);
+      await (await connected()).authenticate();
+    });
+
+    it("D9: bounds the connections of one address that do not authenticate", async () => {
+      const open = await Promise.all(Array.from({ length: 64 }, connected));
+      await (
+        await connected()
+      ).closed;
+      await open[0]?.authenticate();
+      await (await connected()).authenticate();
+    });
+
+    it("survives connections that are cut at any point of the handshake", async () => {
+      for (const point of ["connect", "secureConnect"] as const) {
+        const raw = connectTcp(server.port, "127.0.0.1");
+        const socket = connect({ socket: raw, rejectUnauthorized: false });
+        for (const one of [raw, socket]) one.on("error", () => {});
+        const cut = (): void => void raw.resetAndDestroy();
+        if (point === "connect") raw.once(point, cut);
+        else socket.once(point, cut);
+        await new Promise((resolve) => raw.once("close", resolve));
+      }
+      await (await connected()).authenticate();
+    });
+  });
+
+  describe("after authentication", () => {
+    it("R11: ends a session that opens streams without end, and keeps the others", async () => {
+      const other = await authenticated();
+      const agent = await authenticated();
+      for (let id = 5; id < 13_000; id += 2) {
+        agent.write(Buffer.concat([frame(1, syn | fin, id, word(99)), frame(0, 0, id, word(1))]));
+      }
+      assert.equal(await agent.goodbye(), 10);
+      await agent.closed;
+      other.write(question(5, 2, { Id: "tn_none" }));
+      assert.deepEqual(await other.answer(5), { Error: "" });
+    });
+
+    it("R11: makes messages wait when there are too many, without losing one", async () => {
+      await server.stop();
+      server = await startTunnelServer({ authority, clock, limits: { messageBurst: 11, messagesPerSecond: 10 } });
+      const agent = await authenticated();
+      const ids = Array.from({ length: 20 }, (_, at) => 5 + 2 * at);
+      for (const id of ids) agent.write(question(id, 2, { Id: "tn_none" }));
+      const answered = (): number => ids.filter((id) => agent.payload(id) !== "").length;
+      await agent.until(() => answered() === 10);
+      agent.write(frame(1, syn, 101, word(0xffffffff)), frame(1, 0, 101, "beat"));
+      await agent.until(() => agent.payload(101) === "beat");
+      assert.equal(answered(), 10);
+      for (let second = 0; second < 10 && answered() < 20; second += 1) {
+        clock.pass(1000);
+        await new Promise(setImmediate);
+      }
+      await agent.until(() => answered() === 20);
+    });
+
+    it("R11: refuses a message larger than 1 MiB", async () => {
+      const agent = await authenticated();
+      agent.write(frame(1, syn, 5, Buffer.concat([word(1), Buffer.from('{"Opts":{"x":"')])));
+      let sent = 20;
+      const part = Buffer.alloc(32_768, "x");
+      while (sent < 1_100_000) {
+        const credit = agent.frames
+          .filter((one) => one.type === 2 && one.streamId === 5)
+          .reduce((sum, one) => sum + one.body.readUInt32BE(), 262_144);
+        if (sent + part.length > credit) {
+          const heard = agent.frames.length;
+          await agent.until(() => agent.frames.length > heard);
+          continue;
+        }
+        agent.write(frame(1, 0, 5, part));
+        sent += part.length;
+      }
+      assert.match(String((await agent.answer(5))["Error"]), /larger than 1048576 bytes/);
+    });
+
+    it("answers streams of unknown types with an end", async () => {
+      const agent = await authenticated();
+      agent.write(frame(1, syn, 5, Buffer.concat([word(77), Buffer.from("whatever")])));
+      const { flags } = await agent.frame((one) => one.streamId === 5 && one.type === 1);
+      assert.equal(flags & fin, fin);
+    });
+
+    it("puts up with only so many answered streams that the agent leaves half open", async () => {
+      const agent = await authenticated();
+      for (let at = 0; at < 40; at += 1) agent.write(question(5 + 2 * at, 2, { Id: "tn_none" }));
+      const { streamId } = await agent.frame((one) => one.type === 0);
+      assert.equal(streamId, 3);
+    });
+
+    it("refuses messages that cannot be understood, and goes on", async () => {
+      const agent = await authenticated();
+      for (const [id, type, message, code] of [
+        [5, 1, { Proto: "ssh" }, 721],
+        [7, 1, { Proto: "http", Opts: { Hostname: 5 } }, 700],
+        [9, 1, { Proto: "http", Opts: { URL: "https://a b" } }, 700],
+        [11, 1, { Proto: "http", Opts: { ProxyProto: 3 } }, 721],
+        [13, 7, { Labels: {} }, 6508],
+        [15, 7, { Labels: { a: 5 } }, 6508],
+        [17, 7, { Labels: { "a=b": "c" } }, 6508],
+        [19, 7, { Labels: Object.fromEntries(Array.from({ length: 33 }, (_, at) => [`l${at}`, "v"])) }, 6508],
+        [21, 7, { Labels: { a: "b".repeat(256) } }, 6508],
+        [23, 1, { Proto: "http", Extra: { Metadata: "x".repeat(4097) } }, 700],
+        [25, 2, { Id: 7 }, 700],
+        [27, 10, { TunnelId: "tn_1" }, 721],
+      ] as const) {
+        agent.write(question(id, type, message));
+        assert.match(
+          String((await agent.answer(id))["Error"]),
+          new RegExp(`\\n\\nERR_NGROK_${code}\\n$`),
+          `stream ${id}`,
+        );
+      }
+      agent.write(question(29, 1, { Proto: "http" }));
+      assert.equal((await agent.answer(29))["Error"], "");
+      assert.equal(server.register.binds.length, 1);
+    });
+
+    it("gives a session only so many tunnels", async () => {
+      await server.stop();
+      server = await startTunnelServer({ authority, clock, limits: { maxTunnels: 2 } });
+      const agent = await authenticated();
+      for (const id of [5, 7, 9]) agent.write(question(id, 1, { Proto: "http" }));
+      assert.match(String((await agent.answer(9))["Error"]), /ERR_NGROK_725/);
+      agent.write(question(11, 2, { Id: (await agent.answer(5))["Id"] }));
+      await agent.answer(11);
+      agent.write(question(13, 7, { Labels: { app: "web" } }));
+      assert.equal((await agent.answer(13))["Error"], "");
+    });
+
+    it("R6: destroys a session that falls silent, by the agent's own heartbeat", async () => {
+      const agent = await authenticated({ HeartbeatInterval: 3e9, HeartbeatTolerance: 4e9 });
+      agent.write(question(5, 1, { Proto: "http" }));
+      await agent.answer(5);
+      await agent.frame((one) => one.type === 1 && one.body.length === 8 && one.body.readUInt32BE() === 0xffffffff);
+      clock.pass(3999);
+      assert.equal(server.agents.sessions.size, 1);
+      clock.pass(4001);
+      await agent.closed;
+      assert.equal(server.agents.sessions.size, 0);
+      assert.match(server.register.events.at(-2) ?? "", /^unbind/);
+      assert.match(server.register.events.at(-1) ?? "", /^closed/);
+    });
+
+    it("R6: keeps a session that answers heartbeats", async () => {
+      const agent = await authenticated();
+      const stream = 2;
+      await agent.until(() => agent.payload(stream).length > 0);
+      for (let beats = 1; beats < 6; beats += 1) {
+        await agent.until(() => bytesOf(agent, stream).length === 4 + 4 * beats);
+        agent.write(frame(1, 0, stream, bytesOf(agent, stream).subarray(-4)));
+        agent.write(frame(1, syn, 99 + 2 * beats, word(0xffffffff)), frame(1, 0, 99 + 2 * beats, "sync"));
+        await agent.until(() => agent.payload(99 + 2 * beats) === "sync");
+        clock.pass(10_000);
+      }
+      assert.equal(server.agents.sessions.size, 1);
+    });
+
+    it("D3: an agent that reads nothing holds a bounded amount of memory", async () => {
+      const agent = await authenticated();
+      agent.write(question(5, 1, { Proto: "tcp" }));
+      const { Id } = await agent.answer(5);
+      clock.pass(50);
+      agent.socket.pause();
+      const session = server.register.sessions[0];
+      assert.ok(session);
+      const streams = await Promise.all(Array.from({ length: 40 }, () => openProxy(session, String(Id), "tcp")));
+      let taken = 0;
+      for (const stream of streams) {
+        while (stream.write(Buffer.alloc(16_384))) taken += 16_384;
+      }
+      assert.ok(taken < 40 * 200_000, `${taken} bytes were taken`);
+      await new Promise(setImmediate);
+      const waiting = server.sockets[0]?.writableLength ?? 0;
+      assert.ok(waiting < 1024 * 1024, `${waiting} bytes wait in the socket`);
+    });
+  });
+
+  function bytesOf(agent: RawAgent, streamId: number): Buffer {
+    return Buffer.concat(
+      agent.frames.filter((one) => one.type === 1 && one.streamId === streamId).map((one) => one.body),
+    );
+  }
+
+  it("never logs a token", async () => {
+    const lines: string[] = [];
+    const log = {
+      debug: (event: string, fields?: object) => lines.push(event + JSON.stringify(fields)),
+      info: (event: string, fields?: object) => lines.push(event + JSON.stringify(fields)),
+      warn: (event: string, fields?: object) => lines.push(event + JSON.stringify(fields)),
+      error: (event: string, fields?: object) => lines.push(event + JSON.stringify(fields)),
+      with: () => log,
+    };
+    await server.stop();
+    server = await startTunnelServer({ authority, clock, log });
+    const refused = await connected();
+    await refused.authenticate({}, { AuthToken: "wrong-secret-token" });
+    refused.write(question(5, 0, auth()));
+    await refused.closed;
+    const agent = await authenticated();
+    agent.write(frame(1, syn, 6, "x"));
+    await agent.closed;
+    assert.ok(lines.length >= 2);
+    assert.doesNotMatch(lines.join("\n"), /secret-token|right-token/);
+  });
+});
