@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { answering, eventually, ok, startFront } from "../support/front.ts";
+import type { Answerer, Client, Front, FrontOptions } from "../support/front.ts";
+
+const get = "GET / HTTP/1.1\r\nHost: a.example.com\r\n\r\n";
+
+async function withFront(
+  answer: Answerer,
+  options: FrontOptions,
+  body: (front: Front, client: Client) => Promise<void>,
+): Promise<void> {
+  const front = await startFront(answer, options);
+  try {
+    await body(front, front.connect());
+  } finally {
+    await front.stop();
+  }
+}
+
+const invalid: readonly (readonly [what: string, response: string])[] = [
+  [
+    "W4: Content-Length and Transfer-Encoding",
+    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+  ],
+  ["W4: two Content-Length", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello"],
+  ["W4: uninvited 101", "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"],
+  ["W4: bytes behind the response", `${ok("x")}HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\npoisoned`],
+  ["W4: header splitting by a bare CR", "HTTP/1.1 200 OK\r\nX: a\rSet-Cookie: b\r\nContent-Length: 0\r\n\r\n"],
+  ["W4: HTTP/0.9", "<html>hello</html>"],
+  ["W4: a head too large", `HTTP/1.1 200 OK\r\nX: ${"a".repeat(40_000)}\r\n\r\n`],
+];
+
+describe("an upstream", () => {
+  for (const [what, response] of invalid) {
+    it(`${what} is answered 502, and its stream is not used again`, async () => {
+      await withFront(answering(response), {}, async (front, client) => {
+        client.send(get);
+        const received = await client.until("ERR_POSTERN_3004");
+        assert.match(received, /^HTTP\/1\.1 502 Bad Gateway\r\n/);
+        assert.doesNotMatch(received, /poisoned/);
+        assert.equal(front.pool.idle, 0);
+        await eventually(
+          () =>
+            front.upstream.connections[0]?.socket.readableEnded === true ||
+            front.upstream.connections[0]?.socket.closed === true,
+        );
+      });
+    });
+  }
+
+  it("W4: a chunked response that breaks cuts the client's response short", async () => {
+    await withFront(
+      answering("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n"),
+      {},
+      async (front, client) => {
+        const received = await client.send(get).untilEnd();
+        assert.match(received, /3\r\nabc\r\n$/);
+        assert.equal(front.finished[0]?.cutShort, true);
+      },
+    );
+  });
+
+  it("W4: a response shorter than its length is cut short, never filled up", async () => {
+    const answer: Answerer = ({ socket }) => void socket.end("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort");
+    await withFront(answer, {}, async (front, client) => {
+      const received = await client.send(get).untilEnd();
+      assert.match(received, /Content-Length: 10\r\n[^]*\r\n\r\n(?:short)?$/);
+      assert.equal(front.finished[0]?.cutShort, true);
+      assert.equal(front.pool.idle, 0);
+    });
+  });
+
+  it("W4: bytes on an idle stream end it", async () => {
+    await withFront(answering(ok("x")), {}, async (front, client) => {
+      await client.send(get).until("\r\n\r\nx");
+      front.upstream.connections[0]?.socket.write("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\npoisoned");
+      await eventually(() => front.pool.idle === 0);
+      client.clear().send(get);
+      assert.doesNotMatch(await client.until("\r\n\r\nx"), /poisoned/);
+      assert.equal(front.upstream.connections.length, 2);
+    });
+  });
+
+  it("that closes a warm stream is asked again on a fresh one, for requests that may be repeated", async () => {
+    // The first connection answers once, and breaks when it is asked again.
+    let asked = 0;
+    const answer: Answerer = (connection) => {
+      asked += 1;
+      if (connection.index === 0 && asked === 2) connection.socket.destroy();
+      else connection.socket.write(ok(`from ${connection.index}`));
+    };
+    await withFront(answer, {}, async (front, client) => {
+      await client.send(get).until("from 0");
+      await client.send(get).until("from 1");
+      assert.deepEqual(
+        front.finished.map(({ status }) => status),
+        [200, 200],
+      );
+    });
+  });
+
+  for (const request of [
+    "POST / HTTP/1.1\r\nHost: a.example.com\r\nContent-Length: 0\r\n\r\n",
+    "PATCH / HTTP/1.1\r\nHost: a.example.com\r\n\r\n",
+    "PUT / HTTP/1.1\r\nHost: a.example.com\r\nContent-Length: 1\r\n\r\nx",
+  ]) {
+    it(`G5: is never sent ${request.split(" ")[0]} twice once bytes were sent`, async () => {
+      let posts = 0;
+      const answer: Answerer = (connection) => {
+        if (connection.seen.includes("GET")) connection.socket.write(ok("warm"));
+        else {
+          posts += 1;
+          connection.socket.destroy();
+        }
+        connection.seen = "";
+      };
+      await withFront(answer, {}, async (_front, client) => {
+        await client.send(get).until("warm");
+        client.clear().send(request);
+        assert.match(await client.until("ERR_POSTERN_3006"), /^HTTP\/1\.1 502 /);
+        assert.equal(posts, 1);
+      });
+    });
+  }
+
+  it("that cannot be reached is 502, and the connection goes on", async () => {
+    const front = await startFront(answering(ok("x")), { upstreams: { choose: () => ({ error: "backend_empty" }) } });
+    try {
+      const client = front.connect().send(get);
+      assert.match(await client.until("ERR_POSTERN_6515"), /^HTTP\/1\.1 503 /);
+      client.clear().send(get);
+      await client.until("ERR_POSTERN_6515");
+    } finally {
+      await front.stop();
+    }
+  });
+
+  it("that does not answer in time is 504", async () => {
+    await withFront(
+      () => {},
+      { limits: { upstreamTimeoutMs: 5000 } },
+      async (front, client) => {
+        client.send(get);
+        await eventually(() => front.upstream.connections[0]?.seen !== "" && front.upstream.connections.length === 1);
+        front.clock.pass(4000);
+        assert.equal(client.received, "");
+        front.clock.pass(2000);
+        assert.match(await client.until("ERR_POSTERN_3005"), /^HTTP\/1\.1 504 /);
+      },
+    );
+  });
+
+  it("an agent that cannot dial its service is told apart from a service's own 502", async () => {
+    const own = "HTTP/1.1 502 Bad Gateway\r\npostern-agent-error: 8012\r\nContent-Length: 0\r\n\r\n";
+    const sdk = "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 31\r\n\r\nfailed to dial backend: refused";
+    for (const response of [own, sdk]) {
+      await withFront(answering(response), { isAgent: true }, async (_front, client) => {
+        assert.match(await client.send(get).until("ERR_POSTERN_8012"), /^HTTP\/1\.1 502 /);
+      });
+      await withFront(answering(response), { isAgent: false }, async (_front, client) => {
+        const received = await client.send(get).until("\r\n\r\n");
+        assert.doesNotMatch(received, /8012/);
+      });
+    }
+    await withFront(answering(own.replace("502 Bad Gateway", "200 OK")), { isAgent: true }, async (_front, client) => {
+      assert.doesNotMatch(await client.send(get).until("\r\n\r\n"), /8012/);
+    });
+  });
+
+  it("that sends the edge's own fields does not speak for the edge", async () => {
+    const response =
+      "HTTP/1.1 418 Teapot\r\nngrok-error-code: ERR_NGROK_1\r\nPostern-Error-Code: ERR_POSTERN_1\r\nX-Request-Id: mine\r\n" +
+      "Keep-Alive: timeout=5\r\nProxy-Authenticate: Basic\r\nConnection: keep-alive, X-Hop\r\nX-Hop: a\r\nX-Kept: b\r\nContent-Length: 0\r\n\r\n";
+    await withFront(answering(response), {}, async (front, client) => {
+      const received = await client.send(get).until("\r\n\r\n");
+      assert.match(
+        received,
+        /^HTTP\/1\.1 418 Teapot\r\nX-Kept: b\r\nContent-Length: 0\r\nx-request-id: req_[0-9a-z]{27}\r\n\r\n$/,
+      );
+      assert.ok(received.includes(front.finished[0]?.id as string));
+    });
+  });
+});
+
+describe("the streams of a tunnel", () => {
+  it("are shared one after the other, and opened side by side", async () => {
+    await withFront(answering(ok("x")), {}, async (front) => {
+      const clients = Array.from({ length: 10 }, () => front.connect());
+      for (let round = 0; round < 3; round += 1) {
+        await Promise.all(clients.map((client) => client.clear().send(get).until("\r\n\r\nx")));
+      }
+      assert.ok(front.upstream.connections.length <= 10);
+      assert.equal(front.pool.outstanding, 0);
+    });
+  });
+
+  it("are kept up to a number, for a time, and can be taken away", async () => {
+    await withFront(answering(ok("x")), { limits: { maxIdleStreams: 2, idleStreamMs: 5000 } }, async (front) => {
+      const clients = Array.from({ length: 5 }, () => front.connect());
+      await Promise.all(clients.map((client) => client.send(get).until("\r\n\r\nx")));
+      await eventually(() => front.pool.outstanding === 0);
+      assert.equal(front.pool.idle, 2);
+      assert.equal(front.pool.evict(), true);
+      assert.equal(front.pool.idle, 1);
+      front.clock.pass(6000);
+      assert.equal(front.pool.idle, 0);
+      assert.equal(front.pool.evict(), false);
+    });
+  });
+
+  it("end with the tunnel: what is in flight is answered 503 or cut short", async () => {
+    await withFront(
+      (connection) => {
+        if (connection.seen.includes("/begun"))
+          connection.socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf");
+      },
+      {},
+      async (front, client) => {
+        client.send(get);
+        const begun = front.connect().send(get.replace("/", "/begun"));
+        await begun.until("half");
+        await eventually(
+          () => front.upstream.connections.length === 2 && front.upstream.connections.every(({ seen }) => seen !== ""),
+        );
+        front.pool.close();
+        assert.match(await client.until("ERR_POSTERN_3209"), /^HTTP\/1\.1 503 /);
+        assert.match(await begun.untilEnd(), /half$/);
+        client.clear().send(get);
+        await client.until("ERR_POSTERN_3209");
+      },
+    );
+  });
+});
