@@ -76,7 +76,12 @@ export interface RoutingTable {
   accountName(accountId: string): string;
   /** An object of the configuration, for what is neither edge nor credential (certificates, backends). */
   object(kind: string, id: string): ResourceObject | undefined;
-  /** Called after each `load` and `change`, with the sites and credentials that are no longer as they were. */
+  /** Objects of `kind` that `ownerId` owns, such as the routes of an edge. */
+  children(kind: string, ownerId: string, accountId: string): readonly ResourceObject[];
+  /**
+   * Called after each `load` and `change`, with the sites and credentials that are no longer as they were. A route
+   * is looked up in its site on each request: its change is none of the site.
+   */
   subscribe(
     listener: (changed: {
       readonly siteIds: ReadonlySet<string>;

@@ -162,6 +162,10 @@ class Table implements RoutingTable {
     return this.#objects.get(kind, id);
   }
 
+  children(kind: string, ownerId: string, accountId: string): readonly ResourceObject[] {
+    return this.#objects.children(kind, ownerId, accountId);
+  }
+
   subscribe(listener: (changed: Changed) => void): void {
     this.#listeners.push(listener);
   }

@@ -1,53 +1,19 @@
 import type { Transform } from "node:stream";
 import { Refusal } from "../../src/lib/errors.ts";
-import type { ConnectionFacts, Exchange, HeaderFields, RequestHead } from "../../src/modules/exchange.ts";
+import type { ConnectionFacts, Exchange, RequestHead } from "../../src/modules/exchange.ts";
+import { HeaderList } from "../../src/modules/header-list.ts";
+import type { HeaderPairs } from "../../src/modules/header-list.ts";
 import type { CompiledModule } from "../../src/modules/module.ts";
 import type { Step } from "../../src/modules/step.ts";
 import type { CompiledRoute } from "../../src/routing/compiled.ts";
 import { tableOf } from "./routing.ts";
 
-type Pairs = readonly (readonly [name: string, value: string])[];
+type Pairs = HeaderPairs | Readonly<Record<string, string>>;
 
-/** Header fields in memory, as strict as those on the wire: nothing that would break a message can be put in. */
-export class Headers implements HeaderFields {
-  #pairs: [string, string][];
-
-  constructor(pairs: Pairs | Readonly<Record<string, string>> = []) {
-    const list = Array.isArray(pairs) ? (pairs as Pairs) : Object.entries(pairs as Record<string, string>);
-    this.#pairs = list.map(([name, value]) => [name.toLowerCase(), value]);
-  }
-
-  get(name: string): string | undefined {
-    return this.#pairs.find(([present]) => present === name.toLowerCase())?.[1];
-  }
-
-  getAll(name: string): readonly string[] {
-    return this.#pairs.filter(([present]) => present === name.toLowerCase()).map(([, value]) => value);
-  }
-
-  has(name: string): boolean {
-    return this.get(name) !== undefined;
-  }
-
-  set(name: string, value: string): void {
-    this.delete(name);
-    this.append(name, value);
-  }
-
-  append(name: string, value: string): void {
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) throw new Error(`append header: "${name}" is no token`);
-    if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
-      throw new Error(`append header ${name}: its value has control characters`);
-    this.#pairs.push([name.toLowerCase(), value]);
-  }
-
-  delete(name: string): void {
-    this.#pairs = this.#pairs.filter(([present]) => present !== name.toLowerCase());
-  }
-
-  entries(): Pairs {
-    return this.#pairs;
-  }
+function headerList(pairs: Pairs = []): HeaderList {
+  return new HeaderList(
+    Array.isArray(pairs) ? (pairs as HeaderPairs) : Object.entries(pairs as Record<string, string>),
+  );
 }
 
 export interface ExchangeInit {
@@ -56,11 +22,11 @@ export interface ExchangeInit {
   readonly target?: string;
   readonly host?: string;
   readonly scheme?: "https" | "http";
-  readonly headers?: Pairs | Readonly<Record<string, string>>;
+  readonly headers?: Pairs;
   readonly body?: Buffer | string;
   readonly connection?: Partial<ConnectionFacts>;
   readonly abandoned?: boolean;
-  readonly response?: { readonly status?: number; readonly headers?: Pairs | Readonly<Record<string, string>> };
+  readonly response?: { readonly status?: number; readonly headers?: Pairs };
 }
 
 export interface TestExchange extends Exchange {
@@ -74,7 +40,7 @@ export function exchangeOf(init: ExchangeInit = {}): TestExchange {
   const question = target.indexOf("?");
   const body = Buffer.from(init.body ?? "");
   const transforms: Transform[] = [];
-  const headers = new Headers(init.headers);
+  const headers = headerList(init.headers);
   if (!headers.has("host")) headers.set("host", host);
   const request: RequestHead = {
     httpVersion: "1.1",
@@ -100,7 +66,7 @@ export function exchangeOf(init: ExchangeInit = {}): TestExchange {
     request,
     response: init.response && {
       status: init.response.status ?? 200,
-      headers: new Headers(init.response.headers),
+      headers: headerList(init.response.headers),
       transform: (make) => void transforms.push(make()),
     },
     steps: [],

@@ -1,0 +1,49 @@
+import type { HeaderFields } from "./exchange.ts";
+
+export type HeaderPairs = readonly (readonly [name: string, value: string])[];
+
+/** Header fields in memory, as strict as those on the wire: nothing that would break a message can be put in. */
+export class HeaderList implements HeaderFields {
+  #pairs: (readonly [name: string, value: string])[] = [];
+
+  /** Throws as `append` does. */
+  constructor(pairs: HeaderPairs = []) {
+    for (const [name, value] of pairs) this.append(name, value);
+  }
+
+  get(name: string): string | undefined {
+    const wanted = name.toLowerCase();
+    return this.#pairs.find(([present]) => present === wanted)?.[1];
+  }
+
+  getAll(name: string): readonly string[] {
+    const wanted = name.toLowerCase();
+    return this.#pairs.filter(([present]) => present === wanted).map(([, value]) => value);
+  }
+
+  has(name: string): boolean {
+    return this.get(name) !== undefined;
+  }
+
+  set(name: string, value: string): void {
+    this.delete(name);
+    this.append(name, value);
+  }
+
+  /** Throws when `name` is no token or `value` has control characters. */
+  append(name: string, value: string): void {
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) throw new Error(`append header: "${name}" is no header name`);
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
+      throw new Error(`append header "${name}": its value has control characters`);
+    this.#pairs.push([name.toLowerCase(), value]);
+  }
+
+  delete(name: string): void {
+    const unwanted = name.toLowerCase();
+    this.#pairs = this.#pairs.filter(([present]) => present !== unwanted);
+  }
+
+  entries(): HeaderPairs {
+    return this.#pairs;
+  }
+}
