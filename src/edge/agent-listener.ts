@@ -32,7 +32,8 @@ const renewalCheckMs = 24 * 60 * 60 * 1000;
 
 /** The listener that agents connect to: TLS, then the tunnel protocol. Rejects when the address cannot be had. */
 export async function startAgentListener(options: AgentListenerOptions): Promise<Listener> {
-  const { authority, names, agents, limits, clock, log, metrics } = options;
+  const { authority, agents, limits, clock, log, metrics } = options;
+  const names = [...new Set(options.names)];
   const own = makeOwnCertificates(authority, clock, log);
   const contexts = new WeakMap<ServerCertificate, SecureContext>();
   const contextOf = (certificate: ServerCertificate): SecureContext => {

@@ -1,5 +1,4 @@
 /** The data plane: public listeners, the agent listener, and what follows the control plane's configuration. */
-import { hostname, networkInterfaces } from "node:os";
 import type { Clock } from "../lib/clock.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
@@ -27,6 +26,7 @@ import { startHttpsListener } from "./https-listener.ts";
 import { defaultConnectionLimits } from "./limits.ts";
 import type { ConnectionLimits } from "./limits.ts";
 import type { ListenAddress, Listener } from "./listener.ts";
+import { machineNames } from "./machine-names.ts";
 import { startRedirectListener } from "./redirect.ts";
 
 export interface EdgeOptions {
@@ -112,9 +112,9 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   });
   /** R5: a wildcard never takes a name away from the endpoint that is published at it. */
   const siteFor = (host: string): Site | undefined => {
+    const endpoint = registry.siteFor(host);
     const site = table.httpsSite(host);
-    if (site?.hosts.includes(host)) return site;
-    return registry.siteFor(host) ?? site;
+    return endpoint && !site?.hosts.includes(host) ? endpoint : site;
   };
   const counters = makeCounters();
   exportCounters(counters, metrics);
@@ -180,7 +180,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
           }),
         )
       : undefined;
-    const names = agentNames(domain, options.agentNames ?? []);
+    const names = [...(options.agentNames ?? []), domain, ...machineNames()];
     const agent = await listen(startAgentListener({ ...shared, at: options.agentListen, authority, names, agents }));
     followControlPlane({
       link,
@@ -218,21 +218,6 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
 
 function place({ host, port }: Listener): { readonly host: string; readonly port: number } {
   return { host, port };
-}
-
-/** Names and addresses for the agent listener's certificate, the most telling one first. */
-function agentNames(domain: string, given: readonly string[]): readonly string[] {
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
-  const machine = hostname().toLowerCase();
-  return [
-    ...new Set([
-      ...given,
-      domain,
-      "localhost",
-      ...(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(machine) ? [machine] : []),
-      ...addresses.filter((address) => !address.includes("%")),
-    ]),
-  ].slice(0, 100);
 }
 
 /** Resolves when `isDone`, or after `boundMs`. */
