@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:tls";
+import type { Server } from "node:tls";
+import { after, before, describe, it } from "node:test";
+import { createAuthority, issueLeaf } from "../lib/x509.ts";
+import type { KeyedCertificate } from "../lib/x509.ts";
+import { connectServer } from "./connect.ts";
+import { endOf } from "./end.ts";
+
+describe("the agent's connection", () => {
+  const now = Date.now();
+  let authority: KeyedCertificate;
+  const servers: Server[] = [];
+  let received = 0;
+  const never = new AbortController().signal;
+
+  const startServer = async (names: readonly string[]): Promise<number> => {
+    const leaf = await issueLeaf(authority, { names, now, days: 1 });
+    const server = createServer({ cert: leaf.certificatePem, key: leaf.keyPem }, (socket) => {
+      socket.on("data", (bytes: Buffer) => (received += bytes.length));
+      socket.on("error", () => {});
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    servers.push(server);
+    return (server.address() as AddressInfo).port;
+  };
+
+  before(async () => {
+    authority = await createAuthority({ commonName: "Test", now });
+  });
+  after(() => {
+    for (const server of servers) server.close();
+  });
+
+  it("is made to a server whose name and CA are right", async () => {
+    const port = await startServer(["127.0.0.1"]);
+    const socket = await connectServer({ host: "127.0.0.1", port }, authority.certificatePem, never);
+    assert(socket.authorized);
+    socket.destroy();
+  });
+
+  it("G3: is not made to a server with a certificate for another name", async () => {
+    const port = await startServer(["elsewhere.example"]);
+    const error = await connectServer({ host: "127.0.0.1", port }, authority.certificatePem, never).catch(
+      (reason: unknown) => reason,
+    );
+    assert.equal(endOf(error, false)?.reason, "untrusted");
+  });
+
+  it("G3: is not made to a server of another CA, nor without the CA", async () => {
+    const port = await startServer(["127.0.0.1"]);
+    const other = await createAuthority({ commonName: "Test", now });
+    for (const ca of [other.certificatePem, undefined]) {
+      const error = await connectServer({ host: "127.0.0.1", port }, ca, never).catch((reason: unknown) => reason);
+      assert.equal(endOf(error, false)?.reason, "untrusted", String(error));
+    }
+  });
+
+  it("G3: has sent nothing to a server that it does not trust", () => assert.equal(received, 0));
+
+  it("is given up when the agent is closed", async () => {
+    const port = await startServer(["127.0.0.1"]);
+    const closing = new AbortController();
+    const connecting = connectServer({ host: "127.0.0.1", port }, authority.certificatePem, closing.signal);
+    closing.abort();
+    await assert.rejects(connecting);
+  });
+
+  it("that is refused is told as a sentence", async () => {
+    const error = await connectServer({ host: "127.0.0.1", port: 1 }, undefined, never).catch(
+      (reason: unknown) => reason,
+    );
+    assert.deepEqual(endOf(error, false), { reason: "unreachable", message: "nothing listens there" });
+    assert.equal(endOf(error, true), undefined);
+  });
+});
