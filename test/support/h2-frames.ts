@@ -90,6 +90,7 @@ export class RawH2 {
     [];
   #bytes: Buffer = Buffer.alloc(0);
   #ended = false;
+  #pings = 0;
   readonly host: string;
 
   private constructor(socket: TLSSocket, host: string) {
@@ -167,10 +168,15 @@ export class RawH2 {
     return reset?.payload.readUInt32BE(0);
   }
 
-  /** Answers to a PING: everything that was sent before has been read by then. */
+  /** Resolves once everything that was sent before has been read; false when the connection ends instead. */
   async settled(): Promise<boolean> {
-    this.send(frame(types.ping, 0, 0, Buffer.alloc(8)));
-    return (await this.take((one) => one.type === types.ping && one.flags === flags.ack)) !== undefined;
+    this.#pings += 1;
+    const mark = Buffer.alloc(8, this.#pings);
+    this.send(frame(types.ping, 0, 0, mark));
+    const answer = await this.take(
+      (one) => one.type === types.ping && one.flags === flags.ack && one.payload.equals(mark),
+    );
+    return answer !== undefined;
   }
 
   async closed(): Promise<void> {

@@ -22,6 +22,10 @@ function fields(): (readonly [string, string])[] {
   return [...found, ...(head.build("")?.entries() ?? [])];
 }
 
+function sorted(pairs: readonly (readonly string[])[]): string[] {
+  return pairs.map((pair) => pair.join(": ")).sort();
+}
+
 const common = [
   [":method", "GET"],
   [":scheme", "http"],
@@ -46,9 +50,9 @@ describe("HPACK", () => {
     it(`decodes the ${kind} examples of its specification`, () => {
       const decoder = new HpackDecoder();
       assert.ok(decode(decoder, blocks[0] as string));
-      assert.deepEqual(fields().sort(), common.toSorted());
+      assert.deepEqual(sorted(fields()), sorted(common));
       assert.ok(decode(decoder, blocks[1] as string));
-      assert.deepEqual(fields().sort(), [...common, ["cache-control", "no-cache"]].sort());
+      assert.deepEqual(sorted(fields()), sorted([...common, ["cache-control", "no-cache"]]));
       assert.ok(decode(decoder, blocks[2] as string));
       const third = [
         [":method", "GET"],
@@ -57,7 +61,7 @@ describe("HPACK", () => {
         [":path", "/index.html"],
         ["custom-key", "custom-value"],
       ];
-      assert.deepEqual(fields().sort(), third.sort());
+      assert.deepEqual(sorted(fields()), sorted(third));
     });
   }
 
