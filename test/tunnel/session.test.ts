@@ -1,0 +1,426 @@
+/** What a session keeps, gives back and hands on: ids, cookies, options, commands, slots. */
+import assert from "node:assert/strict";
+import { afterEach, before, beforeEach, describe, it } from "node:test";
+import type { ByteStream } from "../../src/lib/byte-stream.ts";
+import type { AgentSession } from "../../src/tunnel/server-hooks.ts";
+import { makeManualClock } from "../support/clock.ts";
+import type { ManualClock } from "../support/clock.ts";
+import { connectRaw, fin, frame, question, word } from "../support/raw-agent.ts";
+import type { RawAgent } from "../support/raw-agent.ts";
+import { makeAuthority, openProxy, startTunnelServer } from "../support/tunnel-server.ts";
+import type { Authority, TunnelServer } from "../support/tunnel-server.ts";
+
+const goAgent = { UserAgent: "ngrok-go/1.12.1" };
+
+describe("a session", { timeout: 30_000 }, () => {
+  let authority: Authority;
+  let clock: ManualClock;
+  let server: TunnelServer;
+  const agents: RawAgent[] = [];
+
+  before(async () => {
+    authority = await makeAuthority();
+  });
+  beforeEach(async () => {
+    clock = makeManualClock();
+    server = await startTunnelServer({ authority, clock });
+  });
+  afterEach(async () => {
+    for (const agent of agents.splice(0)) agent.socket.destroy();
+    await server.stop();
+    assert.equal(clock.pending, 0, "every timer is cancelled");
+  });
+
+  async function connected(): Promise<RawAgent> {
+    const taken = server.taken();
+    const agent = await connectRaw(server);
+    agents.push(agent);
+    await taken;
+    return agent;
+  }
+
+  async function authenticated(extra: Record<string, unknown> = {}): Promise<[RawAgent, AgentSession]> {
+    const agent = await connected();
+    await agent.authenticate({}, extra);
+    return [agent, server.register.sessions.at(-1) as AgentSession];
+  }
+
+  /** Binds and ends the question, as Rust agents do when they have the answer. */
+  async function bound(agent: RawAgent, streamId: number, message: object): Promise<Record<string, unknown>> {
+    agent.write(question(streamId, 1, { Id: "", Proto: "http", Opts: {}, Extra: {}, ...message }));
+    const answer = await agent.answer(streamId);
+    agent.write(frame(1, fin, streamId, ""));
+    return answer;
+  }
+
+  async function resume(
+    auth: Record<string, unknown>,
+    extra: Record<string, unknown> = {},
+  ): Promise<[RawAgent, Record<string, unknown>]> {
+    const agent = await connected();
+    const { ClientId, Extra } = auth as { ClientId: string; Extra: Record<string, unknown> };
+    return [agent, await agent.authenticate({ ClientId }, { Cookie: Extra["Cookie"], ...extra })];
+  }
+
+  it("is opened with what the agent says of itself, in any spelling", async () => {
+    const agent = await connected();
+    const extra = { os: "plan9", Authtoken: "right-token", VERSION: "9.9", metadata: "m", heartbeatinterval: 1e9 };
+    agent.write(question(3, 0, { version: ["2"], CLIENTID: "", extra }));
+    const answer = await agent.answer(3);
+    assert.equal(answer["Version"], "2");
+    const [session] = server.register.sessions;
+    assert.equal(session?.id, answer["ClientId"]);
+    assert.deepEqual(
+      [session?.os, session?.agentVersion, session?.metadata, session?.accountId, session?.ip],
+      ["plan9", "9.9", "m", "ac_1", "127.0.0.1"],
+    );
+  });
+
+  it("R8, R9: is resumed by its cookie, and the old connection is replaced", async () => {
+    const agent = await connected();
+    const first = await agent.authenticate();
+    const id = String(first["ClientId"]);
+    const tunnelId = String((await bound(agent, 5, {}))["Id"]);
+    const [, second] = await resume(first);
+    assert.equal(second["ClientId"], id);
+    await agent.closed;
+    assert.deepEqual(server.register.events.slice(1), [
+      `opened ${id}`,
+      `bind ${tunnelId}`,
+      "authenticate",
+      `unbind ${tunnelId}`,
+      `closed ${id}`,
+      `opened ${id}`,
+    ]);
+    assert.equal(server.agents.sessions.size, 1);
+  });
+
+  for (const [what, extra] of [
+    ["a wrong cookie", { Cookie: "AAAA" }],
+    ["another account's token", { AuthToken: "right-token-2" }],
+  ] as const) {
+    it(`R9: is not replaced by who comes with ${what}`, async () => {
+      const agent = await connected();
+      const first = await agent.authenticate();
+      const [, second] = await resume(first, extra);
+      assert.notEqual(second["ClientId"], first["ClientId"]);
+      assert.equal(server.agents.sessions.size, 2);
+      assert.equal(agent.socket.closed, false);
+    });
+  }
+
+  it("R9: stays when a further leg of the same client comes", async () => {
+    const agent = await connected();
+    const first = await agent.authenticate({}, goAgent);
+    const [, second] = await resume(first, { ...goAgent, LegNumber: 1 });
+    assert.equal(second["ClientId"], first["ClientId"]);
+    assert.equal(server.agents.sessions.size, 2);
+    assert.notEqual(server.register.sessions[0]?.id, server.register.sessions[1]?.id);
+  });
+
+  it("R8: adopts a tunnel's id that its token proves, and no other", async () => {
+    const [agent] = await authenticated();
+    const first = await bound(agent, 5, {});
+    const token = (first["Extra"] as { Token: string }).Token;
+    const id = String(first["Id"]);
+    agent.socket.destroy();
+    const [again] = await authenticated();
+    assert.equal((await bound(again, 5, { Id: id, Extra: { Token: token } }))["Id"], id);
+    assert.equal(server.register.binds.at(-1)?.request.id, id);
+    for (const [streamId, claim] of [
+      [7, { Id: id, Extra: { Token: token } }],
+      [9, { Id: "tn_another", Extra: { Token: token } }],
+      [11, { Id: "../../etc", Extra: { Token: token } }],
+      [13, { Id: id, Extra: {} }],
+    ] as const) {
+      assert.notEqual((await bound(again, streamId, claim))["Id"], claim.Id);
+      assert.equal(server.register.binds.at(-1)?.request.id, "");
+    }
+    const [stranger] = await authenticated({ AuthToken: "right-token-2" });
+    assert.notEqual((await bound(stranger, 5, { Id: id, Extra: { Token: token } }))["Id"], id);
+  });
+
+  it("R8: gives labelled tunnels ids that follow from the request", async () => {
+    const label = async (agent: RawAgent, streamId: number, labels: object): Promise<unknown> => {
+      agent.write(question(streamId, 7, { Labels: labels, ForwardsTo: "x", Metadata: "" }));
+      return (await agent.answer(streamId))["Id"];
+    };
+    const agent = await connected();
+    const auth = await agent.authenticate();
+    const ids = [
+      await label(agent, 5, { a: "1", b: "2" }),
+      await label(agent, 7, { b: "2", a: "1" }),
+      await label(agent, 9, { a: "1" }),
+    ];
+    assert.equal(new Set(ids).size, 3);
+    const [again] = await resume(auth);
+    assert.deepEqual(
+      [await label(again, 5, { b: "2", a: "1" }), await label(again, 7, { a: "1", b: "2" })],
+      ids.slice(0, 2),
+    );
+    const [other] = await authenticated();
+    assert.notEqual(await label(other, 5, { a: "1", b: "2" }), ids[0]);
+  });
+
+  it("R7: echoes options with the name that was given, and secrets only sealed", async () => {
+    const [agent] = await authenticated();
+    const Opts = {
+      Hostname: "",
+      Subdomain: "blue",
+      Auth: "",
+      ProxyProto: 2,
+      Compression: {},
+      BasicAuth: { credentials: [{ username: "u", cleartext_password: "pass-1" }] },
+      OAuth: { provider: "google", client_id: "c", client_secret: "secret-2" },
+      WebhookVerification: { provider: "slack", secret: "secret-3" },
+      TLSTermination: { cert: "AAAA", key: "c2VjcmV0LTQ=" },
+    };
+    const answer = await bound(agent, 5, { Opts });
+    const echoed = answer["Opts"] as Record<string, unknown>;
+    assert.equal(answer["URL"], "http://blue.example.test");
+    assert.equal(echoed["Hostname"], "blue.example.test");
+    assert.equal(echoed["ProxyProto"], 2);
+    assert.deepEqual(echoed["Compression"], {});
+    assert.doesNotMatch(JSON.stringify(echoed), /pass-1|secret-2|secret-3|c2VjcmV0LTQ/);
+    await bound(agent, 7, { Opts: echoed });
+    const { request } = server.register.binds.at(-1) ?? {};
+    assert.equal(request?.hostname, "blue.example.test");
+    assert.equal(request?.subdomain, "");
+    assert.equal(request?.proxyProtocol, 2);
+    assert.deepEqual(request?.options["BasicAuth"], Opts.BasicAuth);
+    assert.deepEqual(request?.options["OAuth"], Opts.OAuth);
+    assert.deepEqual(request?.options["WebhookVerification"], Opts.WebhookVerification);
+    assert.deepEqual(request?.options["TLSTermination"], Opts.TLSTermination);
+    const [stranger] = await authenticated({ AuthToken: "right-token-2" });
+    await bound(stranger, 5, { Opts: echoed });
+    assert.doesNotMatch(JSON.stringify(server.register.binds.at(-1)?.request.options), /pass-1|secret-2/);
+  });
+
+  it("echoes a tcp address, and a URL where the agent asks by URL", async () => {
+    const [agent] = await authenticated(goAgent);
+    const tcp = await bound(agent, 5, {
+      Proto: "tcp",
+      Opts: { URL: "tcp://t.example.test:2222", Addr: "", ProxyProto: 0 },
+    });
+    assert.deepEqual(tcp["Opts"], { URL: "tcp://t.example.test:2222", Addr: "t.example.test:2222", ProxyProto: 0 });
+    const tls = await bound(agent, 7, { Proto: "tls", Opts: { URL: "" } });
+    assert.deepEqual(tls["Opts"], { URL: tls["URL"], Hostname: String(tls["URL"]).slice("tls://".length) });
+  });
+
+  describe("carries commands", () => {
+    const asked = (agent: RawAgent, type: number) =>
+      agent.frame((one) => one.type === 1 && one.body.length > 4 && one.body.readUInt32BE() === type);
+
+    it("to the agent, and waits for its answer", async () => {
+      const [agent, session] = await authenticated({ UpdateUnsupportedError: "" });
+      const updated = session.command({ name: "update", version: "1.2.3" });
+      const { streamId, body, flags } = await asked(agent, 6);
+      assert.deepEqual(JSON.parse(body.subarray(4).toString()), { Version: "1.2.3", PermitMajorVersion: false });
+      assert.equal(flags & fin, 0);
+      agent.write(frame(1, fin, streamId, "{}"));
+      await updated;
+    });
+
+    it("and tells what the agent could not do", async () => {
+      const [agent, session] = await authenticated();
+      const stopped = session.command({ name: "stop" });
+      const { streamId } = await asked(agent, 5);
+      agent.write(frame(1, fin, streamId, '{"Error":"not now"}\n'));
+      await assert.rejects(stopped, { reason: "command_failed", message: "The agent answered: not now" });
+    });
+
+    it("only to agents that support them", async () => {
+      const [, session] = await authenticated();
+      await assert.rejects(session.command({ name: "restart" }), {
+        reason: "command_unsupported",
+        message: "no restarts here",
+      });
+      await assert.rejects(session.command({ name: "update", version: "" }), { reason: "command_unsupported" });
+    });
+
+    it("and gives up on an agent that never answers", async () => {
+      const [agent, session] = await authenticated();
+      const stopped = assert.rejects(session.command({ name: "stop" }), { reason: "command_timeout" });
+      await asked(agent, 5);
+      clock.pass(10_000);
+      await stopped;
+    });
+
+    it("and fails when the session ends", async () => {
+      const [agent, session] = await authenticated();
+      const stopped = session.command({ name: "stop" });
+      agent.socket.destroy();
+      await assert.rejects(stopped, { reason: "command_failed" });
+    });
+  });
+
+  it("tells agents of version 3, and only those, that a tunnel is over", async () => {
+    const [agent, session] = await authenticated();
+    const { Id } = await bound(agent, 5, {});
+    session.stopTunnel("tn_unknown", "no", "ERR_POSTERN_1");
+    session.stopTunnel(String(Id), "gone", "ERR_POSTERN_2");
+    const { body, flags } = await agent.frame((one) => one.body.length > 4 && one.body.readUInt32BE() === 9);
+    assert.deepEqual(JSON.parse(body.subarray(4).toString()), { Id, Message: "gone", ErrorCode: "ERR_POSTERN_2" });
+    assert.equal(flags & fin, fin);
+    const old = await connected();
+    await old.authenticate({ Version: ["2"] });
+    const second = await bound(old, 5, {});
+    server.register.sessions.at(-1)?.stopTunnel(String(second["Id"]), "gone", "x");
+    old.write(question(7, 2, { Id: "sync" }));
+    await old.answer(7);
+    assert.equal(old.frames.filter((one) => one.body.length > 4 && one.body.readUInt32BE() === 9).length, 0);
+  });
+
+  describe("opens proxied streams", () => {
+    it("with type, header and preamble in one frame", async () => {
+      const [agent, session] = await authenticated();
+      const { Id } = await bound(agent, 5, {});
+      clock.pass(50);
+      session.openProxy(
+        {
+          tunnelId: String(Id),
+          clientAddress: "[2001:db8::1]:5",
+          proto: "tls",
+          edgeType: "tls_edge",
+          passthroughTls: true,
+          preamble: Buffer.from("PROXY "),
+        },
+        (stream) => stream?.writeLatin1("bytes"),
+      );
+      const { body, flags } = await agent.frame((one) => one.body.length > 50 && one.body.readUInt32BE() === 3);
+      assert.equal(flags, 2);
+      assert.equal(body.readUInt32BE(), 3);
+      const length = Number(body.readBigInt64LE(4));
+      assert.deepEqual(JSON.parse(body.subarray(12, 12 + length).toString()), {
+        Id,
+        ClientAddr: "[2001:db8::1]:5",
+        Proto: "tls",
+        EdgeType: "2",
+        PassthroughTLS: true,
+      });
+      assert.equal(body.subarray(12 + length).toString(), "PROXY bytes");
+    });
+
+    it("G2: never for a tunnel that is not the session's own", async () => {
+      const [agent, session] = await authenticated();
+      const [other] = await authenticated();
+      const { Id } = await bound(other, 5, {});
+      await assert.rejects(openProxy(session, String(Id)), /no stream/);
+      await bound(agent, 5, {});
+      await assert.rejects(openProxy(session, String(Id)), /no stream/);
+    });
+
+    it("only once a Rust agent has had the time to learn of the tunnel", async () => {
+      const [agent, session] = await authenticated();
+      agent.write(question(5, 1, { Proto: "http" }));
+      const { Id } = await agent.answer(5);
+      let opened = 0;
+      void openProxy(session, String(Id)).then(() => (opened += 1));
+      await new Promise(setImmediate);
+      assert.equal(opened, 0);
+      agent.write(frame(1, fin, 5, ""));
+      await agent.frame((one) => one.body.length > 50 && one.body.readUInt32BE() === 3);
+      assert.equal(opened, 1);
+    });
+
+    it("R3: up to the cap, then as others end, then not at all", async () => {
+      const limits = { maxStreams: { rust: 3, go: 3, postern: 3 }, maxWaiting: 2, maxWaitMs: 5000 };
+      await server.stop();
+      server = await startTunnelServer({ authority, clock, limits });
+      const [agent, session] = await authenticated();
+      const { Id } = await bound(agent, 5, {});
+      clock.pass(50);
+      const taken: (ByteStream | undefined)[] = [];
+      for (let at = 0; at < 6; at += 1) open(session, String(Id), (stream) => taken.push(stream));
+      assert.equal(taken.filter(Boolean).length, 3);
+      assert.equal(taken.length, 4, "the sixth is refused at once");
+      taken[0]?.abort();
+      assert.equal(taken.filter(Boolean).length, 4);
+      assert.equal(session.openStreams, 3);
+      clock.pass(5500);
+      assert.equal(taken.length, 6, "waiting has an end");
+      open(session, String(Id), (stream) => taken.push(stream));
+      agent.write(question(7, 2, { Id }));
+      await agent.answer(7);
+      assert.deepEqual([taken.length, taken.at(-1)], [7, undefined]);
+    });
+
+    it("R5: at most 48 that the agent has not taken up, and other tunnels none the fewer", async () => {
+      const [agent, session] = await authenticated();
+      const slow = String((await bound(agent, 5, {}))["Id"]);
+      const quick = String((await bound(agent, 7, {}))["Id"]);
+      clock.pass(50);
+      const taken: ByteStream[] = [];
+      const take = (stream: ByteStream | undefined): void => {
+        assert.ok(stream);
+        stream.writeLatin1("GET /");
+        taken.push(stream);
+      };
+      for (let at = 0; at < 60; at += 1) open(session, slow, take);
+      assert.equal(taken.length, 48);
+      open(session, quick, take);
+      assert.equal(taken.length, 49);
+      const isProxy = (one: { body: Buffer }): boolean => one.body.length > 50 && one.body.readUInt32BE() === 3;
+      await agent.until(() => agent.frames.filter(isProxy).length === 49);
+      const [first, second, third] = agent.frames.filter(isProxy);
+      assert.ok(first && second && third);
+      const headerLength = first.body.length - "GET /".length;
+      agent.write(frame(2, 0, first.streamId, word(headerLength)));
+      agent.write(question(9, 2, { Id: "sync" }));
+      await agent.answer(9);
+      assert.equal(taken.length, 49, "credit for the header alone is the session's reading");
+      agent.write(
+        frame(2, 0, first.streamId, word(1)),
+        frame(1, 0, second.streamId, "HTTP"),
+        frame(1, fin, third.streamId, ""),
+      );
+      agent.write(question(11, 2, { Id: "sync" }));
+      await agent.answer(11);
+      assert.equal(taken.length, 52);
+      for (const stream of taken) stream.abort();
+      assert.equal(taken.length, 61);
+    });
+
+    it("R5: also when visitors and service are silent on those that are open", async () => {
+      const [agent, session] = await authenticated();
+      const { Id } = await bound(agent, 5, { Proto: "tcp" });
+      clock.pass(50);
+      let taken = 0;
+      for (let at = 0; at < 60; at += 1) open(session, String(Id), () => (taken += 1));
+      assert.equal(taken, 48);
+      clock.pass(2500);
+      assert.equal(taken, 60);
+    });
+
+    it("and none once it is over", async () => {
+      const [agent, session] = await authenticated();
+      const { Id } = await bound(agent, 5, {});
+      clock.pass(50);
+      const stream = await openProxy(session, String(Id));
+      const closed = new Promise((resolve) => {
+        stream.receiver = { data() {}, ended() {}, drained() {}, closed: resolve };
+      });
+      session.close("enough");
+      assert.ok((await closed) instanceof Error);
+      assert.equal(stream.write(Buffer.from("x")), false);
+      await assert.rejects(openProxy(session, String(Id)), /no stream/);
+      assert.equal(await agent.goodbye(), 0);
+    });
+  });
+
+  it("takes no more agents once the server is closed", async () => {
+    await authenticated();
+    server.agents.close("shutting down");
+    await Promise.all(agents.map((agent) => agent.closed));
+    assert.equal(server.agents.sessions.size, 0);
+    assert.equal(server.agents.admits("127.0.0.1"), false);
+    assert.match(server.register.events.at(-1) ?? "", /^closed/);
+  });
+});
+
+function open(session: AgentSession, tunnelId: string, take: (stream: ByteStream | undefined) => void): void {
+  session.openProxy(
+    { tunnelId, clientAddress: "192.0.2.1:1", proto: "http", edgeType: "endpoint", passthroughTls: false },
+    take,
+  );
+}
