@@ -5,9 +5,13 @@ import { compression } from "./compression.ts";
 import { ipRestriction } from "./ip-restriction.ts";
 import type { ModuleDeclaration } from "./module.ts";
 import { mutualTls } from "./mutual-tls.ts";
+import { oauth } from "./oauth.ts";
+import { oidc } from "./oidc.ts";
 import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
+import { saml } from "./saml.ts";
 import { tlsTermination } from "./tls-termination.ts";
+import { trafficPolicy } from "./traffic-policy.ts";
 import { userAgentFilter } from "./user-agent-filter.ts";
 import { webhookVerification } from "./webhook-verification.ts";
 
@@ -17,6 +21,10 @@ export const modules: readonly ModuleDeclaration[] = [
   ipRestriction,
   userAgentFilter,
   webhookVerification,
+  oauth,
+  oidc,
+  saml,
+  trafficPolicy,
   circuitBreaker,
   requestHeaders,
   backend,

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { tableOf } from "../../test/support/routing.ts";
+import { checkRules, parseFields } from "../schema/parse.ts";
+import type { Issue } from "../schema/fields.ts";
+import { modules } from "./index.ts";
+
+function issues(name: string, body: Record<string, unknown>): string[] {
+  const module = modules.find((one) => one.name === name);
+  assert.ok(module);
+  const { doc, issues: found } = parseFields(module.fields, body, "replace");
+  const all: Issue[] = [...found];
+  if (found.length === 0) {
+    const rules = (module.rules ?? []).map((rule) => (config: never) => rule(config, "https_route"));
+    checkRules(rules, doc, "", all);
+  }
+  return all.map(({ path }) => path);
+}
+
+const github = (change: object = {}) => ({ provider: { github: { client_id: "i", client_secret: "s", ...change } } });
+
+describe("login modules", () => {
+  it("R6: a route with a module that cannot be enforced is closed", () => {
+    const set = tableOf();
+    set.put({ kind: "https_edge", id: "e", doc: { hostports: ["h:443"] } });
+    for (const name of ["oauth", "oidc", "saml", "traffic_policy"]) {
+      const doc = { edge_id: "e", match_type: "path_prefix", match: "/", [name]: { enabled: true } };
+      assert.equal(set.put({ kind: "https_edge_route", id: "r", doc })[0]?.module, name);
+      const route = set.table.httpsSite("h")?.findRoute("/");
+      assert.match(route?.problem?.message ?? "", new RegExp(`^enforce ${name}: this server cannot`));
+      set.put({ kind: "https_edge_route", id: "r", doc: { ...doc, [name]: { enabled: false } } });
+      assert.equal(set.table.httpsSite("h")?.findRoute("/")?.problem, undefined);
+    }
+  });
+
+  it("oauth has exactly one provider, with client id and secret together, and scopes only with them", () => {
+    assert.deepEqual(issues("oauth", github()), []);
+    assert.deepEqual(issues("oauth", { provider: { google: {} } }), []);
+    assert.deepEqual(issues("oauth", { provider: {} }), ["provider"]);
+    assert.deepEqual(issues("oauth", { provider: { google: {}, gitlab: {} } }), ["provider"]);
+    assert.deepEqual(issues("oauth", github({ client_secret: "" })), ["provider.github.client_secret"]);
+    assert.deepEqual(issues("oauth", github({ client_id: "" })), ["provider.github.client_id"]);
+    assert.deepEqual(issues("oauth", { provider: { google: { scopes: ["a"] } } }), ["provider.google.scopes"]);
+    for (const name of ["amazon", "facebook"]) {
+      assert.deepEqual(issues("oauth", { provider: { [name]: {} } }), [`provider.${name}.client_id`]);
+    }
+  });
+
+  it("oauth checks lists: lower case, valid, no value twice, and the scopes that they need", () => {
+    const at = (list: string, value: unknown) => issues("oauth", github({ [list]: value }));
+    assert.deepEqual(at("email_addresses", ["a@example.com"]), []);
+    for (const wrong of ["A@example.com", "a", "@example.com", "a@", "a b@example.com", "a@exa_mple.com"]) {
+      assert.equal(at("email_addresses", [wrong]).length, 1, wrong);
+    }
+    for (const wrong of ["Example.com", "*.example.com", "@example.com", "exa mple.com"]) {
+      assert.equal(at("email_domains", [wrong]).length, 1, wrong);
+    }
+    assert.equal(at("email_domains", ["a.com", "a.com"]).length, 1);
+    assert.deepEqual(at("teams", ["acme/eng", "123"]), []);
+    assert.equal(at("teams", ["eng"]).length, 1);
+    assert.deepEqual(issues("oauth", github({ scopes: ["repo"], teams: ["a/b"] })), ["provider.github.scopes"]);
+    assert.deepEqual(issues("oauth", github({ scopes: ["read:org"], teams: ["a/b"] })), []);
+    assert.deepEqual(issues("oauth", github({ scopes: ["read:org"], email_domains: ["a.com"] })), [
+      "provider.github.scopes",
+    ]);
+  });
+
+  it("logins have a plain cookie prefix and time-outs of at most a year", () => {
+    assert.equal(issues("oauth", { ...github(), cookie_prefix: "a;b" }).length, 1);
+    assert.equal(issues("oauth", { ...github(), inactivity_timeout: 31_536_001 }).length, 1);
+    const { doc } = parseFields(modules.find(({ name }) => name === "oauth")?.fields ?? {}, github(), "replace");
+    assert.equal(doc["cookie_prefix"], "service.");
+  });
+
+  it("oidc needs issuer, client id and secret, and an issuer of https", () => {
+    const client = { client_id: "i", client_secret: "s" };
+    assert.deepEqual(issues("oidc", {}).sort(), ["client_id", "client_secret", "issuer"]);
+    assert.deepEqual(issues("oidc", { ...client, issuer: "https://login.example.com/x" }), []);
+    assert.deepEqual(issues("oidc", { ...client, issuer: "http://localhost:8080" }), []);
+    for (const wrong of ["login.example.com", "http://login.example.com", "https://u:p@h", "ftp://h", "https://h/#x"]) {
+      assert.deepEqual(issues("oidc", { ...client, issuer: wrong }), ["issuer"], wrong);
+    }
+  });
+
+  it("saml needs metadata without a DOCTYPE, or its address", () => {
+    assert.deepEqual(issues("saml", {}), ["idp_metadata"]);
+    assert.deepEqual(issues("saml", { idp_metadata_url: "https://idp.example/metadata" }), []);
+    assert.deepEqual(issues("saml", { idp_metadata: '<md:EntityDescriptor entityID="x"/>' }), []);
+    assert.deepEqual(issues("saml", { idp_metadata: "<x/>" }), ["idp_metadata"]);
+    assert.deepEqual(issues("saml", { idp_metadata: '<!DOCTYPE x><EntityDescriptor entityID="x"/>' }), [
+      "idp_metadata",
+    ]);
+    assert.deepEqual(issues("saml", { idp_metadata: "<EntityDescriptor >", nameid_format: "x" }), ["nameid_format"]);
+  });
+
+  it("D8: a traffic policy is an object in JSON or YAML that does not explode", () => {
+    assert.deepEqual(issues("traffic_policy", { value: '{"on_http_request":[]}' }), []);
+    assert.deepEqual(issues("traffic_policy", { value: "on_http_request:\n  - actions: []\n" }), []);
+    const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${"bcdefghi"
+      .split("")
+      .map((name, at) => `${name}: &${name} [${Array(9).fill(`*${"abcdefgh"[at]}`).join()}]`)
+      .join("\n")}`;
+    for (const wrong of ["", "[]", "text", "{", "a: [", "a: 1\na: 2", bomb]) {
+      assert.deepEqual(issues("traffic_policy", { value: wrong }), ["value"], wrong);
+    }
+  });
+});

@@ -1,0 +1,114 @@
+import { f } from "../schema/fields.ts";
+import type { StringFormat } from "../schema/fields.ts";
+import { authCheckInterval, emailAddresses, emailDomains, loginFields, scopes } from "./login-fields.ts";
+import { defineModule } from "./module.ts";
+
+const team: StringFormat = {
+  name: "github-team",
+  example: "acme/engineering",
+  check: (text) =>
+    /^(?:[\w.-]+\/[\w.-]+|[0-9]+)$/.test(text) ? undefined : 'be "organization/team", or a numeric team id',
+};
+
+const application = {
+  client_id: f.string("OAuth app client ID; unset: the server's own app for the provider, where it has one."),
+  client_secret: f.string("OAuth app client secret.", { secret: true, maxBytes: 1024 }),
+  scopes,
+  email_addresses: emailAddresses,
+  email_domains: emailDomains,
+} as const;
+
+const provider = (title: string, schemaName: string) =>
+  f.object(`Sign-in with ${title}.`, application, { nullable: true, schemaName });
+
+/** Providers that have no app of the server's (completing-the-api.md §3.4). */
+const ownAppOnly = new Set(["amazon", "facebook"]);
+
+/** Scopes of GitHub without which it does not tell what the lists ask for; one of each is enough. */
+const githubNeeds = [
+  { lists: ["email_addresses", "email_domains"], scopes: ["user", "user:email"] },
+  { lists: ["teams", "organizations"], scopes: ["read:org", "write:org", "admin:org"] },
+] as const;
+
+export const oauth = defineModule({
+  name: "oauth",
+  schemaName: "EndpointOAuth",
+  on: ["https_route"],
+  doc: "Lets only visitors in who sign in with a social identity provider and are on its lists.",
+  fields: {
+    provider: f.object(
+      "Identity provider and who may access; exactly one of them is set.",
+      {
+        github: f.object(
+          "Sign-in with GitHub.",
+          {
+            ...application,
+            teams: f.list("Teams whose members may access.", f.string("A team.", { format: team }), { unique: true }),
+            organizations: f.list("Organizations whose members may access.", f.string("An organization's slug."), {
+              unique: true,
+            }),
+          },
+          { nullable: true, schemaName: "EndpointOAuthGitHub" },
+        ),
+        facebook: provider("Facebook", "EndpointOAuthFacebook"),
+        microsoft: provider("Microsoft", "EndpointOAuthMicrosoft"),
+        google: provider("Google", "EndpointOAuthGoogle"),
+        linkedin: provider("LinkedIn", "EndpointOAuthLinkedIn"),
+        gitlab: provider("GitLab", "EndpointOAuthGitLab"),
+        twitch: provider("Twitch", "EndpointOAuthTwitch"),
+        amazon: provider("Amazon", "EndpointOAuthAmazon"),
+      },
+      { required: true, schemaName: "EndpointOAuthProvider" },
+    ),
+    ...loginFields,
+    auth_check_interval: authCheckInterval,
+  },
+  rules: [
+    ({ provider }) => {
+      const count = chosen(provider).length;
+      return count === 1 ? undefined : { path: "provider", message: `must have exactly one provider, has ${count}` };
+    },
+    ({ provider }) => {
+      for (const [name, app] of chosen(provider)) {
+        const path = `provider.${name}`;
+        if ((app.client_id === "") !== (app.client_secret === "")) {
+          const missing = app.client_id === "" ? "client_id" : "client_secret";
+          return { path: `${path}.${missing}`, message: "is required: client_id and client_secret go together" };
+        }
+        if (app.client_id !== "") continue;
+        if (ownAppOnly.has(name))
+          return { path: `${path}.client_id`, message: `is required: ${name} needs an app of your own` };
+        if (app.scopes.length > 0) {
+          return {
+            path: `${path}.scopes`,
+            message: "must be empty without client_id and client_secret of your own app",
+          };
+        }
+      }
+      return undefined;
+    },
+    ({ provider: { github } }) => {
+      if (!github || github.scopes.length === 0) return undefined;
+      for (const { lists, scopes: needed } of githubNeeds) {
+        const list = lists.find((name) => github[name].length > 0);
+        if (list && !needed.some((scope) => github.scopes.includes(scope))) {
+          return { path: "provider.github.scopes", message: `must contain "${needed.join('" or "')}" for ${list}` };
+        }
+      }
+      return undefined;
+    },
+  ],
+  compile() {
+    throw new Error("enforce oauth: this server cannot log visitors in with it");
+  },
+});
+
+interface App {
+  readonly client_id: string;
+  readonly client_secret: string;
+  readonly scopes: readonly string[];
+}
+
+function chosen(provider: Readonly<Record<string, App | null>>): [string, App][] {
+  return Object.entries(provider).filter((entry): entry is [string, App] => entry[1] !== null);
+}
