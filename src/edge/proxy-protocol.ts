@@ -1,7 +1,7 @@
 /** The PROXY protocol's header, versions 1 and 2, as proxies in front of the edge send it (HAProxy, proxy-protocol.txt). */
 import { isIPv4, isIPv6 } from "node:net";
 
-export interface ProxiedClient {
+interface ProxiedClient {
   readonly address: string;
   readonly port: number;
 }
