@@ -208,7 +208,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     const servers: ReturnType<typeof createServer>[] = [];
     const listener = (): ReturnType<typeof createServer> => servers.at(-1) ?? assert.fail();
     beforeEach(async () => {
-      const one = createServer().listen(0, "127.0.0.1");
+      const one = createServer({ noDelay: true }).listen(0, "127.0.0.1");
       servers.push(one);
       await once(one, "listening");
     });
