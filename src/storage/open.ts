@@ -81,13 +81,11 @@ export async function openStoreOn(
       return state.accounts().find((account) => account.id === id) as Account;
     };
     if (state.accounts().length === 0) await addAccount("default", undefined);
+    let closing: Promise<void> | undefined;
     return storeOf(state, writer, {
       history,
       createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
-      async close() {
-        await writer.close();
-        await database.close();
-      },
+      close: () => (closing ??= writer.close().then(() => database.close())),
     });
   } catch (error) {
     await database.close();

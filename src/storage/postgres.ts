@@ -15,7 +15,7 @@ import type { Database, Tables } from "./database.ts";
 /** Any number that nothing else in the same database uses. */
 const lockKey = 7_205_759_403_792_794;
 /** A process that was killed a moment ago loses its lock once the server notices. */
-const lockTries = 30;
+const lockTries = 15;
 const lockPauseMs = 100;
 const firstBackoffMs = 100;
 const lastBackoffMs = 5000;
@@ -128,8 +128,7 @@ class WritingConnection implements PostgresPool {
       try {
         return await client.query(text, values as unknown[]);
       } catch (error) {
-        // Whatever is not the server's answer leaves the connection in an unknown state.
-        if (!(error instanceof DatabaseError)) this.#lose(client, error as Error);
+        if (!leavesConnection(error)) this.#lose(client, error as Error);
         throw error;
       }
     };
@@ -182,6 +181,12 @@ class WritingConnection implements PostgresPool {
     }
     throw new Superseded("open database: another process has it open; stop that one first");
   }
+}
+
+/** Whether the connection is as good as before: not after what is no answer of the server, or its last one. */
+function leavesConnection(error: unknown): boolean {
+  // Classes of SQLSTATE: 08 connection exception, 57P operator intervention (shutdown, crash, cut off).
+  return error instanceof DatabaseError && !/^(08|57P)/.test(error.code ?? "08");
 }
 
 async function checkWritable(client: Client): Promise<void> {

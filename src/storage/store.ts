@@ -173,6 +173,6 @@ export interface Store extends Reader {
   readonly history: History;
   /** `unavailable`: the last write could not be stored. `superseded`: another process has taken the database over. */
   readonly condition: "open" | "unavailable" | "superseded";
-  /** Finishes what is queued, then releases the database. */
+  /** Finishes what is queued, then releases the database. May be called again. */
   close(): Promise<void>;
 }

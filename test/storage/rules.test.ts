@@ -5,7 +5,8 @@ import { Refusal } from "../../src/lib/errors.ts";
 import type { RefusalName } from "../../src/lib/errors.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { databases } from "../support/postgres.ts";
-import { contextFor, create, defaultAccount, emptyVault, open, routeDoc } from "./fixture.ts";
+import { contextFor, create, defaultAccount, emptyVault, routeDoc } from "./declarations.ts";
+import { open } from "./fixture.ts";
 
 for (const database of databases) {
   describe(`the rules between objects on ${database.name}`, () => {
@@ -96,7 +97,10 @@ for (const database of databases) {
         rules.push(await create(store, mine, "rule", { policy_id: policy.id, cidr }));
       }
       assert.deepEqual(store.children("rule", policy.id), rules);
-      assert.deepEqual(store.page(mine, "rule", { limit: 1, parentId: policy.id }), { objects: [rules[1]], more: true });
+      assert.deepEqual(store.page(mine, "rule", { limit: 1, parentId: policy.id }), {
+        objects: [rules[1]],
+        more: true,
+      });
       assert.deepEqual(store.page(theirs, "rule", { limit: 1, parentId: policy.id }), { objects: [], more: false });
 
       const seen: string[] = [];

@@ -1,0 +1,368 @@
+/** A database that fails: what writers are told, what readers see, and that it heals. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, it } from "node:test";
+import { sql } from "kysely";
+import type { KyselyPlugin } from "kysely";
+import { Client } from "pg";
+import { systemClock } from "../../src/lib/clock.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+import { Refusal } from "../../src/lib/errors.ts";
+import { silentLog } from "../../src/lib/log.ts";
+import { CommitInDoubt } from "../../src/storage/database.ts";
+import type { Database, Transaction } from "../../src/storage/database.ts";
+import { openStoreOn } from "../../src/storage/open.ts";
+import { openPostgres } from "../../src/storage/postgres.ts";
+import { openSqlite } from "../../src/storage/sqlite.ts";
+import type { Commit, Store } from "../../src/storage/store.ts";
+import { databases, startPostgres } from "../support/postgres.ts";
+import { startStoreProcess } from "./child.ts";
+import { contextFor, create, declarations, defaultAccount, emptyVault, sealingKey } from "./declarations.ts";
+import { closedAtEnd, inDirectory, keepingLog, open } from "./fixture.ts";
+
+const holder = "the test";
+
+async function openDatabase(name: string, url: string): Promise<Database> {
+  if (name === "sqlite") return await openSqlite(url, silentLog);
+  return await openPostgres({ url, holder, clock: systemClock, log: silentLog });
+}
+
+function openOn(database: Database, clock: Clock = systemClock): Promise<Store> {
+  return closedAtEnd(openStoreOn(database, holder, { declarations, sealingKey, clock, log: silentLog }));
+}
+
+/** Fails the query that brings `left` to 0. */
+function failing(database: Database, fault: { left: number }): Database {
+  const plugin: KyselyPlugin = {
+    transformQuery({ node }) {
+      fault.left -= 1;
+      if (fault.left === 0) throw new Error("injected");
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
+  return {
+    dialect: database.dialect,
+    reads: database.reads.withPlugin(plugin),
+    transact: (work) => database.transact((transaction) => work(transaction.withPlugin(plugin) as Transaction)),
+    close: () => database.close(),
+  };
+}
+
+function everything(store: Store): readonly unknown[] {
+  const kinds = new Set(["account", ...declarations.resources.map(({ name }) => name)]);
+  return [...store.objects(kinds)].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+async function isUnavailable(write: Promise<unknown>): Promise<void> {
+  await assert.rejects(write, (error: Refusal) => {
+    assert.ok(error instanceof Refusal, String(error));
+    return error.reason === "write_unavailable";
+  });
+}
+
+for (const database of databases) {
+  describe(`a failing database: ${database.name}`, () => {
+    it("S1: commits are on disk before they are answered, whatever the server's default is", async () => {
+      const place = await database.create();
+      if (database.name === "postgres") {
+        await execute(place.url, `alter database ${new URL(place.url).pathname.slice(1)} set synchronous_commit = off`);
+      }
+      const opened = await openDatabase(database.name, place.url);
+      const query = database.name === "sqlite" ? sql`pragma synchronous` : sql`show synchronous_commit`;
+      const { rows } = await opened.transact((transaction) => query.execute(transaction));
+      assert.deepEqual(Object.values(rows[0] as object), [database.name === "sqlite" ? 2 : "on"]);
+      await opened.close();
+      await place.drop();
+    });
+
+    it("a first start that fails at any query leaves a database that the next start can use", async () => {
+      let failures = 0;
+      for (let failed = true; failed;) {
+        const place = await database.create();
+        const fault = { left: failures + 1 };
+        const first = openOn(failing(await openDatabase(database.name, place.url), fault));
+        const outcome = await first.then(
+          (store) => store,
+          (error: unknown) => error as Error,
+        );
+        failed = outcome instanceof Error;
+        if (outcome instanceof Error) assert.match(causes(outcome), /injected/);
+        else await outcome.close();
+        failures += failed ? 1 : 0;
+        const store = await open(place.url);
+        assert.deepEqual(
+          store.accounts().map(({ name }) => name),
+          ["default"],
+        );
+        assert.deepEqual(await store.history.verify(), { revisions: 1 });
+        await store.close();
+        await place.drop();
+      }
+      assert.ok(failures > 20, `${failures} queries failed`);
+    });
+
+    it("a commit that fails at any query changes nothing, and the next one works", async () => {
+      const place = await database.create();
+      const fault = { left: 0 };
+      const store = await openOn(failing(await openDatabase(database.name, place.url), fault));
+      const account = defaultAccount(store);
+      const doomed = await create(store, account, "user", { name: "doomed" });
+      const seen: Commit[] = [];
+      store.subscribe((commit) => seen.push(commit));
+      const batch = (): Promise<PromiseSettledResult<unknown>[]> =>
+        Promise.allSettled([
+          create(store, account, "vault", emptyVault({ password: "secret" })),
+          store.write(contextFor(account), (draft) => draft.delete(doomed)),
+          store.write(contextFor(account), (draft) => draft.create(account, "policy", { description: "" }), {
+            key: "k",
+            fingerprint: "f",
+            answer: () => "done",
+          }),
+          create(store, account, "user", { name: "doomed" }),
+        ]);
+      let failures = 0;
+      for (; ; failures += 1) {
+        const before = { revision: store.revision, objects: everything(store) };
+        fault.left = failures + 1;
+        const outcomes = await batch();
+        if (outcomes.every(({ status }) => status === "fulfilled")) break;
+        for (const outcome of outcomes) {
+          assert.ok(outcome.status === "rejected" && outcome.reason instanceof Refusal);
+          assert.equal(outcome.reason.reason, "write_unavailable");
+        }
+        assert.equal(store.condition, "unavailable");
+        assert.deepEqual({ revision: store.revision, objects: everything(store) }, before);
+        assert.deepEqual(seen, []);
+      }
+      assert.ok(failures >= 6, `${failures} queries failed`);
+      assert.equal(store.condition, "open");
+      assert.equal(seen.length, 4);
+      const last = everything(store);
+      await store.close();
+      const again = await open(place.url);
+      assert.deepEqual(everything(again), last);
+      assert.deepEqual(await again.history.verify(), { revisions: again.revision });
+      await again.close();
+      await place.drop();
+    });
+
+    it("a refusal that rests on a write which could not be stored is no refusal", async () => {
+      const place = await database.create();
+      const fault = { left: 0 };
+      const store = await openOn(failing(await openDatabase(database.name, place.url), fault));
+      const account = defaultAccount(store);
+      fault.left = 2;
+      const outcomes = await Promise.allSettled([
+        create(store, account, "user", { name: "taken?" }),
+        create(store, account, "user", { name: "taken?" }),
+      ]);
+      for (const outcome of outcomes) {
+        assert.equal(outcome.status === "rejected" && (outcome.reason as Refusal).reason, "write_unavailable");
+      }
+      await store.close();
+      await place.drop();
+    });
+
+    for (const stored of [true, false]) {
+      it(`a commit without an answer that was ${stored ? "" : "not "}stored is answered as it is`, async () => {
+        const place = await database.create();
+        const fault = { next: false };
+        const inner = await openDatabase(database.name, place.url);
+        const store = await openOn(inDoubt(inner, fault, stored));
+        const account = defaultAccount(store);
+        const { revision } = store;
+        fault.next = true;
+        const write = create(store, account, "user", { name: "in doubt" });
+        if (stored) await write;
+        else await isUnavailable(write);
+        assert.equal(store.revision, stored ? revision + 1 : revision);
+        assert.equal(store.holder(account, "user", "in doubt") !== undefined, stored);
+        await create(store, account, "user", { name: "next" });
+        assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+        await store.close();
+        await place.drop();
+      });
+    }
+
+    it("a commit whose fate is learnt late is refused as unknown, and shown once it is known", async () => {
+      const place = await database.create();
+      let elapsed = 0;
+      const clock: Clock = {
+        ...systemClock,
+        monotonic: () => elapsed,
+        after(delayMs, run) {
+          elapsed += delayMs;
+          setImmediate(run);
+          return { cancel: () => undefined };
+        },
+      };
+      const fault = { next: false, down: false };
+      const store = await openOn(inDoubt(await openDatabase(database.name, place.url), fault, true), clock);
+      const account = defaultAccount(store);
+      const seen: number[] = [];
+      store.subscribe(({ revision }) => seen.push(revision));
+      const { revision } = store;
+      fault.next = true;
+      fault.down = true;
+      await assert.rejects(create(store, account, "user", { name: "unknown" }), /read before you retry/);
+      assert.ok(elapsed >= 10_000);
+      await isUnavailable(create(store, account, "user", { name: "refused" }));
+      assert.equal(store.holder(account, "user", "unknown"), undefined);
+      fault.down = false;
+      await create(store, account, "user", { name: "next" });
+      assert.ok(store.holder(account, "user", "unknown"));
+      assert.deepEqual(seen, [revision + 1, revision + 2]);
+      await store.close();
+      await place.drop();
+    });
+
+    it("a process that lost the database to another one stores nothing more", async () => {
+      const place = await database.create();
+      const inner = await openDatabase(database.name, place.url);
+      const store = await openOn(inner);
+      const account = defaultAccount(store);
+      await inner.transact((transaction) => transaction.updateTable("head").set({ holder: "another" }).execute());
+      await isUnavailable(create(store, account, "user", { name: "x" }));
+      assert.equal(store.condition, "superseded");
+      assert.equal(store.holder(account, "user", "x"), undefined);
+      await store.close();
+      await place.drop();
+    });
+  });
+}
+
+describe("a full disk under SQLite", () => {
+  it("S3: writes are refused, reads go on, and writes work again once there is room", async () => {
+    await inDirectory(async (directory) => {
+      const url = `${directory}/postern.db`;
+      // The limit makes write(2) fail as a full disk does; the signal that comes with it would end the process.
+      const child = await startStoreProcess(url, `trap '' XFSZ; ulimit -S -f 2048; exec "$@"`);
+      child.send("write early");
+      await child.line((line) => line === "stored early");
+      child.send("flood 16");
+      await child.line((line) => line.startsWith("refused"));
+      child.send("read early");
+      await child.line((line) => line === "found early");
+      const lifted = spawnSync("prlimit", ["--pid", String(child.pid), "--fsize=unlimited"], { encoding: "utf8" });
+      assert.equal(lifted.status, 0, lifted.stderr);
+      child.send("write late");
+      await child.line((line) => line === "stored late");
+      child.send("close");
+      await child.line((line) => line === "closed");
+      const store = await open(url);
+      const account = defaultAccount(store);
+      let refused = 0;
+      for (const line of child.lines) {
+        const [outcome, name, reason] = line.split(" ");
+        if (outcome === "stored") assert.ok(store.holder(account, "user", name as string), line);
+        if (outcome !== "refused") continue;
+        refused += 1;
+        assert.equal(reason, "write_unavailable");
+        assert.equal(store.holder(account, "user", name as string), undefined, line);
+      }
+      assert.ok(refused > 0);
+      assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+      await store.close();
+    });
+  });
+});
+
+if (databases.some(({ name }) => name === "postgres")) {
+  describe("a PostgreSQL server that goes away", () => {
+    it("S4: writes are refused, reads go on, and writes work again without a restart", async () => {
+      const server = await startPostgres();
+      if (!server) return;
+      const { log, lines } = keepingLog();
+      const store = await open(server.url, { log });
+      const account = defaultAccount(store);
+      const kept = await create(store, account, "user", { name: "kept" });
+      for (let round = 0; round < 2; round += 1) {
+        await server.crash();
+        await isUnavailable(create(store, account, "user", { name: `lost ${round}` }));
+        assert.equal(store.condition, "unavailable");
+        assert.equal(store.get(account, "user", kept.id), kept);
+        await server.start();
+        await create(store, account, "user", { name: `found ${round}` });
+        assert.equal(store.condition, "open");
+        assert.equal(store.holder(account, "user", `lost ${round}`), undefined);
+      }
+      assert.ok(lines.some(({ event }) => event === "the writing database connection broke"));
+      assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+
+      await execute(server.url, "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()");
+      await create(store, account, "user", { name: "after a cut connection" });
+
+      const others = "select count(*)::int as count from pg_stat_activity where application_name like 'postern%'";
+      assert.ok(Number(Object.values((await execute(server.url, others)) as object)[0]) <= 5, "connections leak");
+      await store.close();
+      await server.remove();
+    });
+
+    it("S4: a commit that the server made, but could not answer, counts", async () => {
+      const server = await startPostgres();
+      if (!server) return;
+      const store = await open(server.url);
+      const account = defaultAccount(store);
+      // A commit is made here and then waits for a standby that never comes.
+      await execute(server.url, "alter system set synchronous_standby_names = 'nobody'", "select pg_reload_conf()");
+      await delay(200);
+      const write = create(store, account, "user", { name: "made" });
+      const waiting = "select pid from pg_stat_activity where wait_event = 'SyncRep'";
+      while (!(await execute(server.url, waiting))) await delay(20);
+      await execute(
+        server.url,
+        "set synchronous_commit = local",
+        "alter system reset synchronous_standby_names",
+        "select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'",
+        "select pg_reload_conf()",
+      );
+      const made = await write;
+      assert.equal(store.get(account, "user", made.id), made);
+      await store.close();
+      const again = await open(server.url);
+      assert.deepEqual(again.get(account, "user", made.id), made);
+      await again.close();
+      await server.remove();
+    });
+  });
+}
+
+/** When `next` is set, breaks off at the COMMIT, which is `stored` or not; while `down`, nothing else works either. */
+function inDoubt(database: Database, fault: { next: boolean; down?: boolean }, stored: boolean): Database {
+  let broken = false;
+  return {
+    ...database,
+    async transact(work) {
+      if (broken && fault.down) throw new Error("the database is down");
+      broken = false;
+      if (!fault.next) return await database.transact(work);
+      fault.next = false;
+      broken = true;
+      const undo = new Error("undo");
+      await database
+        .transact(async (transaction) => {
+          await work(transaction);
+          if (!stored) throw undo;
+        })
+        .catch((error: unknown) => assert.equal(error, undo));
+      throw new CommitInDoubt("commit");
+    },
+  };
+}
+
+function causes(error: Error): string {
+  return error.cause instanceof Error ? `${error.message}: ${causes(error.cause)}` : error.message;
+}
+
+/** The first row of the last statement. */
+async function execute(url: string, ...statements: readonly string[]): Promise<unknown> {
+  const client = new Client({ connectionString: url });
+  client.on("error", () => undefined);
+  await client.connect();
+  let row: unknown;
+  for (const statement of statements) row = (await client.query<Record<string, unknown>>(statement)).rows[0];
+  await client.end();
+  return row;
+}

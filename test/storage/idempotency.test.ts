@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { systemClock } from "../../src/lib/clock.ts";
+import type { Refusal } from "../../src/lib/errors.ts";
+import { databases } from "../support/postgres.ts";
+import { contextFor, defaultAccount } from "./declarations.ts";
+import { open } from "./fixture.ts";
+
+for (const database of databases) {
+  describe(`idempotency keys on ${database.name}`, () => {
+    it("P7: a write with a key happens once, also when both come at once or after a restart, for 24 hours", async () => {
+      const place = await database.create();
+      let now = Date.UTC(2026, 10, 1);
+      const clock = { ...systemClock, now: () => now };
+      let store = await open(place.url, { clock });
+      const account = defaultAccount(store);
+      const other = (await store.createAccount("other")).id;
+      let runs = 0;
+      const write = (fingerprint = "the request", key = "key 1", accountId = account) =>
+        store.write(
+          contextFor(accountId),
+          (draft) => {
+            runs += 1;
+            return draft.create(accountId, "policy", { description: `run ${runs}` }).id;
+          },
+          { key, fingerprint, answer: (id, revision) => `created ${id} at ${revision}` },
+        );
+
+      const [first, second] = await Promise.all([write(), write()]);
+      assert.equal(runs, 1);
+      assert.ok(first.replayed === undefined);
+      const replayed = { revision: first.revision, replayed: `created ${first.result} at ${first.revision}` };
+      assert.deepEqual(second, replayed);
+      assert.deepEqual(await write(), replayed);
+
+      await assert.rejects(write("another request"), (error: Refusal) => error.reason === "idempotency_reused");
+      assert.equal((await write("the request", "key 1", other)).replayed, undefined);
+      assert.equal((await write("the request", "key 2")).replayed, undefined);
+
+      await store.close();
+      store = await open(place.url, { clock });
+      assert.deepEqual(await write(), replayed);
+      now += 24 * 60 * 60 * 1000 - 1;
+      assert.deepEqual(await write(), replayed);
+      now += 1;
+      const later = await write("another request");
+      assert.equal(later.replayed, undefined);
+      assert.deepEqual(await write("another request"), {
+        revision: later.revision,
+        replayed: `created ${later.result} at ${later.revision}`,
+      });
+      await store.close();
+      await place.drop();
+    });
+
+    it("a refused write leaves its key unused", async () => {
+      const place = await database.create();
+      const store = await open(place.url);
+      const account = defaultAccount(store);
+      const once = { key: "k", fingerprint: "f", answer: () => "done" };
+      const failed = store.write(contextFor(account), () => assert.fail("refused"), once);
+      const next = store.write(contextFor(account), (draft) => draft.create(account, "user", { name: "x" }), once);
+      await assert.rejects(failed, /refused/);
+      assert.equal((await next).replayed, undefined);
+      assert.equal((await store.write(contextFor(account), () => 1, once)).replayed, "done");
+      await store.close();
+      await place.drop();
+    });
+  });
+}

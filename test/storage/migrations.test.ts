@@ -1,0 +1,104 @@
+/** The tables change in steps that happen whole or not at all, and only forwards (S6). */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { sql } from "kysely";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLog } from "../../src/lib/log.ts";
+import type { Database } from "../../src/storage/database.ts";
+import { migrate, migrations } from "../../src/storage/migrations.ts";
+import type { Migration } from "../../src/storage/migrations.ts";
+import { openPostgres } from "../../src/storage/postgres.ts";
+import { openSqlite } from "../../src/storage/sqlite.ts";
+import { databases } from "../support/postgres.ts";
+import { create, defaultAccount } from "./declarations.ts";
+import { open } from "./fixture.ts";
+
+async function openDatabase(name: string, url: string): Promise<Database> {
+  if (name === "sqlite") return await openSqlite(url, silentLog);
+  return await openPostgres({ url, holder: "the test", clock: systemClock, log: silentLog });
+}
+
+const addColumn: Migration = {
+  name: "9001-add-a-column",
+  async up(transaction) {
+    await transaction.schema.alterTable("objects").addColumn("note", "text").execute();
+    await transaction.schema.createTable("notes").addColumn("id", "text").execute();
+  },
+};
+
+for (const database of databases) {
+  describe(`migrations on ${database.name}`, () => {
+    const at = "2026-11-01T00:00:00Z";
+    const exists = (opened: Database, what: string): Promise<boolean> =>
+      sql`select ${sql.raw(what)} limit 1`.execute(opened.reads).then(
+        () => true,
+        () => false,
+      );
+
+    it("S6: a step that fails half-way is undone whole, and runs on the next start", async () => {
+      const place = await database.create();
+      const store = await open(place.url);
+      const user = await create(store, defaultAccount(store), "user", { name: "before" });
+      await store.close();
+      const opened = await openDatabase(database.name, place.url);
+      const half: Migration = {
+        name: addColumn.name,
+        async up(transaction, types) {
+          await addColumn.up(transaction, types);
+          await sql`insert into nowhere values (1)`.execute(transaction);
+        },
+      };
+      await assert.rejects(
+        migrate(opened, [...migrations, half], at),
+        /step "9001-add-a-column" failed and was undone/,
+      );
+      assert.equal(await exists(opened, "note from objects"), false);
+      assert.equal(await exists(opened, "id from notes"), false);
+      await migrate(opened, [...migrations, addColumn], at);
+      assert.equal(await exists(opened, "note from objects"), true);
+      await migrate(opened, [...migrations, addColumn], at);
+      const rows = await opened.reads.selectFrom("objects").select("id").where("id", "=", user.id).execute();
+      assert.equal(rows.length, 1);
+      await opened.close();
+      await place.drop();
+    });
+
+    it("S6: a database of a newer version is refused in one sentence, and not touched", async () => {
+      const place = await database.create();
+      await (await open(place.url)).close();
+      const opened = await openDatabase(database.name, place.url);
+      await migrate(opened, [...migrations, addColumn], at);
+      const holders = () => opened.reads.selectFrom("head").select("holder").execute();
+      const before = await holders();
+      await assert.rejects(
+        migrate(opened, migrations, at),
+        /^Error: open database: it was written by a newer version of Postern \(its step "9001-add-a-column"/,
+      );
+      await opened.close();
+      await assert.rejects(open(place.url), /written by a newer version/);
+      const again = await openDatabase(database.name, place.url);
+      assert.deepEqual(await again.reads.selectFrom("head").select("holder").execute(), before);
+      await again.close();
+      await place.drop();
+    });
+
+    it("fields that were declared after an object was stored have their default", async () => {
+      const place = await database.create();
+      let store = await open(place.url);
+      const account = defaultAccount(store);
+      const edge = await create(store, account, "edge", { hostports: [] });
+      const route = await create(store, account, "route", { edge_id: edge.id, match: "/" });
+      const partial = await create(store, account, "route", { edge_id: edge.id, match: "/", guard: { enabled: true } });
+      await store.close();
+      store = await open(place.url);
+      assert.deepEqual(store.get(account, "route", route.id)?.doc, { edge_id: edge.id, match: "/", guard: null });
+      assert.deepEqual(store.get(account, "route", partial.id)?.doc["guard"], {
+        enabled: true,
+        policy_ids: [],
+        client_secret: "",
+      });
+      await store.close();
+      await place.drop();
+    });
+  });
+}

@@ -1,0 +1,52 @@
+/**
+ * A process with a store, for tests that kill it or take its disk away. Arguments: the database. It writes
+ * one line for each user whose creation was acknowledged (`stored NAME`) or refused (`refused NAME REASON`), and
+ * obeys the lines that it is sent: `flood WRITERS`, `write NAME`, `read NAME`, `close`.
+ */
+import { writeSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { Refusal } from "../../src/lib/errors.ts";
+import { openStore } from "../../src/storage/open.ts";
+import { create, defaultAccount, optionsFor } from "./declarations.ts";
+
+const store = await openStore(optionsFor(process.argv[2] as string)).catch((error: unknown) => {
+  say(`failed ${(error as Error).message}`);
+  process.exit(1);
+});
+const account = defaultAccount(store);
+const flood = { on: true };
+
+function say(line: string): void {
+  writeSync(1, `${line}\n`);
+}
+
+async function write(name: string): Promise<void> {
+  try {
+    await create(store, account, "user", { name });
+    say(`stored ${name}`);
+  } catch (error) {
+    say(`refused ${name} ${error instanceof Refusal ? error.reason : String(error)}`);
+  }
+}
+
+async function writeOn(writer: number): Promise<void> {
+  for (let n = 0; flood.on; n += 1) await write(`${process.pid}-${writer}-${n}`);
+}
+
+const commands: Record<string, (argument: string) => Promise<unknown>> = {
+  flood: (writers) => Promise.all(Array.from({ length: Number(writers) }, (_, writer) => writeOn(writer))),
+  write,
+  read: async (name) => say(`${store.holder(account, "user", name) ? "found" : "missing"} ${name}`),
+  close: async () => {
+    flood.on = false;
+    await store.close();
+    say("closed");
+    process.exit(0);
+  },
+};
+
+say("open");
+for await (const line of createInterface(process.stdin)) {
+  const [command, argument] = line.split(" ") as [string, string];
+  void commands[command]?.(argument);
+}
