@@ -52,6 +52,8 @@ export interface RequestHead {
   /** Host, lower case, without port. */
   readonly host: string;
   readonly scheme: "https" | "http";
+  /** The client asks to turn the exchange into a WebSocket (RFC 6455 §4.1, RFC 8441). */
+  readonly websocket: boolean;
   readonly headers: HeaderFields;
 }
 

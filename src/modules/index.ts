@@ -14,6 +14,7 @@ import { tlsTermination } from "./tls-termination.ts";
 import { trafficPolicy } from "./traffic-policy.ts";
 import { userAgentFilter } from "./user-agent-filter.ts";
 import { webhookVerification } from "./webhook-verification.ts";
+import { websocketTcpConverter } from "./websocket-tcp-converter.ts";
 
 export const modules: readonly ModuleDeclaration[] = [
   tlsTermination,
@@ -26,6 +27,7 @@ export const modules: readonly ModuleDeclaration[] = [
   saml,
   trafficPolicy,
   circuitBreaker,
+  websocketTcpConverter,
   requestHeaders,
   backend,
   compression,

@@ -11,6 +11,7 @@
  *
  * A disabled module (`enabled: false`) is never compiled.
  */
+import type { ByteStream } from "../lib/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Fields, StoredOf } from "../schema/fields.ts";
 import type { Place, ResourceObject } from "../schema/object.ts";
@@ -68,6 +69,8 @@ export interface CompiledModule {
   rehearse?(exchange: Exchange): Step;
   /** Where the request goes, as data; the edge carries it out. */
   readonly upstream?: UpstreamPlan;
+  /** Stands between an upgraded client and a plain byte stream to the upstream, instead of HTTP. */
+  readonly converter?: Converter;
   /** Changes the response head, or sets a transform of its body. */
   response?(exchange: Exchange): Step;
   /**
@@ -75,6 +78,13 @@ export interface CompiledModule {
    * and when `exchange.abandoned`.
    */
   settled?(exchange: Exchange, upstreamStatus: number | undefined): void;
+}
+
+export interface Converter {
+  /** Header fields of the 101 that the edge answers once the upstream's stream is open. */
+  accept(exchange: Exchange): Readonly<Record<string, string>>;
+  /** Takes over both streams, from their receivers to their end. */
+  join(client: ByteStream, upstream: ByteStream): void;
 }
 
 export interface Handshake {

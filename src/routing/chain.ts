@@ -1,4 +1,4 @@
-import type { CompiledModule, Handshake, ModuleDeclaration, Scope } from "../modules/module.ts";
+import type { CompiledModule, Converter, Handshake, ModuleDeclaration, Scope } from "../modules/module.ts";
 import type { UpstreamPlan } from "../modules/upstream-plan.ts";
 import type { Place } from "../schema/object.ts";
 
@@ -10,6 +10,7 @@ export interface Chain {
   readonly response: readonly CompiledModule[];
   readonly settled: readonly CompiledModule[];
   readonly upstream: UpstreamPlan | undefined;
+  readonly converter: Converter | undefined;
 }
 
 const none: readonly CompiledModule[] = Object.freeze([]);
@@ -22,6 +23,7 @@ export const emptyChain: Chain = Object.freeze({
   response: none,
   settled: none,
   upstream: undefined,
+  converter: undefined,
 });
 
 /** Why an edge or route cannot be put into effect: nothing of it may run. */
@@ -46,6 +48,7 @@ export function compileChain(
 ): Chain {
   let handshake = noHandshake;
   let upstream: UpstreamPlan | undefined;
+  let converter: Converter | undefined;
   const connection: CompiledModule[] = [];
   const request: CompiledModule[] = [];
   const response: CompiledModule[] = [];
@@ -71,6 +74,7 @@ export function compileChain(
     if (compiled.response) response.push(compiled);
     if (compiled.settled) settled.push(compiled);
     upstream = compiled.upstream ?? upstream;
+    converter = compiled.converter ?? converter;
   }
   if (handshake.passthrough && (place === "https_edge" || handshake.clientAuthorities)) {
     throw new CompileError(
@@ -85,6 +89,7 @@ export function compileChain(
     response: list(response),
     settled: list(settled),
     upstream,
+    converter,
   };
 }
 

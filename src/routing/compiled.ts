@@ -1,5 +1,5 @@
 /** Configuration as the data plane uses it: immutable objects, replaced whole by a change. */
-import type { CompiledModule, Handshake } from "../modules/module.ts";
+import type { CompiledModule, Converter, Handshake } from "../modules/module.ts";
 import type { Step } from "../modules/step.ts";
 import type { UpstreamPlan } from "../modules/upstream-plan.ts";
 import type { ResourceObject } from "../schema/object.ts";
@@ -33,6 +33,8 @@ export interface CompiledRoute {
   readonly settled: readonly CompiledModule[];
   /** Undefined without a backend module: 503. */
   readonly upstream: UpstreamPlan | undefined;
+  /** Set when the upstream is not spoken to in HTTP: every request that gets past the modules is an upgrade. */
+  readonly converter?: Converter | undefined;
 }
 
 /** A TLS or TCP edge. */

@@ -131,7 +131,17 @@ function rehearsal({ body, headers, connection, path, ...request }: DescribedReq
   return {
     id: "explain",
     connection,
-    request: { method, scheme, httpVersion, host, target, path, query, headers: new HeaderList(headers) },
+    request: {
+      method,
+      scheme,
+      httpVersion,
+      host,
+      target,
+      path,
+      query,
+      websocket: asksForWebsocket(headers),
+      headers: new HeaderList(headers),
+    },
     response: undefined,
     steps: [],
     abandoned: false,
@@ -140,6 +150,10 @@ function rehearsal({ body, headers, connection, path, ...request }: DescribedReq
       return body;
     },
   };
+}
+
+function asksForWebsocket(headers: HeaderPairs): boolean {
+  return headers.some(([name, value]) => name.toLowerCase() === "upgrade" && value.toLowerCase() === "websocket");
 }
 
 /** The request hooks in order; those with side effects are asked what they would do. */

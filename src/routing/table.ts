@@ -290,6 +290,7 @@ class Table implements RoutingTable {
       response: joined(above.response, chain.response),
       settled: joined(above.settled, chain.settled),
       upstream: chain.upstream,
+      converter: chain.converter,
     });
     const routes = this.#routesOf(accountId, edgeId);
     const holder = routes.index.put(type, match, route);

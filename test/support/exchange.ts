@@ -50,6 +50,7 @@ export function exchangeOf(init: ExchangeInit = {}): TestExchange {
     target,
     host,
     scheme,
+    websocket: headers.get("upgrade")?.toLowerCase() === "websocket",
     headers,
   };
   return {

@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import { defineModule } from "./module.ts";
+import type { Exchange } from "./exchange.ts";
+import { changed, denied } from "./step.ts";
+import type { Step } from "./step.ts";
+import { joinWebSocketToTcp } from "./websocket-tcp.ts";
+
+export const websocketTcpConverter = defineModule({
+  name: "websocket_tcp_converter",
+  schemaName: "EndpointWebsocketTCPConverter",
+  on: ["https_route"],
+  doc: "Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary messages. Text messages and requests that are no WebSocket upgrade are refused.",
+  fields: {},
+  compile: (_config, { clock }) => ({
+    request: ({ request }) => {
+      if (!request.websocket) return noUpgrade;
+      if (request.headers.get("sec-websocket-version") !== "13") return otherVersion;
+      return isKey(request.headers.getAll("sec-websocket-key")) ? converted : noKey;
+    },
+    converter: {
+      accept,
+      join: (client, upstream) => joinWebSocketToTcp(client, upstream, clock),
+    },
+  }),
+});
+
+const name = "websocket_tcp_converter";
+const converted = changed(name, "binary messages become bytes to the backend, and back");
+const noUpgrade = denied(name, "not_websocket", "the request is no WebSocket upgrade");
+const noKey = denied(name, "not_websocket", "the request has no valid Sec-WebSocket-Key");
+/** RFC 6455 §4.4: says which version there is. */
+const otherVersion: Step = Object.freeze({
+  ...denied(name, "not_websocket", "the WebSocket version is not 13"),
+  answer: { error: "not_websocket", headers: { "sec-websocket-version": "13" } },
+} as const);
+
+/** 16 bytes in base64 (RFC 6455 §4.2.1). */
+function isKey(values: readonly string[]): boolean {
+  return values.length === 1 && /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(values[0] as string);
+}
+
+function accept({ request }: Exchange): Readonly<Record<string, string>> {
+  const key = request.headers.get("sec-websocket-key") ?? "";
+  // RFC 6455 §1.3 fixes the text.
+  const proof = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+  const offered = request.headers
+    .getAll("sec-websocket-protocol")
+    .flatMap((value) => value.split(","))
+    .map((value) => value.trim())
+    .filter((value) => value !== "");
+  // Browsers give up when they offer protocols and none is chosen.
+  const protocol = offered.includes("binary") ? "binary" : offered[0];
+  return { "sec-websocket-accept": proof, ...(protocol !== undefined && { "sec-websocket-protocol": protocol }) };
+}
