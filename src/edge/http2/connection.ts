@@ -1,50 +1,36 @@
 import type { TLSSocket } from "node:tls";
-import { emptyFields } from "../../http1/field-table.ts";
 import type { ConnectionFacts } from "../../modules/exchange.ts";
 import { ClientConnection } from "../http/client-connection.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "../http/context.ts";
 import type { Timed } from "../http/deadlines.ts";
-import { errorPage } from "../http/error-page.ts";
 import { newRequestId } from "../http/request-id.ts";
-import { floodCode, FloodGuard } from "./flood-guard.ts";
+import { checkFrame } from "./check-frame.ts";
+import { FloodGuard } from "./flood-guard.ts";
 import type { Nuisance } from "./flood-guard.ts";
 import { FrameReader } from "./frame-reader.ts";
 import type { FrameHandler } from "./frame-reader.ts";
 import { defaultWindow, errorCode, flag, frameType, maxWindow, putUint32, readUint31, setting } from "./frames.ts";
 import { HeadBuilder } from "./head-builder.ts";
+import { HeaderBlocks, hollow, unfinished } from "./header-blocks.ts";
+import type { BlockProgress } from "./header-blocks.ts";
 import { HpackDecoder } from "./hpack-decoder.ts";
 import { Http2Output } from "./output.ts";
+import { PeerSettings, renderSettings } from "./peer-settings.ts";
+import { answerRefusal } from "./refusal.ts";
 import { readHead } from "./request-head.ts";
 import type { Malformed } from "./request-head.ts";
 import { Http2Stream, streamWindowBytes } from "./stream.ts";
-import type { StreamOwner } from "./stream.ts";
+import { maxStreams, StreamSet } from "./stream-set.ts";
 
-/** Requests in flight per connection (D1). */
-const maxStreams = 100;
 /** Body bytes of all streams that a client may send ahead of what was taken on (D1). */
 const connectionWindowBytes = 1024 * 1024;
-/** A header block before decompression, and the frames behind its HEADERS. */
-const maxBlockBytes = 64 * 1024;
-const maxContinuations = 16;
-/** Streams that we have reset and about which frames may still be under way. */
-const maxRemembered = 200;
-/** How often a connection with requests in flight is looked at for streams that do not move. */
+/** How often a connection is looked at for what does not move. */
 const lookMs = 2500;
 /** After the last frame the client's bytes are read and dropped for so long, so that it can read that frame. */
 const lingerMs = 1000;
 
 /** One for all connections: a block is decoded in one go. */
 const head = new HeadBuilder();
-
-/** A header block that is not complete: its stream, and what has come of it. */
-interface OpenBlock {
-  readonly streamId: number;
-  readonly endStream: boolean;
-  readonly since: number;
-  parts: Buffer[];
-  size: number;
-  continuations: number;
-}
 
 /**
  * Serves HTTP/2 (RFC 9113) on a connection whose TLS handshake chose it. `sites` is asked for each request. The
@@ -64,26 +50,21 @@ export function serveHttp2(
   return connection;
 }
 
-class Http2Connection implements FrameHandler, StreamOwner, ServedConnection, Timed {
+class Http2Connection implements FrameHandler, ServedConnection, Timed {
   expiresAt: number;
   isDone = false;
-  readonly output: Http2Output;
   readonly #socket: TLSSocket;
   readonly #shared: ClientConnection;
   readonly #context: HttpContext;
+  readonly #output: Http2Output;
   readonly #reader = new FrameReader(this);
+  readonly #blocks = new HeaderBlocks();
   readonly #decoder = new HpackDecoder();
+  readonly #peer = new PeerSettings();
   readonly #guard: FloodGuard;
+  readonly #streams: StreamSet;
   readonly #bornAt: number;
-  readonly #streams = new Map<number, Http2Stream>();
-  /** Streams with bytes that wait for room, in the order in which their turn comes. */
-  readonly #waiting = new Set<Http2Stream>();
-  readonly #resetByUs = new Set<number>();
-  /** Highest stream id that the client has used. */
-  #lastId = 0;
-  #block: OpenBlock | undefined;
-  #sendWindow = defaultWindow;
-  #initialSendWindow = defaultWindow;
+  /** What the client may still send of DATA. */
   #receiveWindow = connectionWindowBytes;
   #unreturned = 0;
   /** Stream of the DATA frame being read; undefined when its bytes are dropped. */
@@ -91,7 +72,6 @@ class Http2Connection implements FrameHandler, StreamOwner, ServedConnection, Ti
   #settingsSeen = false;
   #isDraining = false;
   #isClosed = false;
-  #idleSince: number;
   #blockedSince = Infinity;
 
   constructor(socket: TLSSocket, shared: ClientConnection) {
@@ -99,10 +79,17 @@ class Http2Connection implements FrameHandler, StreamOwner, ServedConnection, Ti
     this.#socket = socket;
     this.#shared = shared;
     this.#context = context;
-    this.output = new Http2Output(socket);
+    this.#output = new Http2Output(socket);
     const { now } = context.deadlines;
     this.#guard = new FloodGuard(now);
-    this.#bornAt = this.#idleSince = now;
+    this.#streams = new StreamSet(this.#output, context.deadlines, {
+      credited: (byteCount) => this.#credited(byteCount),
+      sentData: () => this.#guard.earn(),
+      empty: () => {
+        if (this.#isDraining) this.#goAway(errorCode.noError, "");
+      },
+    });
+    this.#bornAt = now;
     this.expiresAt = now + context.limits.headTimeoutMs;
     context.deadlines.add(this);
     context.connections.add(this);
@@ -120,9 +107,9 @@ class Http2Connection implements FrameHandler, StreamOwner, ServedConnection, Ti
   receive(bytes: Buffer): void {
     if (this.isDone) return;
     this.#reader.read(bytes);
-    if (!this.output.isFull) return;
+    if (!this.#output.isFull) return;
     // What the client asks for piles up because it does not read the answers.
-    if (this.#blockedSince === Infinity) this.#blockedSince = this.#context.deadlines.now;
+    this.#blockedSince = Math.min(this.#blockedSince, this.#context.deadlines.now);
     this.#socket.pause();
   }
 
@@ -147,34 +134,39 @@ class Http2Connection implements FrameHandler, StreamOwner, ServedConnection, Ti
   }
 
   frame(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
-    if (this.#block !== undefined && type !== frameType.continuation) {
+    if (this.#blocks.openSince !== Infinity && type !== frameType.continuation) {
       return this.broken(errorCode.protocolError, "a frame inside a header block");
     }
     if (!this.#settingsSeen && type !== frameType.settings) {
       return this.broken(errorCode.protocolError, "the first frame is not SETTINGS");
     }
+    const fault = checkFrame(type, flags, streamId, this.#streams.lastId, bytes, start, end);
+    if (fault !== undefined) return this.broken(fault.code, fault.reason);
+    const { now } = this.#context.deadlines;
     switch (type) {
       case frameType.headers:
-        return this.#headers(flags, streamId, bytes, start, end);
+        return this.#block(this.#blocks.headers(flags, streamId, bytes, start, end, now));
       case frameType.continuation:
-        return this.#continuation(flags, streamId, bytes, start, end);
+        return this.#block(this.#blocks.continuation(flags, streamId, bytes, start, end));
       case frameType.settings:
-        return this.#settings(flags, streamId, bytes, start, end);
+        return this.#settings(flags, bytes, start, end);
       case frameType.windowUpdate:
-        return this.#windowUpdate(streamId, bytes, start, end);
+        return this.#windowUpdate(streamId, readUint31(bytes, start));
       case frameType.rstStream:
-        return this.#resetByClient(streamId, end - start);
-      case frameType.ping:
-        return this.#ping(flags, streamId, bytes, start, end);
-      case frameType.priority:
-        return this.#priority(streamId, bytes, start, end);
-      case frameType.goaway:
-        if (streamId !== 0) this.broken(errorCode.protocolError, "GOAWAY on a stream");
-        else if (end - start < 8) this.broken(errorCode.frameSizeError, "GOAWAY too short");
-        else this.#isDraining = true;
+        this.#streams.get(streamId)?.lost();
+        this.#count("resets");
         return;
-      case frameType.pushPromise:
-        return this.broken(errorCode.protocolError, "PUSH_PROMISE from a client");
+      case frameType.ping:
+        if (!this.#count("pings") || (flags & flag.ack) !== 0) return;
+        this.#output.frame(frameType.ping, flag.ack, 0, bytes.subarray(start, end));
+        return;
+      case frameType.priority:
+        // Not followed (RFC 9113 §5.3.2).
+        this.#count("priorities");
+        return;
+      case frameType.goaway:
+        this.#isDraining = true;
+        return;
       default:
         this.#count("hollow");
     }
@@ -182,8 +174,7 @@ class Http2Connection implements FrameHandler, StreamOwner, ServedConnection, Ti
 
   dataBegins(flags: number, streamId: number, length: number, padding: number): void {
     this.#reading = undefined;
-    if (this.#block !== undefined) return this.broken(errorCode.protocolError, "DATA inside a header block");
-    if (streamId === 0 || streamId > this.#lastId || !this.#settingsSeen) {
+    if (this.#blocks.openSince !== Infinity || streamId === 0 || streamId > this.#streams.lastId) {
       return this.broken(errorCode.protocolError, "DATA on no stream");
     }
     if (length === padding && (flags & flag.endStream) === 0 && !this.#count("hollow")) return;
@@ -191,235 +182,76 @@ class Http2Connection implements FrameHandler, StreamOwner, ServedConnection, Ti
     if (this.#receiveWindow < 0) return this.broken(errorCode.flowControlError, "more DATA than the window");
     const stream = this.#streams.get(streamId);
     if (stream === undefined) {
-      this.credited(length);
-      if (!this.#resetByUs.has(streamId)) this.broken(errorCode.streamClosed, "DATA on a closed stream");
+      this.#credited(length);
+      if (!this.#streams.wasReset(streamId)) this.broken(errorCode.streamClosed, "DATA on a closed stream");
       return;
     }
-    if (stream.remoteEnded) {
-      this.credited(length);
-      return this.#streamError(stream, errorCode.streamClosed, "DATA behind the end of the stream");
-    }
     stream.receiveWindow -= length;
-    if (stream.receiveWindow < 0) {
-      this.credited(length);
-      return this.#streamError(stream, errorCode.flowControlError, "more DATA than the stream's window");
+    if (stream.remoteEnded || stream.receiveWindow < 0) {
+      this.#credited(length);
+      const code = stream.remoteEnded ? errorCode.streamClosed : errorCode.flowControlError;
+      return this.#streamError(stream, code, "more DATA than may come");
     }
     this.#reading = stream;
     if (padding > 0) stream.skipped(padding);
   }
 
-  data(streamId: number, bytes: Buffer): void {
+  data(bytes: Buffer): void {
     const stream = this.#reading;
-    // Counted when the frame began, and given back then where its stream was closed already.
+    // Given back when the frame began, where its stream was closed already.
     if (stream === undefined) return;
     if (stream.isGone) {
-      this.credited(bytes.length);
+      this.#credited(bytes.length);
     } else if (!stream.receive(bytes)) {
-      this.credited(bytes.length);
-      this.#streamError(stream, errorCode.protocolError, `more DATA than content-length on stream ${streamId}`);
+      this.#credited(bytes.length);
+      this.#streamError(stream, errorCode.protocolError, "more DATA than content-length");
     }
   }
 
-  dataEnds(flags: number, _streamId: number): void {
+  dataEnds(flags: number): void {
     const stream = this.#reading;
     this.#reading = undefined;
     if (stream === undefined || stream.isGone || (flags & flag.endStream) === 0) return;
-    if (!stream.receiveEnd(undefined)) {
-      this.#streamError(stream, errorCode.protocolError, "less DATA than content-length");
-    }
+    if (stream.receiveEnd(undefined)) return;
+    this.#streamError(stream, errorCode.protocolError, "less DATA than content-length");
   }
 
-  // Frames.
+  // Header blocks.
 
-  #headers(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
-    if (streamId === 0 || streamId % 2 === 0) return this.broken(errorCode.protocolError, "HEADERS on no stream");
-    let from = start;
-    let to = end;
-    if ((flags & flag.padded) !== 0) {
-      if (from >= to) return this.broken(errorCode.frameSizeError, "HEADERS without its pad length");
-      to -= bytes[from] as number;
-      from += 1;
-    }
-    if ((flags & flag.priority) !== 0) {
-      if (to - from < 5) return this.broken(errorCode.frameSizeError, "HEADERS without its priority");
-      if (readUint31(bytes, from) === streamId) {
-        return this.broken(errorCode.protocolError, "a stream that depends on itself");
-      }
-      from += 5;
-    }
-    if (from > to) return this.broken(errorCode.protocolError, "padding longer than its frame");
-    const endStream = (flags & flag.endStream) !== 0;
-    if ((flags & flag.endHeaders) !== 0) return this.#blockComplete(streamId, endStream, bytes, from, to);
-    if (from === to && !this.#count("hollow")) return;
-    this.#block = {
-      streamId,
-      endStream,
-      since: this.#context.deadlines.now,
-      parts: [Buffer.from(bytes.subarray(from, to))],
-      size: to - from,
-      continuations: 0,
-    };
-  }
-
-  #continuation(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
-    const block = this.#block;
-    if (block === undefined || block.streamId !== streamId) {
-      return this.broken(errorCode.protocolError, "CONTINUATION of no header block");
-    }
-    block.continuations += 1;
-    block.size += end - start;
-    if (block.continuations > maxContinuations || block.size > maxBlockBytes) {
-      return this.broken(floodCode, "header block too long");
-    }
-    if (start === end && !this.#count("hollow")) return;
-    block.parts.push(Buffer.from(bytes.subarray(start, end)));
-    if ((flags & flag.endHeaders) === 0) return;
-    this.#block = undefined;
-    const whole = Buffer.concat(block.parts);
-    this.#blockComplete(streamId, block.endStream, whole, 0, whole.length);
-  }
-
-  #blockComplete(streamId: number, endStream: boolean, bytes: Buffer, start: number, end: number): void {
-    const { limits } = this.#context;
-    head.start(limits.maxHeadBytes, limits.maxFields);
-    if (!this.#decoder.decode(bytes, start, end, head)) {
-      return this.broken(errorCode.compressionError, "header block cannot be decoded");
-    }
-    const stream = this.#streams.get(streamId);
-    if (stream !== undefined) return this.#trailers(stream, endStream);
-    if (streamId <= this.#lastId) {
-      if (!this.#resetByUs.has(streamId)) this.broken(errorCode.streamClosed, "HEADERS on a closed stream");
+  #block(block: BlockProgress): void {
+    if (block === unfinished) return;
+    if (block === hollow) {
+      this.#count("hollow");
       return;
     }
-    this.#lastId = streamId;
-    if (this.#isDraining || this.#streams.size >= maxStreams) {
-      this.#remember(streamId);
-      this.output.number(frameType.rstStream, streamId, errorCode.refusedStream);
+    if ("code" in block) return this.broken(block.code, block.reason);
+    const { limits } = this.#context;
+    head.start(limits.maxHeadBytes, limits.maxFields);
+    if (!this.#decoder.decode(block.bytes, block.start, block.end, head)) {
+      return this.broken(errorCode.compressionError, "header block cannot be decoded");
+    }
+    const stream = this.#streams.get(block.streamId);
+    if (stream !== undefined) this.#trailers(stream, block.endStream);
+    else this.#request(block.streamId, block.endStream);
+  }
+
+  #request(streamId: number, endStream: boolean): void {
+    const streams = this.#streams;
+    if (streamId <= streams.lastId) {
+      if (!streams.wasReset(streamId)) this.broken(errorCode.streamClosed, "HEADERS on a closed stream");
+      return;
+    }
+    streams.lastId = streamId;
+    if (this.#isDraining || streams.size >= maxStreams) {
+      streams.refuse(streamId, errorCode.refusedStream);
       this.#count("resets");
       return;
     }
-    const request = readHead(head, this.#shared.scheme, limits.maxTargetBytes, endStream);
+    const request = readHead(head, this.#shared.scheme, this.#context.limits.maxTargetBytes, endStream);
     if ("fault" in request) return this.#malformed(streamId, request, endStream);
-    const opened = new Http2Stream(streamId, this, this.#shared, request, this.#initialSendWindow);
-    this.#streams.set(streamId, opened);
-    if (this.#streams.size === 1) this.expiresAt = this.#context.deadlines.now + lookMs;
+    const opened = new Http2Stream(streamId, streams, this.#shared, request, this.#peer.initialWindow);
+    streams.add(opened);
     opened.exchange.start();
-  }
-
-  #trailers(stream: Http2Stream, endStream: boolean): void {
-    if (stream.remoteEnded) return this.#streamError(stream, errorCode.streamClosed, "HEADERS behind the end");
-    if (!endStream || head.hasPseudo || head.fault !== "" || head.tooLarge) {
-      return this.#streamError(stream, errorCode.protocolError, head.fault || "invalid trailers");
-    }
-    const fields = head.build("");
-    if (fields === undefined || !stream.receiveEnd(fields)) {
-      this.#streamError(stream, errorCode.protocolError, "less DATA than content-length");
-    }
-  }
-
-  #settings(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
-    if (streamId !== 0) return this.broken(errorCode.protocolError, "SETTINGS on a stream");
-    if ((flags & flag.ack) !== 0) {
-      if (start !== end) this.broken(errorCode.frameSizeError, "SETTINGS acknowledgement with a payload");
-      else this.#count("settings");
-      return;
-    }
-    if ((end - start) % 6 !== 0) return this.broken(errorCode.frameSizeError, "SETTINGS of odd length");
-    this.#settingsSeen = true;
-    if (!this.#count("settings")) return;
-    for (let at = start; at < end; at += 6) {
-      const id = ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
-      const value = bytes.readUInt32BE(at + 2);
-      const fault = this.#apply(id, value);
-      if (fault !== 0) return this.broken(fault, `invalid setting ${id}`);
-    }
-    this.output.frame(frameType.settings, flag.ack, 0, noBytes);
-    this.#pump();
-  }
-
-  /** Returns an error code, or 0. */
-  #apply(id: number, value: number): number {
-    switch (id) {
-      case setting.headerTableSize:
-        if (value < 4096) this.output.tableShrunk = true;
-        return 0;
-      case setting.enablePush:
-      case setting.enableConnectProtocol:
-        return value > 1 ? errorCode.protocolError : 0;
-      case setting.maxFrameSize:
-        return value < 16_384 || value > 16_777_215 ? errorCode.protocolError : 0;
-      case setting.initialWindowSize: {
-        if (value > maxWindow) return errorCode.flowControlError;
-        const change = value - this.#initialSendWindow;
-        this.#initialSendWindow = value;
-        for (const stream of this.#streams.values()) {
-          stream.sendWindow += change;
-          if (stream.sendWindow > maxWindow) return errorCode.flowControlError;
-          if (stream.hasQueue) this.#waiting.add(stream);
-        }
-        return 0;
-      }
-      default:
-        return 0;
-    }
-  }
-
-  #windowUpdate(streamId: number, bytes: Buffer, start: number, end: number): void {
-    if (end - start !== 4) return this.broken(errorCode.frameSizeError, "WINDOW_UPDATE of wrong length");
-    if (!this.#count("windowUpdates")) return;
-    const increment = readUint31(bytes, start);
-    if (streamId === 0) {
-      if (increment === 0) return this.broken(errorCode.protocolError, "WINDOW_UPDATE of nothing");
-      this.#sendWindow += increment;
-      if (this.#sendWindow > maxWindow) return this.broken(errorCode.flowControlError, "window too large");
-      this.#pump();
-      return;
-    }
-    if (streamId > this.#lastId) return this.broken(errorCode.protocolError, "WINDOW_UPDATE on no stream");
-    const stream = this.#streams.get(streamId);
-    if (stream === undefined) return;
-    if (increment === 0) return this.#streamError(stream, errorCode.protocolError, "WINDOW_UPDATE of nothing");
-    stream.sendWindow += increment;
-    if (stream.sendWindow > maxWindow) {
-      return this.#streamError(stream, errorCode.flowControlError, "stream window too large");
-    }
-    if (stream.hasQueue) this.#waiting.add(stream);
-    this.#pump();
-  }
-
-  #resetByClient(streamId: number, length: number): void {
-    if (length !== 4) return this.broken(errorCode.frameSizeError, "RST_STREAM of wrong length");
-    if (streamId === 0 || streamId > this.#lastId) {
-      return this.broken(errorCode.protocolError, "RST_STREAM on no stream");
-    }
-    this.#streams.get(streamId)?.lost();
-    this.#count("resets");
-  }
-
-  #ping(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
-    if (streamId !== 0) return this.broken(errorCode.protocolError, "PING on a stream");
-    if (end - start !== 8) return this.broken(errorCode.frameSizeError, "PING of wrong length");
-    if (!this.#count("pings") || (flags & flag.ack) !== 0) return;
-    this.output.frame(frameType.ping, flag.ack, 0, bytes.subarray(start, end));
-  }
-
-  /** Priorities are not followed (RFC 9113 §5.3.2), only checked. */
-  #priority(streamId: number, bytes: Buffer, start: number, end: number): void {
-    if (streamId === 0) return this.broken(errorCode.protocolError, "PRIORITY on no stream");
-    if (end - start !== 5) return this.broken(errorCode.frameSizeError, "PRIORITY of wrong length");
-    if (readUint31(bytes, start) === streamId) {
-      return this.broken(errorCode.protocolError, "a stream that depends on itself");
-    }
-    this.#count("priorities");
-  }
-
-  // What is wrong with a stream, and with a connection.
-
-  #streamError(stream: Http2Stream, code: number, reason: string): void {
-    this.#context.log.debug("HTTP/2 stream reset", { reason, request: stream.exchange.id });
-    this.#remember(stream.id);
-    stream.reset(code);
-    this.#count("resets");
   }
 
   /** A request that never became one: answered where that says more than a reset. */
@@ -428,23 +260,61 @@ class Http2Connection implements FrameHandler, StreamOwner, ServedConnection, Ti
     const id = newRequestId(clock.now());
     counters.malformed += 1;
     log.info("request refused", { reason: fault, source: this.#shared.facts.source, request: id });
-    this.#remember(streamId);
+    const streams = this.#streams;
     if (refusal === undefined) {
-      this.output.number(frameType.rstStream, streamId, errorCode.protocolError);
+      streams.refuse(streamId, errorCode.protocolError);
     } else {
-      const page = errorPage(refusal, id, undefined);
-      const fields = emptyFields();
-      for (const name in page.headers) fields.append(name, page.headers[name] as string);
-      const body = Buffer.from(page.body as string);
-      const fits = body.length <= Math.min(this.#sendWindow, this.#initialSendWindow);
-      fields.append("content-length", String(body.length));
-      this.output.head(streamId, page.status, fields, id, !fits);
-      if (fits) {
-        this.output.data(streamId, body, true);
-        this.#sendWindow -= body.length;
-      }
-      if (!endStream) this.output.number(frameType.rstStream, streamId, errorCode.noError);
+      const room = Math.min(streams.room, this.#peer.initialWindow);
+      streams.sendWindow -= answerRefusal(this.#output, streamId, refusal, id, room);
+      streams.refuse(streamId, endStream ? undefined : errorCode.noError);
     }
+    this.#count("resets");
+  }
+
+  #trailers(stream: Http2Stream, endStream: boolean): void {
+    if (stream.remoteEnded) return this.#streamError(stream, errorCode.streamClosed, "HEADERS behind the end");
+    const isValid = endStream && !head.hasPseudo && head.fault === "" && !head.tooLarge;
+    const fields = isValid ? head.build("") : undefined;
+    if (fields !== undefined && stream.receiveEnd(fields)) return;
+    this.#streamError(stream, errorCode.protocolError, head.fault || "invalid trailers");
+  }
+
+  // Other frames.
+
+  #settings(flags: number, bytes: Buffer, start: number, end: number): void {
+    const isAck = (flags & flag.ack) !== 0;
+    if (!isAck) this.#settingsSeen = true;
+    if (!this.#count("settings") || isAck) return;
+    const before = this.#peer.initialWindow;
+    let fault = this.#peer.read(bytes, start, end);
+    if (!this.#streams.widen(this.#peer.initialWindow - before)) fault ||= errorCode.flowControlError;
+    if (fault !== 0) return this.broken(fault, "invalid SETTINGS");
+    this.#output.tableShrunk ||= this.#peer.tableShrunk;
+    this.#peer.tableShrunk = false;
+    this.#output.frame(frameType.settings, flag.ack, 0, noBytes);
+    this.#streams.pump();
+  }
+
+  #windowUpdate(streamId: number, increment: number): void {
+    if (!this.#count("windowUpdates")) return;
+    if (streamId === 0) {
+      this.#streams.sendWindow += increment;
+      if (increment === 0) return this.broken(errorCode.protocolError, "WINDOW_UPDATE of nothing");
+      if (this.#streams.sendWindow > maxWindow) return this.broken(errorCode.flowControlError, "window too large");
+    } else {
+      const stream = this.#streams.get(streamId);
+      if (stream === undefined) return;
+      if (increment === 0) return this.#streamError(stream, errorCode.protocolError, "WINDOW_UPDATE of nothing");
+      if (!this.#streams.widenOne(stream, increment)) {
+        return this.#streamError(stream, errorCode.flowControlError, "window too large");
+      }
+    }
+    this.#streams.pump();
+  }
+
+  #streamError(stream: Http2Stream, code: number, reason: string): void {
+    this.#context.log.debug("HTTP/2 stream reset", { reason, request: stream.exchange.id });
+    stream.reset(code);
     this.#count("resets");
   }
 
@@ -452,71 +322,24 @@ class Http2Connection implements FrameHandler, StreamOwner, ServedConnection, Ti
   #count(nuisance: Nuisance): boolean {
     if (this.isDone) return false;
     if (this.#guard.allow(nuisance, this.#context.deadlines.now)) return true;
-    this.broken(floodCode, `too many ${nuisance}`);
+    this.broken(errorCode.enhanceYourCalm, `too many ${nuisance}`);
     return false;
   }
 
-  #remember(streamId: number): void {
-    this.#resetByUs.add(streamId);
-    if (this.#resetByUs.size <= maxRemembered) return;
-    for (const oldest of this.#resetByUs) {
-      this.#resetByUs.delete(oldest);
-      return;
-    }
-  }
-
-  // StreamOwner.
-
-  get room(): number {
-    return this.output.isFull ? 0 : this.#sendWindow;
-  }
-
-  spent(byteCount: number): void {
-    this.#sendWindow -= byteCount;
-    this.#guard.earn();
-  }
-
-  credited(byteCount: number): void {
+  /** Body bytes need no more room in the client's window. */
+  #credited(byteCount: number): void {
     this.#unreturned += byteCount;
     if (this.#unreturned < connectionWindowBytes / 4 || this.isDone) return;
     this.#receiveWindow += this.#unreturned;
-    this.output.number(frameType.windowUpdate, 0, this.#unreturned);
+    this.#output.number(frameType.windowUpdate, 0, this.#unreturned);
     this.#unreturned = 0;
-  }
-
-  waits(stream: Http2Stream): void {
-    if (stream.stalledSince === Infinity) stream.stalledSince = this.#context.deadlines.now;
-    this.#waiting.add(stream);
-  }
-
-  gone(stream: Http2Stream): void {
-    this.#streams.delete(stream.id);
-    this.#waiting.delete(stream);
-    if (!stream.remoteEnded) this.#remember(stream.id);
-    if (this.#streams.size > 0) return;
-    this.#idleSince = this.#context.deadlines.now;
-    if (this.#isDraining) this.#goAway(errorCode.noError, "");
-  }
-
-  /** One frame of each stream that waits, in turns, as long as there is room. */
-  #pump(): void {
-    for (const stream of this.#waiting) {
-      if (this.room <= 0) return;
-      // To the back: whoever was served waits for the others.
-      this.#waiting.delete(stream);
-      const more = stream.pump(1);
-      stream.stalledSince = more ? this.#context.deadlines.now : Infinity;
-      if (more && stream.sendWindow > 0) this.#waiting.add(stream);
-      stream.resume();
-    }
   }
 
   #drained(): void {
     this.#blockedSince = Infinity;
     if (this.isDone) return;
     if (this.#socket.isPaused()) this.#socket.resume();
-    this.#pump();
-    for (const stream of this.#streams.values()) stream.resume();
+    this.#streams.resume();
   }
 
   // Time.
@@ -526,56 +349,45 @@ class Http2Connection implements FrameHandler, StreamOwner, ServedConnection, Ti
     const { now } = deadlines;
     if (this.isDone) return this.destroy();
     this.expiresAt = now + lookMs;
-    if (this.output.isFull) this.#blockedSince = Math.min(this.#blockedSince, now);
+    if (this.#output.isFull) this.#blockedSince = Math.min(this.#blockedSince, now);
     if (now - this.#blockedSince > limits.writeTimeoutMs) return this.destroy();
-    if (!this.#settingsSeen || (this.#block !== undefined && now - this.#block.since > limits.headTimeoutMs)) {
+    if (!this.#settingsSeen || now - this.#blocks.openSince > limits.headTimeoutMs) {
       return this.broken(errorCode.protocolError, "not complete in time");
     }
-    if (this.#streams.size === 0) {
-      if (now - this.#idleSince > limits.keepAliveMs) this.#goAway(errorCode.noError, "");
-      return;
-    }
+    if (now - this.#streams.idleSince > limits.keepAliveMs) return this.#goAway(errorCode.noError, "");
     if (now - this.#bornAt > limits.maxConnectionAgeMs) this.drain();
-    for (const stream of this.#streams.values()) this.#look(stream, now);
-  }
-
-  #look(stream: Http2Stream, now: number): void {
-    const { limits } = this.#context;
-    if (now - stream.stalledSince > limits.writeTimeoutMs) {
-      this.#streamError(stream, errorCode.cancel, "the client takes nothing");
-      return;
+    for (const stream of this.#streams.all()) {
+      if (now - stream.stalledSince > limits.writeTimeoutMs) {
+        this.#streamError(stream, errorCode.cancel, "the client takes nothing");
+      } else if (now - stream.bodySince >= limits.bodyWindowMs) {
+        const isSlow = stream.windowBytes * 1000 < limits.minBodyBytesPerSecond * limits.bodyWindowMs;
+        stream.windowBytes = 0;
+        stream.bodySince = now;
+        if (isSlow && stream.awaitsBody) stream.exchange.requestFailed("request_timeout");
+      }
     }
-    if (now - stream.bodySince < limits.bodyWindowMs) return;
-    const slow = stream.windowBytes * 1000 < limits.minBodyBytesPerSecond * limits.bodyWindowMs;
-    stream.windowBytes = 0;
-    stream.bodySince = now;
-    if (slow && stream.awaitsBody) stream.exchange.requestFailed("request_timeout");
   }
 
   // Beginning and end.
 
   #greet(): void {
-    const settings = Buffer.alloc(5 * 6);
-    let at = 0;
-    const put = (id: number, value: number): void => {
-      settings.writeUInt16BE(id, at);
-      at = putUint32(settings, at + 2, value);
-    };
-    put(setting.maxConcurrentStreams, maxStreams);
-    put(setting.initialWindowSize, streamWindowBytes);
-    put(setting.maxHeaderListSize, this.#context.limits.maxHeadBytes);
-    put(setting.enableConnectProtocol, 1);
-    put(setting.noPriorities, 1);
-    this.output.frame(frameType.settings, 0, 0, settings);
-    this.output.number(frameType.windowUpdate, 0, connectionWindowBytes - defaultWindow);
+    const settings = renderSettings([
+      [setting.maxConcurrentStreams, maxStreams],
+      [setting.initialWindowSize, streamWindowBytes],
+      [setting.maxHeaderListSize, this.#context.limits.maxHeadBytes],
+      [setting.enableConnectProtocol, 1],
+      [setting.noPriorities, 1],
+    ]);
+    this.#output.frame(frameType.settings, 0, 0, settings);
+    this.#output.number(frameType.windowUpdate, 0, connectionWindowBytes - defaultWindow);
   }
 
   #sendGoAway(code: number, reason: string): void {
     const payload = Buffer.alloc(8 + reason.length);
-    putUint32(payload, 0, this.#lastId);
+    putUint32(payload, 0, this.#streams.lastId);
     putUint32(payload, 4, code);
     payload.write(reason, 8, "latin1");
-    this.output.frame(frameType.goaway, 0, 0, payload);
+    this.#output.frame(frameType.goaway, 0, 0, payload);
   }
 
   /** Says why, and closes: what was being answered is cut short. */
@@ -583,8 +395,8 @@ class Http2Connection implements FrameHandler, StreamOwner, ServedConnection, Ti
     if (this.isDone) return;
     this.isDone = true;
     this.#sendGoAway(code, reason);
-    for (const stream of this.#streams.values()) stream.lost();
-    this.output.flush();
+    for (const stream of this.#streams.all()) stream.lost();
+    this.#output.flush();
     this.#socket.end();
     if (this.#socket.isPaused()) this.#socket.resume();
     this.expiresAt = this.#context.deadlines.now + lingerMs;
@@ -598,7 +410,7 @@ class Http2Connection implements FrameHandler, StreamOwner, ServedConnection, Ti
     deadlines.delete(this);
     connections.delete(this);
     counters.openConnections -= 1;
-    for (const stream of this.#streams.values()) stream.lost();
+    for (const stream of this.#streams.all()) stream.lost();
     this.#socket.destroySoon();
   }
 }

@@ -1,5 +1,3 @@
-import { errorCode } from "./frames.ts";
-
 /** What a client may do only so often, because it costs the server more than the client (security D1). */
 export type Nuisance = keyof typeof budgets;
 
@@ -59,6 +57,3 @@ export class FloodGuard {
     this.#spent.windowUpdates = Math.max(0, this.#spent.windowUpdates - updatesPerData);
   }
 }
-
-/** What the client is told before the connection is closed. */
-export const floodCode = errorCode.enhanceYourCalm;

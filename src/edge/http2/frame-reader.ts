@@ -9,9 +9,9 @@ export interface FrameHandler {
   /** A DATA frame begins; `length` is its payload with padding, `padding` what of it is none of the body. */
   dataBegins(flags: number, streamId: number, length: number, padding: number): void;
   /** Body bytes of the DATA frame that has begun. */
-  data(streamId: number, bytes: Buffer): void;
+  data(bytes: Buffer): void;
   /** The DATA frame is complete. */
-  dataEnds(flags: number, streamId: number): void;
+  dataEnds(flags: number): void;
   /** The bytes are no HTTP/2. */
   broken(code: number, reason: string): void;
 }
@@ -141,13 +141,13 @@ export class FrameReader {
     const end = Math.min(bytes.length, at + this.#body);
     this.#body -= end - at;
     if (this.#body === 0) this.#mode = inPadding;
-    this.#handler.data(this.#streamId, at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
+    this.#handler.data(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
     if (this.#body === 0 && this.#padding === 0) this.#dataDone();
     return end;
   }
 
   #dataDone(): void {
     this.#mode = inHeader;
-    if (!this.#handler.isDone) this.#handler.dataEnds(this.#flags, this.#streamId);
+    if (!this.#handler.isDone) this.#handler.dataEnds(this.#flags);
   }
 }

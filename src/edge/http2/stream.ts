@@ -35,6 +35,8 @@ export class Http2Stream implements ClientSide {
   /** What we let the client send. */
   receiveWindow = streamWindowBytes;
   remoteEnded: boolean;
+  /** We have ended the stream before the client has. */
+  isReset = false;
   /** The response head was sent. */
   responseBegun = false;
   /** In `Deadlines.now`: since when bytes have been waiting for the client's windows; Infinity when none are. */
@@ -126,7 +128,7 @@ export class Http2Stream implements ClientSide {
   /** Ends the stream from this side, for the client's fault or ours. */
   reset(code: number): void {
     if (this.#isGone) return;
-    this.#owner.output.number(frameType.rstStream, this.id, code);
+    this.#sendReset(code);
     this.lost();
   }
 
@@ -185,7 +187,7 @@ export class Http2Stream implements ClientSide {
 
   abort(): void {
     if (this.#isGone) return;
-    this.#owner.output.number(frameType.rstStream, this.id, errorCode.internalError);
+    this.#sendReset(errorCode.internalError);
     this.#close();
   }
 
@@ -244,8 +246,13 @@ export class Http2Stream implements ClientSide {
       else output.head(this.id, 0, trailers, "", true);
     }
     // The request was not needed to its end (RFC 9113 §8.1), nor what a WebSocket's client still sends.
-    if (!this.remoteEnded) output.number(frameType.rstStream, this.id, errorCode.noError);
+    if (!this.remoteEnded) this.#sendReset(errorCode.noError);
     this.#close();
+  }
+
+  #sendReset(code: number): void {
+    this.isReset = true;
+    this.#owner.output.number(frameType.rstStream, this.id, code);
   }
 
   #close(): void {
