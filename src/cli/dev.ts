@@ -32,6 +32,9 @@ const own = {
   agentListen: listen(settings.agentListen.doc, "127.0.0.1:4443"),
   domain: settings.domain,
   url: settings.url,
+  trustedProxies: settings.trustedProxies,
+  allowLocalUpstreams: settings.allowLocalUpstreams,
+  requireReservedDomains: settings.requireReservedDomains,
   bootstrapApiKey: settings.bootstrapApiKey,
   bootstrapAuthtoken: settings.bootstrapAuthtoken,
   sealingKey: settings.sealingKey,
@@ -88,8 +91,9 @@ export const dev = defineCommand({
     });
     const url = await Promise.race([online.promise, agent.ended, stopped]);
     const stop = async (): Promise<void> => {
-      await agent.close();
+      // The edge first: it drains, and what it drains is in the agent's hands.
       await platform.stop();
+      await agent.close();
       await sample?.stop();
     };
     if (typeof url !== "string") {

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { maxTokenBytes } from "../lib/tokens.ts";
+import { cidrIssue } from "../lib/address.ts";
 import { hostIssue } from "../lib/hostport.ts";
 import { Failure } from "./exit.ts";
 import { openLog } from "./log-output.ts";
@@ -19,6 +20,9 @@ type Values = Pick<
   | "httpListen"
   | "agentListen"
   | "domain"
+  | "trustedProxies"
+  | "allowLocalUpstreams"
+  | "requireReservedDomains"
   | "bootstrapApiKey"
   | "bootstrapAuthtoken"
   | "sealingKey"
@@ -39,6 +43,10 @@ export function platformOptions(values: Values): PlatformOptions {
   if (apiUrl !== undefined && !/^https?:$/.test(URL.parse(apiUrl)?.protocol ?? "")) {
     throw new Failure("usage", `--api-url must be an http:// or https:// URL: "${values.apiUrl}"`);
   }
+  for (const network of values.trustedProxies) {
+    const fault = cidrIssue(network);
+    if (fault !== undefined) throw new Failure("usage", `--trusted-proxies must ${fault}: "${network}"`);
+  }
   const logSettings = {
     level: values.logLevel,
     format: values.logFormat ?? (process.stderr.isTTY ? "text" : "json"),
@@ -53,6 +61,9 @@ export function platformOptions(values: Values): PlatformOptions {
     httpListen: values.httpListen,
     agentListen: values.agentListen,
     domain: values.domain.toLowerCase(),
+    trustedProxies: values.trustedProxies,
+    allowLocalUpstreams: values.allowLocalUpstreams,
+    requireReservedDomains: values.requireReservedDomains,
     chosen: {
       apiKey: chosenSecret("--bootstrap-api-key", values.bootstrapApiKey),
       authtoken: chosenSecret("--bootstrap-authtoken", values.bootstrapAuthtoken),

@@ -8,7 +8,7 @@ import type { Log } from "../lib/log.ts";
 import { dataFiles, openDataDirectory } from "./data-directory.ts";
 import type { ChosenSecrets } from "./data-directory.ts";
 import { announceServer, withdrawServer } from "./local-server.ts";
-import { listenFailure } from "./messages.ts";
+import { startFailure } from "./start-failure.ts";
 import type { ListenAddress } from "./setting.ts";
 import type { ControlPlaneFacts, ControlPlaneThreadOptions } from "./threads/control-plane.ts";
 import type { EdgeFacts, EdgeThreadOptions } from "./threads/edge.ts";
@@ -29,6 +29,10 @@ export interface PlatformOptions {
   readonly httpListen: ListenAddress | undefined;
   readonly agentListen: ListenAddress;
   readonly domain: string;
+  /** Networks of proxies that speak the PROXY protocol to the public listeners, in CIDR notation. */
+  readonly trustedProxies?: readonly string[];
+  readonly allowLocalUpstreams?: boolean;
+  readonly requireReservedDomains?: boolean;
   readonly chosen: ChosenSecrets;
   readonly log: Log;
   readonly logSettings: LogSettings;
@@ -109,6 +113,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         dataDirectory: directory,
         sealingKeys: kept.sealingKeys,
         domain,
+        requireReservedDomains: options.requireReservedDomains ?? false,
         bootstrap: { apiKey: kept.apiKey, authtoken: kept.authtoken },
       }),
     });
@@ -125,6 +130,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       httpListen: options.httpListen && { ...options.httpListen, port: facts?.httpPort ?? options.httpListen.port },
       agentListen: { ...options.agentListen, port: facts?.agentPort ?? options.agentListen.port },
       domain,
+      proxies: options.trustedProxies ?? [],
+      allowLocalUpstreams: options.allowLocalUpstreams ?? false,
       advertisedHttpsPort: options.httpsPort,
       authority: kept.authority,
       tunnelSecret: kept.tunnelSecret,
@@ -139,11 +146,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     await edge.stop(drainMs + 1_000);
     await control.stop(drainMs + 1_000);
   };
-  const started = await Promise.allSettled([control.started, edge.started]);
-  const failed = started.find((one) => one.status === "rejected");
-  if (failed) {
+  const started = await Promise.all([control.started, edge.started]).catch(async (error: unknown) => {
     await Promise.all([control.stop(drainMs), edge.stop(drainMs)]);
-    throw listenFailure(failed.reason, [
+    throw startFailure(error, [
       { what: "the management API", flag: "--api-listen", address: options.apiListen },
       { what: "the HTTPS edge", flag: "--https-listen", address: options.httpsListen },
       { what: "the agent listener", flag: "--agent-listen", address: options.agentListen },
@@ -151,10 +156,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         ? [{ what: "the redirect to HTTPS", flag: "--http-listen", address: options.httpListen }]
         : []),
     ]);
-  }
-  controlFacts = await control.started;
-  const facts = await edge.started;
-  const apiUrl = options.apiUrl ?? `http://${hostOf(options.apiListen)}:${controlFacts.port}`;
+  });
+  const facts = started[1];
+  controlFacts = started[0];
+  const apiUrl = options.apiUrl ?? `http://${hostOf(options.apiListen)}:${started[0].port}`;
   announceServer(directory, {
     apiUrl,
     agentAddress: `${hostOf(options.agentListen)}:${facts.agentPort}`,
@@ -162,7 +167,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   });
   return {
     apiUrl,
-    apiPort: controlFacts.port,
+    apiPort: started[0].port,
     httpsPort: facts.httpsPort,
     httpPort: facts.httpPort,
     agentPort: facts.agentPort,

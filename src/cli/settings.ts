@@ -22,6 +22,12 @@ export const settings = {
   httpListen: optionalListen("Where plain HTTP is redirected to HTTPS."),
   agentListen: listen("Where agents connect.", ":4443"),
   domain: text("Domain under which names for agents are made up.", "localhost", { placeholder: "NAME" }),
+  trustedProxies: list(
+    "Network of proxies in front of the public listeners, in CIDR notation; repeatable. They must send the PROXY protocol, and are believed.",
+    { placeholder: "CIDR" },
+  ),
+  allowLocalUpstreams: toggle("Let static backends name loopback and link-local addresses of the server."),
+  requireReservedDomains: toggle("Refuse hostports whose domain was not reserved before."),
   bootstrapApiKey: optional("Value of the first API key, instead of a random one.", {
     placeholder: "KEY",
     secret: true,

@@ -15,6 +15,7 @@ export interface ControlPlaneThreadOptions {
   readonly dataDirectory: string;
   readonly sealingKeys: readonly Uint8Array[];
   readonly domain: string;
+  readonly requireReservedDomains: boolean;
   readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
 }
 

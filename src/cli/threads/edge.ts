@@ -15,6 +15,8 @@ export interface EdgeThreadOptions {
   readonly httpListen: ListenAddress | undefined;
   readonly agentListen: ListenAddress;
   readonly domain: string;
+  readonly proxies: readonly string[];
+  readonly allowLocalUpstreams: boolean;
   /** The port in public URLs; the HTTPS listener's unless given. */
   readonly advertisedHttpsPort: number | undefined;
   readonly authority: KeyedCertificate;
@@ -34,6 +36,7 @@ const { options } = workerData as ThreadData<EdgeThreadOptions>;
 const link = edgePortLink();
 await runThread<EdgeFacts, Upward, Downward>(link, async (log) => {
   const edge = await startEdge({ ...options, clock: systemClock, log, metrics: makeMetrics() }, link);
+  await link.configured;
   return {
     facts: { httpsPort: edge.https.port, httpPort: edge.http?.port, agentPort: edge.agent.port },
     stop: () => edge.stop(),

@@ -33,19 +33,27 @@ export function portLink<Out, In>(): PortLink<Out, In> {
   };
 }
 
+export interface EdgePortLink extends PortLink<Upward, Downward> {
+  /** Resolves when the edge has put a configuration into effect. */
+  readonly configured: Promise<void>;
+}
+
 /**
  * The edge's end: says hello to a control plane that was started anew, and tells it again of the sessions and
  * tunnels that are open.
  */
-export function edgePortLink(): PortLink<Upward, Downward> {
+export function edgePortLink(): EdgePortLink {
+  const configured = Promise.withResolvers<void>();
   const line = portLink<Upward, Downward>();
   let hello: Upward | undefined;
   const sessions = new Map<string, Upward>();
   const tunnels = new Map<string, Upward>();
   return {
+    configured: configured.promise,
     receive: (take) => line.receive(take),
     send(message) {
       if (message.type === "hello") hello = message;
+      else if (message.type === "applied") configured.resolve();
       else if (message.type === "session_opened") sessions.set(message.session.id, message);
       else if (message.type === "session_closed") sessions.delete(message.sessionId);
       else if (message.type === "tunnel_opened") tunnels.set(message.tunnel.id, message);

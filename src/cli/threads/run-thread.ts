@@ -20,22 +20,24 @@ export async function runThread<Facts, Out, In>(
   const parent = parentPort;
   if (!parent) throw new Error("this file is the body of a worker thread");
   const tell = (message: FromThread<Facts>): void => parent.postMessage(message);
-  let starting: Promise<Plane<Facts>> | undefined;
+  let plane: Plane<Facts> | undefined;
+  const stop = async (): Promise<void> => {
+    try {
+      await plane?.stop();
+      await logged();
+      tell({ type: "stopped" });
+    } catch (error) {
+      tell({ type: "failed", error: threadError(error) });
+    }
+  };
   parent.on("message", (message: ToThread) => {
     if (message.type === "link") link.attach(message.port);
-    else
-      void starting
-        ?.then((plane) => plane.stop())
-        .then(logged)
-        .then(
-          () => tell({ type: "stopped" }),
-          (error: unknown) => tell({ type: "failed", error: threadError(error) }),
-        );
+    else void stop();
   });
   link.attach(data.port);
   try {
-    starting = start(openLog(data.log));
-    tell({ type: "ready", facts: (await starting).facts });
+    plane = await start(openLog(data.log));
+    tell({ type: "ready", facts: plane.facts });
   } catch (error) {
     tell({ type: "failed", error: threadError(error) });
   }
@@ -48,8 +50,8 @@ async function logged(): Promise<void> {
 }
 
 function threadError(error: unknown): ThreadError {
-  const { message, code, port, address, stack } = (
+  const { name, message, code, port, address, stack } = (
     error instanceof Error ? error : new Error(String(error))
   ) as Partial<ThreadError> & Error;
-  return { message, code, port, address, stack };
+  return { name, message, code, port, address, stack };
 }

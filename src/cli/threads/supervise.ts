@@ -66,8 +66,8 @@ export function supervise<Options, Facts>(plan: ThreadPlan<Options, Facts>): Sup
       }
     });
     current.on("error", (error: unknown) => {
-      const { message, stack } = error instanceof Error ? error : new Error(String(error));
-      failed({ ...noDetails, message, stack });
+      const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+      failed({ ...noDetails, name, message, stack });
     });
     current.on("exit", () => {
       gone.resolve();

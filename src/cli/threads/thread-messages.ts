@@ -13,6 +13,7 @@ export type FromThread<Facts> =
 
 /** An error as it crosses between threads. */
 export interface ThreadError {
+  readonly name: string;
   readonly message: string;
   readonly code: string | undefined;
   /** Of a failure to listen. */

@@ -10,8 +10,8 @@ export interface Listener {
   readonly address: ListenAddress;
 }
 
-/** The failure to start listening as one sentence, when `error` is that; otherwise `error` as it was. */
-export function listenFailure(error: unknown, listeners: readonly Listener[]): unknown {
+/** The failure of a plane to start as one sentence; a fault of the program is returned as it was. */
+export function startFailure(error: unknown, listeners: readonly Listener[]): unknown {
   const { code, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
   const listener =
     listeners.find((one) => one.address.port === port && port !== 0) ??
@@ -36,5 +36,6 @@ export function listenFailure(error: unknown, listeners: readonly Listener[]): u
       `${what} cannot listen on ${at}, which is no address of this machine: choose another with ${flag}`,
     );
   }
-  return error;
+  const { name, message } = error as Error;
+  return name === "Error" ? new Failure("unexpected", `the start failed: ${message}`, { cause: error }) : error;
 }

@@ -1,0 +1,111 @@
+/** `npm start`: the main job, as a process of its own. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { promisify } from "node:util";
+import { freePorts, runCommand, startCommand } from "../support/command.ts";
+import { startUpstream } from "../support/platform.ts";
+
+const run = promisify(execFile);
+
+interface DevFacts {
+  readonly url: string;
+  readonly to: string;
+  readonly api_url: string;
+  readonly api_key: string;
+  readonly authtoken: string;
+  readonly ca_file: string;
+  readonly https_port: number;
+}
+
+/** As a user's curl would: it resolves names below localhost by itself. */
+async function curl(caFile: string, url: string): Promise<string> {
+  return (await run("curl", ["-sS", "--fail", "--cacert", caFile, url])).stdout;
+}
+
+describe("postern dev", () => {
+  const directory = mkdtempSync(join(tmpdir(), "postern-dev-"));
+  after(() => rmSync(directory, { recursive: true }));
+
+  it("publishes the sample service at a URL that answers when it is printed, and the same after a restart", async () => {
+    const urls: string[] = [];
+    let port = "0";
+    for (let start = 0; start < 2; start += 1) {
+      const dev = startCommand(["dev", "--json", "--data", directory], {
+        env: { ...freePorts, POSTERN_HTTPS_LISTEN: `127.0.0.1:${port}` },
+      });
+      const facts = JSON.parse(await dev.firstLine()) as DevFacts;
+      assert.match(await curl(facts.ca_file, `${facts.url}/hello`), /sample service[^]*GET \/hello HTTP\/1\.1/);
+      port = String(facts.https_port);
+      urls.push(facts.url);
+      assert.equal((await dev.end("SIGINT")).code, 130);
+    }
+    assert.equal(urls[0], urls[1]);
+  });
+
+  it("prints a curl line that works when it is pasted, the API's URL, the key and the token", async () => {
+    const dev = startCommand(["dev", "--data", directory], { env: freePorts, cwd: directory });
+    await dev.firstLine();
+    const line = /^ {2}(curl .*)$/m.exec(dev.stdout())?.[1] as string;
+    const answer = await run("sh", ["-c", `${line} -sS`], { cwd: directory });
+    assert.match(answer.stdout, /sample service/);
+    const [, api] = /^ {2}API +(\S+)$/m.exec(dev.stdout()) as unknown as [string, string];
+    const [, key] = /^ {2}API key +(\S+)$/m.exec(dev.stdout()) as unknown as [string, string];
+    assert.match(dev.stdout(), /^ {2}Agent token +postern_at_\w+$/m);
+    const headers = ["-H", `Authorization: Bearer ${key}`, "-H", "Service-Version: 2"];
+    const { stdout } = await run("curl", ["-sS", ...headers, `${api}/tunnels`]);
+    assert.equal((JSON.parse(stdout) as { tunnels: unknown[] }).tunnels.length, 1);
+    assert.equal((await dev.end()).code, 0);
+  });
+
+  it("publishes the port that it is given", async () => {
+    const upstream = await startUpstream((_request, response) => response.end("my own service"));
+    const dev = startCommand(["dev", String(upstream.port), "--json", "--data", directory], { env: freePorts });
+    const facts = JSON.parse(await dev.firstLine()) as DevFacts;
+    assert.equal(await curl(facts.ca_file, facts.url), "my own service");
+    await dev.end();
+    await upstream.stop();
+  });
+
+  it("P8: keeps its secrets in files that only their owner can read", async () => {
+    for (const file of ["api-key", "authtoken", "ca.key", "tunnel.key", "sealing-key"]) {
+      assert.equal((statSync(join(directory, file)).mode & 0o777).toString(8), "600", file);
+    }
+  });
+
+  for (const [what, variable, flag] of [
+    ["the management API", "POSTERN_API_LISTEN", "--api-listen"],
+    ["the HTTPS edge", "POSTERN_HTTPS_LISTEN", "--https-listen"],
+    ["the agent listener", "POSTERN_AGENT_LISTEN", "--agent-listen"],
+  ] as const) {
+    it(`says in one sentence that a port is taken that ${what} wants`, async () => {
+      const taken = createServer().listen(0, "127.0.0.1");
+      await once(taken, "listening");
+      const { port } = taken.address() as AddressInfo;
+      const ended = await runCommand(["dev", "--data", directory], {
+        env: { ...freePorts, [variable]: `127.0.0.1:${port}` },
+      });
+      assert.equal(ended.code, 2);
+      assert.equal(
+        ended.stderr,
+        `postern: port ${port} is in use, and ${what} wants to listen there: stop what uses it, or choose another port with ${flag}\n`,
+      );
+      taken.close();
+    });
+  }
+
+  it("says in one sentence that a directory is in use by another server", async () => {
+    const dev = startCommand(["dev", "--json", "--data", directory], { env: freePorts });
+    await dev.firstLine();
+    const second = await runCommand(["dev", "--data", directory], { env: freePorts });
+    assert.equal(second.code, 1);
+    assert.match(second.stderr, /^postern: the start failed: .*another process.*\n$/);
+    await dev.end();
+  });
+});

@@ -1,0 +1,75 @@
+/** The command line as a process of its own, started as a user would. */
+import { spawn } from "node:child_process";
+import type { ChildProcess, SpawnOptions } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+export const root = fileURLToPath(new URL("../../", import.meta.url));
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly process: ChildProcess;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Resolves with the first whole line on stdout, at once or when it comes. Rejects when the process ends first. */
+  firstLine(): Promise<string>;
+  /** Sends a signal, and waits for the end. */
+  end(signal?: NodeJS.Signals): Promise<Finished>;
+  finished: Promise<Finished>;
+}
+
+/** Ports that nobody else has, and no settings of the surroundings. */
+export const freePorts = {
+  POSTERN_API_LISTEN: "127.0.0.1:0",
+  POSTERN_HTTPS_LISTEN: "127.0.0.1:0",
+  POSTERN_AGENT_LISTEN: "127.0.0.1:0",
+};
+
+/** Starts `postern ARGS`. */
+export function startCommand(
+  args: readonly string[],
+  options: SpawnOptions & { readonly node?: string } = {},
+): Running {
+  const { node = process.execPath, env, ...rest } = options;
+  const child = spawn(node, [`${root}bin/postern.js`, ...args], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+    ...rest,
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const finished = once(child, "close").then(([code]) => ({ code: code as number | null, stdout, stderr }));
+  return {
+    process: child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    async firstLine() {
+      while (!stdout.includes("\n")) {
+        const end = await Promise.race([once(child.stdout as NonNullable<typeof child.stdout>, "data"), finished]);
+        if ("code" in end) throw new Error(`it ended with ${end.code}: ${end.stderr}`);
+      }
+      return stdout.slice(0, stdout.indexOf("\n"));
+    },
+    async end(signal = "SIGTERM") {
+      child.kill(signal);
+      return await finished;
+    },
+    finished,
+  };
+}
+
+/** Runs `postern ARGS` to its end. */
+export async function runCommand(
+  args: readonly string[],
+  options: SpawnOptions & { readonly node?: string } = {},
+): Promise<Finished> {
+  return await startCommand(args, options).finished;
+}
