@@ -9,6 +9,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const marker = join(root, "node_modules", ".package-lock.json");
 const pinned = join(root, "node_modules", ".bin", process.platform === "win32" ? "node.cmd" : "node");
 const leastMajor = 24;
+/** Compiled code, kept from one start to the next; not in the shared temporary directory, where others may write. */
+const compileCache = join(root, "node_modules", ".cache", "compile");
 
 /** Runs `npm ci` when `node_modules` is missing or older than the lockfile. */
 function install() {
@@ -17,6 +19,7 @@ function install() {
   if (existsSync(marker) && statSync(marker).mtimeMs >= statSync(lockfile).mtimeMs) return;
   process.stderr.write("postern: installing what the lockfile lists (npm ci) …\n");
   const npm = spawnSync("npm", ["ci"], { cwd: root, stdio: ["ignore", 2, 2], shell: process.platform === "win32" });
+  if (npm.error) fail(`npm could not be run (${npm.error.message}): install it, it comes with Node`);
   if (npm.status !== 0)
     fail("the installation (npm ci) failed: see its output above, mend the cause and run this again");
 }
@@ -38,7 +41,10 @@ export async function launch(program, args) {
     );
   }
   if (realpathSync(pinned) === realpathSync(process.execPath)) return await here(program, args);
-  const child = spawn(pinned, [join(root, program), ...args], { stdio: "inherit" });
+  const child = spawn(pinned, [join(root, program), ...args], {
+    stdio: "inherit",
+    env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
+  });
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
     process.on(signal, () => child.kill(signal));
   }
@@ -56,7 +62,7 @@ export async function launch(program, args) {
 async function here(program, args) {
   process.argv.splice(1, process.argv.length, join(root, program), ...args);
   const { enableCompileCache } = await import("node:module");
-  enableCompileCache?.();
+  enableCompileCache?.(process.env.NODE_COMPILE_CACHE ?? compileCache);
   await import(new URL(`../${program}`, import.meta.url).href);
 }
 

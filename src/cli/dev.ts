@@ -63,7 +63,8 @@ export const dev = defineCommand({
     const sampling = given
       ? undefined
       : import("./sample-service.ts").then(({ startSampleService }) => startSampleService());
-    const platform = await startPlatform(options);
+    const platform = await Promise.race([startPlatform(options), stopped]);
+    if (typeof platform === "number") return platform;
     const sample = await sampling;
     const upstream = given ?? parseUpstream(String(sample?.port));
     const requests = makeRequestLog(options.log, systemClock);

@@ -38,10 +38,12 @@ export const serve = defineCommand({
   settings: own,
   examples: ["postern serve --data /var/lib/postern --domain t.example.com --https-listen :443 --http-listen :80"],
   async run(values) {
+    const stopped = interrupted();
     const options = platformOptions(values);
-    const platform = await startPlatform(options);
+    const platform = await Promise.race([startPlatform(options), stopped]);
+    if (typeof platform === "number") return platform;
     process.stdout.write(values.json ? `${JSON.stringify(facts(platform))}\n` : welcome(platform));
-    const code = await interrupted();
+    const code = await stopped;
     openLog(options.logSettings).info("stopping");
     await platform.stop();
     return code;

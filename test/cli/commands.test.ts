@@ -1,0 +1,246 @@
+/** The commands as processes: their output, their refusals and their exit codes. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { freePorts, runCommand, startCommand } from "../support/command.ts";
+import type { Running } from "../support/command.ts";
+import { startUpstream } from "../support/platform.ts";
+import type { TestUpstream } from "../support/platform.ts";
+
+interface ServeFacts {
+  readonly api_url: string;
+  readonly https_port: number;
+  readonly agent_port: number;
+  readonly ca_file: string;
+  readonly api_key?: string;
+  readonly authtoken?: string;
+}
+
+describe("the command line", () => {
+  const directory = mkdtempSync(join(tmpdir(), "postern-commands-"));
+  after(() => rmSync(directory, { recursive: true }));
+
+  for (const command of ["dev", "serve", "http", "ca", "account create", "version"]) {
+    it(`explains \`postern ${command}\` with every one of its settings`, async () => {
+      const ended = await runCommand([...command.split(" "), "--help"]);
+      assert.equal(ended.code, 0);
+      assert.match(ended.stdout, new RegExp(`^Usage: postern ${command} \\[OPTIONS\\]`));
+      if (command !== "ca" && command !== "version") assert.match(ended.stdout, /\[.*POSTERN_CONFIG, config\]/);
+    });
+  }
+
+  it("lists the commands", async () => {
+    const ended = await runCommand(["help"]);
+    assert.equal(ended.code, 0);
+    for (const command of ["dev", "serve", "http", "ca", "account create", "version"]) {
+      assert.match(ended.stdout, new RegExp(`^ {2}${command} +[A-Z]`, "m"));
+    }
+  });
+
+  for (const [what, args, sentence] of [
+    ["no command", [], /^$/],
+    ["an unknown command", ["tunnel"], /there is no command "tunnel"/],
+    ["an unknown option", ["serve", "--verbose"], /there is no option --verbose/],
+    ["too many operands", ["http", "3000", "4000"], /takes PORT\|HOST:PORT\|URL/],
+    ["no port to publish", ["http"], /takes PORT\|HOST:PORT\|URL/],
+    [
+      "an upstream with a path",
+      ["http", "http://localhost/path", "--server", "localhost", "--token", "x"],
+      /must be PORT, HOST:PORT/,
+    ],
+    [
+      "a URL and labels",
+      ["http", "3000", "--server", "localhost", "--token", "x", "--url", "https://a.b", "--label", "a=b"],
+      /exclude each other/,
+    ],
+    [
+      "a label without value",
+      ["http", "3000", "--server", "localhost", "--token", "x", "--label", "a"],
+      /--label must be NAME=VALUE: "a"/,
+    ],
+    [
+      "a URL that is not https",
+      ["http", "3000", "--server", "localhost", "--token", "x", "--url", "ftp://a.b"],
+      /--url must be an https/,
+    ],
+    ["a domain that is none", ["serve", "--domain", "under_score"], /--domain must not contain an underscore/],
+    ["a proxy network that is none", ["serve", "--trusted-proxies", "10.0.0.1"], /--trusted-proxies must have a mask/],
+    ["a guessable first key", ["serve", "--bootstrap-api-key", "secret"], /--bootstrap-api-key must be 27 to 512/],
+    ["an API URL that is none", ["serve", "--api-url", "example.com"], /--api-url must be an http/],
+  ] as const) {
+    it(`refuses ${what} with exit code 2`, async () => {
+      const ended = await runCommand([...args], { env: { POSTERN_DATA: join(directory, "none") } });
+      assert.equal(ended.code, 2, ended.stderr);
+      assert.match(ended.stderr, sentence);
+      assert(ended.stderr.split("\n").length <= 2, ended.stderr);
+    });
+  }
+
+  it("refuses a guessable first key without repeating it", async () => {
+    const ended = await runCommand(["serve"], { env: { POSTERN_BOOTSTRAP_API_KEY: "hunter2" } });
+    assert.doesNotMatch(ended.stderr, /hunter2/);
+  });
+
+  it("says in one sentence that a data directory cannot be written", async () => {
+    writeFileSync(join(directory, "file"), "");
+    const ended = await runCommand(["serve", "--data", join(directory, "file", "data")], { env: freePorts });
+    assert.equal(ended.code, 2);
+    assert.match(ended.stderr, /^postern: the data directory ".*" cannot be written \(ENOTDIR\): .*--data\n$/);
+  });
+
+  it("P8: refuses a data directory whose secrets others may read", async () => {
+    const data = join(directory, "readable");
+    const first = startCommand(["serve", "--data", data, "--json"], { env: freePorts });
+    await first.firstLine();
+    await first.end();
+    for (const file of ["api-key", "authtoken", "ca.key", "tunnel.key", "sealing-key"]) {
+      chmodSync(join(data, file), 0o644);
+      const ended = await runCommand(["serve", "--data", data], { env: freePorts });
+      assert.equal(ended.code, 2, file);
+      assert.match(ended.stderr, new RegExp(`${file}" .*chmod 600`));
+      chmodSync(join(data, file), 0o600);
+    }
+  });
+});
+
+describe("postern serve, and the commands beside it", () => {
+  const data = mkdtempSync(join(tmpdir(), "postern-serve-"));
+  let server: Running;
+  let facts: ServeFacts;
+  let upstream: TestUpstream;
+
+  const startServer = async (env: Record<string, string> = {}): Promise<void> => {
+    server = startCommand(["serve", "--data", data, "--json"], { env: { ...freePorts, ...env } });
+    facts = JSON.parse(await server.firstLine()) as ServeFacts;
+  };
+  before(async () => {
+    upstream = await startUpstream((_request, response) => response.end("served"));
+    await startServer();
+  });
+  after(async () => {
+    await server.end();
+    await upstream.stop();
+    rmSync(data, { recursive: true });
+  });
+
+  it("prints the first key and token once, and keeps them", async () => {
+    const { api_key, authtoken } = facts;
+    assert.equal(readFileSync(join(data, "api-key"), "utf8").trim(), api_key);
+    assert.equal(readFileSync(join(data, "authtoken"), "utf8").trim(), authtoken);
+    const ended = await server.end();
+    assert.equal(ended.code, 0);
+    await startServer();
+    assert.equal(facts.api_key, undefined);
+    assert.equal(facts.authtoken, undefined);
+    assert.doesNotMatch(server.stderr(), new RegExp(`${api_key}|${authtoken}`));
+  });
+
+  it("K5: keeps secrets out of its log", async () => {
+    await server.end();
+    await startServer({ POSTERN_LOG_LEVEL: "debug" });
+    const secrets = ["api-key", "authtoken", "tunnel.key", "sealing-key"].map((file) =>
+      readFileSync(join(data, file), "utf8").trim(),
+    );
+    const agent = startCommand(["http", String(upstream.port), "--data", data, "--log-level", "debug"]);
+    await agent.firstLine();
+    await agent.end();
+    for (const secret of secrets) {
+      assert(!server.stderr().includes(secret));
+      assert(!agent.stderr().includes(secret) && !agent.stdout().includes(secret));
+    }
+  });
+
+  it("`postern http` finds the server of the data directory, prints what it forwards, and ends with 130", async () => {
+    const agent = startCommand(["http", String(upstream.port), "--url", "https://app.localhost", "--data", data]);
+    const line = `https://app.localhost:${facts.https_port} → http://localhost:${upstream.port}`;
+    assert.equal(await agent.firstLine(), line);
+    assert.equal((await agent.end("SIGINT")).code, 130);
+  });
+
+  it("`postern http` exits with 3 when the token is refused", async () => {
+    const ended = await runCommand(["http", "3000", "--data", data], { env: { POSTERN_AUTHTOKEN: "not-a-token" } });
+    assert.equal(ended.code, 3);
+    assert.match(ended.stderr, /refused the agent token/);
+    assert.doesNotMatch(ended.stderr, /not-a-token/);
+  });
+
+  it("`postern http` exits with 4 when nothing listens at the server's address", async () => {
+    const unused = createServer().listen(0, "127.0.0.1");
+    await once(unused, "listening");
+    const { port } = unused.address() as AddressInfo;
+    unused.close();
+    const args = ["http", "3000", "--data", data, "--server", `127.0.0.1:${port}`];
+    const ended = await runCommand(args);
+    assert.equal(ended.code, 4);
+    assert.match(ended.stderr, /cannot be reached: nothing listens there/);
+  });
+
+  it("`postern http` exits with 4 when the server's CA is not the one it was given", async () => {
+    const ended = await runCommand(["http", "3000", "--data", data, "--ca", "system"]);
+    assert.equal(ended.code, 4);
+    assert.match(ended.stderr, /cannot be trusted .*--ca FILE/);
+  });
+
+  it("`postern account create` makes an account that cannot have the first one's names: exit code 5", async () => {
+    const created = await runCommand(["account", "create", "team", "--data", data, "--json"]);
+    assert.equal(created.code, 0, created.stderr);
+    const account = JSON.parse(created.stdout) as { name: string; authtoken: string };
+    assert.equal(account.name, "team");
+    const agent = startCommand(["http", "3000", "--url", "https://mine.localhost", "--data", data]);
+    await agent.firstLine();
+    const other = await runCommand(["http", "3000", "--url", "https://mine.localhost", "--data", data], {
+      env: { POSTERN_AUTHTOKEN: account.authtoken },
+    });
+    assert.equal(other.code, 5);
+    assert.match(other.stderr, /the URL is not available: .*ERR_POSTERN_334/);
+    await agent.end();
+    assert.equal((await runCommand(["account", "create", "team", "--data", data])).code, 7);
+  });
+
+  it("`postern http` exits with 7 when the token's ACL does not allow the name", async () => {
+    const key = readFileSync(join(data, "api-key"), "utf8").trim();
+    const response = await fetch(`${facts.api_url}/credentials`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "service-version": "2", "content-type": "application/json" },
+      body: JSON.stringify({ acl: ["bind:only.localhost"] }),
+    });
+    const { token } = (await response.json()) as { token: string };
+    const ended = await runCommand(["http", "3000", "--url", "https://any.localhost", "--data", data], {
+      env: { POSTERN_AUTHTOKEN: token },
+    });
+    assert.equal(ended.code, 7, ended.stderr);
+  });
+
+  it("`postern ca` prints the CA, and how to trust it on stderr", async () => {
+    const ended = await runCommand(["ca", "--data", data]);
+    assert.equal(ended.code, 0);
+    assert.equal(ended.stdout, readFileSync(join(data, "ca.pem"), "utf8"));
+    assert.match(ended.stderr, /update-ca-certificates/);
+  });
+
+  it("takes the first key and token from the environment", async () => {
+    const other = join(data, "chosen");
+    const env = {
+      ...freePorts,
+      POSTERN_BOOTSTRAP_API_KEY: "chosen-api-key-0123456789abcdef",
+      POSTERN_BOOTSTRAP_AUTHTOKEN: "chosen-authtoken-0123456789abcdef",
+    };
+    const chosen = startCommand(["serve", "--data", other, "--json"], { env });
+    const { api_url } = JSON.parse(await chosen.firstLine()) as ServeFacts;
+    const response = await fetch(`${api_url}/credentials`, {
+      headers: { authorization: `Bearer ${env.POSTERN_BOOTSTRAP_API_KEY}`, "service-version": "2" },
+    });
+    assert.equal(response.status, 200);
+    const agent = startCommand(["http", "3000", "--data", other], {
+      env: { POSTERN_AUTHTOKEN: env.POSTERN_BOOTSTRAP_AUTHTOKEN },
+    });
+    await agent.firstLine();
+    await agent.end();
+    await chosen.end();
+  });
+});

@@ -1,0 +1,85 @@
+/** The launcher: what a fresh clone and the wrong Node get. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { root, runCommand } from "../support/command.ts";
+
+/** A Node that Postern does not run on, if this machine has one. */
+const oldNode = (process.env["PATH"] ?? "")
+  .split(delimiter)
+  .concat("/usr/bin")
+  .map((directory) => join(directory, "node"))
+  .find((node) => existsSync(node) && majorOf(node) < 24);
+
+function majorOf(node: string): number {
+  return Number.parseInt(spawnSync(node, ["-p", "process.versions.node"], { encoding: "utf8" }).stdout, 10);
+}
+
+describe("the launcher", () => {
+  let clone: string;
+  beforeEach(() => {
+    clone = mkdtempSync(join(tmpdir(), "postern-clone-"));
+    cpSync(join(root, "bin"), join(clone, "bin"), { recursive: true });
+    cpSync(join(root, "package.json"), join(clone, "package.json"));
+  });
+  afterEach(() => rmSync(clone, { recursive: true }));
+
+  const launch = (node: string, env: Record<string, string> = {}) =>
+    spawnSync(node, [join(clone, "bin/postern.js"), "version"], {
+      encoding: "utf8",
+      env: { ...process.env, ...env },
+    });
+  /** A program of this name, first on the PATH. */
+  const program = (name: string, script: string): string => {
+    const directory = join(clone, "programs");
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(join(directory, name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(directory, name), 0o755);
+    return `${directory}${delimiter}${process.env["PATH"]}`;
+  };
+
+  it("`npx postern version` works from the root of a clone", () => {
+    const ended = spawnSync("npx", ["postern", "version"], { cwd: root, encoding: "utf8" });
+    assert.match(ended.stdout, /^postern \d+\.\d+\.\d+ \(node /);
+    assert.equal(ended.status, 0);
+  });
+
+  if (oldNode) {
+    it("runs the pinned Node when it is started by an older one", async () => {
+      const ended = await runCommand(["version", "--json"], { node: oldNode });
+      assert.equal(ended.code, 0, ended.stderr);
+      assert((JSON.parse(ended.stdout) as { node: string }).node.startsWith("26."));
+    });
+
+    it("passes the exit code on", async () => {
+      assert.equal((await runCommand(["no-such-command"], { node: oldNode })).code, 2);
+    });
+
+    it("says which Node is needed, and how to get it, when there is only an older one", () => {
+      const ended = launch(oldNode);
+      assert.equal(ended.status, 2);
+      assert.match(ended.stderr, /^postern: this is Node \d+\.\d+\.\d+, and Postern needs Node 24 or later: .*\n$/);
+    });
+  }
+
+  it("installs what the lockfile lists when node_modules is missing, and says when that fails", () => {
+    writeFileSync(join(clone, "package-lock.json"), "{}");
+    const ended = launch(process.execPath, { PATH: program("npm", `echo "$@" >&2; exit 1`) });
+    assert.equal(ended.status, 2);
+    assert.match(ended.stderr, /installing[^\n]*\nci\npostern: the installation \(npm ci\) failed: /);
+  });
+
+  it("installs again when the lockfile is newer, and not when it is older", () => {
+    mkdirSync(join(clone, "node_modules"));
+    writeFileSync(join(clone, "package-lock.json"), "{}");
+    writeFileSync(join(clone, "node_modules/.package-lock.json"), "{}");
+    symlinkSync(join(root, "src"), join(clone, "src"));
+    const PATH = program("npm", "exit 1");
+    assert.doesNotMatch(launch(process.execPath, { PATH }).stderr, /installing/);
+    spawnSync("touch", ["-d", "+1 hour", join(clone, "package-lock.json")]);
+    assert.match(launch(process.execPath, { PATH }).stderr, /installing/);
+  });
+});
