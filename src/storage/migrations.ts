@@ -1,6 +1,6 @@
 /** The tables, as a list of steps. A step that has been released is never changed; later ones are added. */
 import { sql } from "kysely";
-import type { Kysely, RawBuilder } from "kysely";
+import type { RawBuilder } from "kysely";
 import type { Database, Transaction } from "./database.ts";
 
 export interface Migration {
@@ -11,11 +11,15 @@ export interface Migration {
 interface ColumnTypes {
   /** Text that sorts by its bytes, as JavaScript sorts ids. */
   readonly id: RawBuilder<unknown>;
+  /** A revision as the only column of a primary key. */
+  readonly revisionKey: RawBuilder<unknown>;
+  /** After a table whose rows are kept in the order of its primary key, without a second tree for it. */
+  readonly byKey: RawBuilder<unknown>;
 }
 
 const columnTypes: Record<Database["dialect"], ColumnTypes> = {
-  sqlite: { id: sql`text` },
-  postgres: { id: sql`text collate "C"` },
+  sqlite: { id: sql`text`, revisionKey: sql`integer`, byKey: sql`without rowid` },
+  postgres: { id: sql`text collate "C"`, revisionKey: sql`bigint`, byKey: sql`` },
 };
 
 export const migrations: readonly Migration[] = [{ name: "0001-objects", up: createTables }];
@@ -56,7 +60,7 @@ export async function migrate(database: Database, steps: readonly Migration[], a
   }
 }
 
-async function createTables({ schema }: Kysely<never> | Transaction, { id }: ColumnTypes): Promise<void> {
+async function createTables({ schema }: Transaction, { id, revisionKey, byKey }: ColumnTypes): Promise<void> {
   await schema
     .createTable("head")
     .addColumn("id", "integer", (column) => column.primaryKey())
@@ -79,10 +83,11 @@ async function createTables({ schema }: Kysely<never> | Transaction, { id }: Col
     .addColumn("revision", "bigint", (column) => column.notNull())
     .addColumn("created_at", "text", (column) => column.notNull())
     .addColumn("doc", "text", (column) => column.notNull())
+    .modifyEnd(byKey)
     .execute();
   await schema
     .createTable("revisions")
-    .addColumn("revision", "bigint", (column) => column.primaryKey())
+    .addColumn("revision", revisionKey, (column) => column.primaryKey())
     .addColumn("at", "text", (column) => column.notNull())
     .addColumn("account_id", id, (column) => column.notNull())
     .addColumn("principal", "text", (column) => column.notNull())
@@ -103,6 +108,7 @@ async function createTables({ schema }: Kysely<never> | Transaction, { id }: Col
     .addColumn("created_at", "text", (column) => column.notNull())
     .addColumn("doc", "text")
     .addPrimaryKeyConstraint("history_key", ["revision", "position"])
+    .modifyEnd(byKey)
     .execute();
   await schema
     .createIndex("history_of_object")
