@@ -4,14 +4,15 @@ import type { Clock } from "../lib/clock.ts";
 import { timestamp } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { fingerprint, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../lib/tokens.ts";
+import type { ApiPrincipal } from "./call.ts";
+import type { Bucket } from "./rate-limit.ts";
 import type { Store, StoredObject } from "../storage/store.ts";
 
-interface Key {
-  readonly id: string;
-  readonly accountId: string;
+export interface Key {
+  readonly principal: ApiPrincipal;
   readonly hash: Buffer;
   readonly ownerId: string | null;
-  readonly operator: boolean;
+  readonly bucket: Bucket;
   usedAtMs: number | undefined;
 }
 
@@ -29,13 +30,13 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
   const byId = new Map<string, Key>();
   const add = (object: StoredObject): void => {
     const doc = object.doc as { token_hash: string; fingerprint: string; owner_id: string | null; operator: boolean };
+    const before = byId.get(object.id);
     const key: Key = {
-      id: object.id,
-      accountId: object.account_id,
+      principal: { accountId: object.account_id, id: object.id, operator: doc.operator },
       hash: Buffer.from(doc.token_hash, "hex"),
       ownerId: doc.owner_id,
-      operator: doc.operator,
-      usedAtMs: byId.get(object.id)?.usedAtMs,
+      bucket: before?.bucket ?? { wholeAtMs: 0 },
+      usedAtMs: before?.usedAtMs,
     };
     byFingerprint.set(doc.fingerprint, key);
     byId.set(object.id, key);
@@ -62,7 +63,7 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
         const isAgents = tokenPrefix(token) === tokenPrefixes.agent;
         throw new Refusal(isAgents ? "authtoken_as_api_key" : "unknown_credentials");
       }
-      if (key.ownerId !== null && store.get(key.accountId, "bot_user", key.ownerId)?.doc["active"] !== true) {
+      if (key.ownerId !== null && store.get(key.principal.accountId, "bot_user", key.ownerId)?.doc["active"] !== true) {
         throw new Refusal("unknown_credentials");
       }
       key.usedAtMs = clock.now();

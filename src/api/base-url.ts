@@ -1,8 +1,20 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
 /** What the client called, for URIs in its own answer; a proxy in front says it in `X-Forwarded-*`. */
-export function baseUrlOf(request: IncomingMessage): string {
-  const { headers } = request;
+export function baseUrlOf({ headers }: IncomingMessage): string {
+  const { host } = headers;
+  if (headers["x-forwarded-proto"] !== undefined || headers["x-forwarded-host"] !== undefined) return proxied(headers);
+  if (host !== lastHost) {
+    lastHost = host;
+    lastBase = proxied(headers);
+  }
+  return lastBase;
+}
+
+let lastHost: string | undefined;
+let lastBase = "http://localhost";
+
+function proxied(headers: IncomingHttpHeaders): string {
   const proto = headers["x-forwarded-proto"] === "https" ? "https" : "http";
   const forwarded = headers["x-forwarded-host"];
   const host = typeof forwarded === "string" && hostForm.test(forwarded) ? forwarded : (headers.host ?? "");

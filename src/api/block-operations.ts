@@ -71,7 +71,7 @@ async function put(
   const { revision, result } = await crud.store
     .write(writeContext(call), (draft) => {
       const previous = theOne(resource, call, draft);
-      checkIfMatch(call.ifMatch, crud.views.etag(previous));
+      checkIfMatch(call, crud.views.etag(previous));
       return change(resource, call, crud, draft, previous, { [name]: body });
     })
     .catch((error: unknown) => {
@@ -85,7 +85,7 @@ async function drop(resource: ResourceDeclaration, name: string, call: Call, cru
   const { revision } = await crud.store.write(writeContext(call), (draft) => {
     const previous = theOne(resource, call, draft);
     requireBlock(previous, name);
-    checkIfMatch(call.ifMatch, crud.views.etag(previous));
+    checkIfMatch(call, crud.views.etag(previous));
     change(resource, call, crud, draft, previous, { [name]: null });
   });
   return { status: 204, revision };

@@ -5,7 +5,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Operation } from "./call.ts";
 
 /** Largest request body, bytes. */
-export const maxBodyBytes = 1_048_576;
+const maxBodyBytes = 1_048_576;
 
 const nothing: JsonObject = Object.freeze({});
 

@@ -9,7 +9,6 @@ export interface ApiPrincipal {
   readonly accountId: string;
   /** Id of the API key. */
   readonly id: string;
-  readonly source: string;
   /** May manage accounts. */
   readonly operator: boolean;
 }
@@ -25,10 +24,6 @@ export interface Call {
   readonly body: JsonObject;
   /** Without slash at the end; every URI of the answer begins with it. */
   readonly baseUrl: string;
-  readonly ifMatch: string | undefined;
-  readonly idempotencyKey: string | undefined;
-  /** Why the caller makes the change, in its own words. */
-  readonly reason: string | undefined;
   readonly request: IncomingMessage;
 }
 
@@ -36,8 +31,12 @@ export interface Reply {
   readonly status: number;
   /** Absent: no body. */
   readonly body?: string | Buffer;
+  /** Length of `body` in decimal, where it is known already. */
+  readonly contentLength?: string;
   readonly contentType?: string;
   readonly etag?: string;
+  /** More header fields: names and values in turn. */
+  readonly headers?: readonly string[];
   /** Of the write that was made, or of the state that was read. */
   readonly revision?: number;
 }
@@ -71,11 +70,18 @@ export interface Operation {
 }
 
 export function writeContext(call: Call): WriteContext {
-  const { accountId, id, source } = call.principal;
+  const { accountId, id } = call.principal;
+  const reason = header(call.request, "postern-reason");
   return {
-    principal: { accountId, id, source },
+    principal: { accountId, id, source: call.request.socket.remoteAddress ?? "" },
     operation: call.operation.id,
     operationId: call.operationId,
-    ...(call.reason !== undefined && { reason: call.reason }),
+    ...(reason !== undefined && { reason: reason.slice(0, 255) }),
   };
+}
+
+/** The value of a header field, several joined as one list. */
+export function header(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
 }

@@ -10,9 +10,10 @@ import type { Operation as Verb, ResourceDeclaration } from "../schema/resource.
 import type { Draft, Reader, Store, StoredObject } from "../storage/store.ts";
 import type { Call, Operation, Reply } from "./call.ts";
 import { writeContext } from "./call.ts";
+import { pathParameters } from "./declarations.ts";
 import type { LiveObjects } from "./live-objects.ts";
 import { pageBody, pageQuery, readPageQuery } from "./pages.ts";
-import { checkIfMatch } from "./preconditions.ts";
+import { checkIfMatch, idempotencyKey } from "./preconditions.ts";
 import { inputRefusal } from "./problems.ts";
 import type { Special } from "./special/special.ts";
 import type { Views } from "./views.ts";
@@ -56,7 +57,7 @@ function clearOperation(resource: ResourceDeclaration, path: string, input: stri
       theOne(resource, call, crud.store);
       const { revision } = await crud.store.write(writeContext(call), (draft) => {
         const previous = theOne(resource, call, draft);
-        checkIfMatch(call.ifMatch, crud.views.etag(previous));
+        checkIfMatch(call, crud.views.etag(previous));
         change(resource, call, crud, draft, previous, { [input]: null });
       });
       return { status: 204, revision };
@@ -158,7 +159,7 @@ async function create(resource: ResourceDeclaration, call: Call, crud: Crud): Pr
     const body = JSON.stringify(crud.views.render(object, call.baseUrl, shown));
     return { status: 201, body, etag: crud.views.etag(object), revision };
   };
-  const key = call.idempotencyKey;
+  const key = idempotencyKey(call);
   if (key === undefined) {
     const { result, revision } = await crud.store.write(writeContext(call), work);
     return reply(result, revision);
@@ -185,9 +186,9 @@ function requestHash(call: Call): string {
 
 function get(resource: ResourceDeclaration, call: Call, crud: Crud): Reply {
   const object = theOne(resource, call, resource.live ? crud.liveObjects : crud.store);
-  const body = crud.views.bytes(object, call.baseUrl);
-  if (resource.live) return { status: 200, body };
-  return { status: 200, body, etag: crud.views.etag(object), revision: crud.store.revision };
+  const { body, contentLength } = crud.views.sized(object, call.baseUrl);
+  if (resource.live) return { status: 200, body, contentLength };
+  return { status: 200, body, contentLength, etag: crud.views.etag(object), revision: crud.store.revision };
 }
 
 function list(resource: ResourceDeclaration, path: string, listKey: string, call: Call, crud: Crud): Reply {
@@ -206,11 +207,11 @@ async function update(resource: ResourceDeclaration, call: Call, crud: Crud): Pr
   theOne(resource, call, crud.store);
   const { revision, result } = await crud.store.write(writeContext(call), (draft) => {
     const previous = theOne(resource, call, draft);
-    checkIfMatch(call.ifMatch, crud.views.etag(previous));
+    checkIfMatch(call, crud.views.etag(previous));
     return change(resource, call, crud, draft, previous, call.body);
   });
   const { views } = crud;
-  return { status: 200, body: views.bytes(result, call.baseUrl), etag: views.etag(result), revision };
+  return { status: 200, body: views.json(result, call.baseUrl), etag: views.etag(result), revision };
 }
 
 /** Parses `body` as a change of `previous` and stores what comes out; unchanged documents are not stored. */
@@ -235,7 +236,7 @@ async function remove(resource: ResourceDeclaration, call: Call, crud: Crud): Pr
   theOne(resource, call, crud.store);
   const { revision } = await crud.store.write(writeContext(call), (draft) => {
     const object = theOne(resource, call, draft);
-    checkIfMatch(call.ifMatch, crud.views.etag(object));
+    checkIfMatch(call, crud.views.etag(object));
     draft.delete(object);
   });
   return { status: 204, revision };
@@ -263,9 +264,9 @@ function prepare(
 export function theOne(resource: ResourceDeclaration, call: Call, reader: Pick<Reader, "get">): StoredObject {
   const accountId = accountOf(resource, call);
   const object = find(reader, accountId, resource.name, call.parameters.at(-1) as string);
-  const names = [...resource.path.matchAll(/\{(\w+)\}/g)].map((found) => found[1] as string);
-  for (const [index, name] of names.entries()) {
-    if (object.doc[name] !== call.parameters[index]) throw notFound(object.kind, object.id);
+  const names = pathParameters(resource);
+  for (let index = 0; index < names.length; index += 1) {
+    if (object.doc[names[index] as string] !== call.parameters[index]) throw notFound(object.kind, object.id);
   }
   return object;
 }
@@ -282,14 +283,17 @@ function notFound(kind: string, id: string): Refusal {
 
 /** The body with what the path says put in, so that it wins. */
 function withPath(resource: ResourceDeclaration, call: Call): JsonObject {
-  const names = [...resource.path.matchAll(/\{(\w+)\}/g)].map((found) => found[1] as string);
+  const names = pathParameters(resource);
   if (names.length === 0) return call.body;
   return { ...call.body, ...Object.fromEntries(names.map((name, index) => [name, call.parameters[index]])) };
 }
 
 function words(resource: ResourceDeclaration): string {
-  const name = resource.name.replaceAll("_", " ").replace(/\b(ip|https|tls|tcp|api)\b/g, (word) => word.toUpperCase());
-  return `${/^[aeio]|^HTTPS/i.test(name) && !/^HT/.test(name) ? "an" : "a"} ${name}`;
+  const name = resource.name
+    .replaceAll("_", " ")
+    .replace(/\b(ip|http|https|tls|tcp|api)\b/g, (word) => word.toUpperCase());
+  // "an HTTPS edge": spelled out, H begins with a vowel.
+  return `${/^(?:[aeioAH]|IP)/.test(name) ? "an" : "a"} ${name}`;
 }
 
 function plural(name: string): string {

@@ -21,6 +21,15 @@ export function resourceNamed(name: string): ResourceDeclaration {
   return found;
 }
 
+/** Names in the path of the collection, such as `edge_id`. */
+export function pathParameters(resource: ResourceDeclaration): readonly string[] {
+  return parametersOf.get(resource) ?? [];
+}
+
+const parametersOf = new Map(
+  resources.map((resource) => [resource, [...resource.path.matchAll(/\{(\w+)\}/g)].map((found) => found[1] as string)]),
+);
+
 /** The resource that an id is of, by its prefix. */
 export function resourceOfId(id: string): ResourceDeclaration | undefined {
   return byPrefix.get(id.slice(0, id.indexOf("_")));

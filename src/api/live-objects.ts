@@ -106,7 +106,7 @@ export function openLiveObjects(store: Store): LiveObjects {
     receive(message) {
       switch (message.type) {
         case "hello":
-          for (const tunnelId of [...reports.keys()]) closeTunnel(tunnelId);
+          for (const tunnelId of reports.keys()) closeTunnel(tunnelId);
           (kinds["tunnel_session"] as Kept).clear();
           accountOfSession.clear();
           return true;
@@ -134,12 +134,12 @@ export function openLiveObjects(store: Store): LiveObjects {
   };
 }
 
-export function liveObject(kind: string, id: string, accountId: string, createdAt: string, doc: Doc): StoredObject {
+function liveObject(kind: string, id: string, accountId: string, createdAt: string, doc: Doc): StoredObject {
   return { kind, id, account_id: accountId, revision: 0, created_at: createdAt, doc };
 }
 
 /** Host and port that a public URL is reached at. */
-export function hostportOf(publicUrl: string): string {
+function hostportOf(publicUrl: string): string {
   const url = new URL(publicUrl);
   const port = url.port === "" ? { "http:": "80", "https:": "443", "tls:": "443" }[url.protocol] : url.port;
   return `${url.hostname}:${port ?? "0"}`;

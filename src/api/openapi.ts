@@ -6,7 +6,7 @@ import { objectSchema, schemaRef, typeName } from "../schema/json-schema.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../schema/resource.ts";
 import type { Operation } from "./call.ts";
-import { modulesOf, resources } from "./declarations.ts";
+import { resources } from "./declarations.ts";
 import { exampleInput } from "./examples.ts";
 
 /** Responses that several operations share, by name. */
@@ -161,16 +161,26 @@ function schemas(operations: readonly Operation[]): Record<string, JsonSchema> {
     if (verbs.includes("update")) {
       all[`${resource.schemaName}Update`] = objectSchema(resource.fields, "update", resource.doc);
     }
-    for (const [module, field] of modulesOf(resource)) {
-      all[module.schemaName] ??= objectSchema(field.fields, "response", module.doc);
-      all[`${module.schemaName}Replace`] ??= objectSchema(field.fields, "create", module.doc);
-    }
+    addNamed(resource.fields, all);
   }
   for (const operation of operations) {
     if (operation.verb !== "list" || !operation.answers || !operation.listKey) continue;
     all[operation.answers] = listSchema(operation.listKey, operation.resource as ResourceDeclaration);
   }
   return all;
+}
+
+/** Schemas of the objects inside that have a name of their own, such as modules. */
+function addNamed(fields: Fields, all: Record<string, JsonSchema>): void {
+  for (const field of Object.values(fields)) {
+    const inner = field.type === "list" || field.type === "map" ? field.of : field;
+    if (inner.type !== "object") continue;
+    if (inner.schemaName !== undefined) {
+      all[inner.schemaName] ??= objectSchema(inner.fields, "response", inner.doc);
+      all[`${inner.schemaName}Replace`] ??= objectSchema(inner.fields, "create", inner.doc);
+    }
+    addNamed(inner.fields, all);
+  }
 }
 
 /** What the path says need not be in the body. */

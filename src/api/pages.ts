@@ -39,7 +39,7 @@ export function pageBody(
 }
 
 /** The value of a query parameter that may be there once. */
-export function once(call: Call, name: string): string | undefined {
+function once(call: Call, name: string): string | undefined {
   const values = call.query.getAll(name);
   if (values.length > 1) throw new Refusal("query_invalid", `${call.operation.id}: "${name}" is given twice`);
   return values[0];

@@ -1,8 +1,18 @@
 import { Refusal } from "../lib/errors.ts";
+import { header } from "./call.ts";
+import type { Call } from "./call.ts";
 
 /** `If-Match` (RFC 9110 §13.1.1): refused unless it lists the present tag; weak tags never match. */
-export function checkIfMatch(ifMatch: string | undefined, etag: string): void {
-  if (ifMatch === undefined || ifMatch.trim() === "*") return;
-  if (ifMatch.split(",").some((tag) => tag.trim() === etag)) return;
+export function checkIfMatch(call: Call, etag: string): void {
+  const wanted = header(call.request, "if-match");
+  if (wanted === undefined || wanted.trim() === "*") return;
+  if (wanted.split(",").some((tag) => tag.trim() === etag)) return;
   throw new Refusal("precondition_failed", undefined, { etag });
+}
+
+/** The key under which a POST happens once; throws `Refusal` for one that cannot be used. */
+export function idempotencyKey(call: Call): string | undefined {
+  const key = header(call.request, "idempotency-key");
+  if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw new Refusal("idempotency_key_invalid", "the Idempotency-Key must be 1 to 255 visible ASCII characters");
 }

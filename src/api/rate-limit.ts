@@ -1,5 +1,10 @@
 import type { Clock } from "../lib/clock.ts";
 
+/** What is left to one subject: the moment (monotonic) at which its allowance would be whole again. */
+export interface Bucket {
+  wholeAtMs: number;
+}
+
 export interface Allowance {
   readonly allowed: boolean;
   readonly remaining: number;
@@ -9,45 +14,42 @@ export interface Allowance {
 
 export interface RateLimit {
   readonly perMinute: number;
-  /** Takes one from the allowance of `subject`. */
-  take(subject: string): Allowance;
-  /** Whether something is left, without taking it. */
-  left(subject: string): Allowance;
+  /** Takes one from the bucket, if there is one in it. */
+  take(bucket: Bucket): Allowance;
 }
 
-/** Subjects that are remembered; the one that was not seen for longest goes first. */
-const maxSubjects = 10_000;
+const windowMs = 60_000;
+/** Sums of fractions may be off by this much. */
+const slackMs = 1e-6;
 
-/**
- * An allowance of `perMinute` per subject that refills evenly (GCRA): each subject has the moment at which its
- * allowance would be whole again.
- */
+/** An allowance of `perMinute` that refills evenly (the generic cell rate algorithm). */
 export function makeRateLimit(clock: Clock, perMinute: number): RateLimit {
-  const whole = new Map<string, number>();
-  const cost = 60_000 / perMinute;
-  const state = (at: number, now: number): Allowance => {
-    const used = Math.max(at - now, 0);
-    const remaining = Math.floor((60_000 - used) / cost);
-    return { allowed: true, remaining, resetSeconds: Math.ceil(used / 1000) };
-  };
+  const cost = windowMs / perMinute;
   return {
     perMinute,
-    take(subject) {
+    take(bucket) {
       const now = clock.monotonic();
-      const at = Math.max(whole.get(subject) ?? 0, now) + cost;
-      if (at - now > 60_000 + 1e-6) {
-        return { allowed: false, remaining: 0, resetSeconds: Math.max(1, Math.ceil((at - now - 60_000) / 1000)) };
+      const used = Math.max(bucket.wholeAtMs - now, 0) + cost;
+      if (used > windowMs + slackMs) {
+        return { allowed: false, remaining: 0, resetSeconds: Math.max(1, Math.ceil((used - windowMs) / 1000)) };
       }
-      whole.delete(subject);
-      whole.set(subject, at);
-      if (whole.size > maxSubjects) whole.delete(whole.keys().next().value as string);
-      return state(at, now);
+      bucket.wholeAtMs = now + used;
+      const remaining = Math.floor((windowMs - used + slackMs) / cost);
+      return { allowed: true, remaining, resetSeconds: Math.ceil(used / 1000) };
     },
-    left(subject) {
-      const now = clock.monotonic();
-      const at = Math.max(whole.get(subject) ?? 0, now);
-      if (at + cost - now <= 60_000 + 1e-6) return state(at, now);
-      return { allowed: false, remaining: 0, resetSeconds: Math.max(1, Math.ceil((at + cost - now - 60_000) / 1000)) };
-    },
+  };
+}
+
+/** Addresses that are remembered; the one that was made first goes first. */
+const maxAddresses = 10_000;
+
+/** Buckets for subjects that nobody else keeps, such as addresses. */
+export function makeBuckets(): (subject: string) => Bucket {
+  const buckets = new Map<string, Bucket>();
+  return (subject) => {
+    let bucket = buckets.get(subject);
+    if (!bucket) buckets.set(subject, (bucket = { wholeAtMs: 0 }));
+    if (buckets.size > maxAddresses) buckets.delete(buckets.keys().next().value as string);
+    return bucket;
   };
 }

@@ -16,9 +16,6 @@ interface Node {
   allow: string;
 }
 
-/** No path has more segments. */
-const maxSegments = 12;
-
 export function makeRouter(operations: readonly Operation[]): (path: string) => Route | undefined {
   const root = emptyNode();
   for (const operation of operations) {
@@ -34,21 +31,23 @@ export function makeRouter(operations: readonly Operation[]): (path: string) => 
     node.allow = [...node.operations.keys(), "OPTIONS"].join(", ");
   }
   return (path) => {
-    // A slash at the end is harmless (completing-the-api.md §2.6).
-    const segments = (path.length > 1 && path.endsWith("/") ? path.slice(1, -1) : path.slice(1)).split("/");
-    if (segments.length > maxSegments) return undefined;
     const parameters: string[] = [];
+    // A slash at the end is harmless (completing-the-api.md §2.6).
+    const end = path.length > 1 && path.endsWith("/") ? path.length - 1 : path.length;
     let node: Node | undefined = root;
-    for (const segment of segments) {
-      const child: Node | undefined = node.children.get(segment);
+    for (let start = 1; start <= end && node;) {
+      const slash = path.indexOf("/", start);
+      const stop: number = slash < 0 || slash > end ? end : slash;
+      const segment = path.slice(start, stop);
+      const child = node.children.get(segment);
       if (!child) {
         if (segment === "") return undefined;
         parameters.push(segment);
       }
       node = child ?? node.parameter;
-      if (!node) return undefined;
+      start = stop + 1;
     }
-    if (!node.operations) return undefined;
+    if (!node?.operations) return undefined;
     const decoded = parameters.some((value) => value.includes("%")) ? decode(parameters) : parameters;
     return decoded && { operations: node.operations, allow: node.allow, parameters: decoded };
   };

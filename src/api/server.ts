@@ -8,12 +8,13 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { randomText } from "../lib/ids.ts";
-import type { KeyRing } from "./authenticate.ts";
+import type { Key, KeyRing } from "./authenticate.ts";
 import { baseUrlOf } from "./base-url.ts";
 import { hasBody, readBody } from "./body.ts";
-import type { ApiPrincipal, Call, Operation, Reply } from "./call.ts";
+import { header } from "./call.ts";
+import type { ApiPrincipal, Operation, Reply } from "./call.ts";
 import { errorBody } from "./problems.ts";
-import { makeRateLimit } from "./rate-limit.ts";
+import { makeBuckets, makeRateLimit } from "./rate-limit.ts";
 import type { Allowance } from "./rate-limit.ts";
 import { makeRouter } from "./router.ts";
 
@@ -48,104 +49,129 @@ export interface ApiServer {
 const stopTimeoutMs = 5_000;
 const noBody: JsonObject = Object.freeze({});
 const noQuery = new URLSearchParams();
-const anonymous: ApiPrincipal = { accountId: "", id: "", source: "", operator: false };
+const anonymous: ApiPrincipal = { accountId: "", id: "", operator: false };
+
+/** A request and what is known of it so far. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly expectsContinue: boolean;
+  readonly operationId: string;
+  principal: ApiPrincipal;
+  allowance: Allowance | undefined;
+}
 
 export async function startServer(options: ServerOptions): Promise<ApiServer> {
   const { clock, log, keys, limits } = options;
   const router = makeRouter(options.operations);
   const rate = makeRateLimit(clock, limits.requestsPerMinute);
   const wrongKeys = makeRateLimit(clock, limits.wrongKeysPerMinute);
+  const bucketOf = makeBuckets();
+  const rateLimit = String(limits.requestsPerMinute);
   const answered = [1, 2, 3, 4, 5].map((group) =>
     options.metrics.counter("postern_api_responses_total", "Responses of the API.", { status: `${group}xx` }),
   );
   const nextOperationId = operationIds(clock);
   let stopping = false;
 
-  const admit = (request: IncomingMessage): { principal: ApiPrincipal; allowance: Allowance } => {
-    const source = request.socket.remoteAddress ?? "";
+  const authenticate = (request: IncomingMessage): Key => {
     try {
-      const key = keys.authenticate(request.headers.authorization);
-      const allowance = rate.take(key.id);
-      checkVersion(request);
-      if (!allowance.allowed) throw tooMany(allowance, `${limits.requestsPerMinute} requests per minute`);
-      return { principal: { accountId: key.accountId, id: key.id, source, operator: key.operator }, allowance };
+      return keys.authenticate(request.headers.authorization);
     } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 401 || error.reason === "missing_credentials") throw error;
-      const allowance = wrongKeys.take(source);
+      if (!(error instanceof Refusal) || error.reason === "missing_credentials") throw error;
+      const allowance = wrongKeys.take(bucketOf(request.socket.remoteAddress ?? ""));
       throw allowance.allowed ? error : tooMany(allowance, "attempts with a wrong key");
     }
   };
 
+  const send = (exchange: Exchange, reply: Reply, extra?: readonly string[]): void => {
+    const { operationId, allowance, request, response } = exchange;
+    const { status, body } = reply;
+    answered[Math.floor(status / 100) - 1]?.add();
+    const headers = ["postern-operation-id", operationId, "ngrok-operation-id", operationId];
+    if (body !== undefined) headers.push("content-type", reply.contentType ?? "application/json");
+    if (status !== 204) headers.push("content-length", reply.contentLength ?? String(Buffer.byteLength(body ?? "")));
+    if (reply.etag !== undefined) headers.push("etag", reply.etag);
+    if (reply.revision !== undefined) headers.push("postern-revision", String(reply.revision));
+    if (allowance) {
+      headers.push("ratelimit-limit", rateLimit, "ratelimit-remaining", String(allowance.remaining));
+      headers.push("ratelimit-reset", String(allowance.resetSeconds));
+    }
+    if (extra) headers.push(...extra);
+    if (stopping || (!request.complete && isLong(request))) headers.push("connection", "close");
+    response.writeHead(status, headers);
+    if (request.method === "HEAD") response.end();
+    else response.end(body);
+  };
+
+  const fail = (exchange: Exchange, error: unknown): void => {
+    const { operationId, response } = exchange;
+    if (response.headersSent || response.destroyed) return;
+    if (!(error instanceof Refusal)) {
+      log.error("request failed", { operation_id: operationId, error: asError(error) });
+      return send(exchange, errorBody(error, operationId));
+    }
+    const accountId = exchange.principal.accountId;
+    const baseUrl = options.apiUrl ?? baseUrlOf(exchange.request);
+    const named = namedObjects(error, (kind, id) => options.uriOf(accountId, kind, id, baseUrl));
+    send(exchange, errorBody(error, operationId, named), headersOf(error));
+  };
+
+  const run = (exchange: Exchange): Reply | Promise<Reply> => {
+    const { request, response } = exchange;
+    const url = request.url as string;
+    const mark = url.indexOf("?");
+    const found = router(mark < 0 ? url : url.slice(0, mark));
+    if (!found) throw new Refusal("unknown_path", `there is no path ${JSON.stringify(url.slice(0, 128))}`);
+    if (request.method === "OPTIONS") return { status: 204, headers: ["allow", found.allow] };
+    const operation = found.operations.get(request.method as string);
+    if (!operation) throw methodRefusal(request, found.allow);
+    if (!operation.open) {
+      const key = authenticate(request);
+      exchange.principal = key.principal;
+      checkVersion(request);
+      exchange.allowance = rate.take(key.bucket);
+      if (!exchange.allowance.allowed) throw tooMany(exchange.allowance, `${rateLimit} requests per minute`);
+    }
+    const call = {
+      operation,
+      operationId: exchange.operationId,
+      principal: exchange.principal,
+      parameters: found.parameters,
+      query: mark < 0 ? noQuery : readQuery(operation, url.slice(mark + 1)),
+      body: noBody,
+      baseUrl: options.apiUrl ?? baseUrlOf(request),
+      request,
+    };
+    if (!hasBody(request)) return operation.run(call);
+    const reading = readBody(operation, request, response, exchange.expectsContinue);
+    return reading.then((body) => operation.run({ ...call, body }));
+  };
+
   const handle = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
     const operationId = nextOperationId();
-    const send = (reply: Reply, allowance?: Allowance, extra?: readonly string[]): void => {
-      answered[Math.floor(reply.status / 100) - 1]?.add();
-      const headers = ["postern-operation-id", operationId, "ngrok-operation-id", operationId];
-      const length = reply.body === undefined ? 0 : Buffer.byteLength(reply.body);
-      if (reply.body !== undefined) headers.push("content-type", reply.contentType ?? "application/json");
-      if (reply.status !== 204) headers.push("content-length", String(length));
-      if (reply.etag !== undefined) headers.push("etag", reply.etag);
-      if (reply.revision !== undefined) headers.push("postern-revision", String(reply.revision));
-      if (allowance) {
-        headers.push("ratelimit-limit", String(rate.perMinute), "ratelimit-remaining", String(allowance.remaining));
-        headers.push("ratelimit-reset", String(allowance.resetSeconds));
-      }
-      if (extra) headers.push(...extra);
-      if (stopping || (!request.complete && isLong(request))) headers.push("connection", "close");
-      response.writeHead(reply.status, headers);
-      if (request.method === "HEAD") response.end();
-      else response.end(reply.body);
+    const exchange: Exchange = {
+      request,
+      response,
+      expectsContinue,
+      operationId,
+      principal: anonymous,
+      allowance: undefined,
     };
-    let principal = anonymous;
-    const uriOf = (from: IncomingMessage, kind: string, id: string): string | undefined =>
-      options.uriOf(principal.accountId, kind, id, options.apiUrl ?? baseUrlOf(from));
-    const fail = (error: unknown, allowance?: Allowance): void => {
-      if (response.headersSent || response.destroyed) return;
-      if (!(error instanceof Refusal)) {
-        log.error("request failed", { operation_id: operationId, error: asError(error) });
-      }
-      const named = error instanceof Refusal ? namedObjects(error, (kind, id) => uriOf(request, kind, id)) : undefined;
-      const { status, body } = errorBody(error, operationId, named);
-      send({ status, body }, allowance, error instanceof Refusal ? headersOf(error) : undefined);
-    };
-    let allowance: Allowance | undefined;
     try {
-      const url = request.url as string;
-      const mark = url.indexOf("?");
-      const found = router(mark < 0 ? url : url.slice(0, mark));
-      if (!found) throw new Refusal("unknown_path", `there is no path ${JSON.stringify(url.slice(0, 128))}`);
-      if (request.method === "OPTIONS") return send({ status: 204 }, undefined, ["allow", found.allow]);
-      const operation = found.operations.get(request.method as string);
-      if (!operation) throw methodRefusal(request, found.allow);
-      const admitted = operation.open ? undefined : admit(request);
-      allowance = admitted?.allowance;
-      if (admitted) principal = admitted.principal;
-      else principal = { ...anonymous, source: request.socket.remoteAddress ?? "" };
-      const call = (body: JsonObject): Call => ({
-        operation,
-        operationId,
-        principal,
-        parameters: found.parameters,
-        query: mark < 0 ? noQuery : readQuery(operation, url.slice(mark + 1)),
-        body,
-        baseUrl: options.apiUrl ?? baseUrlOf(request),
-        ifMatch: header(request, "if-match"),
-        idempotencyKey: idempotencyKey(request),
-        reason: header(request, "postern-reason")?.slice(0, 255),
-        request,
-      });
-      const reply = hasBody(request)
-        ? readBody(operation, request, response, expectsContinue).then((body) => operation.run(call(body)))
-        : operation.run(call(noBody));
-      if (reply instanceof Promise) {
-        reply.then(
-          (done) => send(done, allowance),
-          (error: unknown) => fail(error, allowance),
-        );
-      } else send(reply, allowance);
+      const reply = run(exchange);
+      if (reply instanceof Promise) settle(exchange, reply);
+      else send(exchange, reply, reply.headers);
     } catch (error) {
-      fail(error, allowance);
+      fail(exchange, error);
     }
+  };
+
+  const settle = (exchange: Exchange, reply: Promise<Reply>): void => {
+    reply.then(
+      (done) => send(exchange, done, done.headers),
+      (error: unknown) => fail(exchange, error),
+    );
   };
 
   const server = createServer(
@@ -192,12 +218,6 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
   };
 }
 
-function idempotencyKey(request: IncomingMessage): string | undefined {
-  const key = header(request, "idempotency-key");
-  if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key;
-  throw new Refusal("idempotency_key_invalid", "the Idempotency-Key must be 1 to 255 visible ASCII characters");
-}
-
 /** Whether reading past the body, for the sake of the connection, is not worth it. */
 function isLong(request: IncomingMessage): boolean {
   const length = request.headers["content-length"];
@@ -206,16 +226,14 @@ function isLong(request: IncomingMessage): boolean {
 
 /** `Ngrok-Version` is accepted as the same thing (decision 3). */
 function checkVersion(request: IncomingMessage): void {
-  const given = [header(request, "service-version"), header(request, "ngrok-version")].filter(
-    (one) => one !== undefined,
-  );
+  const service = header(request, "service-version");
+  const ngrok = header(request, "ngrok-version");
+  if ((service ?? ngrok) === "2" && (ngrok ?? service) === "2") return;
+  const given = [service, ngrok].filter((one) => one !== undefined);
   if (given.length === 0) throw new Refusal("version_missing", "the header Service-Version is missing; supported: 2");
-  const wrong = given.find((version) => version.trim() !== "2");
-  if (wrong === undefined) return;
-  throw new Refusal(
-    "version_unsupported",
-    `version ${JSON.stringify(wrong.slice(0, 32))} is not supported; supported: 2`,
-  );
+  const wrong = given.find((version) => version !== "2") as string;
+  const shown = JSON.stringify(wrong.slice(0, 32));
+  throw new Refusal("version_unsupported", `version ${shown} is not supported; supported: 2`);
 }
 
 function readQuery(operation: Operation, text: string): URLSearchParams {
@@ -270,11 +288,6 @@ function clientRefusal(code: string | undefined): Refusal {
   return new Refusal("bad_request");
 }
 
-function header(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value.join(", ") : value;
-}
-
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
@@ -282,10 +295,20 @@ function asError(error: unknown): Error {
 /** Ids of requests: time, a part of this process, and a count; they need not be secret. */
 function operationIds(clock: Clock): () => string {
   const process = randomText(8);
+  const first = 36 ** 7;
   let count = 0;
+  let lastMs = -1;
+  let head = "";
   return () => {
+    const ms = clock.now();
+    if (ms !== lastMs) {
+      lastMs = ms;
+      head = `op_${Math.floor(ms * 1000)
+        .toString(36)
+        .padStart(11, "0")
+        .slice(0, 11)}${process}`;
+    }
     count += 1;
-    const time = (clock.now() * 1000).toString(36).padStart(11, "0").slice(0, 11);
-    return `op_${time}${process}${count.toString(36).padStart(8, "0")}`;
+    return head + (first + count).toString(36);
   };
 }

@@ -16,8 +16,8 @@ export interface Views {
   /** Everything that a client sees of it. `shown`: values that are in this one answer only. */
   render(object: StoredObject, baseUrl: string, shown?: Doc): Record<string, unknown>;
   json(object: StoredObject, baseUrl: string): string;
-  /** As `json`, ready to be sent. */
-  bytes(object: StoredObject, baseUrl: string): Buffer;
+  /** As `json`, with its length in bytes, in decimal. */
+  sized(object: StoredObject, baseUrl: string): { readonly body: string; readonly contentLength: string };
   /** One block (a module) of an object. */
   block(object: StoredObject, name: string, baseUrl: string): unknown;
   uri(object: { readonly kind: string; readonly id: string; readonly doc: Doc }, baseUrl: string): string;
@@ -26,14 +26,22 @@ export interface Views {
 }
 
 interface Rendered {
-  baseUrl: string;
-  json: string;
-  bytes: Buffer | undefined;
+  readonly baseUrl: string;
+  readonly body: string;
+  readonly contentLength: string;
 }
 
 /** Names whose answers cannot be kept: something in them is computed on each read. */
 const changing = new Set(
   resources.filter((one) => Object.values(one.fields).some((field) => field.live)).map((one) => one.name),
+);
+
+/** Kinds of the objects that are shown inside another. */
+const ownedInside = new Map(
+  resources.flatMap(({ name, fields }) => {
+    const kinds = Object.values(fields).flatMap((field) => (field.type === "children" ? [field.kind] : []));
+    return kinds.length > 0 ? [[name, kinds] as const] : [];
+  }),
 );
 
 export function makeViews(reader: Reader, live: Readonly<Record<string, LiveValues>>): Views {
@@ -59,32 +67,26 @@ export function makeViews(reader: Reader, live: Readonly<Record<string, LiveValu
     return `${baseUrl}${collectionPath(resource, object.doc)}/${object.id}`;
   };
   const rendered = (object: StoredObject, baseUrl: string): Rendered => {
-    let one = kept.get(object);
-    if (!one || one.baseUrl !== baseUrl) {
-      one = { baseUrl, json: JSON.stringify(render(object, baseUrl)), bytes: undefined };
-      kept.set(object, one);
-    }
-    return one;
+    const one = kept.get(object);
+    if (one && one.baseUrl === baseUrl) return one;
+    const body = JSON.stringify(render(object, baseUrl));
+    const made = { baseUrl, body, contentLength: String(Buffer.byteLength(body)) };
+    if (!changing.has(object.kind)) kept.set(object, made);
+    return made;
   };
   return {
     render,
     uri,
-    json: (object, baseUrl) =>
-      changing.has(object.kind) ? JSON.stringify(render(object, baseUrl)) : rendered(object, baseUrl).json,
-    bytes(object, baseUrl) {
-      if (changing.has(object.kind)) return Buffer.from(JSON.stringify(render(object, baseUrl)));
-      const one = rendered(object, baseUrl);
-      return (one.bytes ??= Buffer.from(one.json));
-    },
+    json: (object, baseUrl) => rendered(object, baseUrl).body,
+    sized: rendered,
     block(object, name, baseUrl) {
       const fields: Fields = { [name]: resourceNamed(object.kind).fields[name] as Fields[string] };
       return renderFields(fields, object.doc, contextFor(object, baseUrl))[name];
     },
     etag(object) {
       let text = `"${object.revision}`;
-      for (const field of Object.values(resourceNamed(object.kind).fields)) {
-        if (field.type !== "children") continue;
-        const children = reader.children(field.kind, object.id);
+      for (const kind of ownedInside.get(object.kind) ?? []) {
+        const children = reader.children(kind, object.id);
         const latest = children.reduce((most, child) => Math.max(most, child.revision), 0);
         text += `-${children.length}-${latest}`;
       }
@@ -94,7 +96,7 @@ export function makeViews(reader: Reader, live: Readonly<Record<string, LiveValu
 }
 
 /** The collection's path with the owner's id in it where there is one. */
-export function collectionPath(resource: ResourceDeclaration, doc: Doc): string {
+function collectionPath(resource: ResourceDeclaration, doc: Doc): string {
   return resource.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(doc[name]));
 }
 

@@ -58,7 +58,7 @@ export const oauth = defineModule({
         twitch: provider("Twitch", "EndpointOAuthTwitch"),
         amazon: provider("Amazon", "EndpointOAuthAmazon"),
       },
-      { required: true, schemaName: "EndpointOAuthProvider" },
+      { required: true, schemaName: "EndpointOAuthProvider", example: { github: {} } },
     ),
     ...loginFields,
     auth_check_interval: authCheckInterval,

@@ -3,7 +3,7 @@ import { label } from "../schema/formats.ts";
 import { defineResource } from "../schema/resource.ts";
 
 /** Labels as backends watch for them and agents bind them. */
-export const labelsField = f.map(
+const labelsField = f.map(
   "Labels to watch for tunnels on: a tunnel matches when it has all of them.",
   f.string("The label's value.", { minBytes: 1, format: label }),
   {

@@ -260,7 +260,7 @@ export const f = {
       ...options,
     } as unknown as MapField<ValueOf<E>> & O;
   },
-  object<const F extends Fields, const O extends Partial<Pick<ObjectField, "schemaName">> & FieldOptions>(
+  object<const F extends Fields, const O extends Partial<Pick<ObjectField, "schemaName" | "example">> & FieldOptions>(
     doc: string,
     fields: F,
     options?: O,

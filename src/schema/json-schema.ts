@@ -121,5 +121,6 @@ export function typeName(kind: string): string {
 const acronyms = new Set(["https", "tls", "tcp", "ip", "api", "saml", "oidc"]);
 
 function capital(word: string): string {
+  if (word === "oauth") return "OAuth";
   return word.slice(0, 1).toUpperCase() + word.slice(1);
 }

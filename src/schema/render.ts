@@ -3,7 +3,7 @@ import type { Field, Fields } from "./fields.ts";
 import { emptyValue, inputName } from "./parse.ts";
 import type { Doc } from "./parse.ts";
 
-export interface Ref {
+interface Ref {
   readonly id: string;
   readonly uri: string;
 }
@@ -20,7 +20,7 @@ export interface RenderContext {
 }
 
 /** Stands for a secret that the reader may not see. */
-export const secretMask = "***";
+const secretMask = "***";
 
 export function renderFields(fields: Fields, doc: Doc, context: RenderContext): Record<string, unknown> {
   const out: Record<string, unknown> = {};

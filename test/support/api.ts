@@ -26,7 +26,7 @@ export interface ApiResponse {
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Body = any;
 
-export interface RequestOptions {
+interface RequestOptions {
   /** Sent as JSON, unless it is a string or bytes. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string | undefined>>;
@@ -48,7 +48,7 @@ export interface TestApi {
 }
 
 /** The other end of the line. */
-export interface TestEdge {
+interface TestEdge {
   readonly received: Downward[];
   send(message: Upward): void;
   /** What it answers commands with; nothing unless set. */

@@ -13,7 +13,7 @@ export const accountSpecial: Special = {
   },
 };
 
-export function createFirstTokens(
+function createFirstTokens(
   draft: Draft,
   accountId: string,
   first: { readonly apiKey: string; readonly authtoken: string; readonly operator: boolean },

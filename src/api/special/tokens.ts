@@ -23,7 +23,7 @@ export const credentialSpecial: Special = {
 };
 
 /** `doc` with what is kept of `token`. */
-export function withToken(doc: Doc, token: string): { readonly doc: Doc; readonly shown: Doc } {
+function withToken(doc: Doc, token: string): { readonly doc: Doc; readonly shown: Doc } {
   const kept = { token_hash: hashToken(token).toString("hex"), fingerprint: fingerprint(token) };
   return { doc: { ...doc, ...kept }, shown: { token } };
 }
