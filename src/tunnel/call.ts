@@ -70,9 +70,8 @@ export class AnsweredStreams {
   }
 
   add(stream: MuxStream): void {
-    this.#streams.push(stream);
-    if (this.#streams.length <= this.#max) return;
     this.#streams = this.#streams.filter((one) => !one.over);
+    this.#streams.push(stream);
     if (this.#streams.length > this.#max) this.#streams.shift()?.abort();
   }
 }

@@ -1,5 +1,6 @@
 /** One connection to the agent listener: authenticates, then gives its messages to the session. */
 import type { Socket } from "node:net";
+import { normaliseAddress } from "../lib/address.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
 import type { Timer } from "../lib/clock.ts";
@@ -79,7 +80,7 @@ export class AgentConnection {
   private constructor(host: ConnectionHost, socket: Socket) {
     const { clock, limits } = host;
     this.#host = host;
-    this.#ip = socket.remoteAddress ?? "";
+    this.#ip = normaliseAddress(socket.remoteAddress ?? "") ?? "";
     this.#opens = new TokenBucket(clock, limits.agentStreamsPerSecond, limits.agentStreamBurst);
     this.#messages = new TokenBucket(clock, limits.messagesPerSecond, limits.messageBurst);
     host.addresses.connected(this.#ip);

@@ -76,7 +76,7 @@ interface End extends MuxHandler {
   next(): Promise<Sink>;
 }
 
-describe("the multiplexer", () => {
+describe("the multiplexer", { timeout: 30_000 }, () => {
   const listener = createServer();
   const sockets: Socket[] = [];
 
