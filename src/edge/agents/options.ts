@@ -5,6 +5,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { CompiledModule, Look, ModuleDeclaration, Scope } from "../../modules/module.ts";
+import { parseFields } from "../../schema/parse.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 
 /** The tunnel that the options belong to. */
@@ -32,7 +33,6 @@ const inlinePolicy = "inline";
 
 const translations: Readonly<Record<string, Translation>> = {
   compression: { module: "compression", config: () => ({}) },
-  websockettcpconverter: { module: "websocket_tcp_converter", config: () => ({}) },
   circuitbreaker: {
     module: "circuit_breaker",
     config: (option) => ({
@@ -94,13 +94,20 @@ function compileOne(
   by: Translation,
   owner: OptionsOwner,
 ): CompiledModule {
+  const bad = (why: string): Refusal => new Refusal("agent_request_invalid", `compile the option "${name}": ${why}`);
   try {
+    const { doc, issues } = parseFields(module.fields, by.config(option), "replace");
+    for (const rule of module.rules ?? []) {
+      const issue = issues.length === 0 ? rule(doc as never, "https_route") : undefined;
+      if (issue) throw bad(`${issue.path} ${issue.message}`);
+    }
+    const [first] = issues;
+    if (first) throw bad(`${first.path} ${first.message}`);
     const scope = inlineScope(owner, by.objects?.(option) ?? []);
-    return module.compile({ enabled: true, ...by.config(option) } as never, scope);
+    return module.compile({ enabled: true, ...doc } as never, scope);
   } catch (error) {
-    if (error instanceof Refusal && error.reason === "agent_option_unsupported") throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new Refusal("agent_request_invalid", `compile the option "${name}": ${why}`);
+    if (error instanceof Refusal) throw error;
+    throw bad(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -147,7 +154,7 @@ function headerEdits(option: Option): Readonly<Record<string, unknown>> {
   if (!isUnset(option["addParsed"]) && Object.keys(option["addParsed"] as object).length > 0) {
     throw new Refusal("agent_option_unsupported", 'open a tunnel with headers in "addParsed": send them in "add"');
   }
-  return { add, remove: texts(option["remove"], "remove").map((name) => name.toLowerCase()) };
+  return { add: { ...add }, remove: texts(option["remove"], "remove").map((name) => name.toLowerCase()) };
 }
 
 function texts(value: unknown, name: string): string[] {

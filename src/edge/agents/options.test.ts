@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { systemClock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { modules } from "../../modules/index.ts";
+import type { CompiledModule } from "../../modules/module.ts";
+import type { Exchange } from "../../modules/exchange.ts";
+import { compileOptions } from "./options.ts";
+
+const owner = { accountId: "ac_1", endpointId: "ep_1", clock: systemClock };
+
+function compile(options: Record<string, unknown>): readonly CompiledModule[] {
+  return compileOptions(options, owner, modules);
+}
+
+/** What an IP restriction says to a source. */
+function admits(options: Record<string, unknown>, source: string): boolean {
+  const [module] = compile(options);
+  return module?.connection?.(source).answer === undefined;
+}
+
+describe("the options of an agent", () => {
+  it("that were not used compile to nothing", () => {
+    assert.deepEqual(
+      compile({
+        Hostname: "a.example",
+        Auth: "",
+        Subdomain: "a",
+        HostHeaderRewrite: false,
+        LocalUrlScheme: "http",
+        ProxyProto: 0,
+        Compression: null,
+        OAuth: null,
+      }),
+      [],
+    );
+  });
+
+  it("compile to the modules of a route, in the order of the list", () => {
+    const compiled = compile({
+      ResponseHeaders: { add: ["X-Out:1"] },
+      Compression: {},
+      UserAgentFilter: { deny: ["curl"] },
+      IPRestriction: { allow_cidrs: ["192.0.2.0/24"] },
+      CircuitBreaker: { error_threshold: 0.5 },
+      RequestHeaders: { add: ["x-in: 1", "host:local.test"], remove: ["X-Gone"] },
+    });
+    const hooks = compiled.map((one) =>
+      (["connection", "request", "response", "settled"] as const).filter((name) => one[name] !== undefined).join(" "),
+    );
+    const ipRestriction = "connection request";
+    const circuitBreaker = "request settled";
+    assert.deepEqual(hooks, [ipRestriction, "request", circuitBreaker, "request", "response", "response"]);
+  });
+
+  it("restrict sources: allowed ones only, or all but the denied ones", () => {
+    const allow = { IPRestriction: { allow_cidrs: ["192.0.2.0/24"], deny_cidrs: ["192.0.2.7/32"] } };
+    assert.equal(admits(allow, "192.0.2.1"), true);
+    assert.equal(admits(allow, "192.0.2.7"), false);
+    assert.equal(admits(allow, "198.51.100.1"), false);
+    const deny = { IPRestriction: { deny_cidrs: ["2001:db8::/32"] } };
+    assert.equal(admits(deny, "198.51.100.1"), true);
+    assert.equal(admits(deny, "2001:db8::1"), false);
+  });
+
+  it("filter user agents", async () => {
+    const [module] = compile({ UserAgentFilter: { allow: ["good"], deny: ["curl"] } });
+    const step = (agent: string) =>
+      module?.request?.({ request: { headers: { get: () => agent } } } as unknown as Exchange);
+    assert.equal((await step("curl/8"))?.outcome, "denied");
+    assert.equal((await step("good curl/8"))?.outcome, "passed");
+  });
+
+  it("are refused where no module stands for them, by name", () => {
+    const unsupported: Record<string, unknown>[] = [
+      { OIDC: { issuer_url: "https://id.example" } },
+      { OAuth: {} },
+      { BasicAuth: { credentials: [] } },
+      { MutualTLSCA: { mutual_tls_ca: "" } },
+      { TrafficPolicy: "{}" },
+      { Policy: { inbound: [] } },
+      { WebsocketTCPConverter: {} },
+      { Auth: "a:b" },
+      { Unheard: [1] },
+      { Compression: true },
+      { RequestHeaders: { addParsed: { a: "b" } } },
+    ];
+    for (const options of unsupported) {
+      assert.throws(
+        () => compile(options),
+        (error) => error instanceof Refusal && error.reason === "agent_option_unsupported",
+        JSON.stringify(options),
+      );
+    }
+  });
+
+  it("are refused where they make no sense", () => {
+    const invalid: Record<string, unknown>[] = [
+      { IPRestriction: { allow_cidrs: ["not a network"] } },
+      { IPRestriction: { allow_cidrs: "192.0.2.0/24" } },
+      { UserAgentFilter: { deny: ["("] } },
+      { CircuitBreaker: { error_threshold: 7 } },
+      { RequestHeaders: { add: ["no colon"] } },
+      { RequestHeaders: { add: ["x-a: b\r\nx-evil: c"] } },
+      { RequestHeaders: { add: ["transfer-encoding: chunked"] } },
+      { RequestHeaders: { remove: ["host"] } },
+      { WebhookVerification: { provider: "nobody", secret: "s" } },
+      { UserAgentFilter: { deny: Array.from({ length: 2000 }, () => "x") } },
+    ];
+    for (const options of invalid) {
+      assert.throws(
+        () => compile(options),
+        (error) => error instanceof Refusal && error.reason === "agent_request_invalid",
+        JSON.stringify(options).slice(0, 100),
+      );
+    }
+  });
+});
