@@ -3,6 +3,7 @@ import { f } from "../schema/fields.ts";
 import { compilePolicy } from "./ip-policy.ts";
 import type { CompiledPolicy } from "./ip-policy.ts";
 import { defineModule } from "./module.ts";
+import type { Scope } from "./module.ts";
 import { denied } from "./step.ts";
 import type { Step } from "./step.ts";
 
@@ -19,11 +20,16 @@ export const ipRestriction = defineModule({
     ),
   },
   compile({ ip_policy_ids }, scope) {
-    const policies = ip_policy_ids.map((id) => scope.shared(`ip_policy ${id}`, (look) => compilePolicy(look, id)));
-    const admits = (source: string): Step => admission(policies, source);
+    const admits = compileAdmission(ip_policy_ids, scope);
     return { connection: admits, request: ({ connection }) => admits(connection.source) };
   },
 });
+
+/** Decides over a source by the rules of all these policies. Throws when one of them cannot be used. */
+export function compileAdmission(policyIds: readonly string[], scope: Scope): (source: string) => Step {
+  const policies = policyIds.map((id) => scope.shared(`ip_policy ${id}`, (look) => compilePolicy(look, id)));
+  return (source) => admission(policies, source);
+}
 
 const noRule = denied("ip_restriction", "source_denied", "no rule allows the source");
 const noAddress = denied("ip_restriction", "source_denied", "the source has no address that rules could match");

@@ -145,7 +145,8 @@ function authority({ request }: Exchange): string {
 }
 
 function stepBy({ steps }: Exchange, by: string): Step | undefined {
-  return steps.find((step) => step.by === by);
+  // The account's restriction comes before the route's own and says the same of itself.
+  return steps.findLast((step) => step.by === by);
 }
 
 function decision(step: Step | undefined): string {

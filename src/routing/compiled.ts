@@ -76,6 +76,11 @@ export interface RoutingTable {
   tcpSites(): Iterable<ConnectionSite>;
   credential(fingerprint: string): CompiledCredential | undefined;
   accountName(accountId: string): string;
+  /**
+   * Where a part of an account may be used from; undefined: from anywhere. Edges and their routes enforce
+   * `endpoints` by themselves; the endpoints and sessions of agents are for the edge to check.
+   */
+  restriction(accountId: string, part: "agent" | "endpoints"): ((source: string) => Step) | undefined;
   /** An object of the configuration, for what is neither edge nor credential (certificates, backends). */
   object(kind: string, id: string): ResourceObject | undefined;
   /** Objects of `kind` that `ownerId` owns, such as the routes of an edge. */

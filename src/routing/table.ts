@@ -3,11 +3,13 @@ import type { Clock } from "../lib/clock.ts";
 import { modules } from "../modules/index.ts";
 import type { ModuleDeclaration } from "../modules/module.ts";
 import { passed } from "../modules/step.ts";
+import type { Step } from "../modules/step.ts";
 import type { Place, ResourceObject } from "../schema/object.ts";
+import { AccountRestrictions, admitsNobody, compileRestriction } from "./account-restrictions.ts";
 import { CompileError, compileChain, emptyChain } from "./chain.ts";
 import type { Chain } from "./chain.ts";
 import type { CompiledCredential, CompiledRoute, ConnectionSite, RoutingTable, Site } from "./compiled.ts";
-import { HostMap } from "./host-map.ts";
+import { Hosts } from "./hosts.ts";
 import type { Problem, RoutingChange } from "./messages.ts";
 import { childrenKey, objectKey, ObjectSet, ownerOf } from "./object-set.ts";
 import { RouteIndex } from "./route-index.ts";
@@ -34,8 +36,9 @@ type Changed = Parameters<Parameters<RoutingTable["subscribe"]>[0]>[0];
 
 const edgeKinds = ["https_edge", "tls_edge", "tcp_edge"] as const;
 const routeKind = "https_edge_route";
-/** What is compiled, in this order: a route takes over what its edge's modules do. */
-const compiledKinds = [...edgeKinds, routeKind, "credential"];
+const restrictionKind = "ip_restriction";
+/** What is compiled, in this order: routes take over what the account and their edge demand. */
+const compiledKinds = [restrictionKind, ...edgeKinds, routeKind, "credential"];
 
 class Table implements RoutingTable {
   revision = 0;
@@ -43,11 +46,10 @@ class Table implements RoutingTable {
   readonly #objects = new ObjectSet();
   readonly #units: Units;
   readonly #owners = new Map<string, Map<string, Owner>>(compiledKinds.map((kind) => [kind, new Map()]));
-  /** HTTPS and TLS edges: they share the port, so a name belongs to one of either. */
-  readonly #hosts = new HostMap<Owner>();
-  readonly #reserved = new HostMap<ResourceObject>();
+  readonly #hosts = new Hosts<Owner>();
   readonly #routes = new Map<string, { readonly index: RouteIndex; count: number }>();
   readonly #credentials = new Map<string, CompiledCredential>();
+  readonly #restrictions = new AccountRestrictions();
   readonly #listeners: ((changed: Changed) => void)[] = [];
 
   constructor(clock: Clock, declared: readonly ModuleDeclaration[]) {
@@ -95,7 +97,7 @@ class Table implements RoutingTable {
       const before = this.#objects.get(kind, id);
       if (object) this.#objects.put(object);
       else if (before) this.#objects.delete(before);
-      if (kind === "reserved_domain") this.#reserve(before, object);
+      if (kind === "reserved_domain") this.#hosts.reserve(before, object);
       const owners = this.#owners.get(kind);
       if (owners) this.#ownChange(owners, id, object, stale);
       this.#units.stale(objectKey(kind, id), stale);
@@ -104,44 +106,41 @@ class Table implements RoutingTable {
         if (owner !== undefined) this.#units.stale(childrenKey(kind, owner), stale);
       }
     }
-    for (const unit of stale) {
-      const owner = unit as Owner;
-      this.#withdraw(owner);
-      if (isEdge(owner)) siteIds.add(owner.object.id);
-      else if (owner.object.kind === "credential") credentialIds.add(owner.object.id);
-    }
+    for (const unit of stale) this.#withdraw(unit as Owner);
     for (const kind of compiledKinds) {
       for (const unit of stale) {
         const owner = unit as Owner;
         if (owner.object.kind !== kind) continue;
         const before = owner.problem;
         if (this.#owners.get(kind)?.get(owner.object.id) === owner) this.#compile(owner, stale);
-        else this.#forget(owner);
+        else this.#forget(owner, stale);
         const problem = owner.problem;
         if (problem && (problem.message !== before?.message || problem.module !== before?.module))
           problems.push(problem);
         else if (before && !problem) problems.push({ ...before, message: undefined });
       }
     }
+    for (const unit of stale) {
+      const owner = unit as Owner;
+      if (isEdge(owner)) siteIds.add(owner.object.id);
+      else if (owner.object.kind === "credential") credentialIds.add(owner.object.id);
+    }
     for (const listener of this.#listeners) listener({ siteIds, credentialIds, kinds });
     return problems;
   }
 
   httpsSite(host: string): Site | undefined {
-    const site = this.#owner(host)?.site;
+    const site = this.#hosts.serving(host)?.site;
     return site?.kind === "https_edge" ? site : undefined;
   }
 
   tlsSite(host: string): ConnectionSite | undefined {
-    const site = this.#owner(host)?.site;
+    const site = this.#hosts.serving(host)?.site;
     return site?.kind === "tls_edge" ? site : undefined;
   }
 
   hostHolder(host: string): { readonly kind: string; readonly id: string; readonly accountId: string } | undefined {
-    let found = this.#hosts.exact(host)?.object ?? this.#reserved.exact(host);
-    for (let dot = host.indexOf("."); !found && dot >= 0; dot = host.indexOf(".", dot + 1)) {
-      found = this.#hosts.wildcard(host, dot)?.object ?? this.#reserved.wildcard(host, dot);
-    }
+    const found = this.#hosts.holder(host);
     return found && { kind: found.kind, id: found.id, accountId: found.account_id };
   }
 
@@ -158,6 +157,10 @@ class Table implements RoutingTable {
     return typeof name === "string" ? name : "";
   }
 
+  restriction(accountId: string, part: "agent" | "endpoints"): ((source: string) => Step) | undefined {
+    return this.#restrictions.admits(accountId, part);
+  }
+
   object(kind: string, id: string): ResourceObject | undefined {
     return this.#objects.get(kind, id);
   }
@@ -168,24 +171,6 @@ class Table implements RoutingTable {
 
   subscribe(listener: (changed: Changed) => void): void {
     this.#listeners.push(listener);
-  }
-
-  /** The edge that answers for `host`. A wildcard never takes a name that another account has reserved (R5). */
-  #owner(host: string): Owner | undefined {
-    const exact = this.#hosts.exact(host);
-    if (exact) return exact;
-    let reservedBy = this.#reserved.exact(host)?.account_id;
-    for (let dot = host.indexOf("."); dot >= 0; dot = host.indexOf(".", dot + 1)) {
-      const owner = this.#hosts.wildcard(host, dot);
-      if (owner) return reservedBy === undefined || reservedBy === owner.object.account_id ? owner : undefined;
-      reservedBy ??= this.#reserved.wildcard(host, dot)?.account_id;
-    }
-    return undefined;
-  }
-
-  #reserve(before: ResourceObject | undefined, after: ResourceObject | null): void {
-    if (before) this.#reserved.remove(nameOf(before), before);
-    if (after) this.#reserved.put(nameOf(after), after);
   }
 
   #ownChange(owners: Map<string, Owner>, id: string, object: ResourceObject | null, stale: Set<Unit>): void {
@@ -206,16 +191,17 @@ class Table implements RoutingTable {
     }
   }
 
-  #forget(owner: Owner): void {
+  #forget(owner: Owner, stale: Set<Unit>): void {
     this.#units.release(owner);
     owner.problem = undefined;
+    if (owner.object.kind === restrictionKind) this.#restrict(owner, undefined, stale);
     if (owner.object.kind === "https_edge") this.#tidyRoutes(owner.object.account_id, owner.object.id);
   }
 
   /** Takes out of the look-ups what `owner` was compiled to. */
   #withdraw(owner: Owner): void {
     const { object, site, route, credential } = owner;
-    if (site && site.kind !== "tcp_edge") for (const host of hostsOf(object)) this.#hosts.remove(host, owner);
+    if (site && site.kind !== "tcp_edge") for (const host of hostsOf(object)) this.#hosts.withdraw(host, owner);
     if (route) this.#detach(object, route);
     if (credential) this.#credentials.delete(String(object.doc["fingerprint"]));
     owner.site = undefined;
@@ -226,8 +212,40 @@ class Table implements RoutingTable {
   #compile(owner: Owner, stale: Set<Unit>): void {
     const { object } = owner;
     if (object.kind === "credential") this.#compileCredential(owner);
+    else if (object.kind === restrictionKind) this.#compileRestriction(owner, stale);
     else if (object.kind === routeKind) this.#compileRoute(owner);
     else this.#compileEdge(owner, stale);
+  }
+
+  #compileRestriction(owner: Owner, stale: Set<Unit>): void {
+    const { object } = owner;
+    owner.problem = undefined;
+    try {
+      this.#restrict(
+        owner,
+        this.#units.compile(owner, object, (scope) => compileRestriction(object, scope)),
+        stale,
+      );
+    } catch (error) {
+      owner.problem = problemOf(object, undefined, messageOf(error));
+      this.#restrict(owner, admitsNobody, stale);
+    }
+  }
+
+  /** Puts an account's restriction into effect, or lifts it. */
+  #restrict({ object }: Owner, admits: ((source: string) => Step) | undefined, stale: Set<Unit>): void {
+    if (!this.#restrictions.set(object, admits) || object.doc["type"] !== "endpoints") return;
+    for (const kind of ["tls_edge", "tcp_edge", routeKind]) {
+      for (const owner of this.#owners.get(kind)?.values() ?? []) {
+        if (owner.object.account_id === object.account_id) this.#makeStale(owner, stale);
+      }
+    }
+  }
+
+  #makeStale(owner: Owner, stale: Set<Unit>): void {
+    if (stale.has(owner)) return;
+    this.#withdraw(owner);
+    stale.add(owner);
   }
 
   #compileEdge(owner: Owner, stale: Set<Unit>): void {
@@ -249,9 +267,7 @@ class Table implements RoutingTable {
       if (actsOnRequests(before) || actsOnRequests(chain)) {
         for (const route of this.#objects.children(routeKind, id, accountId)) {
           const routeOwner = this.#owners.get(routeKind)?.get(route.id);
-          if (!routeOwner || stale.has(routeOwner)) continue;
-          this.#withdraw(routeOwner);
-          stale.add(routeOwner);
+          if (routeOwner) this.#makeStale(routeOwner, stale);
         }
       }
     } else {
@@ -259,14 +275,14 @@ class Table implements RoutingTable {
         ...common,
         kind: object.kind as "tls_edge" | "tcp_edge",
         hostports: hostportsOf(object),
-        connection: chain.connection,
+        connection: joined(this.#restrictions.modules(accountId), chain.connection),
         upstream: chain.upstream,
       });
     }
     if (object.kind === "tcp_edge") return;
     for (const host of hostsOf(object)) {
-      const holder = this.#hosts.put(host, owner);
-      if (!holder || holder === owner) continue;
+      const holder = this.#hosts.serve(host, owner);
+      if (!holder) continue;
       this.#contested(owner, holder, `serve "${host}": ${holder.object.kind} ${holder.object.id} holds it`);
     }
   }
@@ -286,7 +302,7 @@ class Table implements RoutingTable {
       revision,
       matched: passed("router", `matched ${type} "${match}"`, { kind: routeKind, id, revision }),
       problem,
-      request: joined(above.request, chain.request),
+      request: joined(this.#restrictions.modules(accountId), joined(above.request, chain.request)),
       response: joined(above.response, chain.response),
       settled: joined(above.settled, chain.settled),
       upstream: chain.upstream,
@@ -395,8 +411,4 @@ function hostsOf(object: ResourceObject): readonly string[] {
 
 function hostOf(hostport: string): string {
   return hostport.slice(0, hostport.lastIndexOf(":")).toLowerCase();
-}
-
-function nameOf({ doc }: ResourceObject): string {
-  return String(doc["domain"]).toLowerCase();
 }

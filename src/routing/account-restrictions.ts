@@ -1,0 +1,62 @@
+import { compileAdmission } from "../modules/ip-restriction.ts";
+import type { CompiledModule, Scope } from "../modules/module.ts";
+import { denied, skipped } from "../modules/step.ts";
+import type { Step } from "../modules/step.ts";
+import type { ResourceObject } from "../schema/object.ts";
+
+type Admits = (source: string) => Step;
+
+interface Restriction {
+  /** Undefined when it is not enforced. */
+  admits: Admits | undefined;
+  /** The same while the account exists: what it does changes under the routes that hold it. */
+  readonly module: CompiledModule;
+}
+
+const lifted = skipped("ip_restriction", "the account's restriction was lifted meanwhile");
+const unusable = denied("ip_restriction", "source_denied", "the account's restriction has a problem");
+
+/** Where the parts of each account may be used from (completing-the-api.md §1.B.9, `ip_restrictions`). */
+export class AccountRestrictions {
+  readonly #byPart = new Map<string, Restriction>();
+
+  admits(accountId: string, part: string): Admits | undefined {
+    return this.#byPart.get(`${accountId} ${part}`)?.admits;
+  }
+
+  /** What comes before the modules of every edge and route of the account. */
+  modules(accountId: string): readonly CompiledModule[] {
+    const restriction = this.#byPart.get(`${accountId} endpoints`);
+    return restriction?.admits ? [restriction.module] : none;
+  }
+
+  /** Puts one into effect; true when it starts or stops being enforced. */
+  set({ account_id, doc }: ResourceObject, admits: Admits | undefined): boolean {
+    const key = `${account_id} ${String(doc["type"])}`;
+    let restriction = this.#byPart.get(key);
+    if (!restriction) this.#byPart.set(key, (restriction = makeRestriction()));
+    const was = restriction.admits !== undefined;
+    restriction.admits = admits;
+    return was !== (admits !== undefined);
+  }
+}
+
+/** Throws when a policy cannot be used; until that is mended nobody is admitted. */
+export function compileRestriction({ doc }: ResourceObject, scope: Scope): Admits | undefined {
+  return doc["enforced"] === true ? compileAdmission(doc["ip_policy_ids"] as readonly string[], scope) : undefined;
+}
+
+export function admitsNobody(): Step {
+  return unusable;
+}
+
+function makeRestriction(): Restriction {
+  const decide = (source: string): Step => restriction.admits?.(source) ?? lifted;
+  const restriction: Restriction = {
+    admits: undefined,
+    module: { connection: decide, request: ({ connection }) => decide(connection.source) },
+  };
+  return restriction;
+}
+
+const none: readonly CompiledModule[] = Object.freeze([]);

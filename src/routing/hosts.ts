@@ -1,0 +1,50 @@
+import type { ResourceObject } from "../schema/object.ts";
+import { HostMap } from "./host-map.ts";
+
+/** Who holds host names: edges that serve them, and reservations. HTTPS and TLS edges share the names. */
+export class Hosts<Holder extends { readonly object: ResourceObject }> {
+  readonly #serving = new HostMap<Holder>();
+  readonly #reserved = new HostMap<ResourceObject>();
+
+  /** Gives `holder` the name, unless another serves it: then that one is returned. */
+  serve(host: string, holder: Holder): Holder | undefined {
+    const present = this.#serving.put(host, holder);
+    return present === holder ? undefined : present;
+  }
+
+  /** Harmless when `holder` does not serve the name. */
+  withdraw(host: string, holder: Holder): void {
+    this.#serving.remove(host, holder);
+  }
+
+  reserve(before: ResourceObject | undefined, after: ResourceObject | null): void {
+    if (before) this.#reserved.remove(nameOf(before), before);
+    if (after) this.#reserved.put(nameOf(after), after);
+  }
+
+  /** Who answers for `host`. A wildcard never takes a name that another account has reserved (control R5). */
+  serving(host: string): Holder | undefined {
+    const exact = this.#serving.exact(host);
+    if (exact) return exact;
+    let reservedBy = this.#reserved.exact(host)?.account_id;
+    for (let dot = host.indexOf("."); dot >= 0; dot = host.indexOf(".", dot + 1)) {
+      const holder = this.#serving.wildcard(host, dot);
+      if (holder) return reservedBy === undefined || reservedBy === holder.object.account_id ? holder : undefined;
+      reservedBy ??= this.#reserved.wildcard(host, dot)?.account_id;
+    }
+    return undefined;
+  }
+
+  /** The edge or, failing that, the reservation that the name or the longest wildcard over it belongs to. */
+  holder(host: string): ResourceObject | undefined {
+    let found = this.#serving.exact(host)?.object ?? this.#reserved.exact(host);
+    for (let dot = host.indexOf("."); !found && dot >= 0; dot = host.indexOf(".", dot + 1)) {
+      found = this.#serving.wildcard(host, dot)?.object ?? this.#reserved.wildcard(host, dot);
+    }
+    return found;
+  }
+}
+
+function nameOf({ doc }: ResourceObject): string {
+  return String(doc["domain"]).toLowerCase();
+}
