@@ -6,11 +6,9 @@ import { typeName } from "../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../schema/resource.ts";
 import type { StoredObject } from "../storage/store.ts";
 import type { Call, Operation, Reply } from "./call.ts";
-import { writeContext } from "./call.ts";
-import { change, pathNames, theOne } from "./crud.ts";
+import { pathNames, theOne, writeChange } from "./crud.ts";
 import type { Crud } from "./crud.ts";
 import { modulesOf } from "./declarations.ts";
-import { checkIfMatch } from "./preconditions.ts";
 
 export function blockOperations(resource: ResourceDeclaration, crud: Crud): Operation[] {
   return modulesOf(resource).flatMap(([module, field]) => {
@@ -66,28 +64,16 @@ async function put(
   call: Call,
   crud: Crud,
 ): Promise<Reply> {
-  theOne(resource, call, crud.store);
-  const body = unwrap(call.body, fields);
-  const { revision, result } = await crud.store
-    .write(writeContext(call), (draft) => {
-      const previous = theOne(resource, call, draft);
-      checkIfMatch(call, crud.views.etag(previous));
-      return change(resource, call, crud, draft, previous, { [name]: body });
-    })
-    .catch((error: unknown) => {
-      throw relativeTo(name, error);
-    });
+  const body = { [name]: unwrap(call.body, fields) };
+  const { revision, result } = await writeChange(resource, call, crud, body).catch((error: unknown) => {
+    throw relativeTo(name, error);
+  });
   return reply(result, name, call, crud, revision);
 }
 
 async function drop(resource: ResourceDeclaration, name: string, call: Call, crud: Crud): Promise<Reply> {
-  requireBlock(theOne(resource, call, crud.store), name);
-  const { revision } = await crud.store.write(writeContext(call), (draft) => {
-    const previous = theOne(resource, call, draft);
-    requireBlock(previous, name);
-    checkIfMatch(call, crud.views.etag(previous));
-    change(resource, call, crud, draft, previous, { [name]: null });
-  });
+  const isSet = (object: StoredObject): void => requireBlock(object, name);
+  const { revision } = await writeChange(resource, call, crud, { [name]: null }, isSet);
   return { status: 204, revision };
 }
 

@@ -1,16 +1,19 @@
 /** Create, get, list, update and delete: once for every resource. */
 import { createHash } from "node:crypto";
 import { Refusal } from "../lib/errors.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Issue } from "../schema/fields.ts";
 import { typeName } from "../schema/json-schema.ts";
 import { checkRules, parseFields } from "../schema/parse.ts";
 import type { Doc } from "../schema/parse.ts";
 import type { Operation as Verb, ResourceDeclaration } from "../schema/resource.ts";
-import type { Draft, Reader, Store, StoredObject } from "../storage/store.ts";
+import type { Draft, Reader, Store, StoredObject, Written } from "../storage/store.ts";
 import type { Call, Operation, Reply } from "./call.ts";
 import { writeContext } from "./call.ts";
 import { pathParameters } from "./declarations.ts";
+import { identified, makeIdentities } from "./identities.ts";
+import type { Identities } from "./identities.ts";
 import type { LiveObjects } from "./live-objects.ts";
 import { pageBody, pageQuery, readPageQuery } from "./pages.ts";
 import { checkIfMatch, idempotencyKey } from "./preconditions.ts";
@@ -23,6 +26,9 @@ export interface Crud {
   readonly views: Views;
   readonly liveObjects: LiveObjects;
   readonly specials: Readonly<Record<string, Special>>;
+  readonly clock: Clock;
+  /** Base of the server's own host names. */
+  readonly domain: string;
 }
 
 /** Names that clients put into bodies although the path says it already (completing-the-api.md §2.3). */
@@ -54,12 +60,7 @@ function clearOperation(resource: ResourceDeclaration, path: string, input: stri
     takes: "nothing",
     status: 204,
     async run(call) {
-      theOne(resource, call, crud.store);
-      const { revision } = await crud.store.write(writeContext(call), (draft) => {
-        const previous = theOne(resource, call, draft);
-        checkIfMatch(call, crud.views.etag(previous));
-        change(resource, call, crud, draft, previous, { [input]: null });
-      });
+      const { revision } = await writeChange(resource, call, crud, { [input]: null });
       return { status: 204, revision };
     },
   };
@@ -149,9 +150,12 @@ async function create(resource: ResourceDeclaration, call: Call, crud: Crud): Pr
   const { issues, doc } = parseFields(resource.fields, body, "create", undefined, pathNames);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const special = crud.specials[resource.name];
+  const identities = await makeIdentities(resource, body, undefined, crud.clock.now());
   const work = (draft: Draft): Created => {
     const prepared = prepare(resource, call, draft, accountId, doc, undefined, special);
-    const object = draft.create(accountId, resource.name, prepared.doc);
+    const bare = draft.create(accountId, resource.name, prepared.doc);
+    const whole = identified(resource, bare.doc, undefined, identities, { id: bare.id, domain: crud.domain });
+    const object = whole === bare.doc ? bare : draft.replace(bare, whole);
     const more = special?.created?.(draft, object);
     return { object, shown: { ...prepared.shown, ...more?.shown } };
   };
@@ -204,32 +208,49 @@ function list(resource: ResourceDeclaration, path: string, listKey: string, call
 }
 
 async function update(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {
-  theOne(resource, call, crud.store);
-  const { revision, result } = await crud.store.write(writeContext(call), (draft) => {
-    const previous = theOne(resource, call, draft);
-    checkIfMatch(call, crud.views.etag(previous));
-    return change(resource, call, crud, draft, previous, call.body);
-  });
+  const { revision, result } = await writeChange(resource, call, crud, call.body);
   const { views } = crud;
   return { status: 200, body: views.json(result, call.baseUrl), etag: views.etag(result), revision };
 }
 
+/** Changes the object that the path names by `body`, in a write of its own. */
+export async function writeChange(
+  resource: ResourceDeclaration,
+  call: Call,
+  crud: Crud,
+  body: JsonObject,
+  check?: (previous: StoredObject) => void,
+): Promise<Written<StoredObject>> {
+  const present = theOne(resource, call, crud.store);
+  check?.(present);
+  const identities = await makeIdentities(resource, body, present.doc, crud.clock.now());
+  return crud.store.write(writeContext(call), (draft) => {
+    const previous = theOne(resource, call, draft);
+    check?.(previous);
+    checkIfMatch(call, crud.views.etag(previous));
+    return change(resource, call, crud, draft, previous, body, identities);
+  });
+}
+
 /** Parses `body` as a change of `previous` and stores what comes out; unchanged documents are not stored. */
-export function change(
+function change(
   resource: ResourceDeclaration,
   call: Call,
   crud: Crud,
   draft: Draft,
   previous: StoredObject,
   body: JsonObject,
+  identities: Identities,
 ): StoredObject {
   const given = Object.fromEntries(Object.entries(body).filter(([name]) => !pathNames.has(name)));
   const { issues, doc } = parseFields(resource.fields, given, "update", previous.doc);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const special = crud.specials[resource.name];
   const prepared = prepare(resource, call, draft, previous.account_id, doc, previous, special);
-  if (JSON.stringify(prepared.doc) === JSON.stringify(previous.doc)) return previous;
-  return draft.replace(previous, prepared.doc);
+  const owner = { id: previous.id, domain: crud.domain };
+  const whole = identified(resource, prepared.doc, previous.doc, identities, owner);
+  if (JSON.stringify(whole) === JSON.stringify(previous.doc)) return previous;
+  return draft.replace(previous, whole);
 }
 
 async function remove(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {

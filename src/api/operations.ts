@@ -31,12 +31,12 @@ export interface Operations {
 
 export function makeOperations(input: OperationsInput): Operations {
   const { store, surroundings, commands, metrics, readiness } = input;
-  const { liveObjects } = surroundings;
+  const { liveObjects, clock, domain } = surroundings;
   const specials = makeSpecials(surroundings);
   const live: Record<string, LiveValues> = {};
   for (const [name, special] of Object.entries(specials)) if (special.live) live[name] = special.live;
   const views = makeViews(store, live);
-  const crud = { store, views, liveObjects, specials };
+  const crud = { store, views, liveObjects, specials, clock, domain };
   const operations = [
     ...resources.flatMap((resource) => [...crudOperations(resource, crud), ...blockOperations(resource, crud)]),
     ...sessionOperations(liveObjects, commands),

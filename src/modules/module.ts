@@ -30,7 +30,20 @@ export interface ModuleDeclaration<F extends Fields = Fields> {
   readonly fields: F;
   /** Facts across fields: pure; each returns an issue (`path`, `message`) or undefined. */
   readonly rules?: readonly ((config: StoredOf<F>, place: Place) => { path: string; message: string } | undefined)[];
+  /**
+   * For a module with an identity of its own (a key, URLs that others are told of): makes its read-only and
+   * internal fields when it is set, and later changes keep them. Awaited before the write that sets it; the
+   * function that it resolves with is called in that write, when the owner's id is known.
+   */
+  identify?(nowMs: number): Promise<(owner: ModuleOwner) => Partial<StoredOf<F>>>;
   compile(config: StoredOf<F>, scope: Scope): CompiledModule;
+}
+
+export interface ModuleOwner {
+  /** Id of the edge or route. */
+  readonly id: string;
+  /** Base of the server's own host names. */
+  readonly domain: string;
 }
 
 /** What `compile` may look at. Everything asked for is remembered: a change of it compiles the owner again. */

@@ -1,3 +1,4 @@
+import { createSelfSigned } from "../lib/x509.ts";
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import { loginFields, providerUrl } from "./login-fields.ts";
@@ -11,6 +12,9 @@ const descriptor: StringFormat = {
     return /<(?:[\w.-]+:)?EntityDescriptor[\s>]/.test(text) ? undefined : "be an XML EntityDescriptor";
   },
 };
+
+/** The IdP is told of the certificate by hand, so it outlives whoever does that. */
+const signingYears = 35;
 
 const readOnlyUrl = (doc: string) => f.string(doc, { readOnly: true, maxBytes: 2048 });
 
@@ -58,11 +62,38 @@ export const saml = defineModule({
       { readOnly: true, maxBytes: 8192 },
     ),
     metadata_url: readOnlyUrl("Public URL hosting the service provider's metadata."),
+    request_signing_key_pem: f.string("The private key of that pair.", {
+      internal: true,
+      secret: true,
+      maxBytes: 8192,
+    }),
   },
   rules: [
     ({ idp_metadata, idp_metadata_url }) =>
       idp_metadata === "" && idp_metadata_url === "" ? { path: "idp_metadata", message: "is required" } : undefined,
   ],
+  async identify(nowMs) {
+    const names = ["saml-signing.invalid"];
+    const days = signingYears * 365;
+    const pair = await createSelfSigned({
+      names,
+      commonName: "SAML request signing",
+      days,
+      now: nowMs,
+      keyType: "rsa",
+    });
+    return ({ id, domain }) => {
+      const entity = `https://idp.${domain}/saml/${id}`;
+      return {
+        entity_id: entity,
+        metadata_url: entity,
+        assertion_consumer_service_url: `${entity}/acs`,
+        single_logout_url: `${entity}/slo`,
+        request_signing_certificate_pem: pair.certificatePem,
+        request_signing_key_pem: pair.keyPem,
+      };
+    };
+  },
   compile() {
     throw new Error("enforce saml: this server cannot log visitors in with it");
   },

@@ -1,0 +1,52 @@
+/** Modules that have an identity: made when they are set, kept as long as they are. */
+import { Refusal } from "../lib/errors.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { ModuleOwner } from "../modules/module.ts";
+import type { Doc } from "../schema/parse.ts";
+import type { ResourceDeclaration } from "../schema/resource.ts";
+import { modulesOf } from "./declarations.ts";
+
+/** By module name: what gives the module its identity, once its owner is known. */
+export type Identities = ReadonlyMap<string, (owner: ModuleOwner) => Doc>;
+
+const none: Identities = new Map();
+
+/** Makes identities for the modules that `body` sets and `present` does not have. May take some 100 ms. */
+export async function makeIdentities(
+  resource: ResourceDeclaration,
+  body: JsonObject,
+  present: Doc | undefined,
+  nowMs: number,
+): Promise<Identities> {
+  const missing = modulesOf(resource).filter(
+    ([{ name, identify }]) => identify && isObject(body[name]) && !present?.[name],
+  );
+  if (missing.length === 0) return none;
+  const made = await Promise.all(
+    missing.map(async ([module]) => [module.name, await module.identify?.(nowMs)] as const),
+  );
+  return new Map(made as [string, (owner: ModuleOwner) => Doc][]);
+}
+
+/** `doc` with identities for the modules that `previous` did not have; the same object when there are none. */
+export function identified(
+  resource: ResourceDeclaration,
+  doc: Doc,
+  previous: Doc | undefined,
+  identities: Identities,
+  owner: ModuleOwner,
+): Doc {
+  let done = doc;
+  for (const [{ name, identify }] of modulesOf(resource)) {
+    if (!identify || !doc[name] || previous?.[name]) continue;
+    const make = identities.get(name);
+    // The module was removed by another write while this one was being prepared.
+    if (!make) throw new Refusal("write_unavailable", `module "${name}" has just been changed by another write`);
+    done = { ...done, [name]: { ...(doc[name] as Doc), ...make(owner) } };
+  }
+  return done;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}

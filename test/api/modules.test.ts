@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { after, before, describe, it } from "node:test";
+import { modulesOf, resources } from "../../src/api/declarations.ts";
+import { modules } from "../../src/modules/index.ts";
+import { startApi } from "../support/api.ts";
+import type { TestApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+
+const metadata =
+  '<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://idp.example.com"></EntityDescriptor>';
+
+describe("modules", () => {
+  let api: TestApi;
+  before(async () => {
+    api = await startApi(databases[0] as (typeof databases)[number]);
+  });
+  after(() => api.stop());
+
+  const makeRoute = async (modules: Record<string, unknown> = {}): Promise<string> => {
+    const edge = await api.ok("POST", "/edges/https", {});
+    const body = { match_type: "path_prefix", match: "/", ...modules };
+    const route = await api.ok("POST", `/edges/https/${edge.id}/routes`, body);
+    return `/edges/https/${edge.id}/routes/${route.id}`;
+  };
+
+  it("are all reachable on a path of their own wherever they can be attached, from the list alone", () => {
+    for (const module of modules) {
+      const places = resources.filter((resource) => modulesOf(resource).some(([one]) => one === module));
+      assert.deepEqual(
+        places.map((resource) => resource.modulesOn as string).sort((a, b) => a.localeCompare(b)),
+        [...module.on].sort((a, b) => a.localeCompare(b)),
+      );
+    }
+  });
+
+  it("show null on their owner until they are set", async () => {
+    const route = await api.ok("GET", await makeRoute());
+    for (const module of modules) {
+      if (module.on.includes("https_route")) assert.equal(route[module.name], null, module.name);
+    }
+  });
+
+  it("saml has a key and URLs of its own, which outlive every change", async () => {
+    const path = await makeRoute({ saml: { idp_metadata: metadata } });
+    const made = (await api.ok("GET", path)).saml;
+    const id = path.split("/").at(-1);
+    assert.equal(made.entity_id, `https://idp.postern.test/saml/${id}`);
+    assert.equal(made.metadata_url, made.entity_id);
+    assert.equal(made.assertion_consumer_service_url, `${made.entity_id}/acs`);
+    assert.equal(made.single_logout_url, `${made.entity_id}/slo`);
+    const certificate = new X509Certificate(made.request_signing_certificate_pem);
+    assert.equal(certificate.publicKey.asymmetricKeyType, "rsa");
+    assert.ok(certificate.validToDate.getTime() - certificate.validFromDate.getTime() > 34 * 365 * 86_400_000);
+    assert.ok(!JSON.stringify(made).includes("PRIVATE KEY"));
+    const body = { idp_metadata: metadata, force_authn: true, entity_id: "https://evil.example" };
+    const replaced = await api.ok("PUT", `${path}/saml`, body);
+    assert.deepEqual(replaced, { ...made, force_authn: true });
+    const patched = await api.ok("PATCH", path, { saml: { idp_metadata: metadata } });
+    assert.deepEqual(patched.saml, made);
+  });
+
+  it("let one login be swapped for another in one step, but not two be set", async () => {
+    const path = await makeRoute({ saml: { idp_metadata: metadata } });
+    const oidc = { issuer: "https://issuer.example.com", client_id: "a", client_secret: "b" };
+    const both = await api.request("PATCH", path, { body: { oidc } });
+    assert.deepEqual([both.status, both.body.error_code], [400, "ERR_POSTERN_7079"]);
+    const swapped = await api.ok("PATCH", path, { saml: null, oidc });
+    assert.deepEqual([swapped.saml, swapped.oidc.issuer], [null, oidc.issuer]);
+  });
+
+  it("that need the handshake are refused where TLS is passed through", async () => {
+    const edge = await api.ok("POST", "/edges/tls", { tls_termination: { terminate_at: "upstream" } });
+    assert.equal(edge.tls_termination.min_version, null);
+    const minimum = { terminate_at: "upstream", min_version: "1.3" };
+    const refused = await api.request("PUT", `/edges/tls/${edge.id}/tls_termination`, { body: minimum });
+    assert.equal(refused.status, 400);
+    assert.ok("min_version" in refused.body.details, refused.text);
+    const https = await api.ok("POST", "/edges/https", { tls_termination: {} });
+    assert.equal(https.tls_termination.terminate_at, "edge");
+    const upstream = { terminate_at: "upstream" };
+    const wrong = await api.request("PUT", `/edges/https/${https.id}/tls_termination`, { body: upstream });
+    assert.equal(wrong.status, 400);
+  });
+});
