@@ -15,6 +15,7 @@ import type { FirstTokens } from "./first-start.ts";
 import { openLiveObjects } from "./live-objects.ts";
 import { makeOperations } from "./operations.ts";
 import { startPublishing } from "./publish.ts";
+import { openSourceRestriction } from "./source-restriction.ts";
 import { startServer } from "./server.ts";
 import type { ApiLimits } from "./server.ts";
 
@@ -107,6 +108,7 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
     log,
     metrics,
     keys,
+    restriction: openSourceRestriction(store),
     limits: { ...defaultLimits, ...options.limits },
     ...makeOperations({ store, surroundings, commands, metrics, readiness }),
   });

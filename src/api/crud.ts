@@ -278,7 +278,8 @@ function prepare(
   const doc = issues.length === 0 && derived ? { ...parsed, ...derived } : parsed;
   if (issues.length === 0) checkRules(resource.rules ?? [], doc, "", issues);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
-  return special?.prepare?.({ draft, accountId, principal: call.principal, doc, previous }) ?? { doc };
+  const source = call.request.socket.remoteAddress ?? "";
+  return special?.prepare?.({ draft, accountId, principal: call.principal, source, doc, previous }) ?? { doc };
 }
 
 /** The object that the path names; 404 also when its owner in the path is another. */

@@ -19,7 +19,7 @@ export async function makeIdentities(
   nowMs: number,
 ): Promise<Identities> {
   const missing = modulesOf(resource).filter(
-    ([{ name, identify }]) => identify && isObject(body[name]) && !present?.[name],
+    ([module]) => "identify" in module && isObject(body[module.name]) && !present?.[module.name],
   );
   if (missing.length === 0) return none;
   const made = await Promise.all(
@@ -37,8 +37,9 @@ export function identified(
   owner: ModuleOwner,
 ): Doc {
   let done = doc;
-  for (const [{ name, identify }] of modulesOf(resource)) {
-    if (!identify || !doc[name] || previous?.[name]) continue;
+  for (const [module] of modulesOf(resource)) {
+    const { name } = module;
+    if (!("identify" in module) || !doc[name] || previous?.[name]) continue;
     const make = identities.get(name);
     // The module was removed by another write while this one was being prepared.
     if (!make) throw new Refusal("write_unavailable", `module "${name}" has just been changed by another write`);

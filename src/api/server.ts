@@ -16,6 +16,7 @@ import type { ApiPrincipal, Operation, Reply } from "./call.ts";
 import { errorBody } from "./problems.ts";
 import { makeBuckets, makeRateLimit } from "./rate-limit.ts";
 import type { Allowance } from "./rate-limit.ts";
+import type { SourceRestriction } from "./source-restriction.ts";
 import { makeRouter } from "./router.ts";
 
 export interface ServerOptions {
@@ -26,6 +27,7 @@ export interface ServerOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly keys: KeyRing;
+  readonly restriction: SourceRestriction;
   readonly operations: readonly Operation[];
   readonly limits: ApiLimits;
   /** The URI of an object that an error names, when the account may see it. */
@@ -129,6 +131,7 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
     if (!operation.open) {
       const key = authenticate(request);
       exchange.principal = key.principal;
+      options.restriction.check(key.principal.accountId, request.socket.remoteAddress ?? "");
       checkVersion(request);
       exchange.allowance = rate.take(key.bucket);
       if (!exchange.allowance.allowed) throw tooMany(exchange.allowance, `${rateLimit} requests per minute`);

@@ -5,6 +5,7 @@ import { reservedAddrSpecial, tcpEdgeSpecial } from "./special/addresses.ts";
 import { hostportsSpecial, reservedDomainSpecial } from "./special/domains.ts";
 import { nestedBackendSpecial } from "./special/nesting.ts";
 import { apiKeySpecial, credentialSpecial } from "./special/tokens.ts";
+import { checkNotShutOut } from "./source-restriction.ts";
 
 export function makeSpecials(surroundings: Surroundings): Readonly<Record<string, Special>> {
   const { liveObjects } = surroundings;
@@ -19,6 +20,12 @@ export function makeSpecials(surroundings: Surroundings): Readonly<Record<string
     reserved_addr: reservedAddrSpecial(surroundings),
     failover_backend: nestedBackendSpecial,
     weighted_backend: nestedBackendSpecial,
+    ip_restriction: {
+      prepare({ draft, accountId, doc, source }) {
+        checkNotShutOut(draft, accountId, doc, source);
+        return { doc };
+      },
+    },
     reserved_domain: reservedDomainSpecial(surroundings),
     tunnel_group_backend: {
       live: ({ account_id, doc }) => ({ tunnels: liveObjects.matchingTunnels(account_id, labelsOf(doc)) }),

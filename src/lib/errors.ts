@@ -52,6 +52,12 @@ export const catalogue = {
   content_type: entry(210, 415, "The body is not declared as JSON.", "Send `Content-Type: application/json`."),
   body_too_large: entry(212, 413, "The body is larger than the API takes.", "Send at most 1 MiB."),
   body_unexpected: entry(211, 400, "The operation takes no body.", "Send the request without one."),
+  api_source_denied: entry(
+    220,
+    403,
+    "The account's IP restriction does not admit your address.",
+    "Call from an address that the policies of the restriction allow.",
+  ),
   not_found: entry(
     222,
     404,
@@ -248,6 +254,12 @@ export const catalogue = {
     "`details` names the referrer; remove the reference first.",
   ),
   restriction_exists: entry(1802, 409, "The account has a restriction of this type already.", "Change that one."),
+  restriction_shuts_out: entry(
+    1805,
+    400,
+    "The restriction would refuse the caller who makes it.",
+    "Add a rule that allows your own address first.",
+  ),
   // 1900s: certificates
   certificate_invalid: entry(
     1910,

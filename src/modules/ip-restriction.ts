@@ -26,7 +26,7 @@ export const ipRestriction = defineModule({
 });
 
 /** Decides over a source by the rules of all these policies. Throws when one of them cannot be used. */
-export function compileAdmission(policyIds: readonly string[], scope: Scope): (source: string) => Step {
+export function compileAdmission(policyIds: readonly string[], scope: Pick<Scope, "shared">): (source: string) => Step {
   const policies = policyIds.map((id) => scope.shared(`ip_policy ${id}`, (look) => compilePolicy(look, id)));
   return (source) => admission(policies, source);
 }

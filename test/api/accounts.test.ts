@@ -65,6 +65,24 @@ for (const database of databases) {
       assert.equal((await api.request("POST", "/edges/tcp", { key: tenant.api_key, body: other })).status, 409);
     });
 
+    it("can restrict where their keys are used from, and cannot shut themselves out", async () => {
+      const key = (await api.ok("POST", "/accounts", { name: "restricted" })).api_key;
+      const policy = await api.ok("POST", "/ip_policies", {}, key);
+      const rule = (cidr: string, action: string) =>
+        api.ok("POST", "/ip_policy_rules", { ip_policy_id: policy.id, cidr, action }, key);
+      await rule("192.0.2.0/24", "allow");
+      const body = { type: "api", enforced: true, ip_policy_ids: [policy.id] };
+      const refused = await api.request("POST", "/ip_restrictions", { key, body });
+      assert.deepEqual([refused.status, refused.body.error_code], [400, "ERR_POSTERN_1805"]);
+      const own = await rule("127.0.0.0/8", "allow");
+      await api.ok("POST", "/ip_restrictions", body, key);
+      await api.ok("GET", "/bot_users", undefined, key);
+      await api.ok("DELETE", `/ip_policy_rules/${own.id}`, undefined, key);
+      const denied = await api.request("GET", "/bot_users", { key });
+      assert.deepEqual([denied.status, denied.body.error_code], [403, "ERR_POSTERN_220"]);
+      assert.equal((await api.request("GET", "/bot_users")).status, 200);
+    });
+
     it("give an address of their own to whoever reserves one", async () => {
       const reserved = await api.ok("POST", "/reserved_addrs", {}, tenant.api_key);
       assert.match(reserved.addr, /^postern\.test:2\d{4}$/);

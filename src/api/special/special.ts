@@ -22,6 +22,8 @@ export interface Preparation {
   readonly draft: Draft;
   readonly accountId: string;
   readonly principal: Pick<ApiPrincipal, "operator">;
+  /** The caller's address. */
+  readonly source: string;
   /** Complete and valid by itself. */
   readonly doc: Doc;
   /** Absent on creation. */
