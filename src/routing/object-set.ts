@@ -9,8 +9,8 @@ const ownerFields = new Map(
 /** All objects that the data plane knows, by kind and id, and by owner. */
 export class ObjectSet {
   readonly #kinds = new Map<string, Map<string, ResourceObject>>();
-  /** By `childrenKey`, in the order in which they came. */
-  readonly #children = new Map<string, Map<string, ResourceObject>>();
+  /** By kind and owner, in the order in which they came. */
+  readonly #children = new Map<string, Map<string, Map<string, ResourceObject>>>();
 
   get(kind: string, id: string): ResourceObject | undefined {
     return this.#kinds.get(kind)?.get(id);
@@ -18,7 +18,7 @@ export class ObjectSet {
 
   children(kind: string, ownerId: string, accountId: string): readonly ResourceObject[] {
     const found: ResourceObject[] = [];
-    for (const child of this.#children.get(childrenKey(kind, ownerId))?.values() ?? []) {
+    for (const child of this.#children.get(kind)?.get(ownerId)?.values() ?? []) {
       if (child.account_id === accountId) found.push(child);
     }
     return found;
@@ -34,11 +34,11 @@ export class ObjectSet {
   delete(object: ResourceObject): void {
     this.#kinds.get(object.kind)?.delete(object.id);
     const owner = ownerOf(object);
-    if (owner === undefined) return;
-    const key = childrenKey(object.kind, owner);
-    const siblings = this.#children.get(key);
+    const owners = this.#children.get(object.kind);
+    if (owner === undefined || owners === undefined) return;
+    const siblings = owners.get(owner);
     siblings?.delete(object.id);
-    if (siblings?.size === 0) this.#children.delete(key);
+    if (siblings?.size === 0) owners.delete(owner);
   }
 
   *[Symbol.iterator](): Iterator<ResourceObject> {
@@ -50,9 +50,10 @@ export class ObjectSet {
     const owner = ownerOf(object);
     if (before && ownerOf(before) !== owner) this.delete(before);
     if (owner === undefined) return;
-    const key = childrenKey(object.kind, owner);
-    let siblings = this.#children.get(key);
-    if (!siblings) this.#children.set(key, (siblings = new Map()));
+    let owners = this.#children.get(object.kind);
+    if (!owners) this.#children.set(object.kind, (owners = new Map()));
+    let siblings = owners.get(owner);
+    if (!siblings) owners.set(owner, (siblings = new Map()));
     siblings.set(object.id, object);
   }
 }

@@ -5,13 +5,15 @@ import type { CompiledRoute } from "./compiled.ts";
  * tree of segments, so that a look-up reads the path once, however many routes there are and however long it is.
  */
 export class RouteIndex {
-  readonly #exact = new Map<string, CompiledRoute>();
+  /** Made with the first exact match: there are many edges without one. */
+  #exact: Map<string, CompiledRoute> | undefined;
   readonly #root: Segment = { below: undefined, bare: undefined, slashed: undefined };
 
   /** Takes the place of `match`, unless another route has it: then that one is returned. */
   put(type: string, match: string, route: CompiledRoute): CompiledRoute | undefined {
     const path = canonicalMatch(match);
     if (type === "exact_path") {
+      this.#exact ??= new Map();
       const holder = this.#exact.get(path);
       if (holder) return holder;
       this.#exact.set(path, route);
@@ -35,7 +37,7 @@ export class RouteIndex {
   remove(type: string, match: string, route: CompiledRoute): void {
     const path = canonicalMatch(match);
     if (type === "exact_path") {
-      if (this.#exact.get(path) === route) this.#exact.delete(path);
+      if (this.#exact?.get(path) === route) this.#exact.delete(path);
       return;
     }
     const trail: [Segment, string][] = [];
@@ -59,7 +61,7 @@ export class RouteIndex {
 
   /** The route for a canonical path. `/foo` and `/foo/` as prefixes both match `/foo`, `/foo/` and what is below. */
   find(path: string): CompiledRoute | undefined {
-    const exact = this.#exact.get(path);
+    const exact = this.#exact?.get(path);
     if (exact) return exact;
     if (path.charCodeAt(0) !== slash) return undefined;
     let at = this.#root;
@@ -95,6 +97,7 @@ function segmentsOf(path: string): string[] {
 
 /** A stored match in the form that request paths have when they are matched (RFC 3986 §6.2.2.1 and .2). */
 export function canonicalMatch(match: string): string {
+  if (!match.includes("%")) return match;
   return match.replace(/%[0-9A-Fa-f]{2}/g, (escape) => {
     const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
     return /[A-Za-z0-9._~-]/.test(character) ? character : escape.toUpperCase();

@@ -30,6 +30,8 @@ interface Owner extends Unit {
   route?: CompiledRoute | undefined;
   credential?: CompiledCredential | undefined;
   chain?: Chain | undefined;
+  /** Of an HTTPS edge: its routes, as long as it exists. */
+  routes?: RouteIndex | undefined;
 }
 
 type Changed = Parameters<Parameters<RoutingTable["subscribe"]>[0]>[0];
@@ -47,7 +49,6 @@ class Table implements RoutingTable {
   readonly #units: Units;
   readonly #owners = new Map<string, Map<string, Owner>>(compiledKinds.map((kind) => [kind, new Map()]));
   readonly #hosts = new Hosts<Owner>();
-  readonly #routes = new Map<string, { readonly index: RouteIndex; count: number }>();
   readonly #credentials = new Map<string, CompiledCredential>();
   readonly #restrictions = new AccountRestrictions();
   readonly #listeners: ((changed: Changed) => void)[] = [];
@@ -100,6 +101,7 @@ class Table implements RoutingTable {
       if (kind === "reserved_domain") this.#hosts.reserve(before, object);
       const owners = this.#owners.get(kind);
       if (owners) this.#ownChange(owners, id, object, stale);
+      if (this.#units.isEmpty) continue;
       this.#units.stale(objectKey(kind, id), stale);
       for (const version of [before, object]) {
         const owner = version ? ownerOf(version) : undefined;
@@ -195,7 +197,6 @@ class Table implements RoutingTable {
     this.#units.release(owner);
     owner.problem = undefined;
     if (owner.object.kind === restrictionKind) this.#restrict(owner, undefined, stale);
-    if (owner.object.kind === "https_edge") this.#tidyRoutes(owner.object.account_id, owner.object.id);
   }
 
   /** Takes out of the look-ups what `owner` was compiled to. */
@@ -256,7 +257,8 @@ class Table implements RoutingTable {
     const common = { id, accountId, revision, handshake: chain.handshake, problem: owner.problem };
     if (object.kind === "https_edge") {
       const hosts = hostsOf(object);
-      const index = this.#routesOf(object.account_id, id).index;
+      const isNew = owner.routes === undefined;
+      const index = (owner.routes ??= new RouteIndex());
       owner.site = Object.freeze({
         ...common,
         kind: "https_edge" as const,
@@ -264,7 +266,7 @@ class Table implements RoutingTable {
         findRoute: (path: string) => index.find(path),
       });
       owner.chain = chain;
-      if (actsOnRequests(before) || actsOnRequests(chain)) {
+      if (isNew || actsOnRequests(before) || actsOnRequests(chain)) {
         for (const route of this.#objects.children(routeKind, id, accountId)) {
           const routeOwner = this.#owners.get(routeKind)?.get(route.id);
           if (routeOwner) this.#makeStale(routeOwner, stale);
@@ -292,9 +294,10 @@ class Table implements RoutingTable {
     const { id, revision, account_id: accountId, doc } = object;
     const chain = this.#compileModules(owner);
     const { problem } = owner;
-    const edgeId = String(doc["edge_id"]);
-    const edge = this.#owners.get("https_edge")?.get(edgeId);
-    const above = edge?.object.account_id === accountId ? (edge.chain ?? emptyChain) : emptyChain;
+    const edge = this.#edgeOf(object);
+    // Without its edge it answers nothing, and is compiled again when that comes.
+    if (!edge?.routes) return;
+    const above = edge.chain ?? emptyChain;
     const type = String(doc["match_type"]);
     const match = String(doc["match"]);
     const route: CompiledRoute = Object.freeze({
@@ -308,28 +311,24 @@ class Table implements RoutingTable {
       upstream: chain.upstream,
       converter: chain.converter,
     });
-    const routes = this.#routesOf(accountId, edgeId);
-    const holder = routes.index.put(type, match, route);
-    if (holder) {
-      const other = this.#owners.get(routeKind)?.get(holder.id);
-      if (other) this.#contested(owner, other, `match ${type} "${match}": route ${holder.id} of the edge has it`);
+    const holder = edge.routes.put(type, match, route);
+    if (!holder) {
+      owner.route = route;
       return;
     }
-    routes.count += 1;
-    owner.route = route;
+    const other = this.#owners.get(routeKind)?.get(holder.id);
+    if (other) this.#contested(owner, other, `match ${type} "${match}": route ${holder.id} of the edge has it`);
   }
 
-  #detach({ account_id, doc }: ResourceObject, route: CompiledRoute): void {
-    const edgeId = String(doc["edge_id"]);
-    const routes = this.#routesOf(account_id, edgeId);
-    routes.index.remove(String(doc["match_type"]), String(doc["match"]), route);
-    routes.count -= 1;
-    this.#tidyRoutes(account_id, edgeId);
+  #detach(object: ResourceObject, route: CompiledRoute): void {
+    const { doc } = object;
+    this.#edgeOf(object)?.routes?.remove(String(doc["match_type"]), String(doc["match"]), route);
   }
 
-  #tidyRoutes(accountId: string, edgeId: string): void {
-    const key = `${accountId}/${edgeId}`;
-    if (this.#routes.get(key)?.count === 0 && !this.#owners.get("https_edge")?.has(edgeId)) this.#routes.delete(key);
+  /** The edge of a route, if it is of the same account. */
+  #edgeOf({ account_id, doc }: ResourceObject): Owner | undefined {
+    const edge = this.#owners.get("https_edge")?.get(String(doc["edge_id"]));
+    return edge?.object.account_id === account_id ? edge : undefined;
   }
 
   #compileCredential(owner: Owner): void {
@@ -368,13 +367,6 @@ class Table implements RoutingTable {
   #contested(owner: Owner, holder: Owner, message: string): void {
     owner.problem ??= problemOf(owner.object, undefined, message);
     this.#units.watch(owner, objectKey(holder.object.kind, holder.object.id));
-  }
-
-  #routesOf(accountId: string, edgeId: string): { readonly index: RouteIndex; count: number } {
-    const key = `${accountId}/${edgeId}`;
-    let routes = this.#routes.get(key);
-    if (!routes) this.#routes.set(key, (routes = { index: new RouteIndex(), count: 0 }));
-    return routes;
   }
 }
 

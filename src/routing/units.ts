@@ -50,6 +50,11 @@ export class Units {
     }
   }
 
+  /** Nothing was ever looked at: nothing can be stale. */
+  get isEmpty(): boolean {
+    return this.#dependents.size === 0;
+  }
+
   /** Counts `name` among what `unit` looked at when it was last compiled. */
   watch(unit: Unit, name: string): void {
     const asked: Asked = { dependencies: [...unit.dependencies], kept: [] };
