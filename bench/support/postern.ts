@@ -35,6 +35,8 @@ export async function startServer(data = mkdtempSync(join(tmpdir(), "postern-ben
       `127.0.0.1:${https}`,
       "--agent-listen",
       `127.0.0.1:${agent}`,
+      "--api-rate",
+      "999999999",
       "--domain",
       "localhost",
     ],

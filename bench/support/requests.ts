@@ -32,7 +32,7 @@ export function client(
             host: "127.0.0.1",
             port: target.port,
             agent,
-            headers: { host: "bench.localhost", ...(options.headers as object) },
+            headers: { host: target.serverName ?? "bench.localhost", ...(options.headers as object) },
             ...options,
           },
           (response) => {

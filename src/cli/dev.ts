@@ -26,6 +26,7 @@ const own = {
   database: settings.database,
   apiListen: settings.apiListen,
   apiUrl: settings.apiUrl,
+  apiRate: settings.apiRate,
   httpsListen: listen(settings.httpsListen.doc, "127.0.0.1:8443"),
   httpsPort: settings.httpsPort,
   httpListen: settings.httpListen,

@@ -15,6 +15,7 @@ type Values = Pick<
   | "database"
   | "apiListen"
   | "apiUrl"
+  | "apiRate"
   | "httpsListen"
   | "httpsPort"
   | "httpListen"
@@ -56,6 +57,7 @@ export function platformOptions(values: Values): PlatformOptions {
     database: values.database,
     apiListen: values.apiListen,
     apiUrl,
+    apiRate: values.apiRate,
     httpsListen: values.httpsListen,
     httpsPort: values.httpsPort,
     httpListen: values.httpListen,

@@ -33,6 +33,8 @@ export interface PlatformOptions {
   readonly trustedProxies?: readonly string[];
   readonly allowLocalUpstreams?: boolean;
   readonly requireReservedDomains?: boolean;
+  /** Requests a minute per API key; the API's own limit when absent. */
+  readonly apiRate?: number;
   readonly chosen: ChosenSecrets;
   readonly log: Log;
   readonly logSettings: LogSettings;
@@ -114,6 +116,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         sealingKeys: kept.sealingKeys,
         domain,
         requireReservedDomains: options.requireReservedDomains ?? false,
+        apiRate: options.apiRate,
         bootstrap: { apiKey: kept.apiKey, authtoken: kept.authtoken },
       }),
     });

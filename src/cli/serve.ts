@@ -13,6 +13,7 @@ const own = {
   database: settings.database,
   apiListen: settings.apiListen,
   apiUrl: settings.apiUrl,
+  apiRate: settings.apiRate,
   httpsListen: settings.httpsListen,
   httpsPort: settings.httpsPort,
   httpListen: settings.httpListen,

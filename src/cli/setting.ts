@@ -68,6 +68,15 @@ export function optionalOneOf<const T extends string>(
   );
 }
 
+/** A whole number from 1 up. */
+export function count(doc: string, fallback: number): Setting<number> {
+  return one(doc, { placeholder: "NUMBER" }, String(fallback), fallback, (given) => {
+    const number = Number(given);
+    if (!/^\d{1,9}$/.test(given) || number < 1) throw new Error("must be a whole number from 1 to 999999999");
+    return number;
+  });
+}
+
 /** `HOST:PORT`, `:PORT` or `PORT`; an IPv6 host in brackets. Port 0 takes any free one. */
 export function listen(doc: string, fallback: string): Setting<ListenAddress> {
   return one(doc, { placeholder: "[HOST:]PORT" }, fallback, parseListen(fallback), parseListen);

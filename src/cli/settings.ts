@@ -3,7 +3,18 @@
  * key in the YAML file (`https_listen`); flags win over the environment over the file over the default.
  */
 import { logLevels } from "../lib/log.ts";
-import { list, listen, oneOf, optional, optionalListen, optionalOneOf, optionalPort, text, toggle } from "./setting.ts";
+import {
+  count,
+  list,
+  listen,
+  oneOf,
+  optional,
+  optionalListen,
+  optionalOneOf,
+  optionalPort,
+  text,
+  toggle,
+} from "./setting.ts";
 
 export const settings = {
   config: optional("YAML file with settings, keys in snake_case.", { placeholder: "FILE" }),
@@ -17,6 +28,7 @@ export const settings = {
   ),
   apiListen: listen("Where the management API listens.", "127.0.0.1:4700"),
   apiUrl: optional("The API's base URL as clients reach it (default: from where it listens).", { placeholder: "URL" }),
+  apiRate: count("Requests a minute that one API key may make; beyond it 429.", 60_000),
   httpsListen: listen("Where public HTTPS and TLS traffic comes in.", ":8443"),
   httpsPort: optionalPort("The port that public URLs name, where something in front forwards it.", "the listener's"),
   httpListen: optionalListen("Where plain HTTP is redirected to HTTPS."),

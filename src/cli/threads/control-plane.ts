@@ -16,6 +16,7 @@ export interface ControlPlaneThreadOptions {
   readonly sealingKeys: readonly Uint8Array[];
   readonly domain: string;
   readonly requireReservedDomains: boolean;
+  readonly apiRate: number | undefined;
   readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
 }
 
@@ -26,11 +27,12 @@ export interface ControlPlaneFacts {
 const { options } = workerData as ThreadData<ControlPlaneThreadOptions>;
 const link = portLink<Downward, Upward>();
 await runThread<ControlPlaneFacts, Downward, Upward>(link, async (log) => {
-  const { listen, apiUrl, sealingKeys, ...rest } = options;
+  const { listen, apiUrl, apiRate, sealingKeys, ...rest } = options;
   const controlPlane = await startControlPlane(
     {
       ...rest,
       ...(apiUrl === undefined ? {} : { apiUrl }),
+      ...(apiRate === undefined ? {} : { limits: { requestsPerMinute: apiRate } }),
       listen: { host: listen.host ?? "::", port: listen.port },
       sealingKey: sealingKeys.map((key) => Buffer.from(key)),
       clock: systemClock,
