@@ -9,7 +9,7 @@ const keptMs = 600_000;
 const maxKept = 100_000;
 
 /** Who asks for a name. */
-export interface Claimant {
+interface Claimant {
   readonly accountId: string;
   readonly credentialId: string;
 }

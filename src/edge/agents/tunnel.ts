@@ -17,7 +17,7 @@ export interface Tunnel {
   online: boolean;
 }
 
-export interface Endpoint {
+interface Endpoint {
   readonly id: string;
   readonly host: string;
   /** Of the public URL. */

@@ -7,7 +7,7 @@ const maxBlockBytes = 64 * 1024;
 const maxContinuations = 16;
 
 /** A header block and the stream it is for: `bytes[start, end)`, valid until the next frame is read. */
-export interface HeaderBlock {
+interface HeaderBlock {
   readonly streamId: number;
   readonly endStream: boolean;
   readonly bytes: Buffer;

@@ -5,7 +5,7 @@ import { known, knownField } from "../../http1/known-fields.ts";
 /** Numbers of the pseudo-fields of requests (RFC 9113 §8.3.1, RFC 8441 §4); 0 is a field. */
 export const pseudo = { ":method": 1, ":scheme": 2, ":authority": 3, ":path": 4, ":protocol": 5 } as const;
 /** A pseudo-field that requests do not have. */
-export const unknownPseudo = 6;
+const unknownPseudo = 6;
 
 /** One field of the static or dynamic table, with all that is known of it in advance. */
 export interface HeaderEntry {
