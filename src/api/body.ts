@@ -71,7 +71,9 @@ function collect(request: IncomingMessage): Promise<Buffer> {
       if (chunks) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, total));
     });
     request.on("error", reject);
-    request.on("close", () => reject(new Refusal("body_unreadable", "the body ended early")));
+    request.on("close", () => {
+      if (!request.complete) reject(new Refusal("body_unreadable", "the body ended early"));
+    });
   });
 }
 

@@ -131,7 +131,7 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
     if (!operation.open) {
       const key = authenticate(request);
       exchange.principal = key.principal;
-      options.restriction.check(key.principal.accountId, request.socket.remoteAddress ?? "");
+      options.restriction.check(key.principal.accountId, request.socket);
       checkVersion(request);
       exchange.allowance = rate.take(key.bucket);
       if (!exchange.allowance.allowed) throw tooMany(exchange.allowance, `${rateLimit} requests per minute`);

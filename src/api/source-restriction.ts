@@ -8,8 +8,8 @@ import type { Doc } from "../schema/parse.ts";
 import type { Reader, Store } from "../storage/store.ts";
 
 export interface SourceRestriction {
-  /** Throws `Refusal` for a source that the account does not admit. */
-  check(accountId: string, source: string): void;
+  /** Throws `Refusal` for a peer that the account does not admit. */
+  check(accountId: string, peer: { readonly remoteAddress?: string | undefined }): void;
 }
 
 type Admits = (source: string) => Step;
@@ -25,7 +25,7 @@ export function openSourceRestriction(store: Store): SourceRestriction {
     }
   });
   return {
-    check(accountId, source) {
+    check(accountId, peer) {
       let admits = compiled.get(accountId);
       if (!admits) {
         if (compiled.has(accountId)) return;
@@ -33,7 +33,7 @@ export function openSourceRestriction(store: Store): SourceRestriction {
         compiled.set(accountId, admits);
         if (!admits) return;
       }
-      if (!isAdmitted(admits, source)) {
+      if (!isAdmitted(admits, peer.remoteAddress ?? "")) {
         throw new Refusal("api_source_denied", "the account's IP restriction does not admit your address");
       }
     },

@@ -23,13 +23,21 @@ export function continueAfter(id: string): void {
   if (Number.isSafeInteger(micros) && micros > lastMicros) lastMicros = micros;
 }
 
+/** Asking the system for a few bytes costs as much as for many. */
+let pool: Buffer = Buffer.alloc(0);
+let taken = 0;
+
 /** `length` base-36 digits from the system's random source, without modulo bias. */
 export function randomText(length: number): string {
   let text = "";
   while (text.length < length) {
-    for (const byte of randomBytes(length * 2)) {
-      if (byte < 252 && text.length < length) text += alphabet[byte % 36];
+    if (taken === pool.length) {
+      pool = randomBytes(1024);
+      taken = 0;
     }
+    const byte = pool[taken] as number;
+    taken += 1;
+    if (byte < 252) text += alphabet[byte % 36];
   }
   return text;
 }
