@@ -6,7 +6,7 @@ import type { Sealer } from "./sealing.ts";
 import type { StoredObject } from "./store.ts";
 import { kindNamed } from "./view.ts";
 
-export interface ObjectRow {
+interface ObjectRow {
   readonly id: string;
   readonly account_id: string;
   readonly kind: string;

@@ -1,7 +1,7 @@
 /** Ascending arrays of ids. Ids grow with time, so adding is nearly always appending. */
 
 /** The first index whose id is `id` or later. */
-export function indexOf(ids: readonly string[], id: string): number {
+function indexOf(ids: readonly string[], id: string): number {
   let low = 0;
   let high = ids.length;
   while (low < high) {

@@ -8,7 +8,7 @@ import type { ResourceObject } from "../schema/object.ts";
 /** An object as kept. `doc` is complete and valid; secrets in it are open in memory and sealed at rest. */
 export type StoredObject = ResourceObject & { readonly created_at: string };
 
-export interface Principal {
+interface Principal {
   readonly accountId: string;
   /** Id of the API key, or "system". */
   readonly id: string;
@@ -101,7 +101,7 @@ export interface Replayed {
 }
 
 /** Who wrote what and when: one line of the audit log. */
-export interface Revision {
+interface Revision {
   readonly revision: number;
   readonly at: string;
   readonly account_id: string;
