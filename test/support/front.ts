@@ -9,7 +9,7 @@ import { Deadlines } from "../../src/edge/http/deadlines.ts";
 import { serveHttp1 } from "../../src/edge/http/http1-connection.ts";
 import { UpstreamPool } from "../../src/edge/http/upstream-pool.ts";
 import type { Upstreams } from "../../src/edge/http/upstreams.ts";
-import type { ByteReceiver } from "../../src/lib/byte-stream.ts";
+import type { ByteReceiver, ByteStream } from "../../src/lib/byte-stream.ts";
 import { makeLog } from "../../src/lib/log.ts";
 import { socketStream } from "../../src/lib/socket-stream.ts";
 import type { TlsFacts } from "../../src/modules/exchange.ts";
@@ -30,6 +30,8 @@ export interface FrontOptions {
   readonly tls?: TlsFacts;
   readonly trustsProxy?: (source: string) => boolean;
   readonly isAgent?: boolean;
+  /** Stands between the front and its upstream's streams. */
+  readonly wrap?: (stream: ByteStream) => ByteStream;
   readonly upstreams?: Upstreams;
 }
 
@@ -76,7 +78,7 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
     finished: ({ id, status, bytesIn, bytesOut, cutShort, path }: FinishedExchange) =>
       void finished.push({ id, status, bytesIn, bytesOut, cutShort, path }),
   };
-  pool = poolTo(upstream.port, context, options.isAgent ?? false);
+  pool = poolTo(upstream.port, context, options);
   const modules = options.modules ?? [];
   const route: CompiledRoute = {
     id: "edghtsrt_1",
@@ -140,14 +142,18 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
   };
 }
 
-export function poolTo(port: number, context: HttpContext, isAgent: boolean): UpstreamPool {
+function poolTo(
+  port: number,
+  context: HttpContext,
+  { isAgent = false, wrap = (stream) => stream }: FrontOptions,
+): UpstreamPool {
   return new UpstreamPool({
     context,
     isAgent,
     reuse: true,
     open(_exchange, take) {
       const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
-      socket.once("connect", () => take(socketStream(socket, nobody)));
+      socket.once("connect", () => take(wrap(socketStream(socket, nobody))));
       socket.once("error", () => {
         if (socket.connecting) take(undefined);
       });
@@ -173,7 +179,7 @@ export interface Upstream {
 }
 
 /** An upstream that speaks bytes: each arrival calls `answer`. */
-export async function startUpstream(answer: Answerer): Promise<Upstream> {
+async function startUpstream(answer: Answerer): Promise<Upstream> {
   const connections: UpstreamSocket[] = [];
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     const connection: UpstreamSocket = { socket, seen: "", index: connections.length };

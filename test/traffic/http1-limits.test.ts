@@ -179,6 +179,27 @@ describe("a connection", () => {
   });
 });
 
+it("D3: a client that asks without end and reads nothing is not served without end", async () => {
+  let served = 0;
+  const body = "x".repeat(1024 * 1024);
+  const answer = answering(() => {
+    served += 1;
+    return ok(body);
+  });
+  await withFront(answer, {}, async (front, client) => {
+    client.socket.pause();
+    client.send(get.repeat(2000));
+    await eventually(() => served > 0);
+    let last = -1;
+    while (last !== served) {
+      last = served;
+      for (let round = 0; round < 20; round += 1) await turns();
+    }
+    assert.ok(served < 100, `${served} responses of 1 MiB were taken from the upstream`);
+    assert.equal(front.context.connections.size, 1);
+  });
+});
+
 describe("a WebSocket", () => {
   it("W6: is bytes both ways, with those that came together with the 101", async () => {
     const answer: Answerer = (connection) => {
@@ -212,6 +233,20 @@ describe("a WebSocket", () => {
       await client.until("\r\n\r\n");
       client.send(" late");
       await eventually(() => front.upstream.connections[0]?.seen.endsWith("early late") === true);
+    });
+  });
+
+  it("goes on towards the upstream when the upstream has ended its direction", async () => {
+    const answer: Answerer = (connection) => {
+      if (connection.seen.endsWith("\r\n\r\n")) connection.socket.end(`${switched}bye`);
+    };
+    await withFront(answer, {}, async (front, client) => {
+      assert.match(await client.send(upgrade).untilEnd(), /bye$/);
+      client.send("one more");
+      await eventually(() => front.upstream.connections[0]?.seen.endsWith("one more") === true);
+      client.socket.end();
+      await eventually(() => front.finished.length === 1);
+      assert.equal(front.finished[0]?.cutShort, false);
     });
   });
 

@@ -256,6 +256,20 @@ describe("modules", () => {
     });
   });
 
+  it("R6: one that gives a response a status that would change its framing is answered 500", async () => {
+    for (const status of [204, 304, 100, 600]) {
+      const broken: CompiledModule = {
+        response({ response }) {
+          if (response) response.status = status;
+          return passed("broken", "ok");
+        },
+      };
+      await withFront(answering(ok("body")), { modules: [broken] }, async (_front, client) => {
+        assert.match(await client.send(get).until("ERR_POSTERN_3207"), /^HTTP\/1\.1 500 /);
+      });
+    }
+  });
+
   it("may answer with a response of their own", async () => {
     const own: CompiledModule = {
       request: () => answered("own", "fixed", { status: 418, headers: { "x-mine": "a" }, body: "short" }),

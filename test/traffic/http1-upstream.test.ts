@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { ByteReceiver, ByteStream } from "../../src/lib/byte-stream.ts";
 import { answering, eventually, ok, startFront } from "../support/front.ts";
 import type { Answerer, Client, Front, FrontOptions } from "../support/front.ts";
 
@@ -182,6 +183,66 @@ describe("an upstream", () => {
     });
   });
 });
+
+it("response trailers pass, but none that speak for the edge or frame the message", async () => {
+  const trailers = "X-Sum: 1\r\nX-Request-Id: mine\r\nngrok-error-code: ERR_NGROK_1\r\n";
+  await withFront(
+    answering(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n${trailers}\r\n`),
+    {},
+    async (_front, client) => {
+      assert.match(await client.send(get).until(/0\r\n[^]*\r\n\r\n$/), /\r\n1\r\nx\r\n0\r\nX-Sum: 1\r\n\r\n$/);
+    },
+  );
+});
+
+it("D3: every byte of a response is credited once, also when the client reads late", async () => {
+  let given = 0;
+  let credited = 0;
+  const counted = (stream: ByteStream): ByteStream => ({
+    set receiver(receiver: ByteReceiver) {
+      stream.receiver = { ...bound(receiver), data: (bytes) => ((given += bytes.length), receiver.data(bytes)) };
+    },
+    write: (bytes) => stream.write(bytes),
+    writeLatin1: (text) => stream.writeLatin1(text),
+    end: () => stream.end(),
+    abort: () => stream.abort(),
+    consumed(byteCount) {
+      credited += byteCount;
+      stream.consumed(byteCount);
+    },
+  });
+  const chunked = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${`4000\r\n${"x".repeat(0x4000)}\r\n`.repeat(40)}0\r\n\r\n`;
+  const responses = [ok("x".repeat(900_000)), chunked, "HTTP/1.1 103 Early Hints\r\n\r\n" + ok("x")];
+  let next = 0;
+  const front = await startFront(
+    answering(() => responses[next++ % responses.length] as string),
+    { wrap: counted },
+  );
+  try {
+    for (let round = 0; round < 6; round += 1) {
+      const client = front.connect();
+      client.socket.pause();
+      client.send(get.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+      await eventually(() => front.context.counters.bytesOut > 0);
+      for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      client.socket.resume();
+      await client.untilEnd();
+      assert.equal(credited, given);
+    }
+    assert.equal(front.upstream.connections.length, 1);
+  } finally {
+    await front.stop();
+  }
+});
+
+function bound(receiver: ByteReceiver): ByteReceiver {
+  return {
+    data: (bytes) => receiver.data(bytes),
+    ended: () => receiver.ended(),
+    drained: () => receiver.drained(),
+    closed: (error) => receiver.closed(error),
+  };
+}
 
 describe("the streams of a tunnel", () => {
   it("are shared one after the other, and opened side by side", async () => {
