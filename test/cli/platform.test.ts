@@ -58,6 +58,20 @@ describe("the platform", () => {
     assert.equal(agent.statuses.filter(({ state }) => state === "connecting").length, 1);
   });
 
+  it("serves a tunnel on a connection that is older than the tunnel", async () => {
+    const socket = await platform.connect("early.localhost");
+    const ask = async (): Promise<string> => {
+      socket.write("GET / HTTP/1.1\r\nHost: early.localhost\r\n\r\n");
+      const [answer] = (await once(socket, "data")) as [Buffer];
+      return answer.toString("latin1").slice(0, 12);
+    };
+    assert.equal(await ask(), "HTTP/1.1 404");
+    const agent = await platform.startAgent({ upstream: upstream.port, url: "https://early.localhost" });
+    assert.equal(await ask(), "HTTP/1.1 200");
+    socket.destroy();
+    await agent.close();
+  });
+
   it("passes a WebSocket's bytes both ways, also those that come with the answer", async () => {
     const agent = await platform.startAgent({ upstream: upstream.port });
     const { hostname, host } = new URL(agent.url);

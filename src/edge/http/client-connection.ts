@@ -7,6 +7,9 @@ import { forwardedText } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
+/** Of a server name that nothing was published at. */
+const noDemands: Handshake = Object.freeze({});
+
 /** What the exchanges of one public connection share, whichever protocol it speaks. */
 export class ClientConnection {
   readonly facts: ConnectionFacts;
@@ -16,7 +19,7 @@ export class ClientConnection {
   readonly trusted: boolean;
   readonly #sites: SiteLookup;
   /** What the TLS handshake was bound to; the same for as long as the connection lasts. */
-  readonly #handshake: Handshake | undefined;
+  readonly #handshake: Handshake;
   readonly #serverName: string;
   #lastHost: string | undefined;
   #lastText = "";
@@ -29,7 +32,7 @@ export class ClientConnection {
     this.trusted = context.trustsProxy?.(facts.source) ?? false;
     this.#sites = sites;
     this.#serverName = facts.tls?.serverName.toLowerCase().replace(/\.$/, "") ?? "";
-    this.#handshake = facts.tls === undefined ? undefined : sites(this.#serverName)?.handshake;
+    this.#handshake = sites(this.#serverName)?.handshake ?? noDemands;
   }
 
   /**
@@ -72,9 +75,6 @@ export class ClientConnection {
   }
 }
 
-function sameDemands(now: Handshake, then: Handshake | undefined): boolean {
-  return (
-    now === then ||
-    (then !== undefined && now.minVersion === then.minVersion && now.clientAuthorities === then.clientAuthorities)
-  );
+function sameDemands(now: Handshake, then: Handshake): boolean {
+  return now === then || (now.minVersion === then.minVersion && now.clientAuthorities === then.clientAuthorities);
 }
