@@ -1,0 +1,92 @@
+/** A plane that dies is started again; what the other one does goes on. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { request as requestHttp } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { Agent, request as requestHttps } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { freePorts, root, startCommand } from "../support/command.ts";
+import type { Running } from "../support/command.ts";
+import { startUpstream } from "../support/platform.ts";
+import type { TestUpstream } from "../support/platform.ts";
+
+describe("a server", () => {
+  const data = mkdtempSync(join(tmpdir(), "postern-threads-"));
+  let server: Running;
+  let upstream: TestUpstream;
+  let facts: { url: string; api_url: string; api_key: string; ca_file: string; https_port: number };
+  let agent: Agent;
+
+  before(async () => {
+    upstream = await startUpstream((_request, response) => response.end("served"));
+    server = startCommand(["dev", String(upstream.port), "--json", "--data", data], {
+      env: { ...freePorts, NODE_OPTIONS: `--import=${root}test/support/mortal-threads.ts` },
+    });
+    facts = JSON.parse(await server.firstLine()) as typeof facts;
+    agent = new Agent({ ca: readFileSync(facts.ca_file), keepAlive: true, host: "127.0.0.1" });
+  });
+  after(async () => {
+    agent.destroy();
+    await server.end();
+    await upstream.stop();
+    rmSync(data, { recursive: true });
+  });
+
+  const read = async (response: IncomingMessage): Promise<string> => {
+    let text = "";
+    for await (const chunk of response.setEncoding("utf8") as AsyncIterable<string>) text += chunk;
+    return text;
+  };
+  const visit = async (): Promise<string> => {
+    const { hostname, host } = new URL(facts.url);
+    const request = requestHttps({
+      agent,
+      host: "127.0.0.1",
+      port: facts.https_port,
+      servername: hostname,
+      headers: { host },
+    });
+    request.end();
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    return `${response.statusCode} ${await read(response)}`;
+  };
+  const tunnels = async (): Promise<number> => {
+    const request = requestHttp(`${facts.api_url}/tunnels`, {
+      headers: { authorization: `Bearer ${facts.api_key}`, "service-version": "2" },
+    });
+    request.end();
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    return (JSON.parse(await read(response)) as { tunnels: unknown[] }).tunnels.length;
+  };
+  /** Resolves when `attempt` succeeds; the test's own time-out bounds it. */
+  const eventually = async (attempt: () => Promise<boolean>): Promise<void> => {
+    while (!(await attempt().catch(() => false))) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const logged = async (text: string): Promise<void> => {
+    while (!server.stderr().includes(text)) await once(server.process.stderr as NodeJS.ReadableStream, "data");
+  };
+
+  it("S4: serves on while its control plane dies, and has it back, knowing of the tunnels", async () => {
+    assert.equal(await visit(), "200 served");
+    server.process.kill("SIGHUP");
+    await logged("control plane died");
+    assert.equal(await visit(), "200 served");
+    await eventually(async () => (await tunnels()) === 1);
+    assert.equal(await visit(), "200 served");
+  });
+
+  it("has its edge back after it died, with the agent and its URL", async () => {
+    server.process.kill("SIGUSR2");
+    await logged("edge died");
+    await eventually(async () => (await visit()) === "200 served");
+    await eventually(async () => (await tunnels()) === 1);
+  });
+
+  it("says why in its log", () => {
+    assert.match(server.stderr(), /the control plane was told to die/);
+    assert.match(server.stderr(), /the edge was told to die/);
+  });
+});
