@@ -200,6 +200,22 @@ it("D3: a client that asks without end and reads nothing is not served without e
   });
 });
 
+it("D3: nor when every answer is the edge's own", async () => {
+  await withFront(answering(ok("x")), {}, async (front, client) => {
+    client.socket.pause();
+    client.send("GET /nowhere HTTP/1.1\r\nHost: a.example.com\r\n\r\n".repeat(100_000));
+    await eventually(() => front.finished.length > 0);
+    let last = -1;
+    while (last !== front.finished.length) {
+      last = front.finished.length;
+      for (let round = 0; round < 20; round += 1) await turns();
+    }
+    assert.ok(last < 50_000, `${last} answers were made`);
+    client.socket.resume();
+    await eventually(() => front.finished.length === 100_000);
+  });
+});
+
 describe("a WebSocket", () => {
   it("W6: is bytes both ways, with those that came together with the 101", async () => {
     const answer: Answerer = (connection) => {
