@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** Base-36 digits of the time part: microseconds, good until the year 6000. */
+/** Base-36 digits of the time part: microseconds, exact in a number until the year 2255. */
 const timeDigits = 11;
 /** Base-36 digits of chance: 82 bits, so that an id cannot be guessed (completing-the-api.md, decision 5). */
 const randomDigits = 16;
