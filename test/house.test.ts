@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, it } from "node:test";
+import { generatedFiles } from "../scripts/generated.ts";
 
 /** Folders of src/ that each folder may take values from; types may be taken from `types` as well. */
 const allowed: Record<string, { readonly values: readonly string[]; readonly types?: readonly string[] }> = {
@@ -114,6 +115,12 @@ describe("the house", () => {
     assert.deepEqual(faults, []);
     const lists = sources.filter((file) => file.endsWith("/index.ts")).sort();
     assert.deepEqual(lists, ["src/modules/index.ts", "src/resources/index.ts"]);
+  });
+
+  it("has generated files as the declarations would make them now", () => {
+    for (const [path, text] of generatedFiles()) {
+      assert.equal(readFileSync(path, "utf8"), text, `${path} is stale: run \`npm run generate\``);
+    }
   });
 
   it("imports types as statements of their own, which type stripping removes whole", () => {

@@ -201,7 +201,7 @@ describe("the HTTPS listener", () => {
         const shown = certificate && { cert: certificate.certificatePem, key: certificate.keyPem };
         await assert.rejects(
           edge.open("guarded.example.com", { ...shown, maxVersion }),
-          undefined,
+          Error,
           `${what}, ${maxVersion}`,
         );
       }
