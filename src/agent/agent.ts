@@ -7,7 +7,7 @@ import type { Log } from "../lib/log.ts";
 import { pauseMs } from "./backoff.ts";
 import { connectServer } from "./connect.ts";
 import type { ServerAddress } from "./connect.ts";
-import { endOf } from "./end.ts";
+import { describeLoss, endOf } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
 import type { Publication } from "./publication.ts";
 import type { WatchedRequest } from "./request-watch.ts";
@@ -97,7 +97,7 @@ export function startAgent(options: AgentOptions): Agent {
     } catch (error) {
       if (closing.signal.aborted) return over;
       const end = endOf(error, kept !== undefined || options.retryFirst);
-      if (!end) return { reason: (error as Error).message, atOnce: false };
+      if (!end) return { reason: describeLoss(error), atOnce: false };
       ended.resolve(end);
     }
     return over;

@@ -27,7 +27,7 @@ export function endOf(error: unknown, retries: boolean): AgentEnd | undefined {
   }
   if (retries) return undefined;
   const untrusted = code !== undefined && /^ERR_TLS_CERT|^CERT_|_CERT(?:_|$)|^UNABLE_TO_/.test(code);
-  return { reason: untrusted ? "untrusted" : "unreachable", message: describe(message, code) };
+  return { reason: untrusted ? "untrusted" : "unreachable", message: describeLoss(error) };
 }
 
 /** The end that the server's taking away of the tunnel means. */
@@ -36,9 +36,13 @@ export function endOfTunnel(message: string, code: string): AgentEnd {
   return { reason: ending?.[0] ?? "refused", message: `${message} (${code})` };
 }
 
-function describe(message: string, code: string | undefined): string {
+/** What went wrong with a connection, as the end of a sentence. */
+export function describeLoss(error: unknown): string {
+  const { message, code } = error as NodeJS.ErrnoException;
   if (code === "ECONNREFUSED") return "nothing listens there";
   if (code === "ENOTFOUND") return "there is no such host";
   if (code === "EAI_AGAIN") return "its name could not be looked up";
+  if (code === "ECONNRESET" || code === "EPIPE") return "the connection was cut";
+  if (code === "ETIMEDOUT" || code === "EHOSTUNREACH" || code === "ENETUNREACH") return "there is no way to it";
   return message === "" ? (code ?? "unknown error") : message;
 }

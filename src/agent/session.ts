@@ -4,7 +4,7 @@ import { arch, platform } from "node:os";
 import { connectSession } from "../tunnel/client.ts";
 import type { BoundTunnel, ClientHandlers, ClientOptions, ClientSession } from "../tunnel/client-hooks.ts";
 import type { AgentOptions } from "./agent.ts";
-import { endOfTunnel } from "./end.ts";
+import { describeLoss, endOfTunnel } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
 import { forward } from "./forward.ts";
 import { hostOfUrl } from "./publication.ts";
@@ -101,7 +101,8 @@ function handlers(options: AgentOptions, end: (end: SessionEnd) => void): Client
         clock,
         http: proto === "http" || proto === "https",
         watch: request && new RequestWatch(() => clock.monotonic(), request),
-        unreachable: (error) => log.warn("service unreachable", { upstream: upstream.text, error }),
+        unreachable: (error) =>
+          log.warn("service unreachable", { upstream: upstream.text, reason: describeLoss(error) }),
       });
     },
     command(command) {
@@ -114,7 +115,7 @@ function handlers(options: AgentOptions, end: (end: SessionEnd) => void): Client
       return Promise.resolve();
     },
     stopped: (_tunnelId, message, code) => end({ kind: "over", end: endOfTunnel(message, code) }),
-    closed: (error) => end({ kind: "lost", reason: error?.message ?? "closed", atOnce: false }),
+    closed: (error) => end({ kind: "lost", reason: error ? describeLoss(error) : "closed", atOnce: false }),
   };
 }
 

@@ -1,21 +1,19 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { styleText } from "node:util";
 import { parseServerAddress } from "../agent/connect.ts";
 import { parseUpstream } from "../agent/upstream.ts";
 import { startAgent } from "../agent/agent.ts";
-import type { AgentOptions, AgentStatus } from "../agent/agent.ts";
+import type { AgentOptions } from "../agent/agent.ts";
 import { hostOfUrl } from "../agent/publication.ts";
 import type { Publication } from "../agent/publication.ts";
 import { systemClock } from "../lib/clock.ts";
 import { agentFailure } from "./agent-failure.ts";
+import { liveView, plainView } from "./agent-view.ts";
 import { defineCommand } from "./command.ts";
 import { dataFiles, readPublic } from "./data-directory.ts";
 import { Failure } from "./exit.ts";
 import { findServer, localAuthtoken } from "./local-server.ts";
 import { openLog } from "./log-output.ts";
-import { makeRequestLog } from "./request-log.ts";
-import { openScreen } from "./screen.ts";
 import type { ValuesOf } from "./setting.ts";
 import { settings } from "./settings.ts";
 import { interrupted } from "./signals.ts";
@@ -53,39 +51,22 @@ export const http = defineCommand({
       level: values.logLevel,
       format: values.logFormat ?? (process.stderr.isTTY ? "text" : "json"),
     });
-    const screen = process.stdout.isTTY && !values.json ? openScreen(process.stdout, systemClock) : undefined;
-    const requests = makeRequestLog(log, systemClock);
-    let announced = "";
+    const stopped = interrupted();
+    const view = process.stdout.isTTY && !values.json ? liveView(options, log) : plainView(options, log, values.json);
     const agent = startAgent({
       ...options,
       clock: systemClock,
-      log,
+      log: view.log,
       random: Math.random,
       retryFirst: false,
-      request: (request) => (screen ? screen.request({ ...request, at: Date.now() }) : requests.add(request)),
-      status(status) {
-        if (screen) {
-          screen.show({ title: `postern http ${options.upstream.text}`, rows: statusRows(status, options) });
-          return;
-        }
-        if (status.state !== "online") {
-          if (status.state === "waiting") log.warn("disconnected", { reason: status.reason, retryMs: status.pauseMs });
-          return;
-        }
-        const line = forwardingLine(status.url, options);
-        log.info("online", { latencyMs: status.latencyMs });
-        if (line === announced) return;
-        announced = line;
-        process.stdout.write(
-          values.json ? `${JSON.stringify({ url: status.url ?? null, to: options.upstream.text })}\n` : `${line}\n`,
-        );
-      },
+      request: view.request,
+      status: view.status,
     });
-    const code = await Promise.race([interrupted(), agent.ended]);
-    if (typeof code === "number") await agent.close();
-    screen?.close();
-    if (typeof code === "number") return code;
-    throw agentFailure(code, options.server);
+    const end = await Promise.race([stopped, agent.ended]);
+    if (typeof end === "number") await agent.close();
+    view.close();
+    if (typeof end === "number") return end;
+    throw agentFailure(end, options.server);
   },
 });
 
@@ -152,34 +133,4 @@ function named<T>(what: string, parse: () => T): T {
   } catch (error) {
     throw new Failure("usage", `${what} ${(error as Error).message}`, { cause: error });
   }
-}
-
-function forwardingLine(url: string | undefined, options: Pick<AgentOptions, "publish" | "upstream">): string {
-  const labels = options.publish.kind === "labels" ? Object.entries(options.publish.labels) : [];
-  return `${url ?? labels.map(([name, value]) => `${name}=${value}`).join(",")} → ${options.upstream.text}`;
-}
-
-function statusRows(
-  status: AgentStatus,
-  options: Pick<AgentOptions, "publish" | "upstream" | "server">,
-): [label: string, value: string][] {
-  const server = `${options.server.host}:${options.server.port}`;
-  if (status.state === "online") {
-    return [
-      [
-        "Status",
-        `${styleText("green", "online")}, ${status.latencyMs < 1 ? "<1" : Math.round(status.latencyMs)} ms to the server`,
-      ],
-      ["Server", server],
-      ["Forwarding", styleText("bold", forwardingLine(status.url, options))],
-    ];
-  }
-  const state =
-    status.state === "connecting"
-      ? styleText("yellow", "connecting")
-      : `${styleText("yellow", "offline")}: ${status.reason}; next try in ${Math.ceil(status.pauseMs / 1000)} s`;
-  return [
-    ["Status", state],
-    ["Server", server],
-  ];
 }

@@ -1,5 +1,5 @@
 /** The agent's live screen on a terminal: redrawn in place, a few times a second at most. */
-import { styleText } from "node:util";
+import { stripVTControlCharacters, styleText } from "node:util";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { printable, renderRequest } from "./request-line.ts";
 import type { RequestLine } from "./request-line.ts";
@@ -23,7 +23,7 @@ export interface Screen {
   close(): void;
 }
 
-export function openScreen(output: NodeJS.WriteStream, clock: Clock): Screen {
+export function openScreen(output: Pick<NodeJS.WriteStream, "columns" | "rows" | "write">, clock: Clock): Screen {
   let state: ScreenState = { title: "", rows: [] };
   let requests: RequestLine[] = [];
   let total = 0;
@@ -51,7 +51,7 @@ export function openScreen(output: NodeJS.WriteStream, clock: Clock): Screen {
         .map((line) => renderRequest(line, columns - 1)),
     ];
     const up = height > 0 ? `\u001B[${height}A` : "";
-    output.write(`${up}\r${lines.map((line) => `\u001B[2K${line}`).join("\n")}\n\u001B[J`);
+    output.write(`${up}\r${lines.map((line) => `\u001B[2K${fit(line, columns)}`).join("\n")}\n\u001B[J`);
     height = lines.length;
   };
   const soon = (): void => {
@@ -73,4 +73,10 @@ export function openScreen(output: NodeJS.WriteStream, clock: Clock): Screen {
       draw();
     },
   };
+}
+
+/** A line that would wrap would be drawn over wrongly the next time; it is cut, without its colours. */
+function fit(line: string, columns: number): string {
+  const plain = stripVTControlCharacters(line);
+  return plain.length <= columns ? line : `${plain.slice(0, columns - 1)}…`;
 }

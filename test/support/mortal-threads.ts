@@ -10,10 +10,10 @@ if (isMainThread) {
   process.on("SIGUSR2", () => channel.postMessage("edge"));
   process.on("SIGHUP", () => channel.postMessage("control plane"));
 } else {
-  channel.onmessage = (event) => {
+  channel.addEventListener("message", (event) => {
     if ((event as { data: unknown }).data !== threadName) return;
     setImmediate(() => {
       throw new Error(`the ${threadName} was told to die`);
     });
-  };
+  });
 }
