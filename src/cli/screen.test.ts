@@ -32,7 +32,7 @@ describe("the live screen", () => {
     clock.pass(100);
     const shown = stripVTControlCharacters(drawings[0] ?? "");
     assert.match(shown, /\?\]0;owned\?\?2J/);
-    const codes = [...shown].map((letter) => letter.charCodeAt(0));
+    const codes = Array.from(shown, (letter) => letter.charCodeAt(0));
     assert(codes.every((code) => code === 10 || code === 13 || (code >= 32 && code < 127) || code > 159));
   });
 
