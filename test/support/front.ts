@@ -88,7 +88,7 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
     request: modules.filter((module) => "request" in module),
     response: modules.filter((module) => "response" in module),
     settled: modules.filter((module) => "settled" in module),
-    upstream: { kind: "static", id: "bkdsc_1", host: "127.0.0.1", port: upstream.port, tls: false },
+    upstream: { kind: "tunnel", id: "tn_1" },
     ...options.route,
   };
   const site: Site = {

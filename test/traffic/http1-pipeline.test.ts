@@ -282,6 +282,31 @@ describe("modules", () => {
     });
   });
 
+  it("R6: may not answer with what would break the message", async () => {
+    const headers: Record<string, string>[] = [{ "x-mine": "a\r\nb: c" }, { "x mine": "a" }];
+    const answers = [
+      ...headers.map((broken) => ({ status: 200, headers: broken, body: "x" })),
+      { status: 101, headers: {}, body: "" },
+    ];
+    for (const answer of answers) {
+      const own: CompiledModule = { request: () => answered("own", "fixed", answer) };
+      await withFront(echoHead, { modules: [own] }, async (_front, client) => {
+        assert.match(await client.send(get).until("ERR_POSTERN_3207"), /^HTTP\/1\.1 500 /);
+      });
+    }
+    const framing = { "Transfer-Encoding": "chunked", "Content-Length": "9", Connection: "x", "X-Mine": "a" };
+    const own: CompiledModule = {
+      request: () => answered("own", "fixed", { status: 200, headers: framing, body: "four" }),
+    };
+    await withFront(echoHead, { modules: [own] }, async (_front, client) => {
+      const received = await client.send(get).until("four");
+      assert.match(
+        received,
+        /^HTTP\/1\.1 200 OK\r\nx-mine: a\r\ncontent-length: 4\r\ndate: [^\r]*\r\nx-request-id: [^\r]*\r\n\r\nfour$/,
+      );
+    });
+  });
+
   it("change the request's and the response's fields", async () => {
     const edits: CompiledModule = {
       request({ request: { headers } }) {

@@ -1,19 +1,19 @@
 import type { FieldTable } from "../../http1/field-table.ts";
-import { emptyFields } from "../../http1/field-table.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
 import { putBytes, reserve, slab } from "../../http1/slab.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { ConnectionFacts, Exchange, ResponseHead } from "../../modules/exchange.ts";
 import type { CompiledModule } from "../../modules/module.ts";
-import type { Answer, FixedAnswer, Step } from "../../modules/step.ts";
+import type { Answer, Step } from "../../modules/step.ts";
 import type { CompiledRoute, Site } from "../../routing/compiled.ts";
+import { isBodiless, renderAnswer } from "./answer.ts";
+import type { RenderedAnswer } from "./answer.ts";
 import { canonicalPath } from "./canonical-path.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { ClientSide, ExchangeInput } from "./client-side.ts";
 import type { FinishedExchange, HttpContext } from "./context.ts";
 import { dialFailure } from "./dial-failure.ts";
-import { errorPage } from "./error-page.ts";
 import { requestHeadBytes, stripRequest, stripResponse, writeRequestHead } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
@@ -320,7 +320,8 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
       try {
         if (!this.#take((hook as ResponseModule).response(this))) return false;
         if (!(response.status >= 200 && response.status <= 599)) throw new Error("answer: no such final status");
-        if (bodiless(response.status) !== bodiless(status)) throw new Error("answer: the status changes the framing");
+        if (isBodiless(response.status) !== isBodiless(status))
+          throw new Error("answer: the status changes the framing");
       } catch (error) {
         this.#moduleFailed(error);
         return false;
@@ -496,21 +497,20 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
 
   #answer(answer: Answer): void {
     this.#release();
-    const fixed: FixedAnswer =
-      "error" in answer ? errorPage(answer.error, this.id, this.request.headers.get("accept")) : answer;
-    const fields = emptyFields();
-    for (const name in fixed.headers) fields.append(name, fixed.headers[name] as string);
-    if ("error" in answer && answer.headers !== undefined) {
-      for (const name in answer.headers) fields.set(name, answer.headers[name] as string);
+    const { id, request } = this;
+    const facts = { id, method: request.method, accept: request.headers.get("accept") };
+    const nowMs = this.#context.clock.now();
+    let rendered: RenderedAnswer;
+    try {
+      rendered = renderAnswer(answer, facts, nowMs);
+    } catch (error) {
+      this.#context.log.error("answer cannot be sent", { request: id, route: this.routeId, error });
+      rendered = renderAnswer({ error: "route_broken" }, facts, nowMs);
     }
-    const { status } = fixed;
-    const body = typeof fixed.body === "string" ? Buffer.from(fixed.body) : Buffer.from(fixed.body);
-    if (status !== 204 && status !== 304) fields.set("content-length", String(body.length));
-    if (!fields.has("date")) fields.append("date", new Date(this.#context.clock.now()).toUTCString());
+    const { status, fields, body } = rendered;
     this.status = status;
-    const sent = this.request.method === "HEAD" || bodiless(status) ? noBytes : body;
-    this.#client.sendHead(status, undefined, fields, sent.length, this.id);
-    if (sent.length > 0) this.stagedBody(sent);
+    this.#client.sendHead(status, undefined, fields, body.length, id);
+    if (body.length > 0) this.stagedBody(body);
     this.#finish();
     this.#client.sendEnd(undefined);
   }
@@ -588,8 +588,3 @@ const methodRefused: Answer = {
   error: "method_refused",
   headers: { allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" },
 };
-
-/** Statuses whose responses have no body, whatever their fields say. */
-function bodiless(status: number): boolean {
-  return status === 204 || status === 304;
-}

@@ -1,8 +1,5 @@
 import type { Socket } from "node:net";
-import { originForm, parseAuthority } from "../../http1/authority.ts";
 import { BodyReader } from "../../http1/body-reader.ts";
-import { equalsText } from "../../http1/bytes.ts";
-import { emptyFields } from "../../http1/field-table.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 import { HeadBuffer } from "../../http1/head-buffer.ts";
 import { fault, targetTooLong, tooLarge } from "../../http1/read-fields.ts";
@@ -10,14 +7,14 @@ import { readRequestHead } from "../../http1/read-request.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { ConnectionFacts } from "../../modules/exchange.ts";
+import { renderAnswer } from "./answer.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { ClientSide } from "./client-side.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "./context.ts";
 import type { Timed } from "./deadlines.ts";
-import { errorPage } from "./error-page.ts";
 import { HttpExchange } from "./exchange.ts";
 import { Http1Output } from "./http1-output.ts";
-import { ReceivedRequest } from "./received-request.ts";
+import { receiveHttp1 } from "./http1-request.ts";
 import { newRequestId } from "./request-id.ts";
 
 /** Request body bytes read ahead of what was taken on, at which the socket is no longer read. */
@@ -245,35 +242,19 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
   #begin(head: RequestRead, bytes: Buffer, from: number): number {
     const { fields } = head;
     const { limits, deadlines } = this.#context;
-    const authority = parseAuthority(fields.valueAt(fields.hostIndex));
-    const target = authority === undefined ? undefined : originForm(head.target, authority);
-    if (authority === undefined || (target === undefined && head.method !== "CONNECT")) {
-      this.#refuse("bad_request", authority === undefined ? "invalid Host" : "invalid request target");
+    const request = receiveHttp1(head, this.#shared.scheme);
+    if (typeof request === "string") {
+      this.#refuse("bad_request", request);
       return bytes.length;
     }
     this.#isOld = head.minorVersion === 0;
     this.#closeAfter = fields.connectionClose || (this.#isOld && !fields.connectionKeepAlive);
     this.#responseBegun = false;
     this.#responseDone = false;
-    const bodyLength = fields.chunked ? -1 : Math.max(0, fields.contentLength);
-    const exchange = new HttpExchange(
-      this.#shared,
-      this,
-      new ReceivedRequest({
-        httpVersion: this.#isOld ? "1.0" : "1.1",
-        method: head.method,
-        scheme: this.#shared.scheme,
-        target: target ?? "/",
-        host: authority.host,
-        port: authority.port,
-        headers: fields,
-        bodyLength,
-        websocket: !this.#isOld && bodyLength === 0 && asksForWebsocket(head),
-        expectsContinue: !this.#isOld && expectsContinue(fields),
-      }),
-    );
+    const { bodyLength, expectsContinue } = request;
+    const exchange = new HttpExchange(this.#shared, this, request);
     this.#exchange = exchange;
-    this.#awaitsContinue = exchange.request.expectsContinue;
+    this.#awaitsContinue = expectsContinue;
     let at = from;
     if (bodyLength === 0) {
       this.#state = awaitingResponse;
@@ -457,12 +438,9 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
     const id = newRequestId(context.clock.now());
     context.counters.malformed += 1;
     context.log.info("request refused", { reason: why, source: this.#shared.facts.source, request: id });
-    const page = errorPage(reason, id, undefined);
-    const fields = emptyFields();
-    for (const name in page.headers) fields.append(name, page.headers[name] as string);
-    const body = Buffer.from(page.body as string);
-    fields.append("content-length", String(body.length));
-    this.#output.head(page.status, undefined, fields, `x-request-id: ${id}\r\nConnection: close\r\n`, false);
+    const facts = { id, method: "GET", accept: undefined };
+    const { status, fields, body } = renderAnswer({ error: reason }, facts, context.clock.now());
+    this.#output.head(status, undefined, fields, `x-request-id: ${id}\r\nConnection: close\r\n`, false);
     this.#output.body(body);
     this.#output.end(undefined);
     this.#end();
@@ -497,21 +475,4 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
 
 function upgradeLines(requestId: string): string {
   return `x-request-id: ${requestId}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`;
-}
-
-/** RFC 6455 §4.1; other protocols, h2c among them, are not offered: the request is answered as it is (W5). */
-function asksForWebsocket(head: RequestRead): boolean {
-  const { fields } = head;
-  const index = fields.upgradeIndex;
-  return (
-    index >= 0 &&
-    fields.connectionUpgrade &&
-    head.method === "GET" &&
-    equalsText(fields.bytes, fields.valueStart(index), fields.valueEnd(index), "websocket")
-  );
-}
-
-function expectsContinue(fields: FieldTable): boolean {
-  const index = fields.expectIndex;
-  return index >= 0 && equalsText(fields.bytes, fields.valueStart(index), fields.valueEnd(index), "100-continue");
 }
