@@ -5,160 +5,166 @@ import type { Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { startPlatform, startUpstream } from "../support/platform.ts";
 import type { TestPlatform, TestUpstream } from "../support/platform.ts";
+import { databases } from "../support/postgres.ts";
 
-describe("the platform", () => {
-  let platform: TestPlatform;
-  let upstream: TestUpstream;
+for (const database of databases) {
+  describe(`the platform on ${database.name}`, () => {
+    let stored: Awaited<ReturnType<typeof database.create>>;
+    let platform: TestPlatform;
+    let upstream: TestUpstream;
 
-  before(async () => {
-    platform = await startPlatform();
-    upstream = await startUpstream((request, response) => {
-      let body = "";
-      request.on("data", (chunk: Buffer) => (body += chunk.toString()));
-      request.on("end", () => response.end(`${request.method} ${request.url} ${body}`));
+    before(async () => {
+      stored = await database.create();
+      platform = await startPlatform({ database: stored.url });
+      upstream = await startUpstream((request, response) => {
+        let body = "";
+        request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+        request.on("end", () => response.end(`${request.method} ${request.url} ${body}`));
+      });
+      upstream.server.on("upgrade", (_request, socket: Socket, head: Buffer) => {
+        socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\nhello ");
+        socket.write(head);
+        socket.pipe(socket);
+      });
     });
-    upstream.server.on("upgrade", (_request, socket: Socket, head: Buffer) => {
-      socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\nhello ");
-      socket.write(head);
-      socket.pipe(socket);
+    after(async () => {
+      await platform.stop();
+      await stored.drop();
+      await upstream.stop();
     });
-  });
-  after(async () => {
-    await platform.stop();
-    await upstream.stop();
-  });
 
-  for (const http of ["h1", "h2"] as const) {
-    it(`brings a request over ${http} through edge, tunnel and agent to a service and back`, async () => {
-      const agent = await platform.startAgent({ upstream: upstream.port });
-      const answer = await platform.request(`${agent.url}/path?query`, { http, method: "POST", body: "body" });
-      assert.equal(answer.status, 200);
-      assert.equal(answer.text, "POST /path?query body");
-      assert.deepEqual(
-        agent.requests.map(({ method, target, status }) => [method, target, status]),
-        [["POST", "/path?query", 200]],
-      );
+    for (const http of ["h1", "h2"] as const) {
+      it(`brings a request over ${http} through edge, tunnel and agent to a service and back`, async () => {
+        const agent = await platform.startAgent({ upstream: upstream.port });
+        const answer = await platform.request(`${agent.url}/path?query`, { http, method: "POST", body: "body" });
+        assert.equal(answer.status, 200);
+        assert.equal(answer.text, "POST /path?query body");
+        assert.deepEqual(
+          agent.requests.map(({ method, target, status }) => [method, target, status]),
+          [["POST", "/path?query", 200]],
+        );
+        await agent.close();
+      });
+    }
+
+    it("publishes the URL that the agent asks for, and gives up with a name for it when it is another's", async () => {
+      const url = `https://wanted.localhost:${platform.httpsPort}`;
+      const agent = await platform.startAgent({ upstream: upstream.port, url: "https://wanted.localhost" });
+      assert.equal(agent.url, url);
+      const { body } = await platform.api("POST", "/accounts", { name: "other" });
+      const other = await platform.startAgent({ upstream: 1, url, token: body.authtoken, offline: true });
+      assert.equal((await other.ended).reason, "name_taken");
       await agent.close();
     });
-  }
 
-  it("publishes the URL that the agent asks for, and gives up with a name for it when it is another's", async () => {
-    const url = `https://wanted.localhost:${platform.httpsPort}`;
-    const agent = await platform.startAgent({ upstream: upstream.port, url: "https://wanted.localhost" });
-    assert.equal(agent.url, url);
-    const { body } = await platform.api("POST", "/accounts", { name: "other" });
-    const other = await platform.startAgent({ upstream: 1, url, token: body.authtoken, offline: true });
-    assert.equal((await other.ended).reason, "name_taken");
-    await agent.close();
-  });
-
-  it("K5: gives up at once when the token is refused", async () => {
-    const agent = await platform.startAgent({ upstream: 1, token: "no-such-token", offline: true });
-    assert.equal((await agent.ended).reason, "credentials");
-    assert.equal(agent.statuses.filter(({ state }) => state === "connecting").length, 1);
-  });
-
-  it("serves a tunnel on a connection that is older than the tunnel", async () => {
-    const socket = await platform.connect("early.localhost");
-    const ask = async (): Promise<string> => {
-      socket.write("GET / HTTP/1.1\r\nHost: early.localhost\r\n\r\n");
-      const [answer] = (await once(socket, "data")) as [Buffer];
-      return answer.toString("latin1").slice(0, 12);
-    };
-    assert.equal(await ask(), "HTTP/1.1 404");
-    const agent = await platform.startAgent({ upstream: upstream.port, url: "https://early.localhost" });
-    assert.equal(await ask(), "HTTP/1.1 200");
-    socket.destroy();
-    await agent.close();
-  });
-
-  it("passes a WebSocket's bytes both ways, also those that come with the answer", async () => {
-    const agent = await platform.startAgent({ upstream: upstream.port });
-    const { hostname, host } = new URL(agent.url);
-    const socket = await platform.connect(hostname);
-    socket.write(
-      `GET /ws HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
-    );
-    let text = "";
-    socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
-    while (!text.includes("hello ")) await once(socket, "data");
-    assert.match(text, /^HTTP\/1\.1 101 /);
-    socket.write("there and back");
-    while (!text.endsWith("there and back")) await once(socket, "data");
-    socket.destroy();
-    await agent.close();
-  });
-
-  it("answers 502 with the agent's code when the service is down", async () => {
-    const agent = await platform.startAgent({ upstream: "127.0.0.1:1" });
-    const answer = await platform.request(agent.url, { headers: { accept: "application/json" } });
-    assert.equal(answer.status, 502);
-    assert.match(answer.text, /ERR_POSTERN_8012/);
-    await agent.close();
-  });
-
-  it("answers 503 or 404 once the agent is gone, and nothing before", async () => {
-    const agent = await platform.startAgent({ upstream: upstream.port });
-    const { url } = agent;
-    assert.equal((await platform.request(url)).status, 200);
-    await agent.close();
-    assert.match(String((await platform.request(url)).status), /^(404|503)$/);
-  });
-
-  it("S4: serves on, and accepts agents, with the control plane stopped; and follows the next one", async () => {
-    const agent = await platform.startAgent({ upstream: upstream.port });
-    await platform.stopControlPlane();
-    assert.equal((await platform.request(agent.url)).status, 200);
-    const later = await platform.startAgent({ upstream: upstream.port, url: "https://later.localhost" });
-    assert.equal((await platform.request(later.url)).status, 200);
-    await platform.startControlPlane();
-    const tunnels = await platform.api("GET", "/tunnels");
-    assert.deepEqual(
-      tunnels.body.tunnels.map((tunnel: { public_url: string }) => tunnel.public_url).sort(),
-      [agent.url, later.url].sort(),
-    );
-    await agent.close();
-    await later.close();
-  });
-
-  it("K5: ends the sessions of a token that is deleted", async () => {
-    const { body } = await platform.api("POST", "/credentials", { description: "short-lived" });
-    const agent = await platform.startAgent({ upstream: upstream.port, token: body.token });
-    await platform.api("DELETE", `/credentials/${body.id}`);
-    assert.equal((await agent.ended).reason, "credentials");
-  });
-
-  it("G5: an agent comes back after a restart of the server, with the same URL", async () => {
-    const agent = await platform.startAgent({ upstream: upstream.port });
-    const { url } = agent;
-    await platform.restart();
-    await agent.online(2);
-    assert.equal(agent.url, url);
-    assert.equal((await platform.request(url)).status, 200);
-    await agent.close();
-  });
-
-  it("serves a labelled tunnel through an edge with a backend, and shows it", async () => {
-    const labels = { app: "web", dc: "eu" };
-    const backend = (await platform.api("POST", "/backends/tunnel_group", { labels })).body;
-    const edge = (await platform.api("POST", "/edges/https", { hostports: ["shop.localhost:443"] })).body;
-    const route = await platform.api("POST", `/edges/https/${edge.id}/routes`, {
-      match_type: "path_prefix",
-      match: "/",
-      backend: { enabled: true, backend_id: backend.id },
+    it("K5: gives up at once when the token is refused", async () => {
+      const agent = await platform.startAgent({ upstream: 1, token: "no-such-token", offline: true });
+      assert.equal((await agent.ended).reason, "credentials");
+      assert.equal(agent.statuses.filter(({ state }) => state === "connecting").length, 1);
     });
-    assert.equal(route.status, 201, route.text);
-    const agent = await platform.startAgent({ upstream: upstream.port, labels });
-    assert.equal((await platform.request("https://shop.localhost/cart")).text, "GET /cart ");
-    const tunnels = (await platform.api("GET", "/tunnels")).body.tunnels;
-    assert.deepEqual(
-      tunnels.map((tunnel: { labels: unknown }) => tunnel.labels),
-      [labels],
-    );
-    assert.equal((await platform.api("GET", `/backends/tunnel_group/${backend.id}`)).body.tunnels.length, 1);
-    await agent.close();
-    const gone = await platform.request("https://shop.localhost/cart", { headers: { accept: "application/json" } });
-    assert.equal(gone.status, 503);
-    assert.match(gone.text, /ERR_POSTERN_6515/);
+
+    it("serves a tunnel on a connection that is older than the tunnel", async () => {
+      const socket = await platform.connect("early.localhost");
+      const ask = async (): Promise<string> => {
+        socket.write("GET / HTTP/1.1\r\nHost: early.localhost\r\n\r\n");
+        const [answer] = (await once(socket, "data")) as [Buffer];
+        return answer.toString("latin1").slice(0, 12);
+      };
+      assert.equal(await ask(), "HTTP/1.1 404");
+      const agent = await platform.startAgent({ upstream: upstream.port, url: "https://early.localhost" });
+      assert.equal(await ask(), "HTTP/1.1 200");
+      socket.destroy();
+      await agent.close();
+    });
+
+    it("passes a WebSocket's bytes both ways, also those that come with the answer", async () => {
+      const agent = await platform.startAgent({ upstream: upstream.port });
+      const { hostname, host } = new URL(agent.url);
+      const socket = await platform.connect(hostname);
+      socket.write(
+        `GET /ws HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+      );
+      let text = "";
+      socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+      while (!text.includes("hello ")) await once(socket, "data");
+      assert.match(text, /^HTTP\/1\.1 101 /);
+      socket.write("there and back");
+      while (!text.endsWith("there and back")) await once(socket, "data");
+      socket.destroy();
+      await agent.close();
+    });
+
+    it("answers 502 with the agent's code when the service is down", async () => {
+      const agent = await platform.startAgent({ upstream: "127.0.0.1:1" });
+      const answer = await platform.request(agent.url, { headers: { accept: "application/json" } });
+      assert.equal(answer.status, 502);
+      assert.match(answer.text, /ERR_POSTERN_8012/);
+      await agent.close();
+    });
+
+    it("answers 503 or 404 once the agent is gone, and nothing before", async () => {
+      const agent = await platform.startAgent({ upstream: upstream.port });
+      const { url } = agent;
+      assert.equal((await platform.request(url)).status, 200);
+      await agent.close();
+      assert.match(String((await platform.request(url)).status), /^(404|503)$/);
+    });
+
+    it("S4: serves on, and accepts agents, with the control plane stopped; and follows the next one", async () => {
+      const agent = await platform.startAgent({ upstream: upstream.port });
+      await platform.stopControlPlane();
+      assert.equal((await platform.request(agent.url)).status, 200);
+      const later = await platform.startAgent({ upstream: upstream.port, url: "https://later.localhost" });
+      assert.equal((await platform.request(later.url)).status, 200);
+      await platform.startControlPlane();
+      const tunnels = await platform.api("GET", "/tunnels");
+      assert.deepEqual(
+        tunnels.body.tunnels.map((tunnel: { public_url: string }) => tunnel.public_url).sort(),
+        [agent.url, later.url].sort(),
+      );
+      await agent.close();
+      await later.close();
+    });
+
+    it("K5: ends the sessions of a token that is deleted", async () => {
+      const { body } = await platform.api("POST", "/credentials", { description: "short-lived" });
+      const agent = await platform.startAgent({ upstream: upstream.port, token: body.token });
+      await platform.api("DELETE", `/credentials/${body.id}`);
+      assert.equal((await agent.ended).reason, "credentials");
+    });
+
+    it("G5: an agent comes back after a restart of the server, with the same URL", async () => {
+      const agent = await platform.startAgent({ upstream: upstream.port });
+      const { url } = agent;
+      await platform.restart();
+      await agent.online(2);
+      assert.equal(agent.url, url);
+      assert.equal((await platform.request(url)).status, 200);
+      await agent.close();
+    });
+
+    it("serves a labelled tunnel through an edge with a backend, and shows it", async () => {
+      const labels = { app: "web", dc: "eu" };
+      const backend = (await platform.api("POST", "/backends/tunnel_group", { labels })).body;
+      const edge = (await platform.api("POST", "/edges/https", { hostports: ["shop.localhost:443"] })).body;
+      const route = await platform.api("POST", `/edges/https/${edge.id}/routes`, {
+        match_type: "path_prefix",
+        match: "/",
+        backend: { enabled: true, backend_id: backend.id },
+      });
+      assert.equal(route.status, 201, route.text);
+      const agent = await platform.startAgent({ upstream: upstream.port, labels });
+      assert.equal((await platform.request("https://shop.localhost/cart")).text, "GET /cart ");
+      const tunnels = (await platform.api("GET", "/tunnels")).body.tunnels;
+      assert.deepEqual(
+        tunnels.map((tunnel: { labels: unknown }) => tunnel.labels),
+        [labels],
+      );
+      assert.equal((await platform.api("GET", `/backends/tunnel_group/${backend.id}`)).body.tunnels.length, 1);
+      await agent.close();
+      const gone = await platform.request("https://shop.localhost/cart", { headers: { accept: "application/json" } });
+      assert.equal(gone.status, 503);
+      assert.match(gone.text, /ERR_POSTERN_6515/);
+    });
   });
-});
+}
