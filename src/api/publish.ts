@@ -16,19 +16,31 @@ export interface Publisher {
 export function startPublishing(store: Store, link: Pick<Link<Downward, Upward>, "send">): Publisher {
   const kinds = new Set(resources.filter((resource) => resource.traffic).map((resource) => resource.name));
   let connected = false;
+  let waiting: RoutingChange[] | undefined;
+  let latest = 0;
+  const flush = (): void => {
+    const changes = waiting;
+    waiting = undefined;
+    if (changes) link.send({ type: "changes", revision: latest, changes });
+  };
   store.subscribe(({ revision, changes }) => {
     if (!connected) return;
-    const wanted: RoutingChange[] = [];
+    if (!waiting) {
+      waiting = [];
+      // Writes that were stored together are told together: this runs after the last of them, before their answers.
+      queueMicrotask(flush);
+    }
+    latest = revision;
     for (const { kind, id, before, after } of changes) {
       if (!kinds.has(kind)) continue;
       const account_id = (after ?? before)?.account_id ?? "";
-      wanted.push({ kind, id, account_id, object: after ? plain(after) : null });
+      waiting.push({ kind, id, account_id, object: after ? plain(after) : null });
     }
-    link.send({ type: "changes", revision, changes: wanted });
   });
   return {
     sendSnapshot() {
       connected = true;
+      waiting = undefined;
       const { revision } = store;
       let objects: ResourceObject[] = [];
       for (const object of store.objects(kinds)) {

@@ -12,7 +12,7 @@ export type Downward =
       readonly objects: readonly ResourceObject[];
       readonly last: boolean;
     }
-  /** One committed write. */
+  /** Committed writes up to `revision`, in order; an object may be there more than once. */
   | { readonly type: "changes"; readonly revision: number; readonly changes: readonly RoutingChange[] }
   /** A command for an agent; answered by `command_result` with the same `call`. */
   | { readonly type: "command"; readonly call: number; readonly sessionId: string; readonly command: SessionCommand }

@@ -3,6 +3,8 @@ import { chainHash } from "./chain.ts";
 import { Superseded } from "./database.ts";
 import type { Tables, Transaction } from "./database.ts";
 import type { Documents } from "./documents.ts";
+import { insertInto } from "./insert.ts";
+import type { Dialect } from "./insert.ts";
 import type { Change, WriteContext } from "./store.ts";
 
 /** A write that is ready to be stored. */
@@ -33,6 +35,8 @@ export interface Batch {
   /** Answers made before this (milliseconds since 1970) are forgotten. */
   readonly forgetBefore: number | undefined;
 }
+
+const deletedPerStatement = 64;
 
 /** The rows of a batch. `changes` are those of all entries together, one per object. */
 export function batchOf(
@@ -81,8 +85,32 @@ export function batchOf(
   return { before, after, revisions, history, objects, deleted, answers, forgetBefore };
 }
 
+const insertRevisions = insertInto("revisions", [
+  "revision",
+  "at",
+  "account_id",
+  "principal",
+  "operation",
+  "operation_id",
+  "source",
+  "reason",
+  "hash",
+]);
+const insertHistory = insertInto("history", ["revision", "position", "account_id", "kind", "id", "created_at", "doc"]);
+const putObjects = insertInto(
+  "objects",
+  ["id", "account_id", "kind", "revision", "created_at", "doc"],
+  "on conflict (id) do update set revision = excluded.revision, doc = excluded.doc",
+);
+const putAnswers = insertInto(
+  "idempotency",
+  ["account_id", "key", "fingerprint", "revision", "answer", "created_ms"],
+  "on conflict (account_id, key) do update set fingerprint = excluded.fingerprint, " +
+    "revision = excluded.revision, answer = excluded.answer, created_ms = excluded.created_ms",
+);
+
 /** @throws Superseded when the database does not stand where the batch begins */
-export async function record(transaction: Transaction, batch: Batch): Promise<void> {
+export async function record(transaction: Transaction, dialect: Dialect, batch: Batch): Promise<void> {
   const { before, after } = batch;
   const moved = await transaction
     .updateTable("head")
@@ -95,33 +123,16 @@ export async function record(transaction: Transaction, batch: Batch): Promise<vo
   if (moved.numUpdatedRows !== 1n) {
     throw new Superseded("store writes: another process has taken the database over; this one must be restarted");
   }
-  for (const rows of chunks(batch.revisions)) await transaction.insertInto("revisions").values(rows).execute();
-  for (const rows of chunks(batch.history)) await transaction.insertInto("history").values(rows).execute();
-  for (const rows of chunks(batch.objects)) {
-    await transaction
-      .insertInto("objects")
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict
-          .column("id")
-          .doUpdateSet((row) => ({ revision: row.ref("excluded.revision"), doc: row.ref("excluded.doc") })),
-      )
-      .execute();
-  }
-  for (const ids of chunks(batch.deleted)) await transaction.deleteFrom("objects").where("id", "in", ids).execute();
-  for (const rows of chunks(batch.answers)) {
-    await transaction
-      .insertInto("idempotency")
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict.columns(["account_id", "key"]).doUpdateSet((row) => ({
-          fingerprint: row.ref("excluded.fingerprint"),
-          revision: row.ref("excluded.revision"),
-          answer: row.ref("excluded.answer"),
-          created_ms: row.ref("excluded.created_ms"),
-        })),
-      )
-      .execute();
+  const inserts = [
+    insertRevisions(dialect, batch.revisions),
+    insertHistory(dialect, batch.history),
+    putObjects(dialect, batch.objects),
+    putAnswers(dialect, batch.answers),
+  ];
+  for (const queries of inserts) for (const query of queries) await transaction.executeQuery(query);
+  for (let at = 0; at < batch.deleted.length; at += deletedPerStatement) {
+    const ids = batch.deleted.slice(at, at + deletedPerStatement);
+    await transaction.deleteFrom("objects").where("id", "in", ids).execute();
   }
   if (batch.forgetBefore !== undefined) {
     await transaction.deleteFrom("idempotency").where("created_ms", "<", batch.forgetBefore).execute();
@@ -131,11 +142,4 @@ export async function record(transaction: Transaction, batch: Batch): Promise<vo
 /** PostgreSQL takes neither NUL nor lone surrogates in text. */
 export function storable(text: string): string {
   return text.replaceAll("\0", "\ufffd").toWellFormed();
-}
-
-/** Rows per statement: far below what either database takes, and few shapes to prepare. */
-const chunkRows = 64;
-
-function* chunks<T>(rows: readonly T[]): Iterable<T[]> {
-  for (let at = 0; at < rows.length; at += chunkRows) yield rows.slice(at, at + chunkRows);
 }

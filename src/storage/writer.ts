@@ -184,7 +184,7 @@ export class Writer {
   async #store(outcome: Outcome): Promise<void> {
     const { database } = this.#options;
     try {
-      await database.transact((transaction) => record(transaction, outcome.batch));
+      await database.transact((transaction) => record(transaction, database.dialect, outcome.batch));
     } catch (error) {
       if (!(error instanceof CommitInDoubt)) throw error;
       this.#doubt = outcome;

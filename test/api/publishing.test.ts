@@ -28,9 +28,14 @@ describe("what the edge is told", () => {
       const bot = (await api.ok("GET", "/bot_users?limit=1")).bot_users[0];
       await api.ok("DELETE", `/bot_users/${bot.id}`);
       const changes = api.edge.received as Extract<Downward, { type: "changes" }>[];
+      const told = changes.flatMap((one) => one.changes.map(({ object }) => object?.revision ?? one.revision));
+      assert.deepEqual(
+        told,
+        Array.from({ length: 51 }, (_, index) => revision + 1 + index),
+      );
       assert.deepEqual(
         changes.map((one) => one.revision),
-        Array.from({ length: 51 }, (_, index) => revision + 1 + index),
+        changes.map((one) => one.changes.at(-1)?.object?.revision ?? one.revision),
       );
       assert.deepEqual([changes.at(-1)?.changes[0]?.id, changes.at(-1)?.changes[0]?.object], [bot.id, null]);
     } finally {

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, it } from "node:test";
 import { sql } from "kysely";
-import type { KyselyPlugin } from "kysely";
+import type { CompiledQuery, KyselyPlugin } from "kysely";
 import { Client } from "pg";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
@@ -34,10 +34,13 @@ function openOn(database: Database, clock: Clock = systemClock): Promise<Store> 
 
 /** Fails the query that brings `left` to 0. */
 function failing(database: Database, fault: { left: number }): Database {
+  const count = (): void => {
+    fault.left -= 1;
+    if (fault.left === 0) throw new Error("injected");
+  };
   const plugin: KyselyPlugin = {
     transformQuery({ node }) {
-      fault.left -= 1;
-      if (fault.left === 0) throw new Error("injected");
+      count();
       return node;
     },
     transformResult: async ({ result }) => result,
@@ -45,7 +48,16 @@ function failing(database: Database, fault: { left: number }): Database {
   return {
     dialect: database.dialect,
     reads: database.reads.withPlugin(plugin),
-    transact: (work) => database.transact((transaction) => work(transaction.withPlugin(plugin) as Transaction)),
+    transact: (work) =>
+      database.transact((transaction) => {
+        const counted = transaction.withPlugin(plugin) as Transaction;
+        const execute = counted.executeQuery.bind(counted);
+        counted.executeQuery = async (query: CompiledQuery<never>) => {
+          count();
+          return await execute(query);
+        };
+        return work(counted);
+      }),
     close: () => database.close(),
   };
 }
