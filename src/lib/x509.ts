@@ -24,7 +24,7 @@ export interface KeyedCertificate {
   readonly keyPem: string;
 }
 
-type KeyType = "ec" | "rsa";
+export type KeyType = "ec" | "rsa";
 
 export interface AuthorityOptions {
   readonly commonName: string;
@@ -51,6 +51,8 @@ export interface LeafOptions {
   readonly commonName?: string;
   /** ECDSA P-256 unless given; `rsa` has 2048 bits. */
   readonly keyType?: KeyType;
+  /** Further extensions, each a DER `Extension`. */
+  readonly extensions?: readonly Buffer[];
 }
 
 type ExtendedUsage = "serverAuth" | "clientAuth";
@@ -141,23 +143,21 @@ function leafPlan(options: LeafOptions, issuer: KeyedCertificate | undefined): P
       extension("2.5.29.37", sequence(...usages.map((usage) => oid(usageOids[usage])))),
       // RFC 5280 §4.2.1.6: critical when the subject is empty
       extension("2.5.29.17", sequence(...names.map(generalName)), subject === undefined),
+      ...(options.extensions ?? []),
     ],
   };
 }
 
 async function make(plan: Plan): Promise<KeyedCertificate> {
-  const { publicKey, privateKey } = await (plan.keyType === "ec"
-    ? makeKeyPair("ec", { namedCurve: "P-256" })
-    : makeKeyPair("rsa", { modulusLength: 2048 }));
+  const { publicKey, privateKey } = await newKeyPair(plan.keyType);
   const issuer = plan.issuer && readIssuer(plan.issuer);
   const signingKey = issuer?.key ?? privateKey;
-  const algorithm = signingKey.asymmetricKeyType === "rsa" ? rsaWithSha256 : ecdsaWithSha256;
   const subjectKeyId = keyId(publicKey);
   const authorityKeyId = issuer ? issuer.keyId : subjectKeyId;
   const toBeSigned = sequence(
     context(0, integer(2)),
     integer(serialNumber()),
-    algorithm,
+    signatureAlgorithm(signingKey),
     issuer?.subject ?? plan.subject,
     sequence(time(plan.notBefore), time(plan.notAfter)),
     plan.subject,
@@ -171,11 +171,25 @@ async function make(plan: Plan): Promise<KeyedCertificate> {
       ),
     ),
   );
-  const signature = await signAsync("sha256", toBeSigned, signingKey);
   return {
-    certificatePem: pem("CERTIFICATE", sequence(toBeSigned, algorithm, bitString(signature))),
+    certificatePem: pem("CERTIFICATE", await signedDer(toBeSigned, signingKey)),
     keyPem: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
   };
+}
+
+/** Works off the calling thread. */
+export function newKeyPair(type: KeyType): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> {
+  return type === "ec" ? makeKeyPair("ec", { namedCurve: "P-256" }) : makeKeyPair("rsa", { modulusLength: 2048 });
+}
+
+/** `SEQUENCE { toBeSigned, algorithm, signature }`: the form of certificates and of requests for them. */
+export async function signedDer(toBeSigned: Buffer, key: KeyObject): Promise<Buffer> {
+  const signature = await signAsync("sha256", toBeSigned, key);
+  return sequence(toBeSigned, signatureAlgorithm(key), bitString(signature));
+}
+
+function signatureAlgorithm(key: KeyObject): Buffer {
+  return key.asymmetricKeyType === "rsa" ? rsaWithSha256 : ecdsaWithSha256;
 }
 
 function readIssuer(issuer: KeyedCertificate): { key: KeyObject; subject: Buffer; keyId: Buffer | undefined } {
@@ -241,13 +255,15 @@ function commonName(text: string): Buffer {
   return sequence(der(tag.set, sequence(oid("2.5.4.3"), der(tag.utf8String, bytes))));
 }
 
-function extension(id: string, value: Buffer, critical = false): Buffer {
+/** An `Extension` (RFC 5280 §4.1) around its DER value. */
+export function extension(id: string, value: Buffer, critical = false): Buffer {
   return sequence(oid(id), ...(critical ? [boolean(true)] : []), octetString(value));
 }
 
 const dnsName = /^(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
-function generalName(name: string): Buffer {
+/** A subject alternative name. Throws for what is neither a DNS name nor an address. */
+export function generalName(name: string): Buffer {
   // a zone id names an interface of one host and has no place in a certificate
   const family = name.includes("%") ? 0 : isIP(name);
   if (family === 4) return contextPrimitive(7, Buffer.from(name.split(".").map(Number)));

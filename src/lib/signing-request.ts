@@ -1,0 +1,31 @@
+/** Requests for certificates (PKCS #10, RFC 2986). */
+import { context, der, integer, oid, sequence, tag } from "./der.ts";
+import { extension, generalName, newKeyPair, signedDer } from "./x509.ts";
+import type { KeyType } from "./x509.ts";
+
+export interface SigningRequest {
+  /** DER. */
+  readonly request: Buffer;
+  /** The new private key, PKCS #8, PEM. */
+  readonly keyPem: string;
+}
+
+/**
+ * Asks for a certificate for `names`, with a new key: ECDSA P-256, or RSA with 2048 bits. The names are only in the
+ * alternative names; the subject is empty. Works off the calling thread. Throws on names that are none.
+ */
+export async function createSigningRequest(names: readonly string[], keyType: KeyType): Promise<SigningRequest> {
+  const { publicKey, privateKey } = await newKeyPair(keyType);
+  const extensions = sequence(extension("2.5.29.17", sequence(...names.map(generalName))));
+  const toBeSigned = sequence(
+    integer(0),
+    sequence(),
+    publicKey.export({ type: "spki", format: "der" }),
+    // extensionRequest (RFC 2985 §5.4.2)
+    context(0, sequence(oid("1.2.840.113549.1.9.14"), der(tag.set, extensions))),
+  );
+  return {
+    request: await signedDer(toBeSigned, privateKey),
+    keyPem: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
+  };
+}
