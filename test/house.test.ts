@@ -12,12 +12,13 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   http1: { values: ["lib"], types: ["modules"] },
   webhooks: { values: ["lib"] },
   identity: { values: ["lib"] },
+  acme: { values: ["lib"] },
   policy: { values: ["lib"] },
   resources: { values: ["lib", "schema"] },
   modules: { values: ["lib", "schema", "webhooks", "identity", "policy"] },
   routing: { values: ["lib", "schema", "modules", "resources"] },
   storage: { values: ["lib", "schema", "resources", "modules"], types: ["routing"] },
-  api: { values: ["lib", "schema", "resources", "modules", "storage", "webhooks"], types: ["routing"] },
+  api: { values: ["lib", "schema", "resources", "modules", "storage", "webhooks", "acme"], types: ["routing"] },
   tunnel: { values: ["lib"], types: ["routing"] },
   edge: { values: ["lib", "schema", "http1", "modules", "routing", "tunnel"] },
   agent: { values: ["lib", "http1", "tunnel"], types: ["routing"] },
@@ -49,7 +50,7 @@ const confined: readonly { readonly what: string; readonly pattern: RegExp; read
   {
     what: "http.request on the data path",
     pattern: /from "node:https?"/,
-    to: ["api", "cli", "identity", "webhooks", "agent"],
+    to: ["acme", "api", "cli", "identity", "webhooks", "agent"],
   },
 ];
 

@@ -1,0 +1,30 @@
+/** How control over a name is shown (RFC 8555 §8.3, RFC 8737). */
+import { createHash } from "node:crypto";
+import { octetString } from "../lib/der.ts";
+import { createSelfSigned, extension } from "../lib/x509.ts";
+import type { KeyedCertificate } from "../lib/x509.ts";
+
+export const challengeTypes = ["tls-alpn-01", "http-01"] as const;
+export type ChallengeType = (typeof challengeTypes)[number];
+
+/** What must be shown, while the authority looks. */
+export interface Challenge {
+  readonly type: ChallengeType;
+  readonly token: string;
+  /** The body at `/.well-known/acme-challenge/<token>`. */
+  readonly keyAuthorization: string;
+}
+
+/** `id-pe-acmeIdentifier` (RFC 8737 §6.1). */
+const acmeIdentifier = "1.3.6.1.5.5.7.1.31";
+
+/** The certificate that is shown under the protocol `acme-tls/1`. */
+export function challengeCertificate(name: string, keyAuthorization: string, now: number): Promise<KeyedCertificate> {
+  const digest = createHash("sha256").update(keyAuthorization).digest();
+  return createSelfSigned({
+    names: [name],
+    now,
+    days: 7,
+    extensions: [extension(acmeIdentifier, octetString(digest), true)],
+  });
+}

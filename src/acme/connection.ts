@@ -1,0 +1,139 @@
+/** Requests to one ACME server, within the bounds that hold for everything fetched from outside (security I7). */
+import { request as requestHttps } from "node:https";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { parseJsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { Clock } from "../lib/clock.ts";
+import { AcmeProblem } from "./problem.ts";
+
+export interface AcmeAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** The body as an object. Throws `AcmeProblem` when it is none. */
+  json(): JsonObject;
+  /** From `Retry-After`, milliseconds from now. */
+  readonly retryAfterMs: number | undefined;
+}
+
+export interface AcmeConnection {
+  /** `body` is a JWS. Rejects with `AcmeProblem` when there is no answer; any status is an answer. */
+  send(method: "GET" | "HEAD" | "POST", url: string, body?: string): Promise<AcmeAnswer>;
+  /** Resolves after `delayMs`; rejects when the connection was closed. */
+  pause(delayMs: number): Promise<void>;
+}
+
+export interface ConnectionOptions {
+  /** https only. */
+  readonly directoryUrl: string;
+  /** Authorities that the server must be certified by, PEM; the system's unless given. */
+  readonly ca: string | undefined;
+  readonly userAgent: string;
+  readonly clock: Clock;
+  /** Ends what is under way. */
+  readonly signal: AbortSignal;
+}
+
+/** Nobody waits for these answers, and authorities are known to take their time. */
+const timeoutMs = 15_000;
+const maxAnswerBytes = 1024 * 1024;
+
+/**
+ * Every request is a connection of its own: there are few. The server's documents may only name addresses of its
+ * own, so that they lead nowhere else in this network; redirects are not followed.
+ */
+export function connectAcme(options: ConnectionOptions): AcmeConnection {
+  const { clock, signal } = options;
+  const { origin, protocol } = new URL(options.directoryUrl);
+  if (protocol !== "https:") throw new Error(`connect to ACME server: "${options.directoryUrl}" is not https`);
+
+  const exchange = async (method: string, target: URL, body: string | undefined): Promise<AcmeAnswer> => {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const request = requestHttps(target, {
+      method,
+      agent: false,
+      signal,
+      ...(options.ca !== undefined && { ca: options.ca }),
+      headers: {
+        "user-agent": options.userAgent,
+        "accept-language": "en",
+        ...(body !== undefined && {
+          "content-type": "application/jose+json",
+          "content-length": Buffer.byteLength(body),
+        }),
+      },
+    });
+    const late = clock.after(timeoutMs, () => request.destroy(new Error("no answer in time")));
+    request.on("response", resolve);
+    request.on("error", reject);
+    request.end(body);
+    try {
+      const response = await promise;
+      const chunks: Buffer[] = [];
+      let length = 0;
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        length += chunk.length;
+        if (length > maxAnswerBytes) throw new Error("the answer is too long");
+        chunks.push(chunk);
+      }
+      return answer(response.statusCode ?? 0, response.headers, Buffer.concat(chunks), clock);
+    } finally {
+      late.cancel();
+      request.destroy();
+    }
+  };
+  return {
+    async send(method, url, body) {
+      const target = URL.parse(url);
+      if (target?.origin !== origin) {
+        throw new AcmeProblem("malformedAnswer", `the authority at ${origin} names an address elsewhere`);
+      }
+      try {
+        return await exchange(method, target, body);
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new AcmeProblem("unreachable", `the authority at ${origin} does not answer: ${reason}`, { cause: error });
+      }
+    },
+    pause(delayMs) {
+      return new Promise((resolve, reject) => {
+        const stop = (): void => {
+          timer.cancel();
+          reject(new AcmeProblem("unreachable", "the server is stopping"));
+        };
+        const timer = clock.after(delayMs, () => {
+          signal.removeEventListener("abort", stop);
+          resolve();
+        });
+        if (signal.aborted) stop();
+        else signal.addEventListener("abort", stop, { once: true });
+      });
+    },
+  };
+}
+
+function answer(status: number, headers: IncomingHttpHeaders, body: Buffer, clock: Clock): AcmeAnswer {
+  return {
+    status,
+    headers,
+    body,
+    retryAfterMs: retryAfter(headers["retry-after"], clock.now()),
+    json() {
+      try {
+        return parseJsonObject(body);
+      } catch (error) {
+        throw new AcmeProblem("malformedAnswer", `the authority's answer ${(error as Error).message}`, {
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+/** Seconds or a date (RFC 9110 §10.2.3). */
+function retryAfter(text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}

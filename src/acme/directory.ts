@@ -1,0 +1,39 @@
+import type { AcmeConnection } from "./connection.ts";
+import { AcmeProblem } from "./problem.ts";
+
+/** The addresses of an ACME server (RFC 8555 §7.1.1). */
+export interface Directory {
+  readonly newNonce: string;
+  readonly newAccount: string;
+  readonly newOrder: string;
+  /** RFC 9773 §4.1; undefined when the server does not say when to renew. */
+  readonly renewalInfo: string | undefined;
+  /** It takes only accounts that were agreed on elsewhere (RFC 8555 §7.3.4). */
+  readonly externalAccountRequired: boolean;
+}
+
+export async function readDirectory(connection: AcmeConnection, url: string): Promise<Directory> {
+  const answer = await connection.send("GET", url);
+  if (answer.status !== 200) {
+    throw new AcmeProblem("unreachable", `the authority's directory answers with status ${answer.status}`, {
+      retryAfterMs: answer.retryAfterMs,
+    });
+  }
+  const document = answer.json();
+  const { renewalInfo } = document;
+  const meta = document["meta"] as { readonly externalAccountRequired?: unknown } | undefined;
+  return {
+    newNonce: address(document, "newNonce"),
+    newAccount: address(document, "newAccount"),
+    newOrder: address(document, "newOrder"),
+    renewalInfo: typeof renewalInfo === "string" ? renewalInfo : undefined,
+    externalAccountRequired: meta?.externalAccountRequired === true,
+  };
+}
+
+/** A URL in one of the server's documents. */
+export function address(document: Readonly<Record<string, unknown>>, name: string): string {
+  const value = document[name];
+  if (typeof value !== "string") throw new AcmeProblem("malformedAnswer", `the authority's answer has no "${name}"`);
+  return value;
+}

@@ -1,0 +1,113 @@
+/** One certificate, from order to chain (RFC 8555 §7.4). */
+import type { X509Certificate } from "node:crypto";
+import { readPemCertificates } from "../lib/certificate-facts.ts";
+import { createSigningRequest } from "../lib/signing-request.ts";
+import type { KeyType, KeyedCertificate } from "../lib/x509.ts";
+import type { AcmeAccount } from "./account.ts";
+import { challengeTypes } from "./challenge.ts";
+import type { Challenge, ChallengeType } from "./challenge.ts";
+import type { AcmeAnswer } from "./connection.ts";
+import { address } from "./directory.ts";
+import { AcmeProblem, readProblem } from "./problem.ts";
+
+export interface Wanted {
+  /** A DNS name. */
+  readonly name: string;
+  readonly keyType: KeyType;
+  /** The most liked first; those that the authority does not offer are passed over. */
+  readonly challenges: readonly ChallengeType[];
+  /** Id (RFC 9773 §4.1) of the certificate that the new one takes the place of. */
+  readonly replaces: string | undefined;
+  /** Puts a challenge up; resolves when the world can see it. */
+  present(challenge: Challenge): Promise<void>;
+}
+
+const maxChain = 10;
+const maxAuthorizations = 10;
+
+/** Resolves with the chain, leaf first, and its new key. Rejects with `AcmeProblem`, and as `present` does. */
+export async function obtainCertificate(account: AcmeAccount, wanted: Wanted): Promise<KeyedCertificate> {
+  const { answer, url } = await order(account, wanted);
+  const authorizations = answer.json()["authorizations"];
+  if (!Array.isArray(authorizations) || authorizations.length > maxAuthorizations) {
+    throw new AcmeProblem("malformedAnswer", "the authority's order names no authorizations");
+  }
+  for (const authorization of authorizations) await authorize(account, wanted, String(authorization));
+  const ready = await account.poll("wait for the order", url, (at) => at.json()["status"] === "pending");
+  checkOrder(ready, ["ready"]);
+  const { request, keyPem } = await createSigningRequest([wanted.name], wanted.keyType);
+  await account.post("finalize the order", address(ready.json(), "finalize"), { csr: request.toString("base64url") });
+  const done = await account.poll("wait for the certificate", url, (at) =>
+    ["ready", "processing"].includes(String(at.json()["status"])),
+  );
+  checkOrder(done, ["valid"]);
+  const download = await account.post("download the certificate", address(done.json(), "certificate"));
+  return { certificatePem: readChain(download.body.toString("latin1"), wanted.name), keyPem };
+}
+
+async function order(account: AcmeAccount, { name, replaces }: Wanted): Promise<{ answer: AcmeAnswer; url: string }> {
+  const identifiers = [{ type: "dns", value: name }];
+  const place = (payload: object): Promise<AcmeAnswer> =>
+    account.post("order a certificate", account.directory.newOrder, payload);
+  let answer: AcmeAnswer;
+  if (replaces === undefined || account.directory.renewalInfo === undefined) answer = await place({ identifiers });
+  else {
+    try {
+      answer = await place({ identifiers, replaces });
+    } catch (error) {
+      // RFC 9773 §5: refused when it was replaced before, or is not of this account; then it is an order like any
+      const types = ["alreadyReplaced", "malformed", "unauthorized"];
+      if (!(error instanceof AcmeProblem) || !types.includes(error.type)) throw error;
+      answer = await place({ identifiers });
+    }
+  }
+  const { location } = answer.headers;
+  if (location === undefined) throw new AcmeProblem("malformedAnswer", "the authority names no order");
+  return { answer, url: location };
+}
+
+async function authorize(account: AcmeAccount, wanted: Wanted, url: string): Promise<void> {
+  const document = (await account.post("read an authorization", url)).json();
+  if (document["status"] === "valid") return;
+  const offered = (Array.isArray(document["challenges"]) ? document["challenges"] : []) as Record<string, unknown>[];
+  const type = wanted.challenges.find((one) => offered.some((challenge) => challenge["type"] === one));
+  const challenge = offered.find((one) => one["type"] === type);
+  if (type === undefined || challenge === undefined) {
+    const names = wanted.challenges.join(" or ");
+    throw new AcmeProblem("noChallenge", `the authority does not offer ${names} for "${wanted.name}"`);
+  }
+  const token = address(challenge, "token");
+  // it becomes part of a path
+  if (!/^[A-Za-z0-9_-]{16,512}$/.test(token)) throw new AcmeProblem("malformedAnswer", "the authority's token is none");
+  await wanted.present({ type, token, keyAuthorization: `${token}.${account.thumbprint}` });
+  await account.post(`answer ${type}`, address(challenge, "url"), {});
+  const result = (
+    await account.poll(`wait for ${type}`, url, (answer) => answer.json()["status"] === "pending")
+  ).json();
+  if (result["status"] === "valid") return;
+  const failed = (result["challenges"] as Record<string, unknown>[] | undefined)?.find((one) => one["error"]);
+  throw readProblem(failed?.["error"], `${type} for "${wanted.name}" failed`);
+}
+
+function checkOrder(answer: AcmeAnswer, statuses: readonly string[]): void {
+  const { status, error } = answer.json();
+  if (!statuses.includes(String(status))) throw readProblem(error, "the order was not fulfilled");
+}
+
+/** Nothing is taken on trust: what cannot be served is a failed order. */
+function readChain(pem: string, name: string): string {
+  const certificates = readPemCertificates(pem, maxChain);
+  if (typeof certificates === "string") {
+    throw new AcmeProblem("malformedAnswer", `the authority's certificate must ${certificates}`);
+  }
+  const leaf = certificates[0] as X509Certificate;
+  if (leaf.checkHost(name, { subject: "never" }) === undefined) {
+    throw new AcmeProblem("malformedAnswer", `the authority's certificate is not for "${name}"`);
+  }
+  return pem;
+}
+
+/** All that this server can answer, `first` before the others. */
+export function challengesFrom(first: ChallengeType): readonly ChallengeType[] {
+  return [first, ...challengeTypes.filter((one) => one !== first)];
+}

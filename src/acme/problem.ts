@@ -1,0 +1,42 @@
+/** What went wrong with an ACME server, or what it said was wrong with us. */
+
+/** The names of RFC 8555 §6.7, without their prefix, and these of ours. */
+export type AcmeProblemType = "unreachable" | "malformedAnswer" | "timeout" | (string & {});
+
+export class AcmeProblem extends Error {
+  readonly type: AcmeProblemType;
+  /** When the server wants to be asked again at the earliest. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    type: AcmeProblemType,
+    message: string,
+    options: { readonly retryAfterMs?: number | undefined; readonly cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.type = type;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+const prefix = "urn:ietf:params:acme:error:";
+/** Of the server's words, which are shown to users. */
+const maxDetail = 1000;
+
+/** A problem document (RFC 7807) as it stands in answers, authorizations and orders. */
+export function readProblem(document: unknown, what: string, retryAfterMs?: number): AcmeProblem {
+  const { type, detail, subproblems } = (typeof document === "object" && document !== null ? document : {}) as {
+    readonly [name: string]: unknown;
+  };
+  const known = typeof type === "string" && type.startsWith(prefix) ? type.slice(prefix.length) : "serverInternal";
+  const words = [
+    detail,
+    ...(Array.isArray(subproblems) ? subproblems.map((one: { detail?: unknown }) => one?.detail) : []),
+  ]
+    .filter((text): text is string => typeof text === "string")
+    .join("; ");
+  const shown = words.replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, maxDetail);
+  return new AcmeProblem(/^[A-Za-z]{1,64}$/.test(known) ? known : "serverInternal", `${what}: ${shown || known}`, {
+    retryAfterMs,
+  });
+}
