@@ -1,9 +1,12 @@
 /** Every resource of the API. This list is what exists: storage, routes, OpenAPI and SDK are read from it. */
 import type { ResourceDeclaration } from "../schema/resource.ts";
 import { account } from "./account.ts";
+import { acmeAccount } from "./acme-account.ts";
+import { acmeChallenge } from "./acme-challenge.ts";
 import { apiKey } from "./api-key.ts";
 import { botUser } from "./bot-user.ts";
 import { certificateAuthority } from "./certificate-authority.ts";
+import { certificateJob } from "./certificate-job.ts";
 import { credential } from "./credential.ts";
 import { endpoint } from "./endpoint.ts";
 import { failoverBackend } from "./failover-backend.ts";
@@ -37,6 +40,9 @@ export const resources: readonly ResourceDeclaration[] = [
   certificateAuthority,
   tlsCertificate,
   reservedDomain,
+  certificateJob,
+  acmeAccount,
+  acmeChallenge,
   reservedAddr,
   tunnelGroupBackend,
   failoverBackend,
