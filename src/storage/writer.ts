@@ -12,6 +12,7 @@ import { CommitInDoubt, Superseded } from "./database.ts";
 import type { Database } from "./database.ts";
 import type { Documents } from "./documents.ts";
 import { draftOn } from "./draft.ts";
+import type { DraftContext } from "./draft.ts";
 import type { Kinds } from "./kinds.ts";
 import { Overlay } from "./overlay.ts";
 import { batchOf, record } from "./record.ts";
@@ -96,7 +97,10 @@ export class Writer {
   }
 
   rehearse<T>(work: (draft: Draft) => T): T {
-    return this.#draft(new Overlay(this.#options.kinds, this.#options.state), this.#head.revision + 1, work);
+    const { kinds, state, clock } = this.#options;
+    const nowMs = clock.now();
+    const context = { kinds, revision: this.#head.revision + 1, nowMs, at: timestamp(nowMs) };
+    return this.#draft(new Overlay(kinds, state), context, work);
   }
 
   /** Resolves once every waiting write has its answer. */
@@ -124,6 +128,7 @@ export class Writer {
     const { kinds, state, database, documents, sealer, clock } = this.#options;
     await this.#settleDoubt();
     const nowMs = clock.now();
+    const at = timestamp(nowMs);
     const wanted = waiting.flatMap(({ context, once }) =>
       once ? [{ accountId: context.principal.accountId, key: once.key }] : [],
     );
@@ -142,13 +147,13 @@ export class Writer {
           continue;
         }
         const own = new Overlay(kinds, overlay);
-        const result = this.#draft(own, revision + 1, work);
+        const result = this.#draft(own, { kinds, revision: revision + 1, nowMs, at }, work);
         const answer = once?.answer(result as never, own.isEmpty ? revision : revision + 1);
         const changes = [...own.changes()];
         if (changes.length > 0) {
           revision += 1;
           overlay.merge(changes);
-          entries.push({ revision, at: timestamp(nowMs), context, changes });
+          entries.push({ revision, at, context, changes });
           commits.push({ revision, accountId, changes });
         }
         if (once) answers.add(accountId, once, revision, answer as string, nowMs);
@@ -168,9 +173,8 @@ export class Writer {
     for (const reply of replies) reply();
   }
 
-  #draft<T>(overlay: Overlay, revision: number, work: (draft: Draft) => T): T {
-    const nowMs = this.#options.clock.now();
-    const { draft, end } = draftOn(overlay, { kinds: this.#options.kinds, revision, nowMs, at: timestamp(nowMs) });
+  #draft<T>(overlay: Overlay, context: DraftContext, work: (draft: Draft) => T): T {
+    const { draft, end } = draftOn(overlay, context);
     try {
       const result = work(draft);
       if (result instanceof Promise) throw new Error("write: the work returned a promise; it must be synchronous");
