@@ -40,23 +40,32 @@ export function historyOf(
       .limit(1)
       .executeTakeFirst();
 
-  /** Ids of a kind that existed at some time up to a revision, newest first. */
-  const idsOf = async (
+  /** The last rows up to a revision of the kind's objects, newest object first. `owner`: text that they must contain. */
+  const lastRows = (
     accountId: string,
     kind: string,
     revision: number,
     beforeId: string | undefined,
-  ): Promise<readonly string[]> => {
-    let query = reads
+    owner: string | undefined,
+  ): Promise<PastRow[]> => {
+    let last = reads
       .selectFrom("history")
-      .select("id")
-      .distinct()
+      .select(["id", sql<number>`max(revision)`.as("revision")])
       .where("account_id", "=", accountId)
       .where("kind", "=", kind)
       .where("revision", "<=", revision);
-    if (beforeId !== undefined) query = query.where("id", "<", beforeId);
-    const rows = await query.orderBy("id", "desc").limit(pageStep).execute();
-    return rows.map(({ id }) => id);
+    if (beforeId !== undefined) last = last.where("id", "<", beforeId);
+    const rows = reads
+      .selectFrom("history as row")
+      .innerJoin(last.groupBy("id").as("last"), (join) =>
+        join.onRef("last.id", "=", "row.id").onRef("last.revision", "=", "row.revision"),
+      )
+      .select(["row.id", "row.account_id", "row.kind", "row.revision", "row.created_at", "row.doc"])
+      .where("row.account_id", "=", accountId)
+      .where("row.kind", "=", kind)
+      .where("row.doc", "is not", null);
+    const wanted = owner === undefined ? rows : rows.where("row.doc", "like", `%${owner}%`);
+    return wanted.orderBy("row.id", "desc").limit(pageStep).execute();
   };
 
   return {
@@ -65,24 +74,41 @@ export function historyOf(
     },
 
     async pageAt(revision, accountId, kind, { limit, beforeId, parentId }) {
+      const field = ownerField(kind) ?? "";
+      const owner = parentId === undefined ? undefined : `${JSON.stringify(field)}:${JSON.stringify(parentId)}`;
       const objects: StoredObject[] = [];
       let below = beforeId;
       for (;;) {
-        const ids = await idsOf(accountId, kind, revision, below);
-        for (const id of ids) {
-          const object = read(await lastOf(accountId, kind, id, revision));
-          if (!object || (parentId !== undefined && object.doc[ownerField(kind) ?? ""] !== parentId)) continue;
+        const rows = await lastRows(accountId, kind, revision, below, owner);
+        for (const row of rows) {
+          const object = read(row) as StoredObject;
+          // The text may also be found elsewhere in a document.
+          if (parentId !== undefined && object.doc[field] !== parentId) continue;
           if (objects.length === limit) return { objects, more: true };
           objects.push(object);
         }
-        if (ids.length < pageStep) return { objects, more: false };
-        below = ids.at(-1);
+        if (rows.length < pageStep) return { objects, more: false };
+        below = rows.at(-1)?.id;
       }
     },
 
-    async revisions(accountId, { limit, before }) {
+    async revisions(accountId, { limit, before, principal, operation, kind, objectId }) {
       let query = reads.selectFrom("revisions").selectAll().where("account_id", "=", accountId);
       if (before !== undefined) query = query.where("revision", "<", before);
+      if (principal !== undefined) query = query.where("principal", "=", principal);
+      if (operation !== undefined) query = query.where("operation", "=", operation);
+      if (kind !== undefined || objectId !== undefined) {
+        query = query.where((is) => {
+          let changed = is
+            .selectFrom("history")
+            .select("history.revision")
+            .whereRef("history.revision", "=", "revisions.revision")
+            .where("history.account_id", "=", accountId);
+          if (kind !== undefined) changed = changed.where("history.kind", "=", kind);
+          if (objectId !== undefined) changed = changed.where("history.id", "=", objectId);
+          return is.exists(changed);
+        });
+      }
       const rows = await query
         .orderBy("revision", "desc")
         .limit(limit + 1)
@@ -90,20 +116,36 @@ export function historyOf(
       return { revisions: rows.slice(0, limit), more: rows.length > limit };
     },
 
-    async changesOf(accountId, revision) {
-      const rows = await reads
-        .selectFrom("history")
-        .selectAll()
-        .where("revision", "=", revision)
-        .where("account_id", "=", accountId)
-        .orderBy("position")
-        .execute();
-      const changes = [];
-      for (const row of rows) {
-        const before = read(await lastOf(accountId, row.kind, row.id, revision - 1));
-        changes.push({ kind: row.kind, id: row.id, before, after: read(row) });
-      }
-      return changes;
+    async changesOf(accountId, revision, limit) {
+      let query = reads
+        .selectFrom("history as row")
+        .leftJoin("history as prior", (join) =>
+          join
+            .onRef("prior.account_id", "=", "row.account_id")
+            .onRef("prior.kind", "=", "row.kind")
+            .onRef("prior.id", "=", "row.id")
+            .on("prior.revision", "=", (is) =>
+              is
+                .selectFrom("history as earlier")
+                .select(sql<number>`max(earlier.revision)`.as("last"))
+                .whereRef("earlier.account_id", "=", "row.account_id")
+                .whereRef("earlier.kind", "=", "row.kind")
+                .whereRef("earlier.id", "=", "row.id")
+                .whereRef("earlier.revision", "<", "row.revision"),
+            ),
+        )
+        .selectAll("row")
+        .select(["prior.revision as prior_revision", "prior.doc as prior_doc"])
+        .where("row.revision", "=", revision)
+        .where("row.account_id", "=", accountId)
+        .orderBy("row.position");
+      if (limit !== undefined) query = query.limit(limit);
+      const rows = await query.execute();
+      return rows.map((row) => {
+        const { prior_revision, prior_doc, ...after } = row;
+        const before = { ...after, revision: prior_revision ?? 0, doc: prior_doc };
+        return { kind: row.kind, id: row.id, before: read(before), after: read(after) };
+      });
     },
 
     async changedSince(accountId, revision, limit) {

@@ -68,6 +68,13 @@ export interface Draft extends Reader {
   delete(object: StoredObject): void;
   /** Brings a deleted object back under its id, as it is given. */
   revive(object: StoredObject): StoredObject;
+  /**
+   * Runs `work` with the rules between objects checked once, at its end, so that the order of its steps does
+   * not matter. A refusal names the object that it is about as `object_id` and `object_kind` in its details.
+   */
+  together<T>(work: () => T): T;
+  /** The revision that this write gets; those between the last committed one and it run in the same commit. */
+  readonly revision: number;
 }
 
 /** A tenant; also a stored object of the kind "account". */
@@ -101,7 +108,7 @@ export interface Replayed {
 }
 
 /** Who wrote what and when: one line of the audit log. */
-interface Revision {
+export interface Revision {
   readonly revision: number;
   readonly at: string;
   readonly account_id: string;
@@ -121,6 +128,20 @@ export interface Change {
   readonly after: StoredObject | undefined;
 }
 
+export interface RevisionsRequest {
+  readonly limit: number;
+  /** Exclusive. */
+  readonly before?: number;
+  /** Only writes by this principal. */
+  readonly principal?: string;
+  /** Only this operation. */
+  readonly operation?: string;
+  /** Only writes that changed an object of this kind, in the account. */
+  readonly kind?: string;
+  /** Only writes that changed this object, in the account. */
+  readonly objectId?: string;
+}
+
 /** The past, read from the database. Rejects with its error when it does not answer. */
 export interface History {
   /** The object as of `revision`, if it existed then. */
@@ -135,10 +156,10 @@ export interface History {
   /** Writes by the account's principals, newest first. */
   revisions(
     accountId: string,
-    request: { readonly limit: number; readonly before?: number },
+    request: RevisionsRequest,
   ): Promise<{ readonly revisions: readonly Revision[]; readonly more: boolean }>;
-  /** What one write changed in the account, in the order of the changes. */
-  changesOf(accountId: string, revision: number): Promise<readonly Change[]>;
+  /** What one write changed in the account, in the order of the changes; at most `limit` of them. */
+  changesOf(accountId: string, revision: number, limit?: number): Promise<readonly Change[]>;
   /** Every object of the account that has changed since `revision`, as it was then; at most `limit`. */
   changedSince(
     accountId: string,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Refusal } from "../../src/lib/errors.ts";
 import type { RefusalName } from "../../src/lib/errors.ts";
-import type { Store } from "../../src/storage/store.ts";
+import type { Draft, Store } from "../../src/storage/store.ts";
 import { databases } from "../support/postgres.ts";
 import { contextFor, create, defaultAccount, emptyVault, routeDoc } from "./declarations.ts";
 import { open } from "./fixture.ts";
@@ -159,6 +159,66 @@ for (const database of databases) {
       assert.equal(store.holder(mine, "user", "left")?.id, right.id);
       assert.equal(store.holder(mine, "user", "right")?.id, left.id);
       assert.equal(store.holder(mine, "user", "between"), undefined);
+    });
+
+    it("steps taken together may be in any order, and hold to the rules in the end", async () => {
+      const [left, right] = [
+        await create(store, mine, "user", { name: "port" }),
+        await create(store, mine, "user", { name: "starboard" }),
+      ];
+      const policy = await create(store, mine, "policy", { description: "" });
+      const rule = await create(store, mine, "rule", { policy_id: policy.id, cidr: "192.0.2.0/24" });
+      await store.write(contextFor(mine), (draft) =>
+        draft.together(() => {
+          draft.replace(left, { name: "starboard" });
+          draft.replace(right, { name: "port" });
+          draft.delete(policy);
+          draft.revive(rule);
+          draft.revive(policy);
+        }),
+      );
+      assert.equal(store.holder(mine, "user", "port")?.id, right.id);
+      assert.equal(store.holder(mine, "user", "starboard")?.id, left.id);
+      assert.deepEqual(
+        store.children("rule", policy.id).map(({ id }) => id),
+        [rule.id],
+      );
+    });
+
+    it("steps taken together are refused when a name, a reference or a use is left that must not be", async () => {
+      const holder = await create(store, mine, "edge", { hostports: ["kept.example.com:443"] });
+      const foreign = await create(store, theirs, "edge", { hostports: ["theirs.example.com:443"] });
+      const used = await create(store, mine, "user", { name: "used" });
+      const vault = await create(store, mine, "vault", emptyVault({ weights: { [used.id]: 1 } }));
+      const together = (work: (draft: Draft) => void) =>
+        store.write(contextFor(mine), (draft) => draft.together(() => work(draft)));
+      await refused(
+        together((draft) => draft.create(mine, "edge", { hostports: ["kept.example.com:443"] })),
+        "hostport_held",
+      );
+      await refused(
+        together((draft) => {
+          draft.create(mine, "edge", { hostports: ["new.example.com:443"] });
+          draft.create(mine, "edge", { hostports: ["new.example.com:443"] });
+        }),
+        "hostport_held",
+      );
+      await refused(
+        together((draft) => draft.replace(holder, { hostports: ["theirs.example.com:443"] })),
+        "hostport_held",
+        { object_id: holder.id, object_kind: "edge" },
+      );
+      await refused(
+        together((draft) => draft.delete(used)),
+        "in_use",
+        { object_id: used.id, object_kind: "user", referrer_id: vault.id, referrer_kind: "vault" },
+      );
+      await refused(
+        together((draft) => draft.replace(vault, emptyVault({ weights: { us_none: 1 } }))),
+        "reference_unknown",
+      );
+      assert.equal(store.holder(theirs, "hostport", "theirs.example.com:443"), foreign);
+      assert.equal(store.holder(mine, "hostport", "kept.example.com:443"), holder);
     });
 
     it("the first account exists from the start, others are added, and their names are unique", async () => {

@@ -1,0 +1,129 @@
+/** The rules that hold between objects, for one step of a write or for all its steps together. */
+import { Refusal } from "../lib/errors.ts";
+import type { RefusalName } from "../lib/errors.ts";
+import type { Kinds } from "./kinds.ts";
+import type { Overlay } from "./overlay.ts";
+import type { StoredObject } from "./store.ts";
+import { claimKey, kindNamed, listKey } from "./view.ts";
+
+export function checkReferences(kinds: Kinds, overlay: Overlay, object: StoredObject): void {
+  const details: Record<string, string> = {};
+  let first: string | undefined;
+  for (const { path, to, id } of kindNamed(kinds, object.kind).references(object.doc)) {
+    const target = overlay.object(id);
+    if (target && target.account_id === object.account_id && to.includes(target.kind)) continue;
+    details[path] = `there is no ${to.join(" or ")} "${id}"`;
+    first ??= `"${path}" refers to ${to.join(" or ")} "${id}", which does not exist`;
+  }
+  if (first !== undefined) throw new Refusal("reference_unknown", first, details);
+}
+
+export function checkClaims(kinds: Kinds, overlay: Overlay, object: StoredObject): void {
+  const kind = kindNamed(kinds, object.kind);
+  for (const claim of kind.claims(object.doc)) {
+    const holderId = overlay.holderId(claimKey(object.account_id, claim));
+    if (holderId === undefined || holderId === object.id) continue;
+    refuseHeld(object, kind.taken, claim.name, overlay.object(holderId) as StoredObject);
+  }
+}
+
+function refuseHeld(object: StoredObject, taken: RefusalName, name: string, holder: StoredObject): never {
+  if (holder.account_id !== object.account_id) throw new Refusal(taken, `"${name}" is held by another account`);
+  throw new Refusal(taken, `"${name}" is held by ${holder.kind} "${holder.id}"`, {
+    holder_id: holder.id,
+    holder_kind: holder.kind,
+  });
+}
+
+export function checkUnused(
+  kinds: Kinds,
+  overlay: Overlay,
+  object: StoredObject,
+  going: ReadonlyMap<string, StoredObject>,
+): void {
+  for (const id of overlay.referrerIds(object.id)) {
+    if (!going.has(id)) refuseUsed(object, overlay.object(id) as StoredObject);
+  }
+  if (object.kind !== "account") return;
+  for (const kind of kinds.keys()) {
+    const inside = overlay.idsBelow(listKey(object.id, kind), undefined, 2).find((id) => id !== object.id);
+    if (inside !== undefined) refuseUsed(object, overlay.object(inside) as StoredObject);
+  }
+}
+
+function refuseUsed(object: StoredObject, by: StoredObject): never {
+  throw new Refusal("in_use", `${object.kind} "${object.id}" is still used by ${by.kind} "${by.id}"`, {
+    referrer_id: by.id,
+    referrer_kind: by.kind,
+  });
+}
+
+/** Checks that wait until several steps are done. */
+export interface Deferred {
+  /** Called before the object is put into the overlay. */
+  note(object: StoredObject): void;
+  noteDeleted(object: StoredObject): void;
+  /** @throws Refusal when a rule does not hold now, with the object that it is about in `details` */
+  check(): void;
+}
+
+const nothing: ReadonlyMap<string, StoredObject> = new Map();
+
+export function deferChecks(kinds: Kinds, overlay: Overlay): Deferred {
+  const written = new Set<string>();
+  const deleted = new Map<string, StoredObject>();
+  /** Who held a name when another object took it: one of the two has to have let go of it in the end. */
+  const contested: { readonly by: string; readonly key: string; readonly name: string; readonly holder: string }[] = [];
+
+  const contests = (): void => {
+    for (const { by, key, name, holder } of contested) {
+      const [claimant, former] = [overlay.object(by), overlay.object(holder)];
+      if (!claimant || !former || !holds(claimant, key) || !holds(former, key)) continue;
+      about(claimant, () => refuseHeld(claimant, kindNamed(kinds, claimant.kind).taken, name, former));
+    }
+  };
+  const holds = (object: StoredObject, key: string): boolean =>
+    kindNamed(kinds, object.kind)
+      .claims(object.doc)
+      .some((claim) => claimKey(object.account_id, claim) === key);
+
+  return {
+    note(object) {
+      written.add(object.id);
+      for (const claim of kindNamed(kinds, object.kind).claims(object.doc)) {
+        const key = claimKey(object.account_id, claim);
+        const holder = overlay.holderId(key);
+        if (holder !== undefined && holder !== object.id) {
+          contested.push({ by: object.id, key, name: claim.name, holder });
+        }
+      }
+    },
+    noteDeleted(object) {
+      deleted.set(object.id, object);
+    },
+    check() {
+      contests();
+      for (const id of written) {
+        const object = overlay.object(id);
+        if (!object) continue;
+        about(object, () => {
+          checkReferences(kinds, overlay, object);
+          checkClaims(kinds, overlay, object);
+        });
+      }
+      for (const object of deleted.values()) {
+        if (!overlay.object(object.id)) about(object, () => checkUnused(kinds, overlay, object, nothing));
+      }
+    },
+  };
+}
+
+function about(object: StoredObject, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const details = { ...error.details, object_id: object.id, object_kind: object.kind };
+    throw new Refusal(error.reason, error.message, details);
+  }
+}
