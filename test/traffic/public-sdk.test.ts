@@ -1,0 +1,83 @@
+/** The public agent SDK, unchanged, against the whole platform: given a server address, a CA and a token. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startPlatform } from "../support/platform.ts";
+import type { Answer, TestPlatform } from "../support/platform.ts";
+import { startSdk } from "../support/sdk-process.ts";
+import type { SdkProcess } from "../support/sdk-process.ts";
+
+describe("the public agent SDK", { timeout: 60_000 }, () => {
+  let platform: TestPlatform;
+  let sdk: SdkProcess;
+  let url: string;
+
+  before(async () => {
+    platform = await startPlatform();
+    sdk = await startSdk();
+    await sdk.ask({ name: "connect", port: platform.agentPort, ca: platform.caPem, token: platform.authtoken });
+  });
+  after(async () => {
+    await sdk.stop();
+    await platform.stop();
+  });
+
+  it("binds an http tunnel and serves its requests, over HTTP/1.1 and HTTP/2", async () => {
+    const answer = await sdk.ask({ name: "http", domain: "sdk.localhost" });
+    url = answer.url as string;
+    assert.equal(new URL(url).hostname, "sdk.localhost");
+    for (const http of ["h1", "h2"] as const) {
+      const { status, text } = await platform.request(`${url}/over/${http}`, { http });
+      assert.deepEqual({ status, text }, { status: 200, text: `hello from /over/${http}` });
+    }
+    const { body } = await platform.api("GET", "/tunnels");
+    assert.deepEqual(
+      body.tunnels.map((tunnel: { public_url: string; proto: string }) => [tunnel.public_url, tunnel.proto]),
+      [[url, "https"]],
+    );
+  });
+
+  it("binds a labelled tunnel and serves the edge that asks for its labels", async () => {
+    const { body: backend } = await platform.api("POST", "/backends/tunnel_group", {
+      labels: { app: "web", dc: "eu" },
+    });
+    const { body: edge } = await platform.api("POST", "/edges/https", { hostports: ["labelled.localhost:443"] });
+    await platform.api("POST", `/edges/https/${edge.id}/routes`, {
+      match_type: "path_prefix",
+      match: "/",
+      backend: { backend_id: backend.id },
+    });
+    await sdk.ask({ name: "labelled", labels: { app: "web", dc: "eu", rack: "7" } });
+    const answer = await served(() => platform.request(`https://labelled.localhost:${platform.httpsPort}/here`));
+    assert.equal(answer.text, "hello from /here");
+    const { body: seen } = await platform.api("GET", `/backends/tunnel_group/${backend.id}`);
+    assert.equal(seen.tunnels.length, 1);
+  });
+
+  it("is refused with a code that it can read when its token is wrong", async () => {
+    const other = await startSdk();
+    try {
+      await assert.rejects(
+        other.ask({ name: "connect", port: platform.agentPort, ca: platform.caPem, token: "not-a-token" }),
+        (error: Error & { errorCode?: string }) => error.errorCode === "ERR_NGROK_107",
+      );
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it("comes back with the same URL after the server restarts", async () => {
+    await platform.restart();
+    assert.equal((await served(() => platform.request(`${url}/again`))).text, "hello from /again");
+    const labelled = await served(() => platform.request(`https://labelled.localhost:${platform.httpsPort}/too`));
+    assert.equal(labelled.text, "hello from /too");
+  });
+});
+
+/** The first answer of the service; until its tunnel is known, the edge says that there is none. */
+async function served(ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.status === 200) return answer;
+    assert.ok([404, 503].includes(answer.status), `answered ${answer.status}: ${answer.text}`);
+  }
+}
