@@ -4,6 +4,7 @@ import type { Metrics } from "../lib/metrics.ts";
 import type { RoutingTable } from "../routing/compiled.ts";
 import type { Downward, Link, Problem, SessionCommand, Upward } from "../routing/messages.ts";
 import type { ResourceObject } from "../schema/object.ts";
+import type { AcmeChallenges } from "./acme-challenges.ts";
 import type { UploadedCertificates } from "./uploaded-certificates.ts";
 
 export interface ControlLineOptions {
@@ -11,6 +12,7 @@ export interface ControlLineOptions {
   readonly edgeId: string;
   readonly table: RoutingTable;
   readonly certificates: UploadedCertificates;
+  readonly challenges: AcmeChallenges;
   /** Passes a command on to an agent. Rejects with `Refusal`. */
   readonly command: (sessionId: string, command: SessionCommand) => Promise<void>;
   readonly metrics: Metrics;
@@ -26,7 +28,7 @@ type CommandError = (Upward & { readonly type: "command_result" })["error"];
  * falls silent, what was last put into effect stays in effect (S4).
  */
 export function followControlPlane(options: ControlLineOptions): void {
-  const { link, edgeId, table, certificates, metrics, log } = options;
+  const { link, edgeId, table, certificates, challenges, metrics, log } = options;
   let arriving: ResourceObject[] = [];
   let arrivingRevision = 0;
   /** After a change that could not be put into effect only a new snapshot says what holds. */
@@ -70,6 +72,7 @@ export function followControlPlane(options: ControlLineOptions): void {
           const objects = arriving;
           arriving = [];
           certificates.load(objects);
+          challenges.load(objects);
           const problems = table.load(message.revision, objects);
           isLost = false;
           log.info("configuration loaded", { revision: message.revision, objects: objects.length });
@@ -80,6 +83,7 @@ export function followControlPlane(options: ControlLineOptions): void {
       case "changes":
         attempt("change", () => {
           certificates.change(message.changes);
+          challenges.change(message.changes);
           applied(message.revision, table.change(message.revision, message.changes));
         });
         return;

@@ -8,6 +8,7 @@ import type { Downward, Link, Upward } from "../routing/messages.ts";
 import type { Site } from "../routing/compiled.ts";
 import { makeRoutingTable } from "../routing/table.ts";
 import { makeAgentServer } from "../tunnel/server.ts";
+import { makeAcmeChallenges } from "./acme-challenges.ts";
 import { startAgentListener } from "./agent-listener.ts";
 import { defaultAgentLimits } from "./agents/limits.ts";
 import type { AgentLimits } from "./agents/limits.ts";
@@ -88,6 +89,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const connectionLimits = { ...defaultConnectionLimits, ...options.limits?.connections };
   const table = makeRoutingTable(clock);
   const certificates = makeCertificates(authority, domain, clock, log);
+  const challenges = makeAcmeChallenges(log);
   const listeners: Listener[] = [];
   let httpsPort = 0;
   let isDraining = false;
@@ -161,6 +163,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
         proxies: options.proxies,
         siteFor,
         certificates,
+        challenges,
         protocols: ["h2", "http/1.1"],
         serve(socket, facts, protocol) {
           const serve = protocol === "h2" ? serveHttp2 : serveHttp1;
@@ -177,6 +180,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
             at: options.httpListen,
             proxies: options.proxies,
             advertisedHttpsPort: advertisedHttpsPort(),
+            challengeBody: challenges.body,
           }),
         )
       : undefined;
@@ -187,6 +191,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       edgeId: newId("edge", clock.now()),
       table,
       certificates: certificates.uploaded,
+      challenges,
       command: (sessionId, command) => registry.command(sessionId, command),
       metrics,
       log,

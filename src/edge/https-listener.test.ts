@@ -15,6 +15,7 @@ import type { KeyedCertificate } from "../lib/x509.ts";
 import type { ConnectionFacts } from "../modules/exchange.ts";
 import type { Handshake } from "../modules/module.ts";
 import type { Site } from "../routing/compiled.ts";
+import { makeAcmeChallenges } from "./acme-challenges.ts";
 import { makeCertificates } from "./certificates.ts";
 import { startHttpsListener } from "./https-listener.ts";
 import { defaultConnectionLimits } from "./limits.ts";
@@ -59,6 +60,7 @@ async function start(sites: Map<string, Site>, limits = {}, proxies: readonly st
     ready: Promise.resolve(),
     siteFor: (host) => sites.get(host),
     certificates,
+    challenges: makeAcmeChallenges(silentLog),
     protocols: ["h2", "http/1.1"],
     proxies,
     limits: { ...defaultConnectionLimits, ...limits },

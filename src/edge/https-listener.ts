@@ -6,9 +6,11 @@ import type { Metrics } from "../lib/metrics.ts";
 import type { ConnectionFacts, TlsFacts } from "../modules/exchange.ts";
 import type { Handshake } from "../modules/module.ts";
 import type { Site } from "../routing/compiled.ts";
+import type { AcmeChallenges } from "./acme-challenges.ts";
 import type { Certificates } from "./certificates.ts";
 import { peekClientHello } from "./client-hello.ts";
 import type { Peek } from "./client-hello.ts";
+import type { Handshaker } from "./handshaker.ts";
 import type { ConnectionLimits } from "./limits.ts";
 import { startListener } from "./listener.ts";
 import type { Client, ListenAddress, Listener } from "./listener.ts";
@@ -23,6 +25,7 @@ export interface HttpsListenerOptions {
   /** The site for a lower-case server name, now. */
   readonly siteFor: (host: string) => Site | undefined;
   readonly certificates: Certificates;
+  readonly challenges: Pick<AcmeChallenges, "handshaker">;
   /** Offered to clients, the preferred one first. */
   readonly protocols: readonly HttpProtocol[];
   readonly ready: Promise<void>;
@@ -111,12 +114,26 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
           refuse(socket, seen, bytes);
           return;
         }
+        const challenge = options.challenges.handshaker(seen.hello.serverName, seen.hello.alpn);
+        if (challenge) {
+          answerChallenge(socket, challenge);
+          return;
+        }
         handshake(socket, client, seen.hello.serverName, startedAt).catch((error: unknown) => {
           log.error("TLS handshake not begun", { server_name: seen.hello.serverName, error });
           socket.end(alert(alerts.internalError), () => socket.destroy());
         });
       };
       return { taken: 0, next };
+    });
+  };
+  /** RFC 8737 §3: when the handshake has shown the certificate, everything is said. */
+  const answerChallenge = (socket: Socket, challenge: Handshaker): void => {
+    const late = clock.after(limits.handshakeTimeoutMs, () => socket.destroy());
+    socket.once("close", () => late.cancel());
+    challenge.accept(socket, (result) => {
+      ended(result instanceof Error ? "failed" : "completed");
+      if (!(result instanceof Error)) result.end();
     });
   };
   const refuse = (socket: Socket, seen: Peek & { readonly state: "invalid" }, bytes: Buffer): void => {

@@ -11,11 +11,13 @@ import { startRedirectListener } from "./redirect.ts";
 
 const clock = makeManualClock();
 const metrics = makeMetrics();
+const challengeAt = "shop.example.com/.well-known/acme-challenge/token";
 const start = (advertisedHttpsPort: number) =>
   startRedirectListener({
     at: { host: "127.0.0.1", port: 0 },
     ready: Promise.resolve(),
     advertisedHttpsPort,
+    challengeBody: (host, path) => (`${host}${path}` === challengeAt ? "token.thumbprint" : undefined),
     limits: defaultConnectionLimits,
     clock,
     log: silentLog,
@@ -52,6 +54,16 @@ describe("the plain HTTP listener", () => {
     assert.match(answer, /^HTTP\/1\.1 308 Permanent Redirect\r\n/);
     assert.equal(locationOf(answer), "https://shop.example.com/a/b?c=d&e");
     assert.match(answer, /\r\nConnection: close\r\n/);
+  });
+
+  it("answers a certificate authority itself, at the one path that it asks for", async () => {
+    const path = "/.well-known/acme-challenge/token";
+    const answer = await send(`GET ${path} HTTP/1.1\r\nHost: Shop.example.com:80\r\n\r\n`);
+    assert.match(answer, /^HTTP\/1\.1 200 OK\r\nContent-Type: text\/plain/);
+    assert.match(answer, /\r\n\r\ntoken\.thumbprint\n$/);
+    assert.match(await send(`HEAD ${path} HTTP/1.1\r\nHost: shop.example.com\r\n\r\n`), /Length: 17\r\n.*\r\n\r\n$/s);
+    assert.match(await send(`GET ${path}x HTTP/1.1\r\nHost: shop.example.com\r\n\r\n`), /^HTTP\/1\.1 308/);
+    assert.match(await send(`GET ${path} HTTP/1.1\r\nHost: www.example.com\r\n\r\n`), /^HTTP\/1\.1 308/);
   });
 
   it("names the public port, not the one in Host", async () => {

@@ -14,6 +14,8 @@ export interface RedirectOptions {
   readonly at: ListenAddress;
   /** The port that public URLs name; left out of them when it is 443. */
   readonly advertisedHttpsPort: number;
+  /** What a certificate authority is answered at a path of a host; undefined: nothing is asked there. */
+  readonly challengeBody: (host: string, path: string) => string | undefined;
   readonly ready: Promise<void>;
   readonly proxies?: readonly string[] | undefined;
   readonly limits: ConnectionLimits;
@@ -23,23 +25,26 @@ export interface RedirectOptions {
 }
 
 interface PlainAnswer {
-  readonly status: 308 | 400;
+  readonly status: 200 | 308 | 400;
   readonly location?: string;
   readonly text: string;
   /** The text is only described, as for HEAD. */
   readonly bodyless?: boolean;
 }
 
-const reasons = { 308: "Permanent Redirect", 400: "Bad Request" } as const;
+const reasons = { 200: "OK", 308: "Permanent Redirect", 400: "Bad Request" } as const;
 
 const headLimits = { maxHeadBytes: 16 * 1024, maxTargetBytes: 8 * 1024, maxFields: 100 };
 const headTimeoutMs = 10_000;
 /** A body that came with the request is read this long: closing over it would reset the answer away. */
 const lingerMs = 1000;
 
-/** The plain HTTP listener: sends every request to the same host and path on HTTPS, one per connection. */
+/**
+ * The plain HTTP listener: sends every request to the same host and path on HTTPS, one per connection, except that
+ * certificate authorities are answered here.
+ */
 export async function startRedirectListener(options: RedirectOptions): Promise<Listener> {
-  const { clock, advertisedHttpsPort } = options;
+  const { clock, advertisedHttpsPort, challengeBody } = options;
   const accept = (socket: Socket): void => {
     const head = new HeadBuffer();
     let timer = clock.after(headTimeoutMs, () => socket.destroy());
@@ -69,6 +74,8 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
     const authority = parseAuthority(fields.get("host") ?? "");
     const path = authority && originForm(target, authority);
     if (!authority || path === undefined) return { status: 400, text: "The request names no host and path." };
+    const body = challengeBody(authority.host, path);
+    if (body !== undefined) return { status: 200, text: body, bodyless: method === "HEAD" };
     const port = advertisedHttpsPort === 443 ? "" : `:${advertisedHttpsPort}`;
     const location = `https://${authority.host}${port}${path}`;
     const text = `This address is served over HTTPS: ${location}`;
