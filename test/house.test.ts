@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, it } from "node:test";
+import { modules } from "../src/modules/index.ts";
 import { generatedFiles } from "../scripts/generated.ts";
 
 /** Folders of src/ that each folder may take values from; types may be taken from `types` as well. */
@@ -116,6 +117,16 @@ describe("the house", () => {
     assert.deepEqual(faults, []);
     const lists = sources.filter((file) => file.endsWith("/index.ts")).sort();
     assert.deepEqual(lists, ["src/modules/index.ts", "src/resources/index.ts"]);
+  });
+
+  it("names a module in its own file and in the list, not in the API or in storage", () => {
+    // These two are words of the API as well: the live state of backends, and the account's own restrictions.
+    const names = modules.map(({ name }) => name).filter((name) => !["backend", "ip_restriction"].includes(name));
+    const generic = sources.filter((file) => ["api", "storage"].includes(roomOf(file)));
+    const faults = generic.flatMap((file) =>
+      names.filter((name) => code(file).includes(`"${name}"`)).map((name) => `${file}: ${name}`),
+    );
+    assert.deepEqual(faults, []);
   });
 
   it("has generated files as the declarations would make them now", () => {
