@@ -62,7 +62,9 @@ export async function launch(program, args) {
 async function here(program, args) {
   process.argv.splice(1, process.argv.length, join(root, program), ...args);
   const { enableCompileCache } = await import("node:module");
-  enableCompileCache?.(process.env.NODE_COMPILE_CACHE ?? compileCache);
+  // Worker threads find it in their environment alone.
+  process.env.NODE_COMPILE_CACHE ??= compileCache;
+  enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
   await import(new URL(`../${program}`, import.meta.url).href);
 }
 
