@@ -24,19 +24,23 @@ function uncorkAll(): void {
 /**
  * A connected socket as a `ByteStream`. The socket must have been made with `allowHalfOpen: true`, or the end of
  * one direction ends both. It belongs to the stream from here on.
+ * @param resets `abort` resets the connection, so that the peer does not take the cut for an end; not for TLS, where
+ *   only a `close_notify` is an end
  */
-export function socketStream(socket: Socket, receiver: ByteReceiver): ByteStream {
-  return new SocketStream(socket, receiver);
+export function socketStream(socket: Socket, receiver: ByteReceiver, resets = false): ByteStream {
+  return new SocketStream(socket, receiver, resets);
 }
 
 class SocketStream implements ByteStream {
   receiver: ByteReceiver;
   readonly #socket: Socket;
+  readonly #resets: boolean;
   #unconsumed = 0;
   #error: Error | undefined;
 
-  constructor(socket: Socket, receiver: ByteReceiver) {
+  constructor(socket: Socket, receiver: ByteReceiver, resets: boolean) {
     this.#socket = socket;
+    this.#resets = resets;
     this.receiver = receiver;
     socket.on("data", (bytes: Buffer) => {
       this.#unconsumed += bytes.length;
@@ -67,7 +71,8 @@ class SocketStream implements ByteStream {
   }
 
   abort(): void {
-    this.#socket.destroy();
+    if (this.#resets) this.#socket.resetAndDestroy();
+    else this.#socket.destroy();
   }
 
   consumed(byteCount: number): void {

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { after, before, describe, it } from "node:test";
+import type { ByteReceiver } from "./byte-stream.ts";
+import { socketStream } from "./socket-stream.ts";
+import { splice } from "./splice.ts";
+import type { SpliceWatch } from "./splice.ts";
+
+const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };
+const server: Server = createServer({ allowHalfOpen: true, pauseOnConnect: true });
+
+/** The two ends of a TCP connection. */
+async function pair(): Promise<readonly [Socket, Socket]> {
+  const accepted = once(server, "connection") as Promise<[Socket]>;
+  const near = connect({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", allowHalfOpen: true });
+  near.on("error", () => {});
+  return [near, (await accepted)[0]];
+}
+
+async function joined(watch?: SpliceWatch): Promise<readonly [Socket, Socket]> {
+  const [[left, first], [right, second]] = [await pair(), await pair()];
+  splice(socketStream(first, nobody, true), socketStream(second, nobody, true), watch);
+  first.resume();
+  second.resume();
+  return [left, right];
+}
+
+async function readAll(socket: Socket): Promise<string> {
+  let text = "";
+  socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+  if (!socket.readableEnded) await once(socket, "end");
+  return text;
+}
+
+describe("a splice", () => {
+  before(async () => {
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+  });
+  after(() => void server.close());
+
+  it("passes an end on while the other direction goes on", async () => {
+    const [left, right] = await joined();
+    left.end("question");
+    assert.equal(await readAll(right), "question");
+    right.write("an");
+    right.end("swer");
+    assert.equal(await readAll(left), "answer");
+  });
+
+  it("tells of what passes, and of both ends", async () => {
+    const told: string[] = [];
+    const over = Promise.withResolvers<void>();
+    const [left, right] = await joined({
+      forth: (bytes) => told.push(`> ${bytes.toString()}`),
+      back: (bytes) => told.push(`< ${bytes.toString()}`),
+      closed: (error) => {
+        told.push(`closed ${error?.message ?? "well"}`);
+        if (told.length === 4) over.resolve();
+      },
+    });
+    left.end("one");
+    await readAll(right);
+    right.end("two");
+    await readAll(left);
+    await over.promise;
+    assert.deepEqual(told, ["> one", "< two", "closed well", "closed well"]);
+  });
+
+  it("cuts the other short when one is reset", async () => {
+    const [left, right] = await joined();
+    left.write("half of");
+    await once(right, "data");
+    const failed = once(right, "error");
+    left.resetAndDestroy();
+    assert.equal(((await failed) as [NodeJS.ErrnoException])[0].code, "ECONNRESET");
+  });
+
+  it("D3: takes no more from one side than the other takes on", async () => {
+    const [left, right] = await joined();
+    right.pause();
+    const block = Buffer.alloc(256 * 1024, 97);
+    let sent = 0;
+    // What the kernel holds of two connections, and the windows between them, fit many times over.
+    while (sent < 256 * 1024 * 1024 && left.writableLength < 4 * block.length) {
+      left.write(block);
+      sent += block.length;
+      if (left.writableLength > 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes were taken for a reader that takes none`);
+    left.end();
+    let got = 0;
+    right.on("data", (bytes: Buffer) => (got += bytes.length));
+    right.resume();
+    await once(right, "end");
+    assert.equal(got, sent);
+    right.end();
+    await once(left, "close");
+  });
+});
