@@ -15,6 +15,13 @@ export function parseHostport(text: string): Hostport | undefined {
   return hostIssue(host) === undefined ? { host, port: Number(digits) } : undefined;
 }
 
+/** The port of a hostport, without a look at its host; 0 when there is none. */
+export function parsePort(hostport: string): number {
+  const digits = /:([1-9][0-9]{0,4})$/.exec(hostport)?.[1];
+  const port = Number(digits ?? 0);
+  return port <= 65_535 ? port : 0;
+}
+
 /** What is wrong with `text` as a hostport, as the end of "must …"; undefined when nothing is. */
 export function hostportIssue(text: string): string | undefined {
   if (parseHostport(text)) return undefined;

@@ -37,13 +37,17 @@ export interface CompiledRoute {
   readonly converter?: Converter | undefined;
 }
 
-/** A TLS or TCP edge. */
+/** A TLS or TCP edge, or an agent's endpoint of such a protocol: what whole connections lead to. */
 export interface ConnectionSite {
-  readonly kind: "tls_edge" | "tcp_edge";
+  readonly kind: "tls_edge" | "tcp_edge" | "tls_endpoint" | "tcp_endpoint";
   readonly id: string;
   readonly accountId: string;
   readonly revision: number;
   readonly hostports: readonly string[];
+  /** Host names of the hostports, lower case, each once. */
+  readonly hosts: readonly string[];
+  /** Ports of the hostports, each once: where a TCP edge listens. */
+  readonly ports: readonly number[];
   readonly handshake: Handshake;
   readonly problem: Problem | undefined;
   readonly connection: readonly CompiledModule[];
@@ -74,6 +78,10 @@ export interface RoutingTable {
   hostHolder(host: string): { readonly kind: string; readonly id: string; readonly accountId: string } | undefined;
   tlsSite(host: string): ConnectionSite | undefined;
   tcpSites(): Iterable<ConnectionSite>;
+  /** The TCP edge of this id. */
+  tcpSite(id: string): ConnectionSite | undefined;
+  /** Who holds a port of TCP addresses, also when it is only reserved. */
+  portHolder(port: number): { readonly kind: string; readonly id: string; readonly accountId: string } | undefined;
   credential(fingerprint: string): CompiledCredential | undefined;
   accountName(accountId: string): string;
   /**

@@ -5,8 +5,9 @@ import { exchangeOf, runRequest, runResponse } from "../../test/support/exchange
 import { seededRandom } from "../../test/support/random.ts";
 import type { Random } from "../../test/support/random.ts";
 import { tableOf } from "../../test/support/routing.ts";
+import type { RoutingTable } from "./compiled.ts";
 import { explainConnection, explainRequest } from "./explain.ts";
-import type { DescribedRequest } from "./explain.ts";
+import type { DescribedRequest, Explainer } from "./explain.ts";
 import { sign } from "../webhooks/verify.ts";
 
 const connection = {
@@ -27,11 +28,16 @@ function described(change: Partial<DescribedRequest> & { source?: string } = {})
     host: "h",
     target: change.path ?? "/",
     path: "/",
+    websocket: false,
     headers: [["host", "h"]],
     body: Buffer.alloc(0),
     connection: { ...connection, source },
     ...rest,
   };
+}
+
+function explainer(table: RoutingTable): Explainer {
+  return { table, siteFor: (host) => table.httpsSite(host), foresee: () => undefined };
 }
 
 function setUp() {
@@ -54,18 +60,18 @@ describe("explain", () => {
   it("tells edge, route, every module's step with the deciding rule, and the upstream", async () => {
     const { table, route } = setUp();
     route("r", "/api", { ip_restriction, backend });
-    const through = await explainRequest(table, described({ path: "/api/x" }));
+    const through = await explainRequest(explainer(table), described({ path: "/api/x" }));
     assert.deepEqual(
       through.steps.map(({ by, outcome, decidedBy }) => [by, outcome, decidedBy?.id]),
       [
-        ["router", "passed", "e"],
         ["router", "passed", "r"],
         ["ip_restriction", "passed", "ipr_1"],
       ],
     );
+    assert.deepEqual(through.edge, { kind: "https_edge", id: "e", revision: 1 });
     assert.equal(through.answer, undefined);
     assert.equal(through.upstream?.id, "b");
-    const stopped = await explainRequest(table, described({ path: "/api", source: "192.0.2.9" }));
+    const stopped = await explainRequest(explainer(table), described({ path: "/api", source: "192.0.2.9" }));
     assert.equal(stopped.steps.at(-1)?.decidedBy?.id, "ipr_2");
     assert.deepEqual(stopped.answer, { error: "source_denied" });
     assert.equal(stopped.upstream, undefined);
@@ -78,7 +84,7 @@ describe("explain", () => {
     route("r3", "/ap", { backend });
     route("r4", "/API", { backend });
     route("r5", "/other", { backend });
-    const { near, route: matched } = await explainRequest(table, described({ path: "/api/" }));
+    const { near, route: matched } = await explainRequest(explainer(table), described({ path: "/api/" }));
     assert.equal(matched?.id, "r1");
     assert.deepEqual(
       near.map(({ id, reason }) => [id, reason.split(",")[0]]),
@@ -88,17 +94,22 @@ describe("explain", () => {
         ["r4", "the case differs"],
       ],
     );
-    assert.match((await explainRequest(table, described({ path: "/api" }))).near[0]?.reason ?? "", /more specific/);
+    assert.match(
+      (await explainRequest(explainer(table), described({ path: "/api" }))).near[0]?.reason ?? "",
+      /more specific/,
+    );
   });
 
   it("tells why nothing answers", async () => {
     const { table, route } = setUp();
-    assert.deepEqual((await explainRequest(table, described({ host: "other" }))).answer, { error: "unknown_host" });
-    assert.deepEqual((await explainRequest(table, described())).answer, { error: "no_route" });
+    assert.deepEqual((await explainRequest(explainer(table), described({ host: "other" }))).answer, {
+      error: "unknown_host",
+    });
+    assert.deepEqual((await explainRequest(explainer(table), described())).answer, { error: "no_route" });
     route("r", "/", {});
-    assert.deepEqual((await explainRequest(table, described())).answer, { error: "backend_empty" });
+    assert.deepEqual((await explainRequest(explainer(table), described())).answer, { error: "backend_empty" });
     route("r", "/", { backend: { enabled: true, backend_id: "gone" } });
-    const broken = await explainRequest(table, described());
+    const broken = await explainRequest(explainer(table), described());
     assert.deepEqual(broken.answer, { error: "route_broken" });
     assert.match(broken.steps.at(-1)?.reason ?? "", /find backend "gone"/);
   });
@@ -112,7 +123,7 @@ describe("explain", () => {
       ["accept-encoding", "gzip"],
     ] as const;
     const response = { status: 200, headers: [["content-type", "text/html"]] as const };
-    const told = await explainRequest(table, described({ headers, response }));
+    const told = await explainRequest(explainer(table), described({ headers, response }));
     assert.deepEqual(told.requestHeaders.at(-1), ["x-ip", "192.0.2.1"]);
     assert.deepEqual(Object.fromEntries(told.response?.headers ?? [])["content-encoding"], "gzip");
     assert.equal(told.steps.at(-1)?.by, "compression");
@@ -123,8 +134,10 @@ describe("explain", () => {
     put({ kind: "tcp_edge", id: "t", doc: { hostports: ["a:1"], ip_restriction, backend } });
     const [site] = table.tcpSites();
     assert.ok(site);
-    assert.equal(explainConnection(site, "192.0.2.1").upstream?.id, "b");
-    assert.deepEqual(explainConnection(site, "192.0.2.9").answer, { error: "source_denied" });
+    assert.equal(explainConnection({ foresee: () => undefined }, site, "192.0.2.1").upstream?.id, "b");
+    assert.deepEqual(explainConnection({ foresee: () => undefined }, site, "192.0.2.9").answer, {
+      error: "source_denied",
+    });
   });
 
   it("says exactly what then happens, for random configurations and requests, and changes nothing", async () => {
@@ -150,7 +163,7 @@ describe("explain", () => {
         const source = random.pick(["192.0.2.1", "192.0.2.9", "203.0.113.1"]);
         const path = target.split("?")[0] ?? "";
         const told = await explainRequest(
-          table,
+          explainer(table),
           described({ target, path, headers, body: Buffer.from(body), source, response }),
         );
 

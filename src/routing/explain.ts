@@ -3,17 +3,25 @@
  * ones, and without any trace left behind.
  */
 import { Refusal } from "../lib/errors.ts";
-import type { RefusalName } from "../lib/errors.ts";
 import type { ConnectionFacts, Exchange, ResponseHead } from "../modules/exchange.ts";
 import { HeaderList } from "../modules/header-list.ts";
 import type { HeaderPairs } from "../modules/header-list.ts";
 import type { CompiledModule } from "../modules/module.ts";
-import { denied, passed } from "../modules/step.ts";
 import type { Answer, Step } from "../modules/step.ts";
 import type { UpstreamPlan } from "../modules/upstream-plan.ts";
 import type { CompiledRoute, ConnectionSite, RoutingTable, Site } from "./compiled.ts";
 import { nearRoutes } from "./near-routes.ts";
 import type { NearRoute } from "./near-routes.ts";
+import { moduleFailed, noBackend, refused, unknownHost, unroutable } from "./refusals.ts";
+
+/** What a dry run looks at. */
+export interface Explainer {
+  readonly table: Pick<RoutingTable, "children">;
+  /** What serves a lower-case host name now. */
+  siteFor(host: string): Site | undefined;
+  /** What would be chosen for a plan: pushes the steps that say so; an answer when it leads nowhere or is one. */
+  foresee(plan: UpstreamPlan, steps: Step[]): Answer | undefined;
+}
 
 export interface DescribedRequest {
   readonly method: string;
@@ -25,6 +33,8 @@ export interface DescribedRequest {
   readonly target: string;
   /** The canonical form of the target's path. */
   readonly path: string;
+  readonly websocket: boolean;
+  /** As modules see them: without what goes no further than the edge. */
   readonly headers: HeaderPairs;
   readonly body: Buffer;
   readonly connection: ConnectionFacts;
@@ -48,75 +58,43 @@ export interface Explanation {
   readonly response: { readonly status: number; readonly headers: HeaderPairs } | undefined;
 }
 
-/** Explains a request to the edge that serves its host. */
-export async function explainRequest(table: RoutingTable, described: DescribedRequest): Promise<Explanation> {
-  const site = table.httpsSite(described.host);
+/** Explains a request to whatever serves its host. */
+export async function explainRequest(explainer: Explainer, described: DescribedRequest): Promise<Explanation> {
   const exchange = rehearsal(described);
-  if (!site)
-    return conclude(
-      table,
-      exchange,
-      described,
-      undefined,
-      undefined,
-      refuse(exchange, "unknown_host", `no edge serves host "${described.host}"`),
-    );
-  if (site.problem) {
-    return conclude(
-      table,
-      exchange,
-      described,
-      site,
-      undefined,
-      refuse(exchange, "route_broken", `the edge has a problem: ${site.problem.message ?? ""}`),
-    );
-  }
-  const route = site.findRoute(described.path);
-  if (!route) {
-    return conclude(
-      table,
-      exchange,
-      described,
-      site,
-      undefined,
-      refuse(exchange, "no_route", `no route matches "${described.path}"`),
-    );
-  }
-  exchange.steps.push(route.matched);
-  if (route.problem) {
-    return conclude(
-      table,
-      exchange,
-      described,
-      site,
-      route,
-      refuse(exchange, "route_broken", `the route has a problem: ${route.problem.message ?? ""}`),
-    );
-  }
+  const { host, path } = described;
+  const site = explainer.siteFor(host);
+  if (!site) return conclude(exchange, undefined, undefined, [], end(exchange, unknownHost(host)));
+  const route = site.problem === undefined ? site.findRoute(path) : undefined;
+  const near = nearRoutes(explainer.table.children("https_edge_route", site.id, site.accountId), path, route?.id);
+  if (route) exchange.steps.push(route.matched);
+  const wrong = unroutable(site, route, path);
+  if (!route || wrong) return conclude(exchange, site, route, near, wrong && end(exchange, wrong));
   let answer = await run(route.request, exchange);
-  if (!answer && !route.upstream) answer = refuse(exchange, "backend_empty", "the route has no backend");
+  if (!answer && !route.upstream) answer = end(exchange, noBackend);
+  if (!answer && route.upstream) answer = foresee(explainer, route.upstream, exchange);
   if (!answer && described.response) answer = respond(route, exchange, described.response);
-  return conclude(table, exchange, described, site, route, answer);
+  return conclude(exchange, site, route, near, answer);
 }
 
 /** Explains a connection from `source` to a TLS or TCP edge. */
 export function explainConnection(
+  { foresee }: Pick<Explainer, "foresee">,
   site: ConnectionSite,
   source: string,
-): Omit<Explanation, "requestHeaders" | "response" | "near" | "route"> {
+): Pick<Explanation, "edge" | "steps" | "answer" | "upstream"> {
   const steps: Step[] = [];
   const { kind, id, revision } = site;
   const edge = { kind, id, revision };
-  const end = (step: Step) => ({ edge, steps: [...steps, step], answer: step.answer, upstream: undefined });
-  if (site.problem)
-    return end(denied("router", "route_broken", `the edge has a problem: ${site.problem.message ?? ""}`));
+  const ended = (step: Step) => ({ edge, steps: [...steps, step], answer: step.answer, upstream: undefined });
+  if (site.problem) return ended(refused("route_broken", `the edge has a problem: ${site.problem.message ?? ""}`));
   for (const module of site.connection) {
     const step = module.connection?.(source);
-    if (step?.answer) return end(step);
+    if (step?.answer) return ended(step);
     if (step) steps.push(step);
   }
-  if (!site.upstream) return end(denied("router", "backend_empty", "the edge has no backend"));
-  return { edge, steps, answer: undefined, upstream: site.upstream };
+  if (!site.upstream) return ended(refused("backend_empty", "the edge has no backend"));
+  const answer = foresee(site.upstream, steps);
+  return { edge, steps, answer, upstream: answer ? undefined : site.upstream };
 }
 
 interface Rehearsal extends Exchange {
@@ -126,7 +104,7 @@ interface Rehearsal extends Exchange {
 
 function rehearsal({ body, headers, connection, path, ...request }: DescribedRequest): Rehearsal {
   const mark = request.target.indexOf("?");
-  const { method, scheme, httpVersion, host, target } = request;
+  const { method, scheme, httpVersion, host, target, websocket } = request;
   const query = mark < 0 ? "" : target.slice(mark);
   return {
     id: "explain",
@@ -139,7 +117,7 @@ function rehearsal({ body, headers, connection, path, ...request }: DescribedReq
       target,
       path,
       query,
-      websocket: asksForWebsocket(headers),
+      websocket,
       headers: new HeaderList(headers),
     },
     response: undefined,
@@ -150,10 +128,6 @@ function rehearsal({ body, headers, connection, path, ...request }: DescribedReq
       return body;
     },
   };
-}
-
-function asksForWebsocket(headers: HeaderPairs): boolean {
-  return headers.some(([name, value]) => name.toLowerCase() === "upgrade" && value.toLowerCase() === "websocket");
 }
 
 /** The request hooks in order; those with side effects are asked what they would do. */
@@ -190,40 +164,36 @@ function respond(
   return undefined;
 }
 
-/** As at the edge: a refusal is the module's own, anything else closes the route (control R6). */
-function failed(exchange: Rehearsal, error: unknown): Answer {
-  if (error instanceof Refusal) return refuse(exchange, error.reason, error.message);
-  return refuse(exchange, "route_broken", `a module failed: ${error instanceof Error ? error.message : String(error)}`);
+function foresee(explainer: Explainer, plan: UpstreamPlan, exchange: Rehearsal): Answer | undefined {
+  const answer = explainer.foresee(plan, exchange.steps);
+  if (!answer || !("error" in answer)) return answer;
+  return end(exchange, refused(answer.error, "no backend is left to send the request to"));
 }
 
-function refuse(exchange: Rehearsal, reason: RefusalName, why: string): Answer {
-  exchange.steps.push(denied("router", reason, why));
-  return { error: reason };
+/** As at the edge: a refusal is the module's own, anything else closes the route (security R6). */
+function failed(exchange: Rehearsal, error: unknown): Answer {
+  return end(exchange, error instanceof Refusal ? refused(error.reason, error.message) : moduleFailed(error));
+}
+
+/** Ends it by a step of the router. */
+function end(exchange: Rehearsal, step: Step): Answer {
+  exchange.steps.push(step);
+  return step.answer as Answer;
 }
 
 function conclude(
-  table: RoutingTable,
   exchange: Rehearsal,
-  { host, path }: DescribedRequest,
   site: Site | undefined,
   route: CompiledRoute | undefined,
+  near: readonly NearRoute[],
   answer: Answer | undefined,
 ): Explanation {
   const { request, response, steps } = exchange;
   return {
     edge: site && { kind: site.kind, id: site.id, revision: site.revision },
     route: route && { id: route.id, revision: route.revision },
-    near: site ? nearRoutes(table.children("https_edge_route", site.id, site.accountId), path, route?.id) : [],
-    steps: site
-      ? [
-          passed("router", `host "${host}" is served by ${site.kind} ${site.id}`, {
-            kind: site.kind,
-            id: site.id,
-            revision: site.revision,
-          }),
-          ...steps,
-        ]
-      : steps,
+    near,
+    steps,
     answer,
     upstream: answer ? undefined : route?.upstream,
     requestHeaders: request.headers.entries(),

@@ -12,6 +12,7 @@ import type { CompiledCredential, CompiledRoute, ConnectionSite, RoutingTable, S
 import { Hosts } from "./hosts.ts";
 import type { Problem, RoutingChange } from "./messages.ts";
 import { childrenKey, objectKey, ObjectSet, ownerOf } from "./object-set.ts";
+import { Ports, portsOf } from "./ports.ts";
 import { RouteIndex } from "./route-index.ts";
 import { nothing, Units } from "./units.ts";
 import type { Unit } from "./units.ts";
@@ -49,6 +50,7 @@ class Table implements RoutingTable {
   readonly #units: Units;
   readonly #owners = new Map<string, Map<string, Owner>>(compiledKinds.map((kind) => [kind, new Map()]));
   readonly #hosts = new Hosts<Owner>();
+  readonly #ports = new Ports();
   readonly #credentials = new Map<string, CompiledCredential>();
   readonly #restrictions = new AccountRestrictions();
   readonly #listeners: ((changed: Changed) => void)[] = [];
@@ -99,6 +101,8 @@ class Table implements RoutingTable {
       if (object) this.#objects.put(object);
       else if (before) this.#objects.delete(before);
       if (kind === "reserved_domain") this.#hosts.reserve(before, object);
+      else if (kind === "reserved_addr") this.#ports.reserve(before, object);
+      else if (kind === "tcp_edge") this.#ports.serve(before, object);
       const owners = this.#owners.get(kind);
       if (owners) this.#ownChange(owners, id, object, stale);
       if (this.#units.isEmpty) continue;
@@ -144,6 +148,16 @@ class Table implements RoutingTable {
   hostHolder(host: string): { readonly kind: string; readonly id: string; readonly accountId: string } | undefined {
     const found = this.#hosts.holder(host);
     return found && { kind: found.kind, id: found.id, accountId: found.account_id };
+  }
+
+  portHolder(port: number): { readonly kind: string; readonly id: string; readonly accountId: string } | undefined {
+    const found = this.#ports.holder(port);
+    return found && { kind: found.kind, id: found.id, accountId: found.account_id };
+  }
+
+  tcpSite(id: string): ConnectionSite | undefined {
+    const site = this.#owners.get("tcp_edge")?.get(id)?.site;
+    return site?.kind === "tcp_edge" ? site : undefined;
   }
 
   *tcpSites(): Iterable<ConnectionSite> {
@@ -277,6 +291,8 @@ class Table implements RoutingTable {
         ...common,
         kind: object.kind as "tls_edge" | "tcp_edge",
         hostports: hostportsOf(object),
+        hosts: hostsOf(object),
+        ports: portsOf(object),
         connection: joined(this.#restrictions.modules(accountId), chain.connection),
         upstream: chain.upstream,
       });

@@ -1,0 +1,39 @@
+import { parsePort } from "../lib/hostport.ts";
+import type { ResourceObject } from "../schema/object.ts";
+
+/** Who holds the ports of TCP addresses: edges that serve them, and reservations. */
+export class Ports {
+  readonly #serving = new Map<number, ResourceObject>();
+  readonly #reserved = new Map<number, ResourceObject>();
+
+  /** Takes in a change of a `tcp_edge`. */
+  serve(before: ResourceObject | undefined, after: ResourceObject | null): void {
+    replace(this.#serving, before, after, portsOf);
+  }
+
+  /** Takes in a change of a `reserved_addr`. */
+  reserve(before: ResourceObject | undefined, after: ResourceObject | null): void {
+    replace(this.#reserved, before, after, ({ doc }) => [parsePort(String(doc["addr"]))]);
+  }
+
+  /** The edge or, failing that, the reservation that the port belongs to. */
+  holder(port: number): ResourceObject | undefined {
+    return this.#serving.get(port) ?? this.#reserved.get(port);
+  }
+}
+
+/** Ports of an edge's hostports, each once. */
+export function portsOf({ doc }: Pick<ResourceObject, "doc">): readonly number[] {
+  const hostports = Array.isArray(doc["hostports"]) ? (doc["hostports"] as string[]) : [];
+  return [...new Set(hostports.map(parsePort))].filter((port) => port > 0);
+}
+
+function replace(
+  map: Map<number, ResourceObject>,
+  before: ResourceObject | undefined,
+  after: ResourceObject | null,
+  ports: (object: ResourceObject) => readonly number[],
+): void {
+  for (const port of before ? ports(before) : []) if (map.get(port)?.id === before?.id) map.delete(port);
+  for (const port of after ? ports(after) : []) map.set(port, after as ResourceObject);
+}
