@@ -6,9 +6,11 @@ import { typeName } from "../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../schema/resource.ts";
 import type { StoredObject } from "../storage/store.ts";
 import type { Call, Operation, Reply } from "./call.ts";
-import { pathNames, theOne, writeChange } from "./crud.ts";
+import { pathNames, writeChange } from "./crud.ts";
 import type { Crud } from "./crud.ts";
 import { modulesOf } from "./declarations.ts";
+import { pastObject, pastQuery, readRevision } from "./history/past.ts";
+import { theOne } from "./lookup.ts";
 
 export function blockOperations(resource: ResourceDeclaration, crud: Crud): Operation[] {
   return modulesOf(resource).flatMap(([module, field]) => {
@@ -37,7 +39,9 @@ export function blockOperations(resource: ResourceDeclaration, crud: Crud): Oper
       takes: "nothing",
       status: 200,
       answers: schemaName,
+      query: pastQuery,
       run(call) {
+        if (call.query.size > 0) return readPast(resource, name, call, crud);
         const object = theOne(resource, call, crud.store);
         requireBlock(object, name);
         return reply(object, name, call, crud, crud.store.revision);
@@ -55,6 +59,13 @@ export function blockOperations(resource: ResourceDeclaration, crud: Crud): Oper
     };
     return [replace, read, remove];
   });
+}
+
+async function readPast(resource: ResourceDeclaration, name: string, call: Call, crud: Crud): Promise<Reply> {
+  const revision = readRevision(call, crud.store);
+  const object = await pastObject(resource, call, crud.store, revision);
+  requireBlock(object, name);
+  return reply(object, name, call, crud, revision);
 }
 
 async function put(

@@ -1,6 +1,5 @@
 /** Create, get, list, update and delete: once for every resource. */
 import { createHash } from "node:crypto";
-import { Refusal } from "../lib/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Issue } from "../schema/fields.ts";
@@ -8,13 +7,15 @@ import { typeName } from "../schema/json-schema.ts";
 import { checkRules, parseFields } from "../schema/parse.ts";
 import type { Doc } from "../schema/parse.ts";
 import type { Operation as Verb, ResourceDeclaration } from "../schema/resource.ts";
-import type { Draft, Reader, Store, StoredObject, Written } from "../storage/store.ts";
+import type { Draft, Store, StoredObject, Written } from "../storage/store.ts";
 import type { Call, Operation, Reply } from "./call.ts";
 import { writeContext } from "./call.ts";
 import { pathParameters } from "./declarations.ts";
 import { identified, makeIdentities } from "./identities.ts";
 import type { Identities } from "./identities.ts";
+import { getPast, listPast, pastQuery } from "./history/past.ts";
 import type { LiveObjects } from "./live-objects.ts";
+import { accountOf, find, theOne } from "./lookup.ts";
 import { pageBody, pageQuery, readPageQuery } from "./pages.ts";
 import { checkIfMatch, idempotencyKey } from "./preconditions.ts";
 import { inputRefusal } from "./problems.ts";
@@ -97,6 +98,7 @@ function operation(
         ...shared,
         id: `get${name}${suffix}`,
         method: "GET",
+        ...(!resource.live && { query: pastQuery }),
         summary: `Get ${text}.`,
         run: (call) => get(resource, call, crud),
       };
@@ -107,7 +109,7 @@ function operation(
         method: "GET",
         path,
         listKey,
-        query: pageQuery,
+        query: resource.live ? pageQuery : [...pageQuery, ...pastQuery],
         answers: `${name}List${suffix}`,
         summary: `List: ${text}, newest first.`,
         run: (call) => list(resource, path, listKey, call, crud),
@@ -134,12 +136,6 @@ function operation(
       };
     }
   }
-}
-
-/** The account whose objects the call is about; accounts belong to the operator's. */
-function accountOf(resource: ResourceDeclaration, call: Call): string {
-  if (resource.operatorOnly && !call.principal.operator) throw new Refusal("operator_only");
-  return call.principal.accountId;
 }
 
 async function create(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {
@@ -188,14 +184,22 @@ function requestHash(call: Call): string {
   return createHash("sha256").update(asked).digest("hex");
 }
 
-function get(resource: ResourceDeclaration, call: Call, crud: Crud): Reply {
+function get(resource: ResourceDeclaration, call: Call, crud: Crud): Reply | Promise<Reply> {
+  if (call.query.size > 0) return getPast(resource, call, crud.store);
   const object = theOne(resource, call, resource.live ? crud.liveObjects : crud.store);
   const { body, contentLength } = crud.views.sized(object, call.baseUrl);
   if (resource.live) return { status: 200, body, contentLength };
   return { status: 200, body, contentLength, etag: crud.views.etag(object), revision: crud.store.revision };
 }
 
-function list(resource: ResourceDeclaration, path: string, listKey: string, call: Call, crud: Crud): Reply {
+function list(
+  resource: ResourceDeclaration,
+  path: string,
+  listKey: string,
+  call: Call,
+  crud: Crud,
+): Reply | Promise<Reply> {
+  if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, crud.store);
   const accountId = accountOf(resource, call);
   const { limit, beforeId } = readPageQuery(call);
   const { objects, more } = resource.live
@@ -263,7 +267,8 @@ async function remove(resource: ResourceDeclaration, call: Call, crud: Crud): Pr
   return { status: 204, revision };
 }
 
-function prepare(
+/** Completes a parsed document and checks it against the resource's rules, in the write that stores it. */
+export function prepare(
   resource: ResourceDeclaration,
   call: Call,
   draft: Draft,
@@ -280,27 +285,6 @@ function prepare(
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const source = call.request.socket.remoteAddress ?? "";
   return special?.prepare?.({ draft, accountId, principal: call.principal, source, doc, previous }) ?? { doc };
-}
-
-/** The object that the path names; 404 also when its owner in the path is another. */
-export function theOne(resource: ResourceDeclaration, call: Call, reader: Pick<Reader, "get">): StoredObject {
-  const accountId = accountOf(resource, call);
-  const object = find(reader, accountId, resource.name, call.parameters.at(-1) as string);
-  const names = pathParameters(resource);
-  for (let index = 0; index < names.length; index += 1) {
-    if (object.doc[names[index] as string] !== call.parameters[index]) throw notFound(object.kind, object.id);
-  }
-  return object;
-}
-
-function find(reader: Pick<Reader, "get">, accountId: string, kind: string, id: string): StoredObject {
-  const object = reader.get(accountId, kind, id);
-  if (!object) throw notFound(kind, id);
-  return object;
-}
-
-function notFound(kind: string, id: string): Refusal {
-  return new Refusal("not_found", `there is no ${kind.replaceAll("_", " ")} "${id.slice(0, 64)}" in this account`);
 }
 
 /** The body with what the path says put in, so that it wins. */

@@ -25,21 +25,22 @@ export function readPageQuery(call: Call): PageQuery {
   return { limit, beforeId };
 }
 
-/** The body of a list response; `items` are JSON texts. */
+/** The body of a list response; `items` are JSON texts, `more` is what the next page's query has as well. */
 export function pageBody(
   call: Call,
   path: string,
   listKey: string,
   items: readonly string[],
-  page: { readonly limit: number; readonly nextBeforeId: string | undefined },
+  page: { readonly limit: number; readonly nextBeforeId: string | undefined; readonly more?: string },
 ): string {
   const uri = call.baseUrl + path;
-  const next = page.nextBeforeId === undefined ? null : `${uri}?before_id=${page.nextBeforeId}&limit=${page.limit}`;
+  const { nextBeforeId, limit, more = "" } = page;
+  const next = nextBeforeId === undefined ? null : `${uri}?before_id=${nextBeforeId}&limit=${limit}${more}`;
   return `{"${listKey}":[${items.join(",")}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`;
 }
 
 /** The value of a query parameter that may be there once. */
-function once(call: Call, name: string): string | undefined {
+export function once(call: Call, name: string): string | undefined {
   const values = call.query.getAll(name);
   if (values.length > 1) throw new Refusal("query_invalid", `${call.operation.id}: "${name}" is given twice`);
   return values[0];

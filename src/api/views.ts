@@ -37,14 +37,14 @@ const changing = new Set(
 );
 
 /** Kinds of the objects that are shown inside another. */
-const ownedInside = new Map(
+export const ownedInside = new Map(
   resources.flatMap(({ name, fields }) => {
     const kinds = Object.values(fields).flatMap((field) => (field.type === "children" ? [field.kind] : []));
     return kinds.length > 0 ? [[name, kinds] as const] : [];
   }),
 );
 
-export function makeViews(reader: Reader, live: Readonly<Record<string, LiveValues>>): Views {
+export function makeViews(reader: Pick<Reader, "children">, live: Readonly<Record<string, LiveValues>>): Views {
   const kept = new WeakMap<StoredObject, Rendered>();
 
   const contextFor = (object: StoredObject, baseUrl: string, shown?: Doc) => ({

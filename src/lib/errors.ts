@@ -93,6 +93,7 @@ export const catalogue = {
     "The Idempotency-Key cannot be used.",
     "Send 1 to 255 visible ASCII characters, a new key for each new request.",
   ),
+  revision_unknown: entry(242, 404, "There is no such revision.", "`GET /revisions` lists those of this account."),
   operator_only: entry(237, 403, "Only an operator's key may do this.", "Use the key that the first start created."),
   metrics_local_only: entry(
     240,
@@ -148,6 +149,12 @@ export const catalogue = {
     403,
     "The agent token's ACL does not allow this bind.",
     "Extend the credential's `acl`, or bind a name that it lists.",
+  ),
+  agent_source_denied: entry(
+    726,
+    403,
+    "The account's IP restriction does not admit the agent's address.",
+    "Connect from an address that the policies of the restriction allow.",
   ),
   agent_option_unsupported: entry(
     721,

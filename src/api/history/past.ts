@@ -1,0 +1,76 @@
+/** Objects and lists as they were: `?at_revision=N`. */
+import { Refusal } from "../../lib/errors.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import type { Store, StoredObject } from "../../storage/store.ts";
+import type { Call, Reply } from "../call.ts";
+import { accountOf, theOne } from "../lookup.ts";
+import { once, pageBody, readPageQuery } from "../pages.ts";
+import { makeViews, ownedInside } from "../views.ts";
+import type { Views } from "../views.ts";
+
+export const pastQuery = ["at_revision"] as const;
+
+/** Objects shown inside one of the past; an edge has fewer routes. */
+const maxInside = 10_000;
+
+/** Live fields are not recorded, so in the past they are empty. */
+export async function getPast(resource: ResourceDeclaration, call: Call, store: Store): Promise<Reply> {
+  const revision = readRevision(call, store);
+  const object = await pastObject(resource, call, store, revision);
+  const views = await viewsAt(revision, store, [object]);
+  return { status: 200, body: views.json(object, call.baseUrl), etag: views.etag(object), revision };
+}
+
+export async function listPast(
+  resource: ResourceDeclaration,
+  path: string,
+  listKey: string,
+  call: Call,
+  store: Store,
+): Promise<Reply> {
+  const accountId = accountOf(resource, call);
+  const revision = readRevision(call, store);
+  const { limit, beforeId } = readPageQuery(call);
+  const request = { limit, ...(beforeId !== undefined && { beforeId }) };
+  const { objects, more } = await store.history.pageAt(revision, accountId, resource.name, request);
+  const views = await viewsAt(revision, store, objects);
+  const items = objects.map((object) => views.json(object, call.baseUrl));
+  const nextBeforeId = more ? objects.at(-1)?.id : undefined;
+  const body = pageBody(call, path, listKey, items, { limit, nextBeforeId, more: `&at_revision=${revision}` });
+  return { status: 200, body, revision };
+}
+
+/** The object that the path names as of `revision`; 404 when it did not exist then. */
+export async function pastObject(
+  resource: ResourceDeclaration,
+  call: Call,
+  store: Store,
+  revision: number,
+): Promise<StoredObject> {
+  const id = call.parameters.at(-1) as string;
+  const found = await store.history.objectAt(revision, accountOf(resource, call), resource.name, id);
+  return theOne(resource, call, { get: () => found });
+}
+
+/** The revision that the query names, which must be there already. */
+export function readRevision(call: Call, store: Pick<Store, "revision">): number {
+  const text = once(call, "at_revision") ?? "";
+  if (!/^[0-9]{1,15}$/.test(text)) {
+    throw new Refusal("query_invalid", `${call.operation.id}: "at_revision" must be the number of a revision`);
+  }
+  const revision = Number(text);
+  if (revision <= store.revision) return revision;
+  throw new Refusal("revision_unknown", `there is no revision ${revision} yet; the last one is ${store.revision}`);
+}
+
+/** Views of `objects` with what they owned then inside them. */
+async function viewsAt(revision: number, store: Store, objects: readonly StoredObject[]): Promise<Views> {
+  const inside = new Map<string, readonly StoredObject[]>();
+  for (const { id, kind, account_id } of objects) {
+    for (const childKind of ownedInside.get(kind) ?? []) {
+      const page = await store.history.pageAt(revision, account_id, childKind, { limit: maxInside, parentId: id });
+      inside.set(`${childKind} ${id}`, page.objects.toReversed());
+    }
+  }
+  return makeViews({ children: (kind, parentId) => inside.get(`${kind} ${parentId}`) ?? [] }, {});
+}
