@@ -75,6 +75,12 @@ export const catalogue = {
     "`limit` is not a whole number from 1 to 100.",
     "Give one in that range, or leave it out.",
   ),
+  filter_invalid: entry(
+    234,
+    400,
+    "`filter` cannot be read, or does not fit the resource.",
+    "`msg` says where; `obj.<field>`, comparisons, `&&`, `||`, `!`, `in` and functions of strings are known.",
+  ),
   precondition_failed: entry(
     235,
     412,

@@ -1,0 +1,59 @@
+/** A page of the objects that a filter accepts. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import type { StoredObject } from "../../storage/store.ts";
+import type { Call, Reply } from "../call.ts";
+import { once, pageBody, readPageQuery } from "../pages.ts";
+import type { Views } from "../views.ts";
+import { parseFilter } from "./parse.ts";
+import { typeOfObject } from "./types.ts";
+
+export const filterQuery = ["filter"] as const;
+
+/** Objects looked at before others get their turn. */
+const stepObjects = 100;
+/** Objects looked at for one page; the next page goes on after them. */
+const maxObjects = 200_000;
+
+export type ReadPage = (request: { readonly limit: number; readonly beforeId: string | undefined }) => {
+  readonly objects: readonly StoredObject[];
+  readonly more: boolean;
+};
+
+/** Rejects with `Refusal` for a filter that cannot be read. `read`: a page of what the caller may see. */
+export async function listFiltered(
+  resource: ResourceDeclaration,
+  place: { readonly path: string; readonly listKey: string },
+  call: Call,
+  views: Views,
+  read: ReadPage,
+): Promise<Reply> {
+  const { limit, beforeId } = readPageQuery(call);
+  const text = once(call, "filter") ?? "";
+  const accepts = parseFilter(text, typeOfObject(resource.fields, resource.live === true));
+  const found: StoredObject[] = [];
+  let below = beforeId;
+  let next: string | undefined;
+  for (let looked = 0; ; looked += stepObjects) {
+    const page = read({ limit: stepObjects, beforeId: below });
+    for (const object of page.objects) {
+      if (!accepts(views.render(object, call.baseUrl))) continue;
+      if (found.length === limit) {
+        next = found.at(-1)?.id;
+        break;
+      }
+      found.push(object);
+    }
+    below = page.objects.at(-1)?.id;
+    if (next !== undefined || !page.more) break;
+    if (looked >= maxObjects) {
+      next = below;
+      break;
+    }
+    await nextTurn();
+  }
+  const items = found.map((object) => views.json(object, call.baseUrl));
+  const more = `&filter=${encodeURIComponent(text)}`;
+  const body = pageBody(call, place.path, place.listKey, items, { limit, nextBeforeId: next, more });
+  return { status: 200, body };
+}
