@@ -14,6 +14,9 @@ import { ensureFirstTokens } from "./first-start.ts";
 import type { FirstTokens } from "./first-start.ts";
 import { openLiveObjects } from "./live-objects.ts";
 import { makeOperations } from "./operations.ts";
+import { openProvisioning } from "./provisioning/provisioning.ts";
+import { defaultAcmeSettings } from "./provisioning/settings.ts";
+import type { AcmeSettings } from "./provisioning/settings.ts";
 import { startPublishing } from "./publish.ts";
 import { openSourceRestriction } from "./source-restriction.ts";
 import { startServer } from "./server.ts";
@@ -32,6 +35,8 @@ export interface ControlPlaneOptions {
   readonly domain: string;
   /** Hostports need a reserved domain first. */
   readonly requireReservedDomains?: boolean;
+  /** Who issues certificates; an authority whose terms nobody has agreed to, unless given. */
+  readonly acme?: AcmeSettings;
   readonly clock: Clock;
   readonly log: Log;
   /** Tokens that must work; on a first start the ones that are absent are made. */
@@ -80,6 +85,7 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
   const keys = openKeyRing(store, clock);
   const commands = makeCommands(link, clock);
   const publisher = startPublishing(store, link);
+  const provisioning = openProvisioning({ store, settings: options.acme ?? defaultAcmeSettings, clock, log, metrics });
   const problems = new Map<string, Problem>();
   let appliedRevision: number | undefined;
   metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
@@ -89,7 +95,10 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
   metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.size);
   link.receive((message) => {
     if (message.type === "hello") publisher.sendSnapshot();
-    if (message.type === "applied") appliedRevision = message.revision;
+    if (message.type === "applied") {
+      appliedRevision = message.revision;
+      provisioning.applied(message.revision);
+    }
     if (message.type === "problems") noteProblems(problems, message.problems, log);
     if (!liveObjects.receive(message)) commands.receive(message);
   });
@@ -100,7 +109,8 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
     },
   };
   const requireReservation = options.requireReservedDomains ?? false;
-  const surroundings = { clock, domain: options.domain.toLowerCase(), liveObjects, keys, requireReservation };
+  const domain = options.domain.toLowerCase();
+  const surroundings = { clock, domain, liveObjects, keys, requireReservation, provisioning };
   const server = await startServer({
     listen: options.listen,
     ...(options.apiUrl !== undefined && { apiUrl: options.apiUrl.replace(/\/+$/, "") }),
@@ -118,6 +128,7 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
     apiUrl: options.apiUrl ?? `http://${family === "IPv6" ? `[${address}]` : address}:${port}`,
     async stop() {
       await server.stop();
+      await provisioning.stop();
       await store.close();
     },
   };

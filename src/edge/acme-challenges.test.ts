@@ -75,8 +75,8 @@ describe("challenges of certificate authorities", () => {
   });
 
   it("get a handshake of their own on the HTTPS listener, which nobody else gets", async () => {
-    const { edge, send } = await startTestEdge([challenge("acmechl_1"), ...edgeObjects("shop", ["shop.example.com"])]);
-    const { port } = edge.https;
+    const testEdge = await startTestEdge([challenge("acmechl_1"), ...edgeObjects("shop", ["shop.example.com"])]);
+    const { port } = testEdge.edge.https;
     const answer = await handshake(port, "shop.example.com", ["acme-tls/1"]);
     assert.ok(typeof answer === "object");
     assert.equal(answer.alpn, "acme-tls/1");
@@ -92,16 +92,12 @@ describe("challenges of certificate authorities", () => {
     assert.equal(browser.alpnProtocol, "http/1.1");
     assert.notDeepEqual(browser.getPeerX509Certificate()?.raw, answer.raw);
     browser.destroy();
-    send({
-      type: "changes",
-      revision: 9,
-      changes: [{ kind: "acme_challenge", id: "acmechl_1", account_id: "ac_1", object: null }],
-    });
+    testEdge.remove("acme_challenge", "acmechl_1");
     assert.equal(
       await handshake(port, "shop.example.com", ["acme-tls/1"]),
       "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL",
     );
-    await edge.stop();
+    await testEdge.edge.stop();
   });
 
   it("that cannot be shown leave the host as it was", async () => {

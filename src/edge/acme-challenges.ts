@@ -11,7 +11,7 @@ export interface AcmeChallenges {
   load(objects: Iterable<ResourceObject>): void;
   change(changes: readonly RoutingChange[]): void;
   /** The body for a path of `host`, lower case (RFC 8555 §8.3). Undefined when nothing is asked there now. */
-  body(host: string, path: string): string | undefined;
+  readonly body: (host: string, path: string) => string | undefined;
   /** The handshake for a ClientHello that offers nothing but `acme-tls/1` for `host` (RFC 8737). */
   handshaker(host: string, alpn: readonly string[]): Handshaker | undefined;
 }

@@ -9,6 +9,8 @@ export function settleCertificate({ doc, previous }: Preparation): Doc {
   if (id === null || policy === null) return doc;
   const policyIsOld = JSON.stringify(previous?.doc["certificate_management_policy"]) === JSON.stringify(policy);
   const idIsOld = previous?.doc["certificate_id"] === id;
+  // the server's own way: what it has obtained under the policy
+  if (policyIsOld && idIsOld) return doc;
   if (policyIsOld && !idIsOld) return { ...doc, certificate_management_policy: null };
   if (idIsOld && !policyIsOld) return { ...doc, certificate_id: null };
   const path = "certificate_management_policy";

@@ -16,7 +16,10 @@ export function reservedDomainSpecial(surroundings: Surroundings): Special {
     live(object) {
       const name = object.doc["domain"] as string;
       const below = name === surroundings.domain || name.endsWith(`.${surroundings.domain}`);
-      return { cname_target: below ? null : surroundings.domain };
+      return {
+        cname_target: below ? null : surroundings.domain,
+        certificate_management_status: surroundings.provisioning.status(object),
+      };
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Doc } from "../../schema/parse.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import type { ApiPrincipal } from "../call.ts";
+import type { Provisioning } from "../provisioning/provisioning.ts";
 import type { KeyRing } from "../authenticate.ts";
 import type { LiveObjects } from "../live-objects.ts";
 import type { LiveValues } from "../views.ts";
@@ -16,6 +17,7 @@ export interface Surroundings {
   readonly keys: KeyRing;
   /** Hostports need a reserved domain first. */
   readonly requireReservation: boolean;
+  readonly provisioning: Pick<Provisioning, "status">;
 }
 
 export interface Preparation {

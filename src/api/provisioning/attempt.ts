@@ -1,0 +1,180 @@
+/** One attempt to get a certificate for a domain, and what is written of it. */
+import { challengeCertificate } from "../../acme/challenge.ts";
+import type { Challenge, ChallengeType } from "../../acme/challenge.ts";
+import { obtainCertificate } from "../../acme/obtain.ts";
+import { renewalId } from "../../acme/renewal-info.ts";
+import { timestamp } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { KeyedCertificate } from "../../lib/x509.ts";
+import { tlsCertificate } from "../../resources/tls-certificate.ts";
+import { emptyDoc } from "../../schema/parse.ts";
+import type { Draft, Store, StoredObject } from "../../storage/store.ts";
+import type { Authority } from "./authority.ts";
+import { failureOf, pauseMs } from "./failure.ts";
+import type { Failure } from "./failure.ts";
+import { certificateOf, changeJob, jobOf, policyOf, usualRenewal } from "./job.ts";
+import type { Job, Policy } from "./job.ts";
+import { systemWrite } from "./system-write.ts";
+
+export interface AttemptContext {
+  readonly store: Store;
+  readonly authority: Authority;
+  readonly challenges: readonly ChallengeType[];
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Resolves when an edge answers by what was written at `revision`. */
+  reachedEdge(revision: number): Promise<void>;
+  /** The server is stopping. */
+  readonly signal: AbortSignal;
+}
+
+/** The domain is gone, or wants something else by now. */
+class Abandoned extends Error {}
+
+const operation = "provisionCertificate";
+
+/**
+ * Resolves with undefined when the domain has a certificate, or wants none any more; otherwise with the reason,
+ * which then is written to the domain's job, too. Rejects when it cannot be written.
+ */
+export async function attempt(context: AttemptContext, domain: StoredObject): Promise<Failure | undefined> {
+  const { store, clock, random, authority } = context;
+  const policy = policyOf(domain);
+  if (!policy) return undefined;
+  const job = jobOf(store, domain.id);
+  const write = (work: (draft: Draft) => void) =>
+    store.write(systemWrite(domain.account_id, operation, clock), (draft) => {
+      if (!stillWants(draft, domain, policy)) throw new Abandoned();
+      work(draft);
+    });
+  // what a crash in the middle leaves is an attempt that failed
+  const started = {
+    started_at: timestamp(clock.now()),
+    retries_at: later(clock, pauseMs(job.failures + 1, 0, random)),
+  };
+  try {
+    await write((draft) => changeJob(draft, domain, started));
+    const type = challengeType(context.challenges, job);
+    let shown: Challenge | undefined;
+    const made = await obtainCertificate(await authority.account(), {
+      name: String(domain.doc["domain"]),
+      keyType: policy.private_key_type === "rsa" ? "rsa" : "ec",
+      challenges: [type, ...context.challenges.filter((one) => one !== type)],
+      replaces: replaced(store, domain),
+      async present(challenge) {
+        shown = challenge;
+        const doc = await challengeDoc(domain, challenge, clock);
+        const { revision } = await write((draft) => {
+          withdraw(draft, domain);
+          draft.create(domain.account_id, "acme_challenge", doc);
+        });
+        await context.reachedEdge(revision);
+      },
+    });
+    const doc = certificateDoc(domain, made, clock);
+    await write((draft) => install(draft, domain, doc, { challenge_type: shown?.type ?? job.challenge_type }));
+    return undefined;
+  } catch (error) {
+    if (error instanceof Abandoned) return undefined;
+    if (context.signal.aborted) {
+      const { started_at, retries_at } = job;
+      await write((draft) => {
+        withdraw(draft, domain);
+        changeJob(draft, domain, { started_at, retries_at });
+      });
+      return undefined;
+    }
+    const failure = failureOf(error);
+    const failures = job.failures + 1;
+    await write((draft) => {
+      withdraw(draft, domain);
+      changeJob(draft, domain, {
+        failures,
+        error_code: failure.code,
+        msg: failure.message,
+        retries_at: later(clock, pauseMs(failures, failure.retryAfterMs, random)),
+      });
+    });
+    // another attempt should not fail by what was read from the authority long ago
+    if (/^(AUTHORITY|ACCOUNT)_/.test(failure.code)) authority.forget();
+    return failure;
+  }
+}
+
+/** Whether the domain is there and wants what it wanted when the attempt began. */
+function stillWants(draft: Draft, { account_id, kind, id }: StoredObject, policy: Policy): boolean {
+  const now = draft.get(account_id, kind, id);
+  return now !== undefined && policyOf(now)?.private_key_type === policy.private_key_type;
+}
+
+/** What succeeded last, and after each failure the next one. */
+function challengeType(types: readonly ChallengeType[], { challenge_type, failures }: Job): ChallengeType {
+  const last = Math.max(0, challenge_type === null ? 0 : types.indexOf(challenge_type));
+  return types[(last + failures) % types.length] as ChallengeType;
+}
+
+/** RFC 9773 §5: names the certificate whose place is taken, so that the authority counts the order as a renewal. */
+function replaced(store: Store, domain: StoredObject): string | undefined {
+  const pem = certificateOf(store, domain);
+  return pem === undefined ? undefined : renewalId(pem);
+}
+
+async function challengeDoc(
+  domain: StoredObject,
+  challenge: Challenge,
+  clock: Clock,
+): Promise<Record<string, unknown>> {
+  const name = String(domain.doc["domain"]);
+  const shown = await challengeCertificate(name, challenge.keyAuthorization, clock.now());
+  return {
+    reserved_domain_id: domain.id,
+    domain: name,
+    token: challenge.token,
+    key_authorization: challenge.keyAuthorization,
+    certificate_pem: shown.certificatePem,
+    private_key_pem: shown.keyPem,
+  };
+}
+
+function withdraw(draft: Draft, domain: StoredObject): void {
+  for (const challenge of draft.children("acme_challenge", domain.id)) draft.delete(challenge);
+}
+
+/** Throws when the certificate is none that could have been uploaded. */
+function certificateDoc(domain: StoredObject, made: KeyedCertificate, clock: Clock): Record<string, unknown> {
+  const doc = {
+    ...emptyDoc(tlsCertificate.fields),
+    description: `Obtained for ${String(domain.doc["domain"])}`.slice(0, 255),
+    certificate_pem: made.certificatePem,
+    private_key_pem: made.keyPem,
+    issued_at: timestamp(clock.now()),
+  };
+  const derived = tlsCertificate.derive?.(doc as never) ?? {};
+  if ("path" in derived) throw new Error(`obtain certificate: its ${derived.path} ${derived.message}`);
+  return { ...doc, ...derived };
+}
+
+/** Gives the domain its certificate, and deletes the one that was obtained before unless somebody else uses it. */
+function install(draft: Draft, domain: StoredObject, doc: Record<string, unknown>, change: Partial<Job>): void {
+  const now = draft.get(domain.account_id, domain.kind, domain.id) as StoredObject;
+  const before = jobOf(draft, domain.id).certificate_made;
+  const certificate = draft.create(domain.account_id, "tls_certificate", doc);
+  draft.replace(now, { ...now.doc, certificate_id: certificate.id });
+  withdraw(draft, domain);
+  changeJob(draft, domain, {
+    started_at: null,
+    failures: 0,
+    error_code: null,
+    msg: "",
+    retries_at: null,
+    renews_at: timestamp(usualRenewal(String(doc["certificate_pem"]))),
+    certificate_made: certificate.id,
+    ...change,
+  });
+  const old = before === null ? undefined : draft.get(domain.account_id, "tls_certificate", before);
+  if (old && draft.referrers(old.id).length === 0) draft.delete(old);
+}
+
+function later(clock: Clock, delayMs: number): string {
+  return timestamp(clock.now() + delayMs);
+}

@@ -1,0 +1,85 @@
+/** The certificate authority, as this server deals with it: one account, opened when it is first needed. */
+import { openAccount } from "../../acme/account.ts";
+import type { AcmeAccount } from "../../acme/account.ts";
+import { connectAcme } from "../../acme/connection.ts";
+import { readDirectory } from "../../acme/directory.ts";
+import type { Directory } from "../../acme/directory.ts";
+import { readRenewalWindow, renewalId } from "../../acme/renewal-info.ts";
+import type { RenewalWindow } from "../../acme/renewal-info.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { newKeyPair } from "../../lib/x509.ts";
+import type { Store } from "../../storage/store.ts";
+import type { AcmeSettings } from "./settings.ts";
+import { systemWrite } from "./system-write.ts";
+
+export interface Authority {
+  /** Rejects with `AcmeProblem`. */
+  account(): Promise<AcmeAccount>;
+  /** When the certificate should be renewed; undefined when the authority does not say. Rejects with `AcmeProblem`. */
+  renewalWindow(certificatePem: string): Promise<RenewalWindow | undefined>;
+  /** Directory and account are read anew when they are next needed. */
+  forget(): void;
+}
+
+/** A directory may change (RFC 8555 §7.1.1 says nothing of how long it holds). */
+const directoryLifeMs = 24 * 60 * 60 * 1000;
+
+/** @param signal ends what is under way */
+export function openAuthority(store: Store, settings: AcmeSettings, clock: Clock, signal: AbortSignal): Authority {
+  const { directoryUrl, ca, email } = settings;
+  const connection = connectAcme({ directoryUrl, ca, userAgent: "postern", clock, signal });
+  let directory: { readonly at: number; readonly read: Promise<Directory> } | undefined;
+  let account: Promise<AcmeAccount> | undefined;
+
+  const currentDirectory = (): Promise<Directory> => {
+    if (!directory || clock.monotonic() - directory.at > directoryLifeMs) {
+      const begun = { at: clock.monotonic(), read: readDirectory(connection, directoryUrl) };
+      directory = begun;
+      account = undefined;
+      begun.read.catch(() => {
+        if (directory === begun) directory = undefined;
+      });
+    }
+    return directory.read;
+  };
+  const open = async (read: Directory): Promise<AcmeAccount> =>
+    openAccount({ connection, directory: read, keyPem: await accountKey(store, directoryUrl, clock), email, clock });
+  return {
+    async account() {
+      const read = await currentDirectory();
+      if (!account) {
+        const begun = open(read);
+        account = begun;
+        begun.catch(() => {
+          if (account === begun) account = undefined;
+        });
+      }
+      return account;
+    },
+    async renewalWindow(certificatePem) {
+      const { renewalInfo } = await currentDirectory();
+      const id = renewalInfo === undefined ? undefined : renewalId(certificatePem);
+      return renewalInfo === undefined || id === undefined ? undefined : readRenewalWindow(connection, renewalInfo, id);
+    },
+    forget() {
+      directory = undefined;
+      account = undefined;
+    },
+  };
+}
+
+/** The key of the server's account, made when it is first needed. */
+async function accountKey(store: Store, directory: string, clock: Clock): Promise<string> {
+  const owner = store.accounts()[0];
+  if (!owner) throw new Error("find the ACME account: the server has no account");
+  const kept = store.holder(owner.id, "acme_directory", directory);
+  if (kept) return String(kept.doc["private_key_pem"]);
+  const { privateKey } = await newKeyPair("ec");
+  const made = privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+  const context = systemWrite(owner.id, "createACMEAccount", clock);
+  const { result } = await store.write(context, (draft) => {
+    const present = draft.holder(owner.id, "acme_directory", directory);
+    return present ?? draft.create(owner.id, "acme_account", { directory, private_key_pem: made });
+  });
+  return String(result.doc["private_key_pem"]);
+}

@@ -1,0 +1,68 @@
+import { AcmeProblem } from "../../acme/problem.ts";
+import { Refusal } from "../../lib/errors.ts";
+
+/** Why there is no certificate, as the domain's status shows it. */
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+  /** When the authority wants to be asked again at the earliest. */
+  readonly retryAfterMs?: number | undefined;
+  /** The fault in here that it was, for the log. */
+  readonly cause?: unknown;
+}
+
+/** By the problem types of RFC 8555 §6.7 and our own; all others are the authority's fault. */
+const codes: Readonly<Record<string, string>> = {
+  dns: "DNS_ERROR",
+  caa: "CAA_ERROR",
+  connection: "CONNECTION_ERROR",
+  tls: "CONNECTION_ERROR",
+  unauthorized: "CHALLENGE_FAILED",
+  incorrectResponse: "CHALLENGE_FAILED",
+  noChallenge: "CHALLENGE_UNSUPPORTED",
+  rateLimited: "RATE_LIMITED",
+  rejectedIdentifier: "DOMAIN_REJECTED",
+  unsupportedIdentifier: "DOMAIN_REJECTED",
+  externalAccountRequired: "ACCOUNT_REJECTED",
+  userActionRequired: "ACCOUNT_REJECTED",
+  invalidContact: "ACCOUNT_REJECTED",
+  unsupportedContact: "ACCOUNT_REJECTED",
+  unreachable: "AUTHORITY_UNREACHABLE",
+  timeout: "AUTHORITY_TIMEOUT",
+  noEdge: "EDGE_UNAVAILABLE",
+};
+
+export const wildcardRefused: Failure = {
+  code: "WILDCARD_UNSUPPORTED",
+  message:
+    "Certificates for wildcards are issued over DNS only, which this server does not do: upload one and set certificate_id.",
+};
+
+export const termsNotAgreed: Failure = {
+  code: "TERMS_NOT_AGREED",
+  message: "The server's operator has not agreed to the terms of the certificate authority (--acme-agree).",
+};
+
+/** The authority's words are shown, those of a fault in here are not. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof AcmeProblem) {
+    const { type, message, retryAfterMs } = error;
+    return { code: codes[type] ?? "AUTHORITY_ERROR", message, retryAfterMs };
+  }
+  const message = error instanceof Refusal ? error.message : "The certificate was not obtained; the log says why.";
+  return { code: "INTERNAL_ERROR", message, cause: error };
+}
+
+const firstPauseMs = 60_000;
+const longestPauseMs = 12 * 60 * 60 * 1000;
+/** Beyond it a wish of the authority is not heeded. */
+const longestWishMs = 7 * 24 * 60 * 60 * 1000;
+
+/**
+ * The pause after `failures` in a row, milliseconds: doubling from a minute to half a day, of that a random share
+ * from half to all, and never less than the authority asks for.
+ */
+export function pauseMs(failures: number, retryAfterMs: number | undefined, random: () => number): number {
+  const whole = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 16));
+  return Math.max(Math.round(whole / 2 + (whole / 2) * random()), Math.min(retryAfterMs ?? 0, longestWishMs));
+}

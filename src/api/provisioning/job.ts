@@ -1,0 +1,89 @@
+/** How far the server is with the certificate of a domain: kept, shown, and read for when something is due. */
+import { X509Certificate } from "node:crypto";
+import type { ChallengeType } from "../../acme/challenge.ts";
+import { timestamp } from "../../lib/clock.ts";
+import { certificateJob } from "../../resources/certificate-job.ts";
+import { emptyDoc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/parse.ts";
+import type { Draft, Reader, StoredObject } from "../../storage/store.ts";
+
+/** As stored. Times are RFC 3339. */
+export interface Job {
+  readonly started_at: string | null;
+  readonly failures: number;
+  readonly error_code: string | null;
+  readonly msg: string;
+  readonly retries_at: string | null;
+  readonly renews_at: string | null;
+  readonly certificate_made: string | null;
+  readonly challenge_type: ChallengeType | null;
+}
+
+const kind = "certificate_job";
+const newJob = emptyDoc(certificateJob.fields) as unknown as Job;
+
+export interface Policy {
+  readonly authority: string;
+  readonly private_key_type: "ecdsa" | "rsa";
+}
+
+export function policyOf(domain: StoredObject): Policy | undefined {
+  return (domain.doc["certificate_management_policy"] as Policy | null) ?? undefined;
+}
+
+export function jobOf(reader: Reader, domainId: string): Job {
+  return (reader.children(kind, domainId)[0]?.doc as Job | undefined) ?? newJob;
+}
+
+export function changeJob(draft: Draft, domain: StoredObject, change: Partial<Job>): void {
+  const present = draft.children(kind, domain.id)[0];
+  if (present) draft.replace(present, { ...present.doc, ...change });
+  else draft.create(domain.account_id, kind, { ...newJob, ...change, reserved_domain_id: domain.id });
+}
+
+export function deleteJob(draft: Draft, domain: StoredObject): void {
+  for (const one of [...draft.children(kind, domain.id), ...draft.children("acme_challenge", domain.id)]) {
+    draft.delete(one);
+  }
+}
+
+/** Two thirds into its life. Milliseconds since 1970. */
+export function usualRenewal(certificatePem: string): number {
+  const { validFromDate, validToDate } = new X509Certificate(certificatePem);
+  return validFromDate.getTime() + ((validToDate.getTime() - validFromDate.getTime()) * 2) / 3;
+}
+
+/** When the next attempt is to be made, milliseconds since 1970; 0: now. */
+export function dueAt(reader: Reader, domain: StoredObject): number {
+  const { retries_at: retriesAt, renews_at: renewsAt } = jobOf(reader, domain.id);
+  if (retriesAt !== null) return Date.parse(retriesAt);
+  const certificate = certificateOf(reader, domain);
+  if (!certificate) return 0;
+  return renewsAt === null ? usualRenewal(certificate) : Date.parse(renewsAt);
+}
+
+/** PEM of the certificate that the domain refers to. */
+export function certificateOf(reader: Reader, domain: StoredObject): string | undefined {
+  const id = domain.doc["certificate_id"] as string | null;
+  const certificate = id === null ? undefined : reader.get(domain.account_id, "tls_certificate", id);
+  return certificate?.doc["certificate_pem"] as string | undefined;
+}
+
+/** `certificate_management_status` of a domain. @param isRunning an attempt is under way */
+export function statusOf(reader: Reader, domain: StoredObject, isRunning: boolean, now: number): Doc | null {
+  if (!policyOf(domain)) return null;
+  const job = jobOf(reader, domain.id);
+  const hasCertificate = domain.doc["certificate_id"] !== null;
+  const isIdle = job.started_at === null && hasCertificate && !isRunning;
+  return {
+    renews_at: hasCertificate ? job.renews_at : null,
+    provisioning_job: isIdle
+      ? null
+      : {
+          error_code: job.error_code,
+          msg: job.msg || (isRunning ? "The certificate is being obtained." : "The certificate will be obtained."),
+          started_at: job.started_at ?? timestamp(now),
+          retries_at: isRunning ? null : job.retries_at,
+        },
+  };
+}

@@ -1,0 +1,8 @@
+import type { Clock } from "../../lib/clock.ts";
+import { newId } from "../../lib/ids.ts";
+import type { WriteContext } from "../../storage/store.ts";
+
+/** A write that no client has asked for. */
+export function systemWrite(accountId: string, operation: string, clock: Clock): WriteContext {
+  return { principal: { accountId, id: "system" }, operation, operationId: newId("op", clock.now()) };
+}
