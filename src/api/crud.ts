@@ -1,5 +1,4 @@
 /** Create, get, list, update and delete: once for every resource. */
-import { createHash } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Issue } from "../schema/fields.ts";
@@ -13,14 +12,17 @@ import { writeContext } from "./call.ts";
 import { pathParameters } from "./declarations.ts";
 import { identified, makeIdentities } from "./identities.ts";
 import type { Identities } from "./identities.ts";
+import { filterQuery, listFiltered } from "./filter/list.ts";
+import type { ReadPage } from "./filter/list.ts";
 import { getPast, listPast, pastQuery } from "./history/past.ts";
 import type { LiveObjects } from "./live-objects.ts";
 import { accountOf, find, theOne } from "./lookup.ts";
 import { pageBody, pageQuery, readPageQuery } from "./pages.ts";
-import { checkIfMatch, idempotencyKey } from "./preconditions.ts";
+import { checkIfMatch } from "./preconditions.ts";
 import { inputRefusal } from "./problems.ts";
 import type { Special } from "./special/special.ts";
 import type { Views } from "./views.ts";
+import { writeOnce } from "./write-once.ts";
 
 export interface Crud {
   readonly store: Store;
@@ -109,7 +111,7 @@ function operation(
         method: "GET",
         path,
         listKey,
-        query: resource.live ? pageQuery : [...pageQuery, ...pastQuery],
+        query: resource.live ? [...pageQuery, ...filterQuery] : [...pageQuery, ...filterQuery, ...pastQuery],
         answers: `${name}List${suffix}`,
         summary: `List: ${text}, newest first.`,
         run: (call) => list(resource, path, listKey, call, crud),
@@ -159,29 +161,12 @@ async function create(resource: ResourceDeclaration, call: Call, crud: Crud): Pr
     const body = JSON.stringify(crud.views.render(object, call.baseUrl, shown));
     return { status: 201, body, etag: crud.views.etag(object), revision };
   };
-  const key = idempotencyKey(call);
-  if (key === undefined) {
-    const { result, revision } = await crud.store.write(writeContext(call), work);
-    return reply(result, revision);
-  }
-  const written = await crud.store.write(writeContext(call), work, {
-    key,
-    fingerprint: requestHash(call),
-    answer: (result, revision) => JSON.stringify(reply(result, revision)),
-  });
-  if (written.replayed !== undefined) return JSON.parse(written.replayed) as Reply;
-  return reply(written.result, written.revision);
+  return writeOnce(call, crud.store, work, reply);
 }
 
 interface Created {
   readonly object: StoredObject;
   readonly shown: Doc;
-}
-
-/** What makes two requests the same one, for Idempotency-Key. */
-function requestHash(call: Call): string {
-  const asked = JSON.stringify([call.operation.id, call.parameters, call.body]);
-  return createHash("sha256").update(asked).digest("hex");
 }
 
 function get(resource: ResourceDeclaration, call: Call, crud: Crud): Reply | Promise<Reply> {
@@ -199,12 +184,15 @@ function list(
   call: Call,
   crud: Crud,
 ): Reply | Promise<Reply> {
-  if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, crud.store);
   const accountId = accountOf(resource, call);
+  const read: ReadPage = ({ limit, beforeId }) =>
+    resource.live
+      ? crud.liveObjects.page(accountId, resource.name, { limit, beforeId })
+      : crud.store.page(accountId, resource.name, { limit, ...(beforeId !== undefined && { beforeId }) });
+  if (call.query.has("filter")) return listFiltered(resource, { path, listKey }, call, crud.views, read);
+  if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, crud.store);
   const { limit, beforeId } = readPageQuery(call);
-  const { objects, more } = resource.live
-    ? crud.liveObjects.page(accountId, resource.name, { limit, beforeId })
-    : crud.store.page(accountId, resource.name, { limit, ...(beforeId !== undefined && { beforeId }) });
+  const { objects, more } = read({ limit, beforeId });
   const items = objects.map((object) => crud.views.json(object, call.baseUrl));
   const nextBeforeId = more ? objects.at(-1)?.id : undefined;
   const body = pageBody(call, path, listKey, items, { limit, nextBeforeId });

@@ -1,5 +1,6 @@
 /** A page of the objects that a filter accepts. */
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { Refusal } from "../../lib/errors.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Call, Reply } from "../call.ts";
@@ -28,6 +29,9 @@ export async function listFiltered(
   views: Views,
   read: ReadPage,
 ): Promise<Reply> {
+  if (call.query.has("at_revision")) {
+    throw new Refusal("query_invalid", `${call.operation.id}: "filter" and "at_revision" cannot be given together`);
+  }
   const { limit, beforeId } = readPageQuery(call);
   const text = once(call, "filter") ?? "";
   const accepts = parseFilter(text, typeOfObject(resource.fields, resource.live === true));

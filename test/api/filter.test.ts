@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApi } from "../support/api.ts";
+import type { TestApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+
+const sqlite = databases[0] as (typeof databases)[number];
+
+describe("filters of lists", () => {
+  let api: TestApi;
+  before(async () => {
+    api = await startApi(sqlite);
+    for (let from = 0; from < 500; from += 50) {
+      const names = Array.from({ length: 50 }, (_, index) => `bot ${from + index}`);
+      await Promise.all(names.map((name) => api.ok("POST", "/bot_users", { name, active: name.endsWith("7") })));
+    }
+  });
+  after(() => api.stop());
+
+  const list = async (filter: string, more = ""): Promise<{ bot_users: { name: string }[]; next_page_uri: string }> =>
+    api.ok("GET", `/bot_users?filter=${encodeURIComponent(filter)}${more}`);
+
+  it("show what they accept, newest first, over pages that do not repeat or leave out anything", async () => {
+    const names: string[] = [];
+    let page = await list("obj.active", "&limit=7");
+    for (;;) {
+      names.push(...page.bot_users.map(({ name }) => name));
+      if (page.next_page_uri === null) break;
+      assert.equal(page.bot_users.length, 7);
+      page = await api.ok("GET", page.next_page_uri.slice(api.baseUrl.length));
+    }
+    const expected = Array.from({ length: 500 }, (_, index) => `bot ${index}`).filter((name) => name.endsWith("7"));
+    assert.deepEqual(names.sort(), expected.sort());
+  });
+
+  it("find one among many, and say when there is none", async () => {
+    assert.deepEqual(
+      (await list('obj.name == "bot 3"')).bot_users.map(({ name }) => name),
+      ["bot 3"],
+    );
+    const none = await list('obj.name.startsWith("cat")');
+    assert.deepEqual([none.bot_users, none.next_page_uri], [[], null]);
+  });
+
+  it("P1: show nothing of another account", async () => {
+    const { api_key } = await api.ok("POST", "/accounts", { name: "another" });
+    const other = await api.ok("GET", "/bot_users?filter=true", undefined, api_key);
+    assert.deepEqual(other.bot_users, []);
+  });
+
+  it("P2: are refused with the place where they cannot be read", async () => {
+    for (const filter of ["", "obj.", "obj.name == 1", "obj.token == 'x'"]) {
+      const response = await api.request("GET", `/bot_users?filter=${encodeURIComponent(filter)}`);
+      assert.deepEqual([response.status, response.body.error_code], [400, "ERR_POSTERN_234"], filter);
+    }
+    const twice = await api.request("GET", "/bot_users?filter=true&filter=true");
+    assert.equal(twice.body.error_code, "ERR_POSTERN_230");
+    const past = await api.request("GET", "/bot_users?filter=true&at_revision=2");
+    assert.equal(past.body.error_code, "ERR_POSTERN_230");
+  });
+
+  it("look at references by id, and at live objects", async () => {
+    const policy = await api.ok("POST", "/ip_policies", {});
+    const rule = { ip_policy_id: policy.id, cidr: "192.0.2.0/24", action: "allow" };
+    await api.ok("POST", "/ip_policy_rules", rule);
+    const filter = encodeURIComponent(`obj.ip_policy.id == "${policy.id}" && obj.action in ["allow"]`);
+    assert.equal((await api.ok("GET", `/ip_policy_rules?filter=${filter}`)).ip_policy_rules.length, 1);
+    assert.deepEqual(
+      (await api.ok("GET", `/tunnels?filter=${encodeURIComponent("obj.proto == 'https'")}`)).tunnels,
+      [],
+    );
+  });
+});
