@@ -26,6 +26,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   cli: {
     values: [
       "lib",
+      "acme",
       "schema",
       "resources",
       "modules",

@@ -3,9 +3,7 @@ import { createHash } from "node:crypto";
 import { octetString } from "../lib/der.ts";
 import { createSelfSigned, extension } from "../lib/x509.ts";
 import type { KeyedCertificate } from "../lib/x509.ts";
-
-export const challengeTypes = ["tls-alpn-01", "http-01"] as const;
-export type ChallengeType = (typeof challengeTypes)[number];
+import type { ChallengeType } from "./challenge-types.ts";
 
 /** What must be shown, while the authority looks. */
 export interface Challenge {

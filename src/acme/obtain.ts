@@ -4,8 +4,8 @@ import { readPemCertificates } from "../lib/certificate-facts.ts";
 import { createSigningRequest } from "../lib/signing-request.ts";
 import type { KeyType, KeyedCertificate } from "../lib/x509.ts";
 import type { AcmeAccount } from "./account.ts";
-import { challengeTypes } from "./challenge.ts";
-import type { Challenge, ChallengeType } from "./challenge.ts";
+import type { Challenge } from "./challenge.ts";
+import type { ChallengeType } from "./challenge-types.ts";
 import type { AcmeAnswer } from "./connection.ts";
 import { address } from "./directory.ts";
 import { AcmeProblem, readProblem } from "./problem.ts";
@@ -105,9 +105,4 @@ function readChain(pem: string, name: string): string {
     throw new AcmeProblem("malformedAnswer", `the authority's certificate is not for "${name}"`);
   }
   return pem;
-}
-
-/** All that this server can answer, `first` before the others. */
-export function challengesFrom(first: ChallengeType): readonly ChallengeType[] {
-  return [first, ...challengeTypes.filter((one) => one !== first)];
 }

@@ -1,4 +1,8 @@
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { defaultAcmeSettings } from "../api/provisioning/settings.ts";
+import type { AcmeSettings } from "../api/provisioning/settings.ts";
+import { readCertificates } from "../lib/x509.ts";
 import { maxTokenBytes } from "../lib/tokens.ts";
 import { cidrIssue } from "../lib/address.ts";
 import { hostIssue } from "../lib/hostport.ts";
@@ -24,6 +28,11 @@ type Values = Pick<
   | "trustedProxies"
   | "allowLocalUpstreams"
   | "requireReservedDomains"
+  | "acmeDirectory"
+  | "acmeCa"
+  | "acmeEmail"
+  | "acmeAgree"
+  | "acmeChallenge"
   | "bootstrapApiKey"
   | "bootstrapAuthtoken"
   | "sealingKey"
@@ -66,6 +75,7 @@ export function platformOptions(values: Values): PlatformOptions {
     trustedProxies: values.trustedProxies,
     allowLocalUpstreams: values.allowLocalUpstreams,
     requireReservedDomains: values.requireReservedDomains,
+    acme: acmeSettings(values),
     chosen: {
       apiKey: chosenSecret("--bootstrap-api-key", values.bootstrapApiKey),
       authtoken: chosenSecret("--bootstrap-authtoken", values.bootstrapAuthtoken),
@@ -75,6 +85,33 @@ export function platformOptions(values: Values): PlatformOptions {
     logSettings,
     version: posternVersion(),
   };
+}
+
+function acmeSettings(values: Values): AcmeSettings {
+  const { acmeDirectory, acmeCa, acmeEmail, acmeAgree, acmeChallenge } = values;
+  if (URL.parse(acmeDirectory)?.protocol !== "https:") {
+    throw new Failure("usage", `--acme-directory must be an https:// URL: "${acmeDirectory}"`);
+  }
+  if (acmeEmail !== undefined && !/^[^\s@,;?<>]+@[^\s@,;?<>]+$/.test(acmeEmail)) {
+    throw new Failure("usage", `--acme-email must be one e-mail address: "${acmeEmail}"`);
+  }
+  return {
+    directoryUrl: acmeDirectory,
+    ca: acmeCa === undefined ? undefined : readAcmeCa(acmeCa),
+    email: acmeEmail,
+    agreed: acmeAgree,
+    challenges: acmeChallenge === undefined ? defaultAcmeSettings.challenges : [acmeChallenge],
+  };
+}
+
+function readAcmeCa(file: string): string {
+  try {
+    const pem = readFileSync(file, "utf8");
+    readCertificates(pem);
+    return pem;
+  } catch (error) {
+    throw new Failure("usage", `--acme-ca "${file}" cannot be used: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function chosenSecret(flag: string, value: string | undefined): string | undefined {

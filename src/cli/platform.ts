@@ -2,6 +2,8 @@
 import { join, resolve } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
+import { defaultAcmeSettings } from "../api/provisioning/settings.ts";
+import type { AcmeSettings } from "../api/provisioning/settings.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
@@ -33,6 +35,8 @@ export interface PlatformOptions {
   readonly trustedProxies?: readonly string[];
   readonly allowLocalUpstreams?: boolean;
   readonly requireReservedDomains?: boolean;
+  /** Who issues certificates; nobody unless given. */
+  readonly acme?: AcmeSettings;
   /** Requests a minute per API key; the API's own limit when absent. */
   readonly apiRate?: number;
   readonly chosen: ChosenSecrets;
@@ -116,6 +120,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         sealingKeys: kept.sealingKeys,
         domain,
         requireReservedDomains: options.requireReservedDomains ?? false,
+        acme: options.acme ?? defaultAcmeSettings,
         apiRate: options.apiRate,
         bootstrap: { apiKey: kept.apiKey, authtoken: kept.authtoken },
       }),

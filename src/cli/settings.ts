@@ -2,6 +2,8 @@
  * Every setting of every command. Each has a flag (`--https-listen`), a variable (`POSTERN_HTTPS_LISTEN`) and a
  * key in the YAML file (`https_listen`); flags win over the environment over the file over the default.
  */
+import { challengeTypes } from "../acme/challenge-types.ts";
+import { defaultAcmeSettings } from "../api/provisioning/settings.ts";
 import { logLevels } from "../lib/log.ts";
 import {
   count,
@@ -40,6 +42,20 @@ export const settings = {
   ),
   allowLocalUpstreams: toggle("Let static backends name loopback and link-local addresses of the server."),
   requireReservedDomains: toggle("Refuse hostports whose domain was not reserved before."),
+  acmeDirectory: text(
+    "ACME directory of the authority that issues certificates for domains with a policy.",
+    defaultAcmeSettings.directoryUrl,
+    { placeholder: "URL" },
+  ),
+  acmeCa: optional(
+    "PEM file with the CA that the ACME directory's server must be certified by (default: the system's).",
+    {
+      placeholder: "FILE",
+    },
+  ),
+  acmeEmail: optional("Address that the authority may write to.", { placeholder: "ADDRESS" }),
+  acmeAgree: toggle("Agree to the authority's terms of service; without it no certificate is asked for."),
+  acmeChallenge: optionalOneOf("Use only this challenge.", challengeTypes, "each that works"),
   bootstrapApiKey: optional("Value of the first API key, instead of a random one.", {
     placeholder: "KEY",
     secret: true,

@@ -1,6 +1,7 @@
 /** One attempt to get a certificate for a domain, and what is written of it. */
 import { challengeCertificate } from "../../acme/challenge.ts";
-import type { Challenge, ChallengeType } from "../../acme/challenge.ts";
+import type { Challenge } from "../../acme/challenge.ts";
+import type { ChallengeType } from "../../acme/challenge-types.ts";
 import { obtainCertificate } from "../../acme/obtain.ts";
 import { renewalId } from "../../acme/renewal-info.ts";
 import { timestamp } from "../../lib/clock.ts";

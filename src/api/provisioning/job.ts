@@ -1,6 +1,6 @@
 /** How far the server is with the certificate of a domain: kept, shown, and read for when something is due. */
 import { X509Certificate } from "node:crypto";
-import type { ChallengeType } from "../../acme/challenge.ts";
+import type { ChallengeType } from "../../acme/challenge-types.ts";
 import { timestamp } from "../../lib/clock.ts";
 import { certificateJob } from "../../resources/certificate-job.ts";
 import { emptyDoc } from "../../schema/parse.ts";

@@ -1,5 +1,5 @@
-import { challengeTypes } from "../../acme/challenge.ts";
-import type { ChallengeType } from "../../acme/challenge.ts";
+import { challengeTypes } from "../../acme/challenge-types.ts";
+import type { ChallengeType } from "../../acme/challenge-types.ts";
 
 /** By whom and how certificates are issued for domains that have a management policy. */
 export interface AcmeSettings {

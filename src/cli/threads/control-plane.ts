@@ -1,5 +1,6 @@
 /** The control plane's thread. */
 import { workerData } from "node:worker_threads";
+import type { AcmeSettings } from "../../api/provisioning/settings.ts";
 import { startControlPlane } from "../../api/control-plane.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Downward, Upward } from "../../routing/messages.ts";
@@ -16,6 +17,7 @@ export interface ControlPlaneThreadOptions {
   readonly sealingKeys: readonly Uint8Array[];
   readonly domain: string;
   readonly requireReservedDomains: boolean;
+  readonly acme: AcmeSettings;
   readonly apiRate: number | undefined;
   readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
 }
