@@ -1,6 +1,8 @@
 /** One request to the API after authentication, and what is answered. */
 import type { IncomingMessage } from "node:http";
+import type { RefusalName } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 import type { Operation as ResourceOperation, ResourceDeclaration } from "../schema/resource.ts";
 import type { Fields } from "../schema/fields.ts";
 import type { WriteContext } from "../storage/store.ts";
@@ -66,6 +68,10 @@ export interface Operation {
   readonly status: number;
   /** Name of the schema of the answer; absent: none. */
   readonly answers?: string;
+  /** The schemas of what is answered, where no resource has them: by name. */
+  readonly schemas?: Readonly<Record<string, JsonSchema>>;
+  /** What it may be refused with beyond what follows from the rest. */
+  readonly refusals?: readonly RefusalName[];
   run(call: Call): Reply | Promise<Reply>;
 }
 

@@ -96,7 +96,7 @@ function inputSchemaName(operation: Operation): string | undefined {
 
 /** What each operation may be refused with, by status. */
 function errorResponses(operation: Operation, shared: Shared): Record<string, JsonSchema> {
-  const reasons: RefusalName[] = [];
+  const reasons: RefusalName[] = [...(operation.refusals ?? [])];
   if (!operation.open) {
     reasons.push("missing_credentials", "unknown_credentials", "version_missing", "version_unsupported");
     reasons.push("too_many_requests");
@@ -164,6 +164,7 @@ function schemas(operations: readonly Operation[]): Record<string, JsonSchema> {
     addNamed(resource.fields, all);
   }
   for (const operation of operations) {
+    Object.assign(all, operation.schemas);
     if (operation.verb !== "list" || !operation.answers || !operation.listKey) continue;
     all[operation.answers] = listSchema(operation.listKey, operation.resource as ResourceDeclaration);
   }

@@ -6,6 +6,7 @@ import type { Operation } from "./call.ts";
 import type { Commands } from "./commands.ts";
 import { crudOperations } from "./crud.ts";
 import { resourceNamed, resources } from "./declarations.ts";
+import { revisionOperations } from "./history/revisions.ts";
 import { describeApi } from "./openapi.ts";
 import { healthOperations } from "./health.ts";
 import type { Readiness } from "./health.ts";
@@ -40,6 +41,7 @@ export function makeOperations(input: OperationsInput): Operations {
   const operations = [
     ...resources.flatMap((resource) => [...crudOperations(resource, crud), ...blockOperations(resource, crud)]),
     ...sessionOperations(liveObjects, commands),
+    ...revisionOperations(crud),
     ...healthOperations(metrics, commands, readiness),
   ];
   return {

@@ -16,13 +16,17 @@ export function readPageQuery(call: Call): PageQuery {
   if (beforeId !== undefined && !/^[a-z0-9]{1,16}_[0-9A-Za-z]{1,64}$/.test(beforeId)) {
     throw new Refusal("query_invalid", `${call.operation.id}: "before_id" must be the id of an object`);
   }
+  return { limit: readLimit(call), beforeId };
+}
+
+export function readLimit(call: Call): number {
   const text = once(call, "limit");
-  if (text === undefined) return { limit: maxLimit, beforeId };
+  if (text === undefined) return maxLimit;
   const limit = /^[0-9]{1,6}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > maxLimit) {
     throw new Refusal("limit_invalid", `${call.operation.id}: "limit" must be a whole number from 1 to ${maxLimit}`);
   }
-  return { limit, beforeId };
+  return limit;
 }
 
 /** The body of a list response; `items` are JSON texts, `more` is what the next page's query has as well. */

@@ -100,6 +100,12 @@ export const catalogue = {
     "Send 1 to 255 visible ASCII characters, a new key for each new request.",
   ),
   revision_unknown: entry(242, 404, "There is no such revision.", "`GET /revisions` lists those of this account."),
+  rollback_too_large: entry(
+    243,
+    409,
+    "Too much has changed since that revision.",
+    "Roll back in steps: to later revisions first.",
+  ),
   operator_only: entry(237, 403, "Only an operator's key may do this.", "Use the key that the first start created."),
   metrics_local_only: entry(
     240,

@@ -22,5 +22,6 @@ export const credential = defineResource({
     ),
   },
   traffic: true,
+  issued: true,
   claims: tokenClaims,
 });

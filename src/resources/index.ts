@@ -8,6 +8,7 @@ import { botUser } from "./bot-user.ts";
 import { certificateAuthority } from "./certificate-authority.ts";
 import { certificateJob } from "./certificate-job.ts";
 import { credential } from "./credential.ts";
+import { withDocumentKeys } from "./document-key.ts";
 import { endpoint } from "./endpoint.ts";
 import { failoverBackend } from "./failover-backend.ts";
 import { httpResponseBackend } from "./http-response-backend.ts";
@@ -29,7 +30,7 @@ import { tunnel } from "./tunnel.ts";
 import { vault } from "./vault.ts";
 import { weightedBackend } from "./weighted-backend.ts";
 
-export const resources: readonly ResourceDeclaration[] = [
+export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   account,
   botUser,
   apiKey,
@@ -58,4 +59,4 @@ export const resources: readonly ResourceDeclaration[] = [
   tunnelSession,
   tunnel,
   endpoint,
-];
+]);

@@ -20,7 +20,7 @@ export interface RenderContext {
 }
 
 /** Stands for a secret that the reader may not see. */
-const secretMask = "***";
+export const secretMask = "***";
 
 export function renderFields(fields: Fields, doc: Doc, context: RenderContext): Record<string, unknown> {
   const out: Record<string, unknown> = {};

@@ -45,6 +45,8 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   readonly live?: boolean;
   /** Belongs to the server, not to an account: only operators' keys reach it. */
   readonly operatorOnly?: boolean;
+  /** Handed out and revoked for good, as keys are: documents do not hold it, and a rollback leaves it as it is. */
+  readonly issued?: boolean;
   /** Stored, but without operations of its own. */
   readonly internal?: boolean;
   /** Other paths that serve the same objects, with the list key used there. */

@@ -75,6 +75,7 @@ export function draftOn(overlay: Overlay, context: DraftContext): { readonly dra
         deferred = undefined;
       }
     },
+    changes: () => [...overlay.changes()],
     revision,
   };
   return {

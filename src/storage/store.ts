@@ -73,6 +73,8 @@ export interface Draft extends Reader {
    * not matter. A refusal names the object that it is about as `object_id` and `object_kind` in its details.
    */
   together<T>(work: () => T): T;
+  /** What this write has done so far: one per object, its state before and now. */
+  changes(): readonly Change[];
   /** The revision that this write gets; those between the last committed one and it run in the same commit. */
   readonly revision: number;
 }

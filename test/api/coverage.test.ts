@@ -17,7 +17,7 @@ import { badInputs } from "../support/coverage.ts";
 import { databases } from "../support/postgres.ts";
 
 const operations = describedOperations();
-const keyed = operations.filter((operation) => !operation.open);
+const keyed = operations.filter((operation) => !operation.open && operation.resource);
 
 for (const database of databases) {
   describe(`every operation on ${database.name}`, () => {

@@ -1,9 +1,9 @@
 /** TCP addresses: a port each, chosen here or named by the first edge that has it. */
 import { randomInt } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
-import { reservedAddr } from "../../resources/reserved-addr.ts";
 import { portOf } from "../../resources/tcp-edge.ts";
 import { emptyDoc } from "../../schema/parse.ts";
+import { resourceNamed } from "../declarations.ts";
 import type { Draft } from "../../storage/store.ts";
 import type { Special, Surroundings } from "./special.ts";
 
@@ -14,7 +14,7 @@ const portCount = 10_000;
 export function reservedAddrSpecial({ domain }: Surroundings): Special {
   return {
     prepare({ draft, accountId, doc, previous }) {
-      if (previous) return { doc };
+      if (previous || doc["addr"]) return { doc };
       return { doc: { ...doc, addr: `${domain}:${freePort(draft, accountId)}` } };
     },
   };
@@ -39,7 +39,7 @@ function reserve(draft: Draft, accountId: string, hostport: string, requireReser
   if (requireReservation) {
     throw new Refusal("domain_unreserved", `address "${hostport}" is not reserved in this account`);
   }
-  draft.create(accountId, "reserved_addr", { ...emptyDoc(reservedAddr.fields), addr: hostport });
+  draft.create(accountId, "reserved_addr", { ...emptyDoc(resourceNamed("reserved_addr").fields), addr: hostport });
 }
 
 function freePort(draft: Draft, accountId: string): number {

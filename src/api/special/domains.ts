@@ -1,7 +1,7 @@
 /** Who may use a host name: reserved by hand, or with the first hostport that has it (decision 4). */
 import { Refusal } from "../../lib/errors.ts";
-import { reservedDomain } from "../../resources/reserved-domain.ts";
 import { emptyDoc } from "../../schema/parse.ts";
+import { resourceNamed } from "../declarations.ts";
 import type { Draft } from "../../storage/store.ts";
 import { settleCertificate } from "./domain-certificates.ts";
 import type { Special, Surroundings } from "./special.ts";
@@ -57,7 +57,7 @@ function reserve(draft: Draft, accountId: string, name: string, surroundings: Su
   if (surroundings.requireReservation) {
     throw new Refusal("domain_unreserved", `domain "${name}" is not reserved in this account`);
   }
-  draft.create(accountId, "reserved_domain", { ...emptyDoc(reservedDomain.fields), domain: name });
+  draft.create(accountId, "reserved_domain", { ...emptyDoc(resourceNamed("reserved_domain").fields), domain: name });
 }
 
 /** Refuses a name that another account holds, itself or by a wildcard, and the server's own. */

@@ -1,0 +1,58 @@
+/** What a write of many objects changes, as its answer shows it. */
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { Change } from "../../storage/store.ts";
+import { resourceNamed } from "../declarations.ts";
+import type { Views } from "../views.ts";
+import { changeProperties, fieldChanges } from "./diff.ts";
+import type { Action, FieldChange } from "./diff.ts";
+
+export interface ObjectChange {
+  readonly action: Action;
+  readonly kind: string;
+  readonly id: string;
+  /** "" when the object does not exist any more. */
+  readonly uri: string;
+  readonly fields: readonly FieldChange[];
+}
+
+export function objectChange({ kind, id, before, after }: Change, views: Views, baseUrl: string): ObjectChange {
+  const { fields } = resourceNamed(kind);
+  return {
+    action: before ? (after ? "update" : "delete") : "create",
+    kind,
+    id,
+    uri: after ? views.uri(after, baseUrl) : "",
+    fields: fieldChanges(fields, before?.doc, after?.doc),
+  };
+}
+
+/** How many objects are created, updated, deleted and left unchanged. */
+export function summaryOf(changes: readonly { readonly action: Action }[]): Readonly<Record<Action, number>> {
+  const summary = { create: 0, update: 0, delete: 0, unchanged: 0 };
+  for (const { action } of changes) summary[action] += 1;
+  return summary;
+}
+
+export const objectChangeSchema: JsonSchema = {
+  type: "object",
+  description: "What a write changed of one object.",
+  properties: {
+    action: changeProperties["action"],
+    kind: changeProperties["kind"],
+    id: { type: "string" },
+    uri: { type: "string", description: "URI of the object; empty when it does not exist any more." },
+    fields: changeProperties["fields"],
+  },
+  required: ["action", "kind", "id", "uri", "fields"],
+  additionalProperties: false,
+};
+
+export const summarySchema: JsonSchema = {
+  type: "object",
+  description: "How many objects.",
+  properties: Object.fromEntries(
+    ["create", "update", "delete", "unchanged"].map((name) => [name, { type: "integer" }]),
+  ),
+  required: ["create", "update", "delete", "unchanged"],
+  additionalProperties: false,
+};

@@ -1,0 +1,95 @@
+/** What a write changed, field by field; secrets are shown as changed, never as what they are. */
+import { isDeepStrictEqual } from "node:util";
+import { documentKeyField } from "../../resources/document-key.ts";
+import type { Field, Fields } from "../../schema/fields.ts";
+import { emptyValue, inputName } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/parse.ts";
+import { secretMask } from "../../schema/render.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+
+export type Action = "create" | "update" | "delete" | "unchanged";
+
+/** One field: `null` where it is unset, or the object does not exist. */
+export interface FieldChange {
+  /** As in input, e.g. `backend.backend_id`. */
+  readonly path: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** The fields that differ between two documents of a kind; of one that came or went, those that are set. */
+export function fieldChanges(fields: Fields, before: Doc | undefined, after: Doc | undefined): FieldChange[] {
+  const changes: FieldChange[] = [];
+  compare(fields, before, after, "", changes);
+  return changes;
+}
+
+function compare(
+  fields: Fields,
+  before: Doc | undefined,
+  after: Doc | undefined,
+  at: string,
+  changes: FieldChange[],
+): void {
+  for (const name in fields) {
+    const field = fields[name] as Field;
+    if (field.live || (field.internal && name !== documentKeyField)) continue;
+    const key = inputName(name, field);
+    const was = (before ? before[key] : emptyValue(field)) ?? null;
+    const is = (after ? after[key] : emptyValue(field)) ?? null;
+    if (was === is || isDeepStrictEqual(was, is)) continue;
+    if (field.type === "object" && isObject(was) && isObject(is)) {
+      compare(field.fields, before && was, after && is, `${at}${key}.`, changes);
+    } else {
+      changes.push({
+        path: at + key,
+        before: before ? redacted(field, was) : null,
+        after: after ? redacted(field, is) : null,
+      });
+    }
+  }
+}
+
+function redacted(field: Field, value: unknown): unknown {
+  if (value === null || value === undefined) return null;
+  if (field.secret) return value === "" ? "" : secretMask;
+  switch (field.type) {
+    case "object":
+      return Object.fromEntries(
+        Object.entries(field.fields)
+          .filter(([, inner]) => !inner.live && !inner.internal)
+          .map(([name, inner]) => {
+            const key = inputName(name, inner);
+            return [key, redacted(inner, (value as Doc)[key])];
+          }),
+      );
+    case "list":
+      return (value as readonly unknown[]).map((item) => redacted(field.of, item));
+    case "map":
+      return Object.fromEntries(Object.entries(value as Doc).map(([key, item]) => [key, redacted(field.of, item)]));
+    default:
+      return value;
+  }
+}
+
+function isObject(value: unknown): value is Doc {
+  return typeof value === "object" && value !== null;
+}
+
+const anyValue = { description: "As in input; `***` stands for a secret, null for what is unset." };
+
+/** What `Action` and the object's changes look like in every answer that shows them. */
+export const changeProperties: JsonSchema = {
+  action: { type: "string", enum: ["create", "update", "delete", "unchanged"] },
+  kind: { type: "string", description: "Kind of the object, e.g. `ip_policy`." },
+  fields: {
+    type: "array",
+    description: "The fields that differ.",
+    items: {
+      type: "object",
+      properties: { path: { type: "string" }, before: anyValue, after: anyValue },
+      required: ["path", "before", "after"],
+      additionalProperties: false,
+    },
+  },
+};

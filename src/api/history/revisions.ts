@@ -1,0 +1,180 @@
+/** The log of writes: who, what, why, and what it changed. */
+import { Refusal } from "../../lib/errors.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { schemaRef } from "../../schema/json-schema.ts";
+import type { Revision } from "../../storage/store.ts";
+import type { Call, Operation, Reply } from "../call.ts";
+import type { Crud } from "../crud.ts";
+import { resourceOfId, resources } from "../declarations.ts";
+import { once, pageBody, readLimit } from "../pages.ts";
+import { objectChange, objectChangeSchema, summarySchema } from "./change-set.ts";
+import { rollback } from "./rollback.ts";
+import { watchCommits } from "./recent-commits.ts";
+
+const path = "/revisions";
+/** Changes of one revision that a list shows; the revision itself shows all. */
+const maxListed = 20;
+
+const filters = ["principal", "operation", "kind", "object_id"] as const;
+
+export function revisionOperations(crud: Crud): Operation[] {
+  const recent = watchCommits(crud.store);
+  const shared = { takes: "nothing", status: 200 } as const;
+  return [
+    {
+      ...shared,
+      id: "listRevisions",
+      method: "GET",
+      path,
+      query: ["limit", "before_id", ...filters],
+      summary: `List writes of the account's keys, newest first: who, what, why, and up to ${maxListed} changes of each.`,
+      answers: "RevisionList",
+      schemas: { RevisionList: listSchema, Revision: revisionSchema, ObjectChange: objectChangeSchema },
+      run: (call) => list(call, crud),
+    },
+    {
+      ...shared,
+      id: "getRevision",
+      method: "GET",
+      path: `${path}/{id}`,
+      summary: "Get a write with everything that it changed.",
+      answers: "Revision",
+      refusals: ["revision_unknown"],
+      run: (call) => get(call, crud),
+    },
+    {
+      ...shared,
+      id: "rollbackToRevision",
+      method: "POST",
+      path: `${path}/{id}/rollback`,
+      summary:
+        "Bring the account's objects back to what they were at a revision, as one new revision. Keys and agent tokens stay as they are.",
+      takes: "anything",
+      answers: "Rollback",
+      schemas: { Rollback: rollbackSchema },
+      refusals: ["revision_unknown", "rollback_too_large", "in_use", "hostport_held", "write_unavailable"],
+      run: (call) => rollback(readNumber(call, crud), call, crud, recent),
+    },
+  ];
+}
+
+async function list(call: Call, crud: Crud): Promise<Reply> {
+  const { accountId } = call.principal;
+  const limit = readLimit(call);
+  const before = once(call, "before_id");
+  if (before !== undefined && !/^[0-9]{1,15}$/.test(before)) {
+    throw new Refusal("query_invalid", `${call.operation.id}: "before_id" must be the number of a revision`);
+  }
+  const [principal, operation, kind, objectId] = filters.map((name) => once(call, name));
+  if (kind !== undefined && !resources.some(({ name }) => name === kind)) {
+    throw new Refusal("query_invalid", `${call.operation.id}: there is no kind ${JSON.stringify(kind.slice(0, 64))}`);
+  }
+  // The history is indexed by kind, then id.
+  const kindWanted = kind ?? (objectId === undefined ? undefined : resourceOfId(objectId)?.name);
+  const { revisions, more } = await crud.store.history.revisions(accountId, {
+    limit,
+    ...(before !== undefined && { before: Number(before) }),
+    ...(principal !== undefined && { principal }),
+    ...(operation !== undefined && { operation }),
+    ...(kindWanted !== undefined && { kind: kindWanted }),
+    ...(objectId !== undefined && { objectId }),
+  });
+  const items: string[] = [];
+  for (const one of revisions) items.push(JSON.stringify(await view(one, call, crud, maxListed)));
+  const given = new URLSearchParams([...call.query].filter(([name]) => filters.includes(name as never))).toString();
+  const nextBeforeId = more ? String(revisions.at(-1)?.revision) : undefined;
+  const page = { limit, nextBeforeId, more: given === "" ? "" : `&${given}` };
+  return { status: 200, body: pageBody(call, path, "revisions", items, page), revision: crud.store.revision };
+}
+
+async function get(call: Call, crud: Crud): Promise<Reply> {
+  const wanted = readNumber(call, crud);
+  const page = { limit: 1, before: wanted + 1 };
+  const { revisions } = await crud.store.history.revisions(call.principal.accountId, page);
+  const [found] = revisions;
+  if (found?.revision !== wanted) throw unknown(call);
+  return { status: 200, body: JSON.stringify(await view(found, call, crud)), revision: crud.store.revision };
+}
+
+async function view(revision: Revision, call: Call, crud: Crud, limit?: number): Promise<Record<string, unknown>> {
+  const { accountId } = call.principal;
+  const ask = limit === undefined ? undefined : limit + 1;
+  const changes = await crud.store.history.changesOf(accountId, revision.revision, ask);
+  return {
+    revision: revision.revision,
+    uri: `${call.baseUrl}${path}/${revision.revision}`,
+    created_at: revision.at,
+    principal: revision.principal,
+    source: revision.source,
+    operation: revision.operation,
+    operation_id: revision.operation_id,
+    reason: revision.reason ?? "",
+    hash: revision.hash,
+    changes: changes.slice(0, limit).map((change) => objectChange(change, crud.views, call.baseUrl)),
+    more_changes: limit !== undefined && changes.length > limit,
+  };
+}
+
+/** The revision that the path names, which must be there already. */
+function readNumber(call: Call, { store }: Crud): number {
+  const text = call.parameters[0] as string;
+  const revision = /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : 0;
+  if (revision === 0 || revision > store.revision) throw unknown(call);
+  return revision;
+}
+
+function unknown(call: Call): Refusal {
+  const shown = JSON.stringify((call.parameters[0] as string).slice(0, 64));
+  return new Refusal("revision_unknown", `there is no revision ${shown} in this account`);
+}
+
+const changesSchema = { type: "array", items: { $ref: schemaRef("ObjectChange") } };
+const uriSchema = { type: "string", description: "URI of the revision." };
+
+const revisionSchema: JsonSchema = {
+  type: "object",
+  description: "A write: who, what, why, and what it changed. Secrets are shown as changed, never as what they are.",
+  properties: {
+    revision: { type: "integer", description: "Its number; a later write has a higher one." },
+    uri: uriSchema,
+    created_at: { type: "string", format: "date-time", description: "When it was made." },
+    principal: { type: "string", description: "Id of the API key, or `system`." },
+    source: { type: ["string", "null"], description: "Address that the request came from, where there was one." },
+    operation: { type: "string", description: "What was asked, e.g. `updateIPPolicy`." },
+    operation_id: { type: "string", description: "Id of the request, as in its answer and the log." },
+    reason: { type: "string", description: "The request's `Postern-Reason`." },
+    hash: { type: "string", description: "SHA-256 over the hash of the revision before and the content of this one." },
+    changes: changesSchema,
+    more_changes: { type: "boolean", description: "Whether a list leaves some out; the revision itself has them all." },
+  },
+  required: [
+    ...["revision", "uri", "created_at", "principal", "source", "operation", "operation_id", "reason", "hash"],
+    ...["changes", "more_changes"],
+  ],
+  additionalProperties: false,
+};
+
+const listSchema: JsonSchema = {
+  type: "object",
+  description: "A page of writes.",
+  properties: {
+    revisions: { type: "array", items: { $ref: schemaRef("Revision") }, maxItems: 100 },
+    uri: { type: "string", description: "URI of the list." },
+    next_page_uri: { type: ["string", "null"], description: "URI of the next page; null on the last one." },
+  },
+  required: ["revisions", "uri", "next_page_uri"],
+  additionalProperties: false,
+};
+
+const rollbackSchema: JsonSchema = {
+  type: "object",
+  description: "What a rollback changed.",
+  properties: {
+    revision: { type: "integer", description: "The new revision; the last one when nothing had to be changed." },
+    uri: uriSchema,
+    summary: summarySchema,
+    changes: changesSchema,
+  },
+  required: ["revision", "uri", "summary", "changes"],
+  additionalProperties: false,
+};

@@ -1,0 +1,86 @@
+/** An account's objects as they were, as one new revision. */
+import { isDeepStrictEqual } from "node:util";
+import { Refusal } from "../../lib/errors.ts";
+import { isDocumentKind } from "../../resources/document-key.ts";
+import type { Change, Commit, Draft, Store, StoredObject } from "../../storage/store.ts";
+import type { Call, Reply } from "../call.ts";
+import type { Crud } from "../crud.ts";
+import { resourceNamed, resources } from "../declarations.ts";
+import { writeOnce } from "../write-once.ts";
+import { objectChange, summaryOf } from "./change-set.ts";
+import type { RecentCommits } from "./recent-commits.ts";
+import { settle } from "./settle.ts";
+import type { Put } from "./settle.ts";
+
+/** Objects that one rollback changes at most; bounds the commit. */
+const maxObjects = 10_000;
+
+const documentKinds = resources.filter(isDocumentKind).map(({ name }) => name);
+
+/** An object's state at the revision that is gone back to; undefined when it did not exist then. */
+type Past = Map<string, { readonly kind: string; readonly past: StoredObject | undefined }>;
+
+/** Brings back what the account had at `revision`; refused like any write whose outcome breaks a rule. */
+export async function rollback(revision: number, call: Call, crud: Crud, recent: RecentCommits): Promise<Reply> {
+  const { store, views } = crud;
+  const { accountId } = call.principal;
+  const watch = recent.begin();
+  try {
+    const changed = await store.history.changedSince(accountId, revision, maxObjects + 1);
+    if (changed.length > maxObjects) {
+      throw new Refusal("rollback_too_large", `more than ${maxObjects} objects have changed since ${revision}`);
+    }
+    const past: Past = new Map(changed.map(({ kind, id, past: then }) => [id, { kind, past: then }]));
+    const work = (draft: Draft): readonly Change[] => {
+      addCommits(past, accountId, watch.commits);
+      if (draft.revision - 1 > store.revision) addUncommitted(past, accountId, draft, store);
+      draft.together(() => settle(call, crud, draft, restore(past, accountId, draft)));
+      return draft.changes();
+    };
+    return await writeOnce(call, store, work, (made, written) => {
+      const changes = made.map((change) => objectChange(change, views, call.baseUrl));
+      const uri = `${call.baseUrl}/revisions/${written}`;
+      const body = JSON.stringify({ revision: written, uri, summary: summaryOf(changes), changes });
+      return { status: 200, body, revision: written };
+    });
+  } finally {
+    watch.end();
+  }
+}
+
+/** What was committed since the database was read: before that, it was what it had been at the revision. */
+function addCommits(past: Past, accountId: string, commits: readonly Commit[]): void {
+  for (const { changes } of commits) {
+    for (const { kind, id, before, after } of changes) {
+      if ((after ?? before)?.account_id === accountId && !past.has(id)) past.set(id, { kind, past: before });
+    }
+  }
+}
+
+/** What writes that share this commit have changed before this one. */
+function addUncommitted(past: Past, accountId: string, draft: Draft, store: Store): void {
+  for (const kind of documentKinds) {
+    const of = (reader: Pick<Store, "page">): readonly StoredObject[] =>
+      reader.page(accountId, kind, { limit: Infinity }).objects;
+    for (const { id } of [...of(draft), ...of(store)]) {
+      const committed = store.get(accountId, kind, id);
+      if (draft.get(accountId, kind, id) !== committed && !past.has(id)) past.set(id, { kind, past: committed });
+    }
+  }
+}
+
+function restore(past: Past, accountId: string, draft: Draft): Put[] {
+  const puts: Put[] = [];
+  for (const [id, { kind, past: then }] of past) {
+    if (!isDocumentKind(resourceNamed(kind))) continue;
+    const present = draft.get(accountId, kind, id);
+    if (!then) {
+      if (present) draft.delete(present);
+    } else if (!present) {
+      puts.push({ object: draft.revive(then), before: undefined });
+    } else if (!isDeepStrictEqual(present.doc, then.doc)) {
+      puts.push({ object: draft.replace(present, then.doc), before: present });
+    }
+  }
+  return puts;
+}
