@@ -1,9 +1,14 @@
-import { RE2JS } from "re2js";
+import { createRequire } from "node:module";
+import type * as Re2 from "re2js";
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import { defineModule } from "./module.ts";
 import { denied, passed } from "./step.ts";
 import type { Step } from "./step.ts";
+
+const require = createRequire(import.meta.url);
+/** Loaded with the first expression: every start would wait for it. */
+const library = (): typeof Re2 => require("re2js") as typeof Re2;
 
 const expression: StringFormat = {
   name: "re2",
@@ -56,17 +61,17 @@ const unnamed = refused("matches an expression of deny");
 function anyOf(texts: readonly string[]): (text: string) => boolean {
   if (texts.length === 0) return () => false;
   const separate = texts.map(compileExpression);
-  let joined: RE2JS | undefined;
+  let joined: Re2.RE2JS | undefined;
   try {
-    joined = texts.length === 1 ? separate[0] : RE2JS.compile(texts.map((text) => `(?:${text})`).join("|"));
+    joined = texts.length === 1 ? separate[0] : library().RE2JS.compile(texts.map((text) => `(?:${text})`).join("|"));
   } catch {
     // Two that each name the same group cannot be one expression.
   }
   return joined ? (text) => joined.test(text) : (text) => separate.some((one) => one.test(text));
 }
 
-function compileExpression(text: string): RE2JS {
-  const compiled = RE2JS.compile(text);
+function compileExpression(text: string): Re2.RE2JS {
+  const compiled = library().RE2JS.compile(text);
   if (compiled.programSize() > maxProgramSize) throw new Error(`it is too large once repetitions are written out`);
   return compiled;
 }

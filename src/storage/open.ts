@@ -8,13 +8,14 @@ import { chainStart } from "./chain.ts";
 import { dataKeys } from "./data-keys.ts";
 import type { Database } from "./database.ts";
 import { documentsOf } from "./documents.ts";
+import { feedOf } from "./feed.ts";
 import { historyOf } from "./history.ts";
 import { emptyDoc, kindsOf } from "./kinds.ts";
 import type { Declarations } from "./kinds.ts";
 import { loadState } from "./load.ts";
 import { migrate, migrations } from "./migrations.ts";
+import type { openPostgres } from "./postgres.ts";
 import type { Head } from "./record.ts";
-import { openPostgres } from "./postgres.ts";
 import { sealerWith } from "./sealing.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { State } from "./state.ts";
@@ -42,9 +43,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { database, dataDirectory, clock, log } = options;
   const holder = randomBytes(12).toString("hex");
   const opened = /^postgres(ql)?:\/\//.test(database)
-    ? await openPostgres({ url: database, holder, clock, log })
+    ? await openUrl({ url: database, holder, clock, log })
     : await openSqlite(resolve(dataDirectory, database), log);
   return await openStoreOn(opened, holder, options);
+}
+
+/** Its driver is loaded only by those who use it: every start would wait for it. */
+async function openUrl(options: Parameters<typeof openPostgres>[0]): Promise<Database> {
+  const { openPostgres } = await import("./postgres.ts");
+  return await openPostgres(options);
 }
 
 /** `openStore` on a database that is open. `holder` names this process in it. */
@@ -63,6 +70,7 @@ export async function openStoreOn(
     const state = await loadState(database, kinds, documents);
     const writer = new Writer({ kinds, state, database, documents, sealer, head, clock, log });
     const history = historyOf(database, documents, (kind) => kinds.get(kind)?.owner?.field);
+    const feed = feedOf(database, documents, (name, cursor) => writer.keepCursor(name, cursor));
     const addAccount = async (name: string, operator: string | undefined): Promise<Account> => {
       const { fields, idPrefix } = kindNamed(kinds, "account");
       const id = newId(idPrefix, clock.now());
@@ -84,6 +92,7 @@ export async function openStoreOn(
     let closing: Promise<void> | undefined;
     return storeOf(state, writer, {
       history,
+      feed,
       createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
       close: () => (closing ??= writer.close().then(() => database.close())),
     });
@@ -93,7 +102,11 @@ export async function openStoreOn(
   }
 }
 
-function storeOf(state: State, writer: Writer, rest: Pick<Store, "history" | "createAccount" | "close">): Store {
+function storeOf(
+  state: State,
+  writer: Writer,
+  rest: Pick<Store, "history" | "feed" | "createAccount" | "close">,
+): Store {
   return {
     ...readerOf(state),
     ...rest,
