@@ -11,8 +11,10 @@ const step = 2000;
 /** Reads every object into memory. */
 export async function loadState({ reads }: Database, kinds: Kinds, documents: Documents): Promise<State> {
   const state = new State(kinds);
-  const known = new Set(kinds.keys());
   let last = "";
+  // Neighbours mostly share kind and account: as one string each, not one per row.
+  let kind = "";
+  let account_id = "";
   for (;;) {
     const rows = await reads
       .selectFrom("objects")
@@ -23,10 +25,15 @@ export async function loadState({ reads }: Database, kinds: Kinds, documents: Do
       .execute();
     const changes: Change[] = [];
     for (const row of rows) {
-      if (!known.has(row.kind)) {
-        throw new Error(`load "${row.id}": this version of Postern does not know the kind "${row.kind}"`);
+      if (row.kind !== kind) {
+        const declared = kinds.get(row.kind);
+        if (!declared) {
+          throw new Error(`load "${row.id}": this version of Postern does not know the kind "${row.kind}"`);
+        }
+        kind = declared.name;
       }
-      changes.push({ kind: row.kind, id: row.id, before: undefined, after: documents.read(row) });
+      if (row.account_id !== account_id) account_id = row.account_id;
+      changes.push({ kind, id: row.id, before: undefined, after: documents.read({ ...row, kind, account_id }) });
     }
     state.merge(changes);
     if (rows.length < step) break;
