@@ -24,8 +24,9 @@ export class ObjectSet {
     return found;
   }
 
-  put(object: ResourceObject): void {
-    this.#indexOwner(object);
+  /** @param before what `get` has for its kind and id */
+  put(object: ResourceObject, before: ResourceObject | undefined): void {
+    this.#indexOwner(object, before);
     let kind = this.#kinds.get(object.kind);
     if (!kind) this.#kinds.set(object.kind, (kind = new Map()));
     kind.set(object.id, object);
@@ -45,8 +46,7 @@ export class ObjectSet {
     for (const kind of this.#kinds.values()) yield* kind.values();
   }
 
-  #indexOwner(object: ResourceObject): void {
-    const before = this.get(object.kind, object.id);
+  #indexOwner(object: ResourceObject, before: ResourceObject | undefined): void {
     const owner = ownerOf(object);
     if (before && ownerOf(before) !== owner) this.delete(before);
     if (owner === undefined) return;

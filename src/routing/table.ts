@@ -72,11 +72,13 @@ class Table implements RoutingTable {
     for (const object of this.#objects) gone.set(objectKey(object.kind, object.id), object);
     const changes: RoutingChange[] = [];
     for (const object of objects) {
-      const key = objectKey(object.kind, object.id);
-      const before = gone.get(key);
-      gone.delete(key);
-      // A database restored from a backup counts the same revisions again.
-      if (before?.revision === object.revision && isDeepStrictEqual(before, object)) continue;
+      if (gone.size > 0) {
+        const key = objectKey(object.kind, object.id);
+        const before = gone.get(key);
+        gone.delete(key);
+        // A database restored from a backup counts the same revisions again.
+        if (before?.revision === object.revision && isDeepStrictEqual(before, object)) continue;
+      }
       changes.push({ kind: object.kind, id: object.id, account_id: object.account_id, object });
     }
     for (const { kind, id, account_id } of gone.values()) changes.push({ kind, id, account_id, object: null });
@@ -98,7 +100,7 @@ class Table implements RoutingTable {
     for (const { kind, id, object } of changes) {
       kinds.add(kind);
       const before = this.#objects.get(kind, id);
-      if (object) this.#objects.put(object);
+      if (object) this.#objects.put(object, before);
       else if (before) this.#objects.delete(before);
       if (kind === "reserved_domain") this.#hosts.reserve(before, object);
       else if (kind === "reserved_addr") this.#ports.reserve(before, object);
