@@ -30,21 +30,29 @@ function plan(look: Look, id: string, above: readonly string[], count: { members
   if (count.members > maxMembers) throw new Error(`follow backend "${above[0]}": it leads to more than ${maxMembers}`);
   const backend = find(look, id);
   if (!backend) throw new Error(`find backend "${id}": it does not exist`);
-  const { doc } = backend;
+  const { doc, revision } = backend;
   const path = [...above, id];
   switch (backend.kind as (typeof backendKinds)[number]) {
     case "tunnel_group_backend":
-      return { kind: "tunnel_group", id, accountId: look.accountId, labels: doc["labels"] as Record<string, string> };
+      return {
+        kind: "tunnel_group",
+        id,
+        revision,
+        accountId: look.accountId,
+        labels: doc["labels"] as Record<string, string>,
+      };
     case "failover_backend":
       return {
         kind: "failover",
         id,
+        revision,
         members: (doc["backends"] as readonly string[]).map((member) => plan(look, member, path, count)),
       };
     case "weighted_backend":
       return {
         kind: "weighted",
         id,
+        revision,
         members: Object.entries(doc["backends"] as Record<string, number>).map(([member, weight]) => ({
           plan: plan(look, member, path, count),
           weight,
@@ -54,6 +62,7 @@ function plan(look: Look, id: string, above: readonly string[], count: { members
       return {
         kind: "http_response",
         id,
+        revision,
         status: doc["status_code"] as number,
         headers: (doc["headers"] ?? {}) as Record<string, string>,
         body: doc["body"] as string,
@@ -61,7 +70,7 @@ function plan(look: Look, id: string, above: readonly string[], count: { members
     case "static_backend": {
       const address = parseAddress(doc["address"] as string);
       if (!address) throw new Error(`read backend "${id}": "${String(doc["address"])}" is no host and port`);
-      return { kind: "static", id, ...address, tls: (doc["tls"] as { enabled: boolean }).enabled };
+      return { kind: "static", id, revision, ...address, tls: (doc["tls"] as { enabled: boolean }).enabled };
     }
   }
 }

@@ -21,7 +21,7 @@ function problemOf(planned: UpstreamPlan | string | undefined): string {
 }
 
 const group: readonly [string, Doc] = ["tunnel_group_backend", { labels: { app: "web" } }];
-const groupPlan = { kind: "tunnel_group", id: "g", accountId: "ac_1", labels: { app: "web" } };
+const groupPlan = { kind: "tunnel_group", id: "g", revision: 1, accountId: "ac_1", labels: { app: "web" } };
 
 describe("backend", () => {
   it("plans every kind of backend", () => {
@@ -34,6 +34,7 @@ describe("backend", () => {
     assert.deepEqual(planned({ h: fixed }, "h"), {
       kind: "http_response",
       id: "h",
+      revision: 1,
       status: 418,
       headers: {},
       body: "no",
@@ -41,6 +42,7 @@ describe("backend", () => {
     assert.deepEqual(planned({ s: address("db.example:5432") }, "s"), {
       kind: "static",
       id: "s",
+      revision: 1,
       host: "db.example",
       port: 5432,
       tls: true,
@@ -49,16 +51,25 @@ describe("backend", () => {
       ["192.0.2.1:80", "192.0.2.1"],
       ["[2001:db8::1]:80", "2001:db8::1"],
     ] as const) {
-      assert.deepEqual(planned({ s: address(text) }, "s"), { kind: "static", id: "s", host, port: 80, tls: true });
+      assert.deepEqual(planned({ s: address(text) }, "s"), {
+        kind: "static",
+        id: "s",
+        revision: 1,
+        host,
+        port: 80,
+        tls: true,
+      });
     }
     assert.deepEqual(planned({ g: group, f: ["failover_backend", { backends: ["g", "g"] }] }, "f"), {
       kind: "failover",
       id: "f",
+      revision: 2,
       members: [groupPlan, groupPlan],
     });
     assert.deepEqual(planned({ g: group, w: ["weighted_backend", { backends: { g: 3 } }] }, "w"), {
       kind: "weighted",
       id: "w",
+      revision: 2,
       members: [{ plan: groupPlan, weight: 3 }],
     });
   });

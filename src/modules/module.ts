@@ -96,7 +96,7 @@ export interface CompiledModule {
 export interface Converter {
   /** Header fields of the 101 that the edge answers once the upstream's stream is open. */
   accept(exchange: Exchange): Readonly<Record<string, string>>;
-  /** Takes over both streams, from their receivers to their end. */
+  /** Takes over both streams, from their receivers to their end. Writes nothing before it returns. */
   join(client: ByteStream, upstream: ByteStream): void;
 }
 

@@ -39,14 +39,14 @@ export function changed(by: string, reason: string): Step {
   return Object.freeze({ by, outcome: "changed" as const, reason });
 }
 
-export function skipped(by: string, reason: string): Step {
-  return Object.freeze({ by, outcome: "skipped" as const, reason });
+export function skipped(by: string, reason: string, decidedBy?: Step["decidedBy"]): Step {
+  return Object.freeze({ by, outcome: "skipped" as const, reason, ...(decidedBy && { decidedBy }) });
 }
 
 export function denied(by: string, error: RefusalName, reason: string, decidedBy?: Step["decidedBy"]): Step {
   return Object.freeze({ by, outcome: "denied" as const, reason, answer: { error }, ...(decidedBy && { decidedBy }) });
 }
 
-export function answered(by: string, reason: string, answer: Answer): Step {
-  return Object.freeze({ by, outcome: "answered" as const, reason, answer });
+export function answered(by: string, reason: string, answer: Answer, decidedBy?: Step["decidedBy"]): Step {
+  return Object.freeze({ by, outcome: "answered" as const, reason, answer, ...(decidedBy && { decidedBy }) });
 }

@@ -1,21 +1,35 @@
-/** Where traffic may go, as plain data: what a backend compiles to and the edge carries out. */
+/**
+ * Where traffic may go, as plain data: what a backend compiles to and the edge carries out. `id` and `revision` are
+ * those of the backend.
+ */
 export type UpstreamPlan =
-  | { readonly kind: "tunnel"; readonly id: string }
+  /** An agent's endpoint: the tunnel behind it. */
+  { readonly kind: "tunnel"; readonly id: string } | BackendPlan;
+
+export type BackendPlan =
   | {
       readonly kind: "tunnel_group";
       readonly id: string;
+      readonly revision: number;
       readonly accountId: string;
       readonly labels: Readonly<Record<string, string>>;
     }
-  | { readonly kind: "failover"; readonly id: string; readonly members: readonly UpstreamPlan[] }
+  | {
+      readonly kind: "failover";
+      readonly id: string;
+      readonly revision: number;
+      readonly members: readonly UpstreamPlan[];
+    }
   | {
       readonly kind: "weighted";
       readonly id: string;
+      readonly revision: number;
       readonly members: readonly { readonly plan: UpstreamPlan; readonly weight: number }[];
     }
   | {
       readonly kind: "http_response";
       readonly id: string;
+      readonly revision: number;
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
@@ -23,6 +37,7 @@ export type UpstreamPlan =
   | {
       readonly kind: "static";
       readonly id: string;
+      readonly revision: number;
       readonly host: string;
       readonly port: number;
       readonly tls: boolean;

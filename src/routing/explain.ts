@@ -18,9 +18,9 @@ import { moduleFailed, noBackend, refused, unknownHost, unroutable } from "./ref
 export interface Explainer {
   readonly table: Pick<RoutingTable, "children">;
   /** What serves a lower-case host name now. */
-  siteFor(host: string): Site | undefined;
+  readonly siteFor: (host: string) => Site | undefined;
   /** What would be chosen for a plan: pushes the steps that say so; an answer when it leads nowhere or is one. */
-  foresee(plan: UpstreamPlan, steps: Step[]): Answer | undefined;
+  readonly foresee: (plan: UpstreamPlan, steps: Step[]) => Answer | undefined;
 }
 
 export interface DescribedRequest {

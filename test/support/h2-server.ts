@@ -127,7 +127,7 @@ function siteOf(name: string, port: number, request: readonly CompiledModule[]):
     request,
     response: [],
     settled: [],
-    upstream: { kind: "static", id: "bkdsc_1", host: "127.0.0.1", port, tls: false },
+    upstream: { kind: "static", id: "bkdsc_1", revision: 1, host: "127.0.0.1", port, tls: false },
   };
   return {
     kind: "https_edge",

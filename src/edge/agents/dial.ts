@@ -20,6 +20,8 @@ export interface DialOptions {
   readonly allowLocal: boolean;
   /** PEM of authorities that are trusted besides the system's. */
   readonly ca?: string;
+  /** Whether HTTP is offered in TLS handshakes; it is unless told otherwise. */
+  readonly http?: boolean;
 }
 
 const dialTimeoutMs = 10_000;
@@ -64,8 +66,9 @@ export function dial(target: StaticAddress, options: DialOptions, done: (result:
         return;
       }
       const name = isIP(target.host) === 0 ? { servername: target.host } : {};
+      const alpn = options.http === false ? {} : { ALPNProtocols: ["http/1.1"] };
       const ca = options.ca === undefined ? {} : { ca: options.ca };
-      const secure = connectTls({ socket: tcp, host: target.host, ALPNProtocols: ["http/1.1"], ...name, ...ca });
+      const secure = connectTls({ socket: tcp, host: target.host, ...alpn, ...name, ...ca });
       socket = secure;
       secure.once("error", settle);
       secure.once("secureConnect", () => {

@@ -1,59 +1,67 @@
 import type { ByteReceiver } from "../../lib/byte-stream.ts";
 import { socketStream } from "../../lib/socket-stream.ts";
-import { passed } from "../../modules/step.ts";
-import type { Step } from "../../modules/step.ts";
 import { UpstreamPool } from "../http/upstream-pool.ts";
 import type { PoolOptions } from "../http/upstream-pool.ts";
 import { dial } from "./dial.ts";
 import type { DialOptions, StaticAddress } from "./dial.ts";
 
-/** A pool that a request may go to. */
-export interface Way {
-  readonly pool: UpstreamPool;
-  /** Made once: it says the same for every request. */
-  readonly step: Step;
+/** The connections to an address. */
+interface Way {
+  readonly http: UpstreamPool;
+  /** Connections that are not spoken to in HTTP; none of them is used twice. */
+  readonly raw: UpstreamPool;
 }
 
-/** From this many pools on, those without a connection are given up when another is made. */
-const manyPools = 1000;
+export interface StaticPools {
+  to(address: StaticAddress): Way;
+  /** Undefined when nothing was sent there lately. */
+  known(address: StaticAddress): Way | undefined;
+}
+
+/** From this many addresses on, those without a connection are given up when another is added. */
+const manyAddresses = 1000;
 
 /** One pool for each static address, shared by all backends that name it. */
-export function makeStaticPools(
-  context: PoolOptions["context"],
-  options: DialOptions,
-): { to(address: StaticAddress): Way } {
+export function makeStaticPools(context: PoolOptions["context"], options: DialOptions): StaticPools {
   const ways = new Map<string, Way>();
+  const poolOf = (address: StaticAddress, key: string, http: boolean): UpstreamPool =>
+    new UpstreamPool({
+      open: (_exchange, take) =>
+        dial(address, { ...options, http }, (result) => {
+          if (result instanceof Error) {
+            context.log.info("static backend unreachable", { address: key, why: result });
+            take(undefined);
+          } else {
+            take(socketStream(result, nobody));
+          }
+        }),
+      context,
+      isAgent: false,
+      reuse: http,
+    });
   return {
     to(address) {
-      const key = `${address.tls ? "tls" : "tcp"} ${address.host}:${address.port}`;
+      const key = keyOf(address);
       const known = ways.get(key);
       if (known) return known;
-      if (ways.size >= manyPools) dropUnused(ways);
-      const pool = new UpstreamPool({
-        open: (_exchange, take) =>
-          dial(address, options, (result) => {
-            if (result instanceof Error) {
-              context.log.info("static backend unreachable", { address: key, why: result });
-              take(undefined);
-            } else {
-              take(socketStream(result, nobody));
-            }
-          }),
-        context,
-        isAgent: false,
-        reuse: true,
-      });
-      const way = { pool, step: passed("backend", `sent to ${key}`) };
+      if (ways.size >= manyAddresses) dropUnused(ways);
+      const way = { http: poolOf(address, key, true), raw: poolOf(address, key, false) };
       ways.set(key, way);
       return way;
     },
+    known: (address) => ways.get(keyOf(address)),
   };
 }
 
+function keyOf({ tls, host, port }: StaticAddress): string {
+  return `${tls ? "tls" : "tcp"} ${host}:${port}`;
+}
+
 function dropUnused(ways: Map<string, Way>): void {
-  for (const [key, { pool }] of ways) {
-    if (pool.outstanding > 0 || pool.idle > 0) continue;
-    pool.close();
+  for (const [key, { http, raw }] of ways) {
+    if (http.outstanding > 0 || http.idle > 0 || raw.outstanding > 0) continue;
+    http.close();
+    raw.close();
     ways.delete(key);
   }
 }

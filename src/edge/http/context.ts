@@ -45,6 +45,8 @@ export interface FinishedExchange {
   readonly path: string;
   /** 0 when the client got no response head. */
   readonly status: number;
+  /** Of the site. */
+  readonly accountId: string | undefined;
   readonly siteId: string | undefined;
   readonly routeId: string | undefined;
   readonly source: string;

@@ -1,15 +1,19 @@
 import type { FieldTable } from "../../http1/field-table.ts";
+import { emptyFields } from "../../http1/field-table.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
 import { putBytes, reserve, slab } from "../../http1/slab.ts";
+import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { ConnectionFacts, Exchange, ResponseHead } from "../../modules/exchange.ts";
-import type { CompiledModule } from "../../modules/module.ts";
+import type { CompiledModule, Converter } from "../../modules/module.ts";
+import { skipped } from "../../modules/step.ts";
 import type { Answer, Step } from "../../modules/step.ts";
 import type { CompiledRoute, Site } from "../../routing/compiled.ts";
+import { moduleFailed, noBackend, refused, unknownHost, unroutable } from "../../routing/refusals.ts";
 import { isBodiless, renderAnswer } from "./answer.ts";
 import type { RenderedAnswer } from "./answer.ts";
-import { canonicalPath } from "./canonical-path.ts";
+import { checkHead } from "./check-head.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { ClientSide, ExchangeInput } from "./client-side.ts";
 import type { FinishedExchange, HttpContext } from "./context.ts";
@@ -28,7 +32,6 @@ import { UpstreamPool } from "./upstream-pool.ts";
 const joinBytes = 16 * 1024;
 /** Pools that one request is sent to at most, when streams to them cannot be opened. */
 const maxTries = 8;
-const refusedMethods = new Set(["CONNECT", "TRACE"]);
 /** Methods that may be sent again after a connection broke (RFC 9110 §9.2.2). */
 const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 const noPools: readonly UpstreamPool[] = [];
@@ -68,6 +71,8 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
   #settled = false;
   #upgraded = false;
   #upstreamEnded = false;
+  /** The client's end of a converter, which then has the upstream's too. */
+  #converted: ByteReceiver | undefined;
   /** Credit held back until the other side has room. */
   #owedToClient = 0;
   #owedToUpstream = 0;
@@ -111,6 +116,10 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
     return this.#shared.facts.source;
   }
 
+  get accountId(): string | undefined {
+    return this.#site?.accountId;
+  }
+
   get siteId(): string | undefined {
     return this.#site?.id;
   }
@@ -147,23 +156,17 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
   start(): void {
     if (this.#done) return;
     const { request } = this;
-    const { headers, target } = request;
-    if (refusedMethods.has(request.method)) return this.#answer(methodRefused);
-    if (headers.expectIndex >= 0 && !request.expectsContinue) return this.#refuse("expectation_failed");
-    const mark = target.indexOf("?");
-    const path = canonicalPath(mark < 0 ? target : target.slice(0, mark));
-    if (path === undefined) return this.#refuse("bad_request");
-    request.path = path;
-    request.query = mark < 0 ? "" : target.slice(mark);
-    if (request.bodyLength > this.#context.limits.maxBodyBytes) return this.#refuse("payload_too_large");
-    const site = this.#shared.site(request.host, request.port);
-    if (typeof site === "string") return this.#refuse(site);
+    const wrong = checkHead(request, this.#context.limits.maxBodyBytes);
+    if (wrong !== undefined) return this.#deny(wrong);
+    const { path, host, headers } = request;
+    const site = this.#shared.site(host, request.port);
+    if (site === "unknown_host") return this.#deny(unknownHost(host));
+    if (typeof site === "string") return this.#refuse(site, `host "${host}" is not what the connection was opened for`);
     this.#site = site;
     const route = site.problem === undefined ? site.findRoute(path) : undefined;
-    if (route === undefined) return this.#refuse(site.problem === undefined ? "no_route" : "route_broken");
     this.#route = route;
-    this.steps.push(route.matched);
-    if (route.problem !== undefined) return this.#refuse("route_broken");
+    if (route !== undefined) this.steps.push(route.matched);
+    if (route === undefined || route.problem !== undefined) return this.#deny(unroutable(site, route, path) as Step);
     this.#before = stripRequest(headers, this.#shared.trusted);
     this.#decide(0);
   }
@@ -190,7 +193,7 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
       if (!this.#take(step)) return;
     }
     const plan = (this.#route as CompiledRoute).upstream;
-    if (plan === undefined) this.#refuse("backend_empty");
+    if (plan === undefined) this.#deny(noBackend);
     else this.#choose();
   }
 
@@ -203,11 +206,11 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
   }
 
   #choose(): void {
-    const plan = (this.#route as CompiledRoute).upstream;
+    const { upstream: plan, converter } = this.#route as CompiledRoute;
     if (plan === undefined) return;
     let chosen: UpstreamPool | Answer;
     try {
-      chosen = this.#context.upstreams.choose(plan, this, this.#tried ?? noPools);
+      chosen = this.#context.upstreams.choose(plan, this, this.#tried ?? noPools, converter !== undefined);
     } catch (error) {
       return this.#moduleFailed(error);
     }
@@ -217,8 +220,8 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
       return;
     }
     this.#settle(undefined);
-    if (this.#lastFailure !== undefined && "error" in chosen) this.#refuse(this.#lastFailure);
-    else this.#answer(chosen);
+    if (!("error" in chosen)) this.#answer(chosen);
+    else this.#refuse(this.#lastFailure ?? chosen.error, "no backend is left to send the request to");
   }
 
   // The upstream.
@@ -226,6 +229,11 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
   upstreamReady(connection: UpstreamConnection, warm: boolean): void {
     if (this.#done) {
       connection.abort();
+      return;
+    }
+    const { converter } = this.#route as CompiledRoute;
+    if (converter !== undefined) {
+      this.#convert(converter, connection);
       return;
     }
     this.#connection = connection;
@@ -261,6 +269,43 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
     for (const piece of left) free = connection.sendBody(piece);
     if (this.#bodyEnded && (chunked || left.length > 0)) connection.endBody(this.#trailers);
     if (free) this.#creditClient();
+  }
+
+  /** Hands the client and the upstream's stream to the converter, as streams of bytes. */
+  #convert(converter: Converter, connection: UpstreamConnection): void {
+    this.#pool = undefined;
+    const upstream = connection.raw();
+    const client: ByteStream = {
+      receiver: nobody,
+      write: (bytes) => this.#done || this.stagedBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)),
+      writeLatin1: (text) => this.#done || this.stagedBody(Buffer.from(text, "latin1")),
+      end: () => {
+        if (this.#done || this.#upstreamEnded) return;
+        this.#upstreamEnded = true;
+        this.#client.sendEnd(undefined);
+        if (this.#bodyEnded) this.#endUpgraded();
+      },
+      abort: () => {
+        if (!this.#done) this.#cut();
+      },
+      consumed: (byteCount) => this.#client.requestConsumed(byteCount),
+    };
+    const fields = emptyFields();
+    try {
+      const accepted = converter.accept(this);
+      for (const name in accepted) fields.append(name, accepted[name] as string);
+      converter.join(client, upstream);
+    } catch (error) {
+      upstream.abort();
+      this.#moduleFailed(error);
+      return;
+    }
+    this.#converted = client.receiver;
+    this.#settle(101);
+    this.#upgraded = true;
+    this.#bodyEnded = false;
+    this.status = 101;
+    this.#client.sendHead(101, undefined, fields, -1, this.id);
   }
 
   upstreamInterim(status: number, fields: FieldTable): void {
@@ -381,7 +426,7 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
         return;
       }
       this.#settle(undefined);
-      this.#refuse(reason);
+      this.#refuse(reason, "the upstream did not answer the request");
       return;
     }
     this.#tryAnother(reason, unused);
@@ -398,11 +443,12 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
     if (this.#pool !== undefined) tried.push(this.#pool);
     this.#pool = undefined;
     if (untouched && tried.length < maxTries) {
+      this.steps.push(unreachable(reason));
       this.#choose();
       return;
     }
     this.#settle(undefined);
-    this.#refuse(reason);
+    this.#refuse(reason, "the upstream could not be reached");
   }
 
   // The client.
@@ -420,6 +466,10 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
       this.requestFailed("payload_too_large");
       return;
     }
+    if (this.#converted !== undefined) {
+      this.#converted.data(bytes);
+      return;
+    }
     const connection = this.#connection;
     if (connection === undefined) {
       this.#owedToClient += length;
@@ -435,18 +485,20 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
     this.#trailers = trailers;
     this.#body?.end();
     this.#connection?.endBody(trailers);
+    this.#converted?.ended();
     if (this.#upgraded && this.#upstreamEnded) this.#endUpgraded();
   }
 
   requestFailed(reason: RefusalName): void {
     if (this.#done) return;
-    if (this.status === 0) this.#refuse(reason);
+    if (this.status === 0) this.#refuse(reason, "the request's body was not sent as it should be");
     else this.#cut();
     this.#body?.fail(reason);
   }
 
   clientDrained(): void {
-    if (this.#response?.isStarted === true) this.#response.resume();
+    if (this.#converted !== undefined) this.#converted.drained();
+    else if (this.#response?.isStarted === true) this.#response.resume();
     else this.#creditUpstream();
   }
 
@@ -458,6 +510,7 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
     if (this.#pool !== undefined) this.#settle(undefined);
     this.#finish();
     this.#body?.fail("bad_request");
+    this.#converted?.closed(undefined);
   }
 
   // The response on its way to the client.
@@ -486,13 +539,19 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
 
   #moduleFailed(error: unknown): void {
     if (this.#done) return;
-    if (error instanceof Refusal) return this.#refuse(error.reason);
+    if (error instanceof Refusal) return this.#refuse(error.reason, error.message);
     this.#context.log.error("module failed", { request: this.id, route: this.routeId, error });
-    this.#refuse("route_broken");
+    this.#deny(moduleFailed(error));
   }
 
-  #refuse(reason: RefusalName): void {
-    this.#answer({ error: reason });
+  #refuse(reason: RefusalName, why: string): void {
+    this.#deny(refused(reason, why));
+  }
+
+  /** Ends the exchange by a step of the router. */
+  #deny(step: Step): void {
+    this.steps.push(step);
+    this.#answer(step.answer as Answer);
   }
 
   #answer(answer: Answer): void {
@@ -584,7 +643,9 @@ type ResponseModule = CompiledModule & Required<Pick<CompiledModule, "response">
 
 const noBytes = Buffer.alloc(0);
 const noPieces: readonly Buffer[] = [];
-const methodRefused: Answer = {
-  error: "method_refused",
-  headers: { allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" },
-};
+const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };
+
+/** A backend was passed over: no stream to it could be opened. */
+function unreachable(reason: RefusalName): Step {
+  return skipped("backend", `no stream could be opened: ${reason}`);
+}

@@ -45,6 +45,7 @@ const readingBody = 2;
 const upgraded = 3;
 const idle = 4;
 const closed = 5;
+const asBytes = 6;
 
 /** The client side of HTTP/1.1 over one stream: one exchange after another, strictly read (security W4). */
 export class UpstreamConnection implements ByteReceiver, Timed {
@@ -62,6 +63,8 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   #received = false;
   #reusable = false;
   #interim = 0;
+  /** Of a stream that is not spoken to in HTTP. */
+  #bytes: ByteStream | undefined;
 
   constructor(pool: UpstreamPool, stream: ByteStream) {
     this.pool = pool;
@@ -75,6 +78,28 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   /** Whether the upstream has answered anything to the present request. */
   get answered(): boolean {
     return this.#received;
+  }
+
+  /**
+   * The stream as it is, for as long as it lasts: called in `upstreamReady` instead of `begin`. The user is told
+   * nothing more; the stream's receiver is.
+   */
+  raw(): ByteStream {
+    const stream = this.#stream;
+    this.#state = asBytes;
+    this.#touch();
+    this.#bytes = {
+      receiver: nobody,
+      write: (bytes) => {
+        this.#touch();
+        return stream.write(bytes);
+      },
+      writeLatin1: (text) => stream.writeLatin1(text),
+      end: () => stream.end(),
+      abort: () => this.abort(),
+      consumed: (byteCount) => stream.consumed(byteCount),
+    };
+    return this.#bytes;
   }
 
   /** Sends a request head and what there is of the body, in one write. False: hold on until `upstreamDrained`. */
@@ -128,12 +153,15 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   fail(reason: RefusalName): void {
     const user = this.#user;
     const unused = this.#state === opening || this.#state === idle;
+    const bytes = this.#bytes;
     this.abort();
     user?.upstreamFailed(reason, unused);
+    bytes?.receiver.closed(new Error(reason));
   }
 
   expired(): void {
-    if (this.#user === undefined) this.finish();
+    if (this.#bytes !== undefined) this.fail("upstream_timeout");
+    else if (this.#user === undefined) this.finish();
     else this.fail("upstream_timeout");
   }
 
@@ -151,6 +179,10 @@ export class UpstreamConnection implements ByteReceiver, Timed {
         this.#touch();
         this.#user?.upstreamBody(bytes);
         return;
+      case asBytes:
+        this.#touch();
+        this.#bytes?.receiver.data(bytes);
+        return;
       case closed:
         return;
       default:
@@ -160,7 +192,8 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   }
 
   ended(): void {
-    if (this.#state === upgraded) this.#user?.upstreamEnd(undefined);
+    if (this.#bytes !== undefined) this.#bytes.receiver.ended();
+    else if (this.#state === upgraded) this.#user?.upstreamEnd(undefined);
     else if (this.#state === readingBody && this.#body.untilClose) this.#complete();
     else if (this.#user === undefined) this.finish();
     else this.fail("upstream_refused");
@@ -168,12 +201,17 @@ export class UpstreamConnection implements ByteReceiver, Timed {
 
   drained(): void {
     this.#touch();
+    this.#bytes?.receiver.drained();
     this.#user?.upstreamDrained();
   }
 
   closed(error: Error | undefined): void {
     if (this.#state === closed) return;
-    if (error === undefined && this.#state === readingBody && this.#body.untilClose) this.#complete();
+    const bytes = this.#bytes;
+    if (bytes !== undefined) {
+      this.#close();
+      bytes.receiver.closed(error);
+    } else if (error === undefined && this.#state === readingBody && this.#body.untilClose) this.#complete();
     else this.fail("upstream_refused");
   }
 
@@ -334,7 +372,10 @@ export class UpstreamConnection implements ByteReceiver, Timed {
     if (this.#state === closed) return;
     this.#state = closed;
     this.#user = undefined;
+    this.#bytes = undefined;
     this.pool.options.context.deadlines.delete(this);
     this.pool.forget(this);
   }
 }
+
+const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

@@ -14,6 +14,7 @@ export interface Upstreams {
    * when a stream could not be opened, before anything was sent. What decided is for it to push to
    * `exchange.steps`; steps that only depend on the tunnel are made once per tunnel.
    * `pool.outstanding` is there for a choice by load.
+   * @param raw the upstream is not spoken to in HTTP: the pool's streams are for `UpstreamConnection.raw`
    */
-  choose(plan: UpstreamPlan, exchange: Exchange, tried: readonly UpstreamPool[]): UpstreamPool | Answer;
+  choose(plan: UpstreamPlan, exchange: Exchange, tried: readonly UpstreamPool[], raw?: boolean): UpstreamPool | Answer;
 }

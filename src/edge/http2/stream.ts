@@ -246,8 +246,10 @@ export class Http2Stream implements ClientSide {
       else output.head(this.id, 0, trailers, "", true);
     }
     // The request was not needed to its end (RFC 9113 §8.1), nor what a WebSocket's client still sends.
-    if (!this.remoteEnded) this.#sendReset(errorCode.noError);
+    const isCutOff = !this.remoteEnded;
+    if (isCutOff) this.#sendReset(errorCode.noError);
     this.#close();
+    if (isCutOff) this.exchange.requestEnded(undefined);
   }
 
   #sendReset(code: number): void {

@@ -1,0 +1,33 @@
+import type { Answer, Step } from "../../modules/step.ts";
+import { refused } from "../../routing/refusals.ts";
+import { canonicalPath } from "./canonical-path.ts";
+import type { ReceivedRequest } from "./received-request.ts";
+
+const refusedMethods = new Set(["CONNECT", "TRACE"]);
+
+/**
+ * What every request is held to before its site is looked for: method, expectation, path and announced length.
+ * Gives it its canonical path and its query. Returns why it goes no further, or undefined.
+ */
+export function checkHead(request: ReceivedRequest, maxBodyBytes: number): Step | undefined {
+  const { method, target, headers } = request;
+  if (refusedMethods.has(method)) return methodRefused;
+  if (headers.expectIndex >= 0 && !request.expectsContinue) return expectationFailed;
+  const mark = target.indexOf("?");
+  const path = canonicalPath(mark < 0 ? target : target.slice(0, mark));
+  if (path === undefined) return invalidPath;
+  request.path = path;
+  request.query = mark < 0 ? "" : target.slice(mark);
+  return request.bodyLength > maxBodyBytes ? bodyTooLarge : undefined;
+}
+
+const methodRefused: Step = Object.freeze({
+  ...refused("method_refused", "the method is not forwarded"),
+  answer: {
+    error: "method_refused",
+    headers: { allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" },
+  } satisfies Answer,
+});
+const expectationFailed = refused("expectation_failed", "the request expects something else than 100-continue");
+const invalidPath = refused("bad_request", "the path has no canonical form");
+const bodyTooLarge = refused("payload_too_large", "the announced body is larger than allowed");

@@ -1,0 +1,31 @@
+/** What the router itself decides when a request goes no further: the same words in the trace and in a dry run. */
+import type { RefusalName } from "../lib/errors.ts";
+import { denied } from "../modules/step.ts";
+import type { Step } from "../modules/step.ts";
+import type { CompiledRoute, Site } from "./compiled.ts";
+
+const by = "router";
+
+/** A refusal by the router. @param why one clause without full stop, for operators */
+export function refused(reason: RefusalName, why: string): Step {
+  return denied(by, reason, why);
+}
+
+export const noBackend: Step = refused("backend_empty", "the route has no backend");
+
+export function unknownHost(host: string): Step {
+  return refused("unknown_host", `no edge serves host "${host}"`);
+}
+
+/** Why `site` has no `route` for `path` that could run; undefined when it can. */
+export function unroutable(site: Site, route: CompiledRoute | undefined, path: string): Step | undefined {
+  if (site.problem) return refused("route_broken", `the edge has a problem: ${site.problem.message ?? ""}`);
+  if (!route) return refused("no_route", `no route matches "${path}"`);
+  if (route.problem) return refused("route_broken", `the route has a problem: ${route.problem.message ?? ""}`);
+  return undefined;
+}
+
+/** A module has thrown: its route is closed (security R6). */
+export function moduleFailed(error: unknown): Step {
+  return refused("route_broken", `a module failed: ${error instanceof Error ? error.message : String(error)}`);
+}

@@ -1,0 +1,151 @@
+/** A WebSocket client of frames, over HTTP/1.1 (RFC 6455) or HTTP/2 (RFC 8441). */
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import type { IncomingHttpHeaders } from "node:http2";
+import type { Duplex } from "node:stream";
+import type { Protocol } from "./agents.ts";
+import { host as usualHost } from "./modules.ts";
+import type { Fixture } from "./modules.ts";
+
+export const opcodes = { text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+
+export interface WsFrame {
+  readonly opcode: number;
+  readonly payload: Buffer;
+}
+
+export interface WebSocketClient {
+  readonly headers: Readonly<Record<string, unknown>>;
+  send(opcode: number, payload?: string | Buffer): void;
+  /** The next frame; rejects when the stream ends before it. */
+  next(): Promise<WsFrame>;
+  /** Payloads of binary frames, joined, up to `bytes`. */
+  binary(bytes: number): Promise<Buffer>;
+  /** Resolves when the server has ended the stream. */
+  readonly ended: Promise<unknown>;
+  destroy(): void;
+}
+
+const mask = Buffer.from([0x11, 0x22, 0x33, 0x44]);
+
+/** Throws an error with the status when the upgrade is refused. */
+export async function openWebSocket(
+  fixture: Fixture,
+  protocol: Protocol,
+  { host = usualHost, path = "/" }: { readonly host?: string; readonly path?: string } = {},
+): Promise<WebSocketClient> {
+  const socket = await fixture.connect(protocol, { host });
+  if (protocol === "h2") {
+    const session = connectHttp2(`https://${host}`, { createConnection: () => socket });
+    session.on("error", () => {});
+    await once(session, "remoteSettings");
+    const stream = session.request({
+      ":method": "CONNECT",
+      ":protocol": "websocket",
+      ":path": path,
+      ":authority": host,
+      "sec-websocket-version": "13",
+    });
+    stream.on("error", () => {});
+    const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status"?: number }];
+    if (headers[":status"] !== 200) throw new Error(`status ${headers[":status"]}`);
+    return framed(stream, headers, () => socket.destroy(), Buffer.alloc(0));
+  }
+  socket.on("error", () => {});
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+  );
+  let bytes = Buffer.alloc(0);
+  while (!bytes.includes("\r\n\r\n")) {
+    const [piece] = (await once(socket, "data")) as [Buffer];
+    bytes = Buffer.concat([bytes, piece]);
+  }
+  const end = bytes.indexOf("\r\n\r\n");
+  const [statusLine = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
+  if (!statusLine.startsWith("HTTP/1.1 101 ")) throw new Error(`status ${statusLine.split(" ")[1]}`);
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
+  );
+  return framed(socket, headers, () => socket.destroy(), bytes.subarray(end + 4));
+}
+
+function framed(
+  stream: Duplex,
+  headers: Readonly<Record<string, unknown>>,
+  destroy: () => void,
+  first: Buffer,
+): WebSocketClient {
+  let held = first;
+  let over = false;
+  let wake = Promise.withResolvers<void>();
+  stream.on("data", (bytes: Buffer) => {
+    held = Buffer.concat([held, bytes]);
+    wake.resolve();
+  });
+  const ended = new Promise<void>((resolve) => {
+    const end = (): void => {
+      over = true;
+      wake.resolve();
+      resolve();
+    };
+    stream.once("end", end);
+    stream.once("close", end);
+  });
+  const take = (): WsFrame | undefined => {
+    if (held.length < 2) return undefined;
+    let length = (held[1] as number) & 127;
+    let at = 2;
+    if (length === 126) {
+      if (held.length < 4) return undefined;
+      length = held.readUInt16BE(2);
+      at = 4;
+    } else if (length === 127) {
+      if (held.length < 10) return undefined;
+      length = Number(held.readBigUInt64BE(2));
+      at = 10;
+    }
+    if (held.length < at + length) return undefined;
+    const one = { opcode: (held[0] as number) & 15, payload: held.subarray(at, at + length) };
+    held = held.subarray(at + length);
+    return one;
+  };
+  const next = async (): Promise<WsFrame> => {
+    for (;;) {
+      const one = take();
+      if (one) return one;
+      if (over) throw new Error("the stream ended");
+      wake = Promise.withResolvers();
+      await wake.promise;
+    }
+  };
+  return {
+    headers,
+    send: (opcode, payload = "") => void stream.write(clientFrame(opcode, Buffer.from(payload as string))),
+    next,
+    async binary(bytes) {
+      const pieces: Buffer[] = [];
+      for (let size = 0; size < bytes;) {
+        const { opcode, payload } = await next();
+        if (opcode !== opcodes.binary) throw new Error(`a frame of opcode ${opcode}`);
+        pieces.push(payload);
+        size += payload.length;
+      }
+      return Buffer.concat(pieces);
+    },
+    ended,
+    destroy,
+  };
+}
+
+function clientFrame(opcode: number, payload: Buffer): Buffer {
+  const { length } = payload;
+  const head =
+    length < 126
+      ? Buffer.from([0x80 | opcode, 0x80 | length])
+      : length < 65_536
+        ? Buffer.from([0x80 | opcode, 0x80 | 126, length >> 8, length & 255])
+        : Buffer.from([0x80 | opcode, 0x80 | 127, 0, 0, 0, 0, ...[24, 16, 8, 0].map((by) => (length >>> by) & 255)]);
+  const masked = payload.map((byte, index) => byte ^ (mask[index % 4] as number));
+  return Buffer.concat([head, mask, masked]);
+}

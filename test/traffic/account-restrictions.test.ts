@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { connectAgent, protocols } from "../support/agents.ts";
+import { host, ipPolicy, startFixture } from "../support/modules.ts";
+import type { Fixture } from "../support/modules.ts";
+
+let fixture: Fixture;
+before(async () => {
+  fixture = await startFixture();
+  for (const one of ipPolicy("ipp_elsewhere", { "192.0.2.0/24": "allow" })) fixture.put(one.kind, one.id, one.doc);
+  for (const one of ipPolicy("ipp_here", { "127.0.0.0/8": "allow", "127.0.0.9/32": "deny" })) {
+    fixture.put(one.kind, one.id, one.doc);
+  }
+});
+after(() => fixture.stop());
+
+function restrict(type: string, policy: string, enforced = true): void {
+  fixture.put("ip_restriction", `ipx_${type}`, { type, enforced, ip_policy_ids: [policy] });
+}
+
+describe("an account's restriction", () => {
+  it("R4: on endpoints holds for its edges and for what agents publish, at once and as long as it stands", async () => {
+    const name = "own.apps.example.com";
+    await fixture.agent.bind({ hostname: name });
+    for (const protocol of protocols) {
+      for (const asked of [host, name]) {
+        assert.equal((await fixture.ask(protocol, { host: asked })).status, 200);
+        restrict("endpoints", "ipp_elsewhere");
+        const before = fixture.received.length;
+        const denied = await fixture.ask(protocol, { host: asked });
+        assert.equal(denied.status, 403);
+        assert.equal(denied.headers["postern-error-code"], "ERR_POSTERN_3205");
+        assert.equal(fixture.received.length, before);
+        restrict("endpoints", "ipp_here");
+        assert.equal((await fixture.ask(protocol, { host: asked })).status, 200);
+        assert.equal((await fixture.ask(protocol, { host: asked, source: "127.0.0.9" })).status, 403);
+        restrict("endpoints", "ipp_elsewhere", false);
+        assert.equal((await fixture.ask(protocol, { host: asked, source: "127.0.0.9" })).status, 200);
+      }
+    }
+  });
+
+  it("R4: on agents refuses those that connect from elsewhere, and ends those that are there", async () => {
+    restrict("agent", "ipp_here");
+    const own = await connectAgent(fixture.edge, fixture.token, fixture.servicePort);
+    restrict("agent", "ipp_elsewhere");
+    await own.closed;
+    await assert.rejects(
+      connectAgent(fixture.edge, fixture.token, fixture.servicePort),
+      /ERR_POSTERN_726|does not admit the agent/,
+    );
+    restrict("agent", "ipp_elsewhere", false);
+    (await connectAgent(fixture.edge, fixture.token, fixture.servicePort)).close();
+  });
+});
