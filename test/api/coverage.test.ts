@@ -4,17 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Operation } from "../../src/api/call.ts";
-import { modulesOf, resourceNamed } from "../../src/api/declarations.ts";
-import { exampleInput } from "../../src/api/examples.ts";
 import { describedOperations } from "../../src/api/operations.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
-import type { Fields } from "../../src/schema/fields.ts";
-import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { badInputs } from "../support/coverage.ts";
 import { databases } from "../support/postgres.ts";
+import { inputOf, makeWorld } from "../support/world.ts";
+import type { World } from "../support/world.ts";
 
 const operations = describedOperations();
 const keyed = operations.filter((operation) => !operation.open && operation.resource);
@@ -113,127 +109,4 @@ for (const database of databases) {
       }
     });
   });
-}
-
-function inputOf(operation: Operation): Fields {
-  const fields = operation.input as Fields;
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !operation.path.includes(`{${name}}`)));
-}
-
-const authority = createAuthority({ commonName: "Test CA", now: Date.now() });
-
-interface World {
-  /** A call that succeeds, on objects made for it. */
-  callFor(operation: Operation): Promise<{ path: string; body: Record<string, unknown> | undefined }>;
-  /** What reading shows of the object, or of the collection. */
-  state(operation: Operation, path: string): Promise<unknown>;
-  /** The id of an object of `kind` in the account of `key`. */
-  foreign(kind: string, key: string): Promise<string>;
-}
-
-function makeWorld(api: TestApi): World {
-  let count = 0;
-
-  /** An input with a name of its own, and objects for what it refers to. */
-  const input = async (kind: string, fields: Fields, direction: "create" | "update", key = api.apiKey) => {
-    const ids = new Map<string, string>();
-    for (const field of Object.values(fields)) {
-      const to = field.type === "map" ? field.keysTo : "to" in field ? field.to : undefined;
-      const target = to?.[0];
-      if (target === undefined || !field.required || (direction === "update" && field.immutable)) continue;
-      ids.set(target, (await make(target, key)).id);
-    }
-    const body = exampleInput(fields, direction, (kind) => ids.get(kind) ?? "");
-    if ("ca_pem" in body) body["ca_pem"] = (await authority).certificatePem;
-    if ("private_key_pem" in body) {
-      const leaf = await issueLeaf(await authority, { names: ["a.example.com"], days: 30, now: Date.now() });
-      Object.assign(body, { certificate_pem: leaf.certificatePem, private_key_pem: leaf.keyPem });
-    }
-    return distinct(kind, body);
-  };
-  const distinct = (kind: string, body: Record<string, unknown>): Record<string, unknown> => {
-    count += 1;
-    for (const name of resourceNamed(kind).claims ? ["name", "domain", "match"] : []) {
-      if (typeof body[name] !== "string") continue;
-      body[name] = name === "domain" ? `n${count}.example.com` : name === "match" ? `/n${count}` : `name ${count}`;
-    }
-    return body;
-  };
-  const make = async (kind: string, key = api.apiKey): Promise<{ id: string; path: string }> => {
-    const resource = resourceNamed(kind);
-    if (resource.live) return makeLive(kind);
-    let path = resource.path;
-    if (resource.ownedBy && path.includes("{")) {
-      path = path.replace(/\{\w+\}/, (await make(resource.ownedBy.kind, key)).id);
-    }
-    const fields = Object.fromEntries(
-      Object.entries(resource.fields).filter(([name]) => !resource.path.includes(`{${name}}`)),
-    );
-    if (resource.fields["type"]?.type === "oneOf" && resource.claims) await clear(resource, key);
-    const { id } = await api.ok("POST", path, await input(kind, fields, "create", key), key);
-    return { id, path: `${path}/${id}` };
-  };
-  /** Makes room for another of those that there can be one of per type. */
-  const clear = async ({ path, listKey }: ResourceDeclaration, key: string): Promise<void> => {
-    for (const { id } of (await api.ok("GET", path, undefined, key))[listKey]) {
-      await api.ok("DELETE", `${path}/${id}`, undefined, key);
-    }
-  };
-  const makeLive = async (kind: string): Promise<{ id: string; path: string }> => {
-    const { keys } = await api.ok("GET", "/api_keys");
-    const accounts = await api.ok("GET", "/accounts");
-    assert.ok(keys.length > 0);
-    const accountId = accounts.accounts.at(-1).id as string;
-    count += 1;
-    const tail = count.toString(36).padStart(27, "0");
-    const startedAt = "2026-01-01T00:00:00Z";
-    const shared = { accountId, credentialId: "cr_x", metadata: "", region: "local", startedAt };
-    const session = {
-      ...shared,
-      id: `ts_${tail}`,
-      agentVersion: "1",
-      ip: "192.0.2.1",
-      os: "linux",
-      transport: "ngrok/2",
-    };
-    api.edge.send({ type: "session_opened", session });
-    const endpoint = { id: `ep_${tail}`, proto: "https", publicUrl: `https://t${count}.postern.test` } as const;
-    const tunnel = { ...shared, id: `tn_${tail}`, sessionId: session.id, forwardsTo: "localhost:80", endpoint };
-    api.edge.send({ type: "tunnel_opened", tunnel });
-    const id = { tunnel_session: session.id, tunnel: tunnel.id, endpoint: endpoint.id }[kind] as string;
-    return { id, path: `${resourceNamed(kind).path}/${id}` };
-  };
-  return {
-    async callFor(operation) {
-      const resource = operation.resource as NonNullable<Operation["resource"]>;
-      const isOne = operation.path.includes("{id}");
-      let path = operation.path;
-      if (isOne) {
-        const made = await make(resource.name);
-        const suffix = operation.path.slice(operation.path.indexOf("{id}") + 4);
-        const start = resource.path.includes("{") ? made.path : operation.path.replace(/\{id\}.*/, made.id);
-        path = start + suffix;
-        if (operation.block && operation.method !== "PUT") await fill(resource.name, operation.block, start);
-      } else if (path.includes("{")) {
-        path = path.replace(/\{\w+\}/, (await make(resource.ownedBy?.kind as string)).id);
-      }
-      if (operation.takes !== "object") return { path, body: undefined };
-      const direction = operation.verb === "update" ? "update" : "create";
-      if (operation.verb === "create" && resource.fields["type"]) await clear(resource, api.apiKey);
-      return { path, body: await input(resource.name, inputOf(operation), direction) };
-    },
-    async state(operation, path) {
-      if (operation.verb === "create") {
-        if (operation.path.includes("{")) return api.ok("GET", path.replace(/\/\w+$/, ""));
-        return (await api.ok("GET", `${path}?limit=1`))[operation.resource?.listKey as string]?.[0]?.id;
-      }
-      return api.ok("GET", path);
-    },
-    foreign: async (kind, key) => (await make(kind, key)).id,
-  };
-
-  async function fill(kind: string, block: string, path: string): Promise<void> {
-    const field = modulesOf(resourceNamed(kind)).find(([module]) => module.name === block)?.[1];
-    await api.ok("PUT", `${path}/${block}`, await input(kind, field?.fields as Fields, "create"));
-  }
 }
