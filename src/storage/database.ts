@@ -35,6 +35,8 @@ export interface Tables {
     /** Milliseconds since 1970. */
     created_ms: number;
   };
+  /** How far each reader of the history has come. */
+  cursors: { name: string; revision: number; position: number };
   migrations: { name: string; at: string };
 }
 

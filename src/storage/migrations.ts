@@ -22,7 +22,10 @@ const columnTypes: Record<Database["dialect"], ColumnTypes> = {
   postgres: { id: sql`text collate "C"`, revisionKey: sql`bigint`, byKey: sql`` },
 };
 
-export const migrations: readonly Migration[] = [{ name: "0001-objects", up: createTables }];
+export const migrations: readonly Migration[] = [
+  { name: "0001-objects", up: createTables },
+  { name: "0002-cursors", up: createCursors },
+];
 
 /**
  * Brings the tables up to date, each step in a transaction of its own.
@@ -127,4 +130,14 @@ async function createTables({ schema }: Transaction, { id, revisionKey, byKey }:
     .addPrimaryKeyConstraint("idempotency_key", ["account_id", "key"])
     .execute();
   await schema.createIndex("idempotency_by_age").on("idempotency").columns(["created_ms"]).execute();
+}
+
+async function createCursors({ schema }: Transaction, { id, byKey }: ColumnTypes): Promise<void> {
+  await schema
+    .createTable("cursors")
+    .addColumn("name", id, (column) => column.primaryKey())
+    .addColumn("revision", "bigint", (column) => column.notNull())
+    .addColumn("position", "integer", (column) => column.notNull())
+    .modifyEnd(byKey)
+    .execute();
 }

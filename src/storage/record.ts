@@ -32,6 +32,9 @@ export interface Batch {
   readonly objects: readonly Tables["objects"][];
   readonly deleted: readonly string[];
   readonly answers: readonly Answer[];
+  readonly cursors: readonly Tables["cursors"][];
+  /** Names of cursors that nobody needs any more. */
+  readonly droppedCursors: readonly string[];
   /** Answers made before this (milliseconds since 1970) are forgotten. */
   readonly forgetBefore: number | undefined;
 }
@@ -44,8 +47,7 @@ export function batchOf(
   before: Head,
   entries: readonly Entry[],
   changes: Iterable<Change>,
-  answers: readonly Answer[],
-  forgetBefore: number | undefined,
+  rest: Pick<Batch, "answers" | "cursors" | "droppedCursors" | "forgetBefore">,
 ): Batch {
   const texts = new Map<object, string>();
   const revisions: Tables["revisions"][] = [];
@@ -82,7 +84,7 @@ export function batchOf(
     }
   }
   const after = { revision: entries.at(-1)?.revision ?? before.revision, hash, holder: before.holder };
-  return { before, after, revisions, history, objects, deleted, answers, forgetBefore };
+  return { before, after, revisions, history, objects, deleted, ...rest };
 }
 
 const insertRevisions = insertInto("revisions", [
@@ -109,6 +111,12 @@ const putAnswers = insertInto(
     "revision = excluded.revision, answer = excluded.answer, created_ms = excluded.created_ms",
 );
 
+const putCursors = insertInto(
+  "cursors",
+  ["name", "revision", "position"],
+  "on conflict (name) do update set revision = excluded.revision, position = excluded.position",
+);
+
 /** @throws Superseded when the database does not stand where the batch begins */
 export async function record(transaction: Transaction, dialect: Dialect, batch: Batch): Promise<void> {
   const { before, after } = batch;
@@ -128,11 +136,15 @@ export async function record(transaction: Transaction, dialect: Dialect, batch: 
     insertHistory(dialect, batch.history),
     putObjects(dialect, batch.objects),
     putAnswers(dialect, batch.answers),
+    putCursors(dialect, batch.cursors),
   ];
   for (const queries of inserts) for (const query of queries) await transaction.executeQuery(query);
   for (let at = 0; at < batch.deleted.length; at += deletedPerStatement) {
     const ids = batch.deleted.slice(at, at + deletedPerStatement);
     await transaction.deleteFrom("objects").where("id", "in", ids).execute();
+  }
+  if (batch.droppedCursors.length > 0) {
+    await transaction.deleteFrom("cursors").where("name", "in", batch.droppedCursors).execute();
   }
   if (batch.forgetBefore !== undefined) {
     await transaction.deleteFrom("idempotency").where("created_ms", "<", batch.forgetBefore).execute();

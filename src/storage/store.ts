@@ -172,6 +172,30 @@ export interface History {
   verify(): Promise<{ readonly revisions: number; readonly brokenAt?: number }>;
 }
 
+/** A place in the history: after a revision's change at `position`. */
+export interface Cursor {
+  readonly revision: number;
+  readonly position: number;
+}
+
+/** One change as a reader of the history gets it. */
+export interface PastChange extends Change {
+  readonly at: Cursor;
+  readonly time: string;
+  readonly principal: string;
+  readonly operation: string;
+  readonly operationId: string;
+}
+
+/** The history for those who act on every change once: read in order, from where they have come. */
+export interface Feed {
+  /** Changes of the account's objects after `from`, oldest first; at most `limit`. */
+  after(accountId: string, from: Cursor, limit: number): Promise<readonly PastChange[]>;
+  cursors(): Promise<ReadonlyMap<string, Cursor>>;
+  /** Keeps a place under a name with the next commit, soon; undefined drops it. */
+  keep(name: string, cursor: Cursor | undefined): void;
+}
+
 export interface Store extends Reader {
   /** Revision of the last committed write. */
   readonly revision: number;
@@ -194,6 +218,7 @@ export interface Store extends Reader {
   /** Adds an account; a held name is refused. */
   createAccount(name: string): Promise<Account>;
   readonly history: History;
+  readonly feed: Feed;
   /** `unavailable`: the last write could not be stored. `superseded`: another process has taken the database over. */
   readonly condition: "open" | "unavailable" | "superseded";
   /** Finishes what is queued, then releases the database. May be called again. */

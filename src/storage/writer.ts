@@ -19,7 +19,7 @@ import { batchOf, record } from "./record.ts";
 import type { Batch, Entry, Head } from "./record.ts";
 import type { Sealer } from "./sealing.ts";
 import type { State } from "./state.ts";
-import type { Commit, Draft, Once, Replayed, Store, WriteContext, Written } from "./store.ts";
+import type { Commit, Cursor, Draft, Once, Replayed, Store, WriteContext, Written } from "./store.ts";
 
 /** Writes that may wait; more are refused at once. */
 const maxWaiting = 10_000;
@@ -62,6 +62,8 @@ export class Writer {
   readonly #listeners: ((commit: Commit) => void)[] = [];
   #head: Head;
   #waiting: Waiting[] = [];
+  /** Cursors to be kept with the next commit; undefined ones are dropped. */
+  #cursors = new Map<string, Cursor | undefined>();
   #running: Promise<void> | undefined;
   #doubt: Outcome | undefined;
   #closed = false;
@@ -96,6 +98,13 @@ export class Writer {
     });
   }
 
+  /** Keeps `cursor` with the next commit, or drops the one of that name. After a failure the next one tries again. */
+  keepCursor(name: string, cursor: Cursor | undefined): void {
+    if (this.#closed) return;
+    this.#cursors.set(name, cursor);
+    this.#running ??= this.#run();
+  }
+
   rehearse<T>(work: (draft: Draft) => T): T {
     const { kinds, state, clock } = this.#options;
     const nowMs = clock.now();
@@ -110,13 +119,16 @@ export class Writer {
   }
 
   async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    let failed = false;
+    while (this.#waiting.length > 0 || (this.#cursors.size > 0 && !failed)) {
       // Lets the rest of this turn's writes, and those of callers who have just been answered, join.
       await nextTurn();
       const batch = this.#waiting.splice(0, maxBatch);
       try {
         await this.#process(batch);
+        failed = false;
       } catch (error) {
+        failed = true;
         this.#fail(error);
         for (const one of batch) one.reject(unavailable(error));
       }
@@ -164,10 +176,18 @@ export class Writer {
         replies.push(() => reject(error));
       }
     }
-    if (entries.length > 0 || answers.added.length > 0) {
+    const cursors = this.#cursors;
+    if (entries.length > 0 || answers.added.length > 0 || cursors.size > 0) {
       const forgetBefore = nowMs >= this.#forgetAt ? nowMs - answerLifeMs : undefined;
-      const batch = batchOf(documents, this.#head, entries, overlay.changes(), answers.added, forgetBefore);
-      await this.#store({ batch, overlay, commits });
+      const rest = { answers: answers.added, ...cursorRows(cursors), forgetBefore };
+      const batch = batchOf(documents, this.#head, entries, overlay.changes(), rest);
+      this.#cursors = new Map();
+      try {
+        await this.#store({ batch, overlay, commits });
+      } catch (error) {
+        this.#cursors = new Map([...cursors, ...this.#cursors]);
+        throw error;
+      }
       if (forgetBefore !== undefined) this.#forgetAt = nowMs + forgetEveryMs;
     }
     for (const reply of replies) reply();
@@ -255,6 +275,13 @@ export class Writer {
     this.condition = error instanceof Superseded ? "superseded" : "unavailable";
     this.#options.log.error("writes could not be stored", { error });
   }
+}
+
+function cursorRows(cursors: ReadonlyMap<string, Cursor | undefined>): Pick<Batch, "cursors" | "droppedCursors"> {
+  return {
+    cursors: [...cursors].flatMap(([name, cursor]) => (cursor ? [{ name, ...cursor }] : [])),
+    droppedCursors: [...cursors].flatMap(([name, cursor]) => (cursor ? [] : [name])),
+  };
 }
 
 function unavailable(cause: unknown): Refusal {

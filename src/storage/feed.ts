@@ -1,0 +1,67 @@
+import type { Database } from "./database.ts";
+import type { Documents } from "./documents.ts";
+import type { Feed, StoredObject } from "./store.ts";
+
+export function feedOf({ reads }: Database, documents: Documents, keep: Feed["keep"]): Feed {
+  /** The object as the revision found it. */
+  const before = async (
+    accountId: string,
+    kind: string,
+    id: string,
+    revision: number,
+  ): Promise<StoredObject | undefined> => {
+    const row = await reads
+      .selectFrom("history")
+      .select(["id", "account_id", "kind", "revision", "created_at", "doc"])
+      .where("account_id", "=", accountId)
+      .where("kind", "=", kind)
+      .where("id", "=", id)
+      .where("revision", "<", revision)
+      .orderBy("revision", "desc")
+      .limit(1)
+      .executeTakeFirst();
+    return row && row.doc !== null ? documents.read({ ...row, doc: row.doc }) : undefined;
+  };
+
+  return {
+    keep,
+    async cursors() {
+      const rows = await reads.selectFrom("cursors").selectAll().execute();
+      return new Map(rows.map(({ name, revision, position }) => [name, { revision, position }]));
+    },
+    async after(accountId, from, limit) {
+      const rows = await reads
+        .selectFrom("history")
+        .innerJoin("revisions", "revisions.revision", "history.revision")
+        .select(["history.revision", "position", "kind", "id", "created_at", "doc"])
+        .select(["at", "principal", "operation", "operation_id"])
+        .where("history.account_id", "=", accountId)
+        .where((row) =>
+          row.or([
+            row("history.revision", ">", from.revision),
+            row.and([row("history.revision", "=", from.revision), row("position", ">", from.position)]),
+          ]),
+        )
+        .orderBy("history.revision")
+        .orderBy("position")
+        .limit(limit)
+        .execute();
+      const changes = [];
+      for (const { revision, position, kind, id, created_at, doc, at, principal, operation, operation_id } of rows) {
+        const row = { id, account_id: accountId, kind, revision, created_at };
+        changes.push({
+          at: { revision, position },
+          time: at,
+          principal,
+          operation,
+          operationId: operation_id,
+          kind,
+          id,
+          before: await before(accountId, kind, id, revision),
+          after: doc === null ? undefined : documents.read({ ...row, doc }),
+        });
+      }
+      return changes;
+    },
+  };
+}
