@@ -22,6 +22,7 @@ export interface Wanted {
   present(challenge: Challenge): Promise<void>;
 }
 
+const checkFailures = new Set(["caa", "connection", "dns", "incorrectResponse", "tls", "unauthorized"]);
 const maxChain = 10;
 const maxAuthorizations = 10;
 
@@ -86,7 +87,9 @@ async function authorize(account: AcmeAccount, wanted: Wanted, url: string): Pro
   ).json();
   if (result["status"] === "valid") return;
   const failed = (result["challenges"] as Record<string, unknown>[] | undefined)?.find((one) => one["error"]);
-  throw readProblem(failed?.["error"], `${type} for "${wanted.name}" failed`);
+  const problem = readProblem(failed?.["error"], `${type} for "${wanted.name}" failed`);
+  // whatever else it is called, it is the check that failed, not the conversation
+  throw checkFailures.has(problem.type) ? problem : new AcmeProblem("incorrectResponse", problem.message);
 }
 
 function checkOrder(answer: AcmeAnswer, statuses: readonly string[]): void {

@@ -11,6 +11,7 @@ export const certificateJob = defineResource({
   fields: {
     reserved_domain: f.ref("The domain.", { to: "reserved_domain", input: "reserved_domain_id" }, { required: true }),
     started_at: f.timestamp("Start of the last attempt; null when it succeeded."),
+    under_way: f.boolean("Whether it goes on; also what a server leaves that stopped in the middle."),
     failures: f.uint32("Attempts that failed since one succeeded."),
     error_code: f.nullableString("Why the last attempt failed."),
     msg: f.string("The same in words.", { maxBytes: 4096 }),

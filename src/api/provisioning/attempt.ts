@@ -49,10 +49,8 @@ export async function attempt(context: AttemptContext, domain: StoredObject): Pr
       work(draft);
     });
   // what a crash in the middle leaves is an attempt that failed
-  const started = {
-    started_at: timestamp(clock.now()),
-    retries_at: later(clock, pauseMs(job.failures + 1, 0, random)),
-  };
+  const retriesAt = later(clock, pauseMs(job.failures + 1, 0, random));
+  const started = { started_at: timestamp(clock.now()), retries_at: retriesAt, under_way: true };
   try {
     await write((draft) => changeJob(draft, domain, started));
     const type = challengeType(context.challenges, job);
@@ -81,7 +79,7 @@ export async function attempt(context: AttemptContext, domain: StoredObject): Pr
       const { started_at, retries_at } = job;
       await write((draft) => {
         withdraw(draft, domain);
-        changeJob(draft, domain, { started_at, retries_at });
+        changeJob(draft, domain, { started_at, retries_at, under_way: false });
       });
       return undefined;
     }
@@ -90,6 +88,7 @@ export async function attempt(context: AttemptContext, domain: StoredObject): Pr
     await write((draft) => {
       withdraw(draft, domain);
       changeJob(draft, domain, {
+        under_way: false,
         failures,
         error_code: failure.code,
         msg: failure.message,
@@ -164,6 +163,7 @@ function install(draft: Draft, domain: StoredObject, doc: Record<string, unknown
   withdraw(draft, domain);
   changeJob(draft, domain, {
     started_at: null,
+    under_way: false,
     failures: 0,
     error_code: null,
     msg: "",

@@ -10,6 +10,7 @@ import type { Draft, Reader, StoredObject } from "../../storage/store.ts";
 /** As stored. Times are RFC 3339. */
 export interface Job {
   readonly started_at: string | null;
+  readonly under_way: boolean;
   readonly failures: number;
   readonly error_code: string | null;
   readonly msg: string;
@@ -69,12 +70,13 @@ export function certificateOf(reader: Reader, domain: StoredObject): string | un
   return certificate?.doc["certificate_pem"] as string | undefined;
 }
 
-/** `certificate_management_status` of a domain. @param isRunning an attempt is under way */
-export function statusOf(reader: Reader, domain: StoredObject, isRunning: boolean, now: number): Doc | null {
+/** `certificate_management_status` of a domain. @param isBusy this process is at it */
+export function statusOf(reader: Reader, domain: StoredObject, isBusy: boolean, now: number): Doc | null {
   if (!policyOf(domain)) return null;
   const job = jobOf(reader, domain.id);
   const hasCertificate = domain.doc["certificate_id"] !== null;
-  const isIdle = job.started_at === null && hasCertificate && !isRunning;
+  const isRunning = isBusy && job.under_way;
+  const isIdle = job.started_at === null && hasCertificate;
   return {
     renews_at: hasCertificate ? job.renews_at : null,
     provisioning_job: isIdle

@@ -36,7 +36,7 @@ export interface ProvisioningOptions {
 /** A domain with a policy. */
 interface Managed {
   readonly accountId: string;
-  isRunning: boolean;
+  isBusy: boolean;
   /** When the authority is asked again for the time of renewal, milliseconds since 1970. */
   asksAt: number;
   /** Nothing is tried before, since what had happened could not be written. */
@@ -80,14 +80,14 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
 
   /** Runs `work` as one of a bounded number, and looks for more when it is done. */
   const run = (entry: Managed, work: () => Promise<void>): void => {
-    entry.isRunning = true;
+    entry.isBusy = true;
     const all = work()
       .catch((error: unknown) => {
         entry.restsUntil = clock.now() + pauseMs(1, undefined, random);
         if (!stopping.signal.aborted) log.error("certificate management failed", { error });
       })
       .finally(() => {
-        entry.isRunning = false;
+        entry.isBusy = false;
         running.delete(all);
         lookSoon();
       });
@@ -146,7 +146,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
     const now = clock.now();
     for (const [id, entry] of managed) {
       if (running.size >= maxRunning || stopping.signal.aborted) return;
-      const domain = entry.isRunning || entry.restsUntil > now ? undefined : store.get(entry.accountId, kind, id);
+      const domain = entry.isBusy || entry.restsUntil > now ? undefined : store.get(entry.accountId, kind, id);
       if (!domain) continue;
       const refusal = refusalOf(domain, settings);
       const pem = certificateOf(store, domain);
@@ -174,7 +174,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
       }
     } else if (!managed.has(id)) {
       const asksAt = clock.now() + random() * firstAskMs;
-      managed.set(id, { accountId: domain.account_id, isRunning: false, asksAt, restsUntil: 0 });
+      managed.set(id, { accountId: domain.account_id, isBusy: false, asksAt, restsUntil: 0 });
     }
   };
 
@@ -187,7 +187,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   const timer = clock.every(lookEveryMs, look);
   lookSoon();
   return {
-    status: (domain) => statusOf(store, domain, managed.get(domain.id)?.isRunning ?? false, clock.now()),
+    status: (domain) => statusOf(store, domain, managed.get(domain.id)?.isBusy ?? false, clock.now()),
     applied(revision) {
       appliedRevision = revision;
       for (const one of waiting) if (revision >= one.revision) one.done();

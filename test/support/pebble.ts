@@ -1,0 +1,202 @@
+/** Let's Encrypt's test authority (Debian: `pebble`), with name server and certificates of its own, on free ports. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttps, request as requestHttps } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { startDns } from "./dns.ts";
+
+export interface Pebble {
+  readonly directoryUrl: string;
+  /** What its own server is certified by. */
+  readonly ca: string;
+  /** The root of the certificates that it issues now. */
+  issuingRoot(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export interface PebblePlan {
+  readonly directoryUrl: string;
+  readonly ca: string;
+  /** @param ports where it finds the edge's listeners */
+  start(ports: { readonly http: number; readonly https: number }): Promise<Pebble>;
+}
+
+const binary = (process.env["PATH"] ?? "")
+  .split(delimiter)
+  .map((directory) => join(directory, "pebble"))
+  .find((file) => isExecutable(file));
+
+/**
+ * Undefined where it can run; otherwise why it cannot, which a test shows as the reason of being skipped. Where
+ * CI is set it has to be there.
+ */
+export const pebbleAbsent: string | undefined = binary === undefined ? "pebble is not installed" : undefined;
+if (pebbleAbsent !== undefined && process.env["CI"]) throw new Error(`${pebbleAbsent}: apt-get install pebble`);
+
+/** Chooses ports, so that a server can be told of the authority before it runs. */
+export async function planPebble(): Promise<PebblePlan> {
+  const [port, managementPort] = [await freePort(), await freePort()];
+  const authority = await createAuthority({ commonName: "Pebble's own", now: Date.now() });
+  const leaf = await issueLeaf(authority, { names: ["localhost", "127.0.0.1"], now: Date.now(), days: 2 });
+  const ca = authority.certificatePem;
+  const directoryUrl = `https://localhost:${port}/dir`;
+  return {
+    directoryUrl,
+    ca,
+    async start({ http, https }) {
+      const dns = await startDns();
+      const files = mkdtempSync(join(tmpdir(), "postern-pebble-"));
+      const file = (name: string, text: string): string => {
+        writeFileSync(join(files, name), text);
+        return join(files, name);
+      };
+      const pebble = {
+        listenAddress: `127.0.0.1:${port}`,
+        managementListenAddress: `127.0.0.1:${managementPort}`,
+        certificate: file("cert.pem", leaf.certificatePem),
+        privateKey: file("key.pem", leaf.keyPem),
+        httpPort: http,
+        tlsPort: https,
+        ocspResponderURL: "",
+        externalAccountBindingRequired: false,
+        domainBlocklist: ["blocked.example.test"],
+        // 90 days, as public authorities give
+        certificateValidityPeriod: 90 * 24 * 60 * 60,
+      };
+      const config = file("config.json", JSON.stringify({ pebble }));
+      const child = spawn(binary as string, ["-strict", "-config", config, "-dnsserver", dns.address], {
+        env: { PEBBLE_VA_NOSLEEP: "1", PEBBLE_WFE_NONCEREJECT: "30", PEBBLE_AUTHZREUSE: "0" },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      let output = "";
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += String(text)));
+      const gone = once(child, "exit");
+      const send = (url: string): Promise<string> => get(url, ca);
+      while (!(await send(directoryUrl).catch(() => undefined))) {
+        if (child.exitCode !== null) throw new Error(`pebble ended: ${output}`);
+      }
+      return {
+        directoryUrl,
+        ca,
+        issuingRoot: () => send(`https://localhost:${managementPort}/roots/0`),
+        async stop() {
+          child.kill();
+          await gone;
+          await dns.stop();
+          rmSync(files, { recursive: true, force: true });
+        },
+      };
+    },
+  };
+}
+
+export interface RenewalFront {
+  readonly directoryUrl: string;
+  readonly ca: string;
+  /** What it says of every certificate. */
+  window: { readonly start: number; readonly end: number };
+  /** Ids of the certificates that it was asked about, and those named as replaced by an order. */
+  readonly asked: string[];
+  readonly replaced: string[];
+  stop(): Promise<void>;
+}
+
+/** In front of a pebble that does not know renewal information (RFC 9773): adds that, and passes on the rest. */
+export async function startRenewalFront(pebble: PebblePlan): Promise<RenewalFront> {
+  const authority = await createAuthority({ commonName: "Front's own", now: Date.now() });
+  const leaf = await issueLeaf(authority, { names: ["localhost"], now: Date.now(), days: 2 });
+  const asked: string[] = [];
+  const replaced: string[] = [];
+  const upstream = new URL(pebble.directoryUrl);
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method, url = "/", headers } = request;
+    const id = /^\/renewal-info\/(.+)$/.exec(url)?.[1];
+    if (id !== undefined) {
+      asked.push(id);
+      const [start, end] = [front.window.start, front.window.end].map((at) => new Date(at).toISOString());
+      response.writeHead(200, { "content-type": "application/json", "retry-after": "21600" });
+      response.end(JSON.stringify({ suggestedWindow: { start, end } }));
+      return;
+    }
+    const body = await bytesOf(request);
+    const payload = url === "/order-plz" ? (JSON.parse(body.toString()) as { payload: string }).payload : "";
+    const order = JSON.parse(Buffer.from(payload, "base64url").toString() || "{}") as { replaces?: string };
+    if (order.replaces !== undefined) replaced.push(order.replaces);
+    const forwarded = requestHttps({
+      host: "127.0.0.1",
+      port: upstream.port,
+      servername: "localhost",
+      ca: pebble.ca,
+      agent: false,
+      method,
+      path: url,
+      headers,
+    });
+    forwarded.end(body);
+    const [answer] = (await once(forwarded, "response")) as [IncomingMessage];
+    let bytes = await bytesOf(answer);
+    if (url === "/dir") {
+      const directory = JSON.parse(bytes.toString()) as object;
+      const renewalInfo = `https://${headers.host}/renewal-info`;
+      bytes = Buffer.from(JSON.stringify({ ...directory, renewalInfo }));
+    }
+    const { "transfer-encoding": _framing, ...fields } = answer.headers;
+    response.writeHead(answer.statusCode ?? 0, { ...fields, "content-length": bytes.length });
+    response.end(bytes);
+  };
+  const server = createHttps({ cert: leaf.certificatePem, key: leaf.keyPem }, (request, response) => {
+    pass(request, response).catch(() => response.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const front: RenewalFront = {
+    directoryUrl: `https://localhost:${(server.address() as AddressInfo).port}/dir`,
+    ca: authority.certificatePem,
+    window: { start: 0, end: 0 },
+    asked,
+    replaced,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+  return front;
+}
+
+async function bytesOf(stream: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function get(url: string, ca: string): Promise<string> {
+  const request = requestHttps(url, { ca, agent: false, family: 4 });
+  request.end();
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  return (await bytesOf(response)).toString();
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,412 @@
+/** Certificates of an authority, from the policy on a domain to what a browser is shown. */
+import assert from "node:assert/strict";
+import type { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect } from "node:tls";
+import { after, before, describe, it } from "node:test";
+import { startControlPlane } from "../../src/api/control-plane.ts";
+import type { ControlPlane } from "../../src/api/control-plane.ts";
+import type { AcmeSettings } from "../../src/api/provisioning/settings.ts";
+import { startEdge } from "../../src/edge/edge.ts";
+import type { Edge } from "../../src/edge/edge.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+import { silentLog } from "../../src/lib/log.ts";
+import { makeMetrics } from "../../src/lib/metrics.ts";
+import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
+import { createAuthority } from "../../src/lib/x509.ts";
+import type { Downward, Upward } from "../../src/routing/messages.ts";
+import { send } from "../support/api.ts";
+import type { Body } from "../support/api.ts";
+import { planPebble, pebbleAbsent, startRenewalFront } from "../support/pebble.ts";
+import type { Pebble, PebblePlan, RenewalFront } from "../support/pebble.ts";
+import { startPlatform } from "../support/platform.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+const policy = { authority: "letsencrypt", private_key_type: "ecdsa" };
+
+interface TravellingClock extends Clock {
+  /** Moves the wall clock, and lets everything that recurs look at it. */
+  advance(milliseconds: number): void;
+}
+
+/** Time that can be skipped; waiting for others takes as long as they take. */
+function travellingClock(): TravellingClock {
+  let offset = 0;
+  const recurring = new Set<() => void>();
+  return {
+    now: () => Date.now() + offset,
+    monotonic: () => systemClock.monotonic(),
+    after: (delayMs, run) => systemClock.after(delayMs, run),
+    every(_periodMs, run) {
+      recurring.add(run);
+      return { cancel: () => recurring.delete(run) };
+    },
+    advance(milliseconds) {
+      offset += milliseconds;
+      for (const run of recurring) run();
+    },
+  };
+}
+
+interface TestServer {
+  readonly clock: TravellingClock;
+  readonly edge: Edge;
+  readonly database: string;
+  call(method: string, path: string, body?: unknown): Promise<Body>;
+  /** Reserves a domain with the policy and gives it an HTTPS edge. */
+  reserve(domain: string, wanted?: object): Promise<Body>;
+  /** The domain as soon as `condition` holds; the test's time limit otherwise. */
+  until(id: string, condition: (domain: Body) => boolean): Promise<Body>;
+  /** Stops the control plane and starts another on the same database. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Both planes in this process, with a line between them, so that the control plane's time is the test's. */
+async function startServer(acme: AcmeSettings): Promise<TestServer> {
+  const clock = travellingClock();
+  const directory = mkdtempSync(join(tmpdir(), "postern-acme-"));
+  const apiKey = newToken(tokenPrefixes.apiKey);
+  const authority = await createAuthority({ commonName: "The server's own", now: Date.now() });
+  let toControl: (message: Upward) => void = () => {};
+  let toEdge: (message: Downward) => void = () => {};
+  let committed = (): void => {};
+  const shared = { log: silentLog, domain: "apps.example.test" };
+  const edge = await startEdge(
+    {
+      ...shared,
+      httpsListen: { host: "127.0.0.1", port: 0 },
+      httpListen: { host: "127.0.0.1", port: 0 },
+      agentListen: { host: "127.0.0.1", port: 0 },
+      authority,
+      tunnelSecret: Buffer.alloc(32, 1),
+      region: "test",
+      serverVersion: "0.0.0",
+      clock: systemClock,
+      metrics: makeMetrics(),
+      drainMs: 2000,
+    },
+    {
+      send: (message) => setImmediate(() => toControl(structuredClone(message))),
+      receive: (take) => (toEdge = take),
+    },
+  );
+  const startControl = (): Promise<ControlPlane> =>
+    startControlPlane(
+      {
+        ...shared,
+        listen: { host: "127.0.0.1", port: 0 },
+        database: "postern.db",
+        dataDirectory: directory,
+        sealingKey: Buffer.alloc(32, 2),
+        clock,
+        acme,
+        bootstrap: { apiKey },
+      },
+      {
+        send(message) {
+          // every commit is told to the edge, also one that has nothing for it
+          committed();
+          setImmediate(() => toEdge(structuredClone(message)));
+        },
+        receive(take) {
+          toControl = take;
+          setImmediate(() => take({ type: "hello", edgeId: "edge_1" }));
+        },
+      },
+    );
+  let plane = await startControl();
+  const call: TestServer["call"] = async (method, path, body) => {
+    const headers = {
+      authorization: `Bearer ${apiKey}`,
+      "service-version": "2",
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
+    const answer = await send(plane.apiUrl, method, path, body, headers);
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.body;
+  };
+  return {
+    clock,
+    edge,
+    database: join(directory, "postern.db"),
+    call,
+    async reserve(domain, wanted = policy) {
+      const reserved = await call("POST", "/reserved_domains", { domain, certificate_management_policy: wanted });
+      await call("POST", "/edges/https", { hostports: [`${domain.replace("*", "any")}:443`] });
+      return reserved;
+    },
+    async until(id, condition) {
+      for (;;) {
+        const written = new Promise<void>((resolve) => (committed = resolve));
+        const domain = await call("GET", `/reserved_domains/${id}`);
+        if (condition(domain)) return domain;
+        await written;
+      }
+    },
+    async restart() {
+      await plane.stop();
+      plane = await startControl();
+    },
+    async stop() {
+      await edge.stop();
+      await plane.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The certificate that a browser is shown for `host`, which has to trust it by `ca`. */
+async function shownTo(host: string, port: number, ca: string): Promise<X509Certificate> {
+  const socket = connect({ host: "127.0.0.1", port, servername: host, ca });
+  await once(socket, "secureConnect");
+  const shown = socket.getPeerX509Certificate();
+  socket.destroy();
+  assert.ok(shown);
+  return shown;
+}
+
+const hasCertificate = (domain: Body): boolean =>
+  domain.certificate !== null && domain.certificate_management_status.provisioning_job === null;
+const hasFailed = (domain: Body): boolean =>
+  domain.certificate_management_status.provisioning_job?.error_code !== null &&
+  domain.certificate_management_status.provisioning_job?.retries_at !== null;
+
+describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => {
+  for (const challenge of ["http-01", "tls-alpn-01"] as const) {
+    describe(`by ${challenge}`, () => {
+      let server: TestServer;
+      let pebble: Pebble;
+
+      before(async () => {
+        const plan = await planPebble();
+        server = await startServer({ ...settingsFor(plan), challenges: [challenge] });
+        pebble = await plan.start({ http: server.edge.http?.port ?? 0, https: server.edge.https.port });
+      });
+      after(async () => {
+        await server.stop();
+        await pebble.stop();
+      });
+
+      for (const type of ["ecdsa", "rsa"] as const) {
+        it(`come to a domain with a policy, with an ${type} key, and are shown at once`, async () => {
+          const host = `${type}.example.test`;
+          const reserved = await server.reserve(host, { private_key_type: type });
+          assert.equal(reserved.certificate, null);
+          assert.equal(typeof reserved.certificate_management_status.provisioning_job.msg, "string");
+          const domain = await server.until(reserved.id, hasCertificate);
+          const kept = await server.call("GET", `/tls_certificates/${domain.certificate.id}`);
+          assert.deepEqual(kept.subject_alternative_names.dns_names, [host]);
+          assert.equal(kept.private_key_type, type);
+          assert.ok(Date.parse(kept.issued_at) <= Date.now());
+          assert.equal(kept.private_key_pem, undefined);
+          const { renews_at: renewsAt } = domain.certificate_management_status;
+          const life = Date.parse(kept.not_after) - Date.parse(kept.not_before);
+          assert.ok(Math.abs(Date.parse(renewsAt) - Date.parse(kept.not_before) - (life * 2) / 3) <= 1000);
+          const shown = await shownTo(host, server.edge.https.port, await pebble.issuingRoot());
+          assert.equal(shown.serialNumber.toLowerCase(), kept.serial_number);
+          assert.deepEqual(domain.certificate_management_policy, { authority: "letsencrypt", private_key_type: type });
+        });
+      }
+
+      it("K4: leave no key in the database that could be used without the sealing key", async () => {
+        const bytes = [server.database, `${server.database}-wal`].map((file) => readFileSync(file, "latin1")).join("");
+        assert.match(bytes, /BEGIN CERTIFICATE/);
+        assert.doesNotMatch(bytes, /PRIVATE KEY/);
+      });
+
+      it("are renewed when two thirds of their life are over, and the old one goes", async () => {
+        const { reserved_domains: domains } = await server.call("GET", "/reserved_domains");
+        const before = domains.find((one: Body) => one.domain === "ecdsa.example.test");
+        server.clock.advance(Date.parse(before.certificate_management_status.renews_at) - server.clock.now() - dayMs);
+        assert.equal(
+          (await server.call("GET", `/reserved_domains/${before.id}`)).certificate.id,
+          before.certificate.id,
+        );
+        server.clock.advance(dayMs + 1000);
+        const renewed = await server.until(
+          before.id,
+          (one) => hasCertificate(one) && one.certificate.id !== before.certificate.id,
+        );
+        const { tls_certificates: left } = await server.call("GET", "/tls_certificates");
+        assert.ok(left.every((one: Body) => one.id !== before.certificate.id));
+        const kept = await server.call("GET", `/tls_certificates/${renewed.certificate.id}`);
+        const shown = await shownTo("ecdsa.example.test", server.edge.https.port, await pebble.issuingRoot());
+        assert.equal(shown.serialNumber.toLowerCase(), kept.serial_number);
+      });
+
+      it("outlast a restart, and the account is the same", async () => {
+        const { reserved_domains: before } = await server.call("GET", "/reserved_domains");
+        await server.restart();
+        const { reserved_domains: after } = await server.call("GET", "/reserved_domains");
+        assert.deepEqual(
+          after.map((one: Body) => one.certificate.id),
+          before.map((one: Body) => one.certificate.id),
+        );
+        const next = await server.reserve("next.example.test");
+        await server.until(next.id, hasCertificate);
+      });
+    });
+  }
+
+  describe("that are not given", () => {
+    let server: TestServer;
+    let pebble: Pebble;
+
+    before(async () => {
+      const plan = await planPebble();
+      server = await startServer(settingsFor(plan));
+      pebble = await plan.start({ http: server.edge.http?.port ?? 0, https: server.edge.https.port });
+    });
+    after(async () => {
+      await server.stop();
+      await pebble.stop();
+    });
+
+    it("say why on the domain, and are tried again after longer and longer pauses", async () => {
+      const reserved = await server.reserve("shop.nowhere.test");
+      const pauses: number[] = [];
+      let retriesAt = "";
+      for (let failure = 1; failure <= 4; failure += 1) {
+        const domain = await server.until(
+          reserved.id,
+          (one) => hasFailed(one) && one.certificate_management_status.provisioning_job.retries_at !== retriesAt,
+        );
+        const { provisioning_job: job, renews_at: renewsAt } = domain.certificate_management_status;
+        assert.equal(renewsAt, null);
+
+        assert.match(job.error_code, /^(CONNECTION_ERROR|CHALLENGE_FAILED)$/);
+        assert.match(job.msg, /shop\.nowhere\.test/);
+        pauses.push(Date.parse(job.retries_at) - Date.parse(job.started_at));
+        retriesAt = job.retries_at;
+        server.clock.advance(Date.parse(retriesAt) - server.clock.now() + 1000);
+      }
+      const minute = 60_000;
+      // of the whole pause at least half, and the attempt itself took some seconds at most
+      pauses.forEach((pause, at) => {
+        assert.ok(pause >= (minute * 2 ** at) / 2 - 1000, pauses.join());
+        assert.ok(pause <= minute * 2 ** at + 30_000, pauses.join());
+      });
+    });
+
+    it("say what the authority said, and hold up no other domain", async () => {
+      const blocked = await server.reserve("blocked.example.test");
+      const fine = await server.reserve("fine.example.test");
+      const { certificate_management_status: status } = await server.until(blocked.id, hasFailed);
+      assert.equal(status.provisioning_job.error_code, "DOMAIN_REJECTED");
+      assert.match(status.provisioning_job.msg, /blocked/);
+      await server.until(fine.id, hasCertificate);
+    });
+
+    it("for a wildcard, say that they are not tried", async () => {
+      const reserved = await server.reserve("*.many.example.test");
+      const { certificate_management_status: status } = await server.until(
+        reserved.id,
+        (one) => one.certificate_management_status.provisioning_job.error_code !== null,
+      );
+      assert.equal(status.provisioning_job.error_code, "WILDCARD_UNSUPPORTED");
+      assert.equal(status.provisioning_job.retries_at, null);
+    });
+
+    it("are forgotten with the policy, and a domain under way can be deleted", async () => {
+      const reserved = await server.reserve("gone.nowhere.test");
+      await server.until(reserved.id, hasFailed);
+      await server.call("DELETE", `/reserved_domains/${reserved.id}/certificate_management_policy`);
+      const cleared = await server.call("GET", `/reserved_domains/${reserved.id}`);
+      assert.equal(cleared.certificate_management_status, null);
+      const again = await server.call("POST", "/reserved_domains", {
+        domain: "brief.nowhere.test",
+        certificate_management_policy: policy,
+      });
+      await server.call("DELETE", `/reserved_domains/${again.id}`);
+    });
+  });
+
+  describe("of an authority that says when to renew", () => {
+    let server: TestServer;
+    let pebble: Pebble;
+    let front: RenewalFront;
+
+    before(async () => {
+      const plan = await planPebble();
+      front = await startRenewalFront(plan);
+      server = await startServer({ ...settingsFor(plan), directoryUrl: front.directoryUrl, ca: front.ca });
+      pebble = await plan.start({ http: server.edge.http?.port ?? 0, https: server.edge.https.port });
+    });
+    after(async () => {
+      await server.stop();
+      await front.stop();
+      await pebble.stop();
+    });
+
+    it("are renewed within its window, also when it is moved, and name the one that is replaced", async () => {
+      front.window = { start: Date.now() + 40 * dayMs, end: Date.now() + 42 * dayMs };
+      const reserved = await server.reserve("ari.example.test");
+      const renewsWithin = (one: Body): boolean => {
+        const at = Date.parse(one.certificate_management_status.renews_at ?? "");
+        return hasCertificate(one) && at >= front.window.start - 1000 && at <= front.window.end;
+      };
+      const first = await server.until(reserved.id, renewsWithin);
+      front.window = { start: Date.now() + 2 * dayMs, end: Date.now() + 3 * dayMs };
+      server.clock.advance(dayMs);
+      const moved = await server.until(reserved.id, renewsWithin);
+      assert.equal(moved.certificate.id, first.certificate.id);
+      const id = front.asked.at(-1);
+      server.clock.advance(2 * dayMs);
+      await server.until(reserved.id, (one) => hasCertificate(one) && one.certificate.id !== first.certificate.id);
+      assert.deepEqual(front.replaced, [id]);
+    });
+  });
+
+  it("come by the settings of the command line, when the first challenge that is tried works", async () => {
+    const plan = await planPebble();
+    const platform = await startPlatform({
+      acme: settingsFor(plan),
+      httpListen: { host: "127.0.0.1", port: 0 },
+    });
+    const pebble = await plan.start({ http: platform.httpPort ?? 0, https: platform.httpsPort });
+    try {
+      const created = await platform.api("POST", "/reserved_domains", {
+        domain: "threads.example.test",
+        certificate_management_policy: policy,
+      });
+      await platform.api("POST", "/edges/https", { hostports: ["threads.example.test:443"] });
+      for (;;) {
+        const { body } = await platform.api("GET", `/reserved_domains/${created.body.id}`);
+        if (hasCertificate(body)) break;
+      }
+      await shownTo("threads.example.test", platform.httpsPort, await pebble.issuingRoot());
+    } finally {
+      await platform.stop();
+      await pebble.stop();
+    }
+  });
+});
+
+describe("without the operator's agreement", () => {
+  it("no authority is asked, and the domain says so", async () => {
+    const server = await startServer({
+      directoryUrl: "https://authority.invalid/directory",
+      agreed: false,
+      challenges: ["http-01"],
+    });
+    try {
+      const reserved = await server.reserve("quiet.example.test");
+      const { certificate_management_status: status } = await server.until(
+        reserved.id,
+        (one) => one.certificate_management_status.provisioning_job.error_code !== null,
+      );
+      assert.equal(status.provisioning_job.error_code, "TERMS_NOT_AGREED");
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
+function settingsFor({ directoryUrl, ca }: PebblePlan): AcmeSettings {
+  return { directoryUrl, ca, email: "ops@example.test", agreed: true, challenges: ["tls-alpn-01", "http-01"] };
+}
