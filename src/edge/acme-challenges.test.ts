@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
 import { createHash, X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import type { IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
+import { request as requestHttps } from "node:https";
 import { connect } from "node:tls";
 import { describe, it } from "node:test";
 import { edgeObjects, startTestEdge } from "../../test/support/edge.ts";
@@ -54,6 +59,28 @@ function handshake(
   });
 }
 
+async function request(
+  port: number,
+  host: string,
+  path: string,
+  http: "h1" | "h2",
+): Promise<{ status: number | undefined; text: string }> {
+  const at = { host: "127.0.0.1", port, servername: host, rejectUnauthorized: false };
+  let text = "";
+  if (http === "h1") {
+    const sent = requestHttps({ ...at, path, headers: { host }, agent: false }).end();
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    for await (const chunk of response.setEncoding("utf8") as AsyncIterable<string>) text += chunk;
+    return { status: response.statusCode, text };
+  }
+  const session = connectHttp2(`https://${host}`, at);
+  const stream = session.request({ ":path": path });
+  const [fields] = (await once(stream, "response")) as [IncomingHttpHeaders & IncomingHttpStatusHeader];
+  for await (const chunk of stream.setEncoding("utf8") as AsyncIterable<string>) text += chunk;
+  session.close();
+  return { status: fields[":status"], text };
+}
+
 describe("challenges of certificate authorities", () => {
   const path = "/.well-known/acme-challenge/token-1";
 
@@ -99,6 +126,16 @@ describe("challenges of certificate authorities", () => {
     );
     await testEdge.edge.stop();
   });
+
+  for (const http of ["h1", "h2"] as const) {
+    it(`are answered over HTTPS before any route is looked for (${http})`, async () => {
+      const { edge } = await startTestEdge([challenge("acmechl_1"), ...edgeObjects("shop", ["shop.example.com"])]);
+      const ask = (target: string) => request(edge.https.port, "shop.example.com", target, http);
+      assert.deepEqual(await ask(path), { status: 200, text: "token-1.thumb" });
+      assert.notEqual((await ask("/.well-known/acme-challenge/other")).status, 200);
+      await edge.stop();
+    });
+  }
 
   it("that cannot be shown leave the host as it was", async () => {
     const broken = challenge("acmechl_1", { certificate_pem: "none", private_key_pem: "none" });

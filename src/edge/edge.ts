@@ -140,6 +140,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       },
       http: 80,
     },
+    challengeBody: challenges.body,
     trustsProxy: undefined,
     finished: makeExchangeLog(log, clock),
   };

@@ -18,6 +18,8 @@ export interface HttpContext {
   readonly connections: Set<ServedConnection>;
   /** The port that the world sees for each scheme: 443 and 80, unless configured otherwise. */
   readonly advertisedPort: { readonly https: number; readonly http: number };
+  /** What a certificate authority is answered at a path of a lower-case host, before any route (RFC 8555 §8.3). */
+  readonly challengeBody?: (host: string, path: string) => string | undefined;
   /** Peers whose X-Forwarded-* are kept and extended. Nobody by default. */
   readonly trustsProxy: ((source: string) => boolean) | undefined;
   /**

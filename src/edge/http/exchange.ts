@@ -13,6 +13,7 @@ import type { CompiledRoute, Site } from "../../routing/compiled.ts";
 import { moduleFailed, noBackend, refused, unknownHost, unroutable } from "../../routing/refusals.ts";
 import { isBodiless, renderAnswer } from "./answer.ts";
 import type { RenderedAnswer } from "./answer.ts";
+import { challengeAnswer } from "./challenge-answer.ts";
 import { checkHead } from "./check-head.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { ClientSide, ExchangeInput } from "./client-side.ts";
@@ -159,6 +160,8 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
     const wrong = checkHead(request, this.#context.limits.maxBodyBytes);
     if (wrong !== undefined) return this.#deny(wrong);
     const { path, host, headers } = request;
+    const challenge = this.#context.challengeBody?.(host, path);
+    if (challenge !== undefined) return this.#deny(challengeAnswer(challenge));
     const site = this.#shared.site(host, request.port);
     if (site === "unknown_host") return this.#deny(unknownHost(host));
     if (typeof site === "string") return this.#refuse(site, `host "${host}" is not what the connection was opened for`);
