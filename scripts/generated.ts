@@ -1,11 +1,15 @@
 /** Files that are made from the declarations and committed: path → content. */
 import { describeApi, operationLines } from "../src/api/openapi.ts";
 import { describedOperations } from "../src/api/operations.ts";
+import { sdkFiles } from "./sdk/generate.ts";
+import type { ApiDescription } from "./sdk/openapi.ts";
 
 export function generatedFiles(): ReadonlyMap<string, string> {
   const operations = describedOperations();
+  const api = describeApi(operations);
   return new Map([
-    ["openapi.json", `${JSON.stringify(describeApi(operations), undefined, 2)}\n`],
+    ["openapi.json", `${JSON.stringify(api, undefined, 2)}\n`],
     ["operations.txt", operationLines(operations)],
+    ...sdkFiles(api as unknown as ApiDescription),
   ]);
 }

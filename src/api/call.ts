@@ -56,8 +56,8 @@ export interface Operation {
   readonly block?: string;
   /** No key and no version are asked for. */
   readonly open?: boolean;
-  /** What is done with a body: refused when there is one, read, or read past. */
-  readonly takes: "nothing" | "object" | "anything";
+  /** What is done with a body: refused when there is one, read (a document also as YAML), or read past. */
+  readonly takes: "nothing" | "object" | "document" | "anything";
   /** Fields of the body, for the description of the API. */
   readonly input?: Fields;
   /** Key of the list in the answer. */
@@ -66,6 +66,8 @@ export interface Operation {
   readonly query?: readonly string[];
   /** Status of a success. */
   readonly status: number;
+  /** Media type of an answer without a schema; plain text unless given. */
+  readonly produces?: string;
   /** Name of the schema of the answer; absent: none. */
   readonly answers?: string;
   /** The schemas of what is answered, where no resource has them: by name. */

@@ -55,7 +55,7 @@ function describe(operation: Operation, shared: Shared): JsonSchema {
       schema: { type: "string" },
     })),
     ...(operation.query ?? []).map((name) => ({ name, in: "query", schema: querySchema(name) })),
-    ...(operation.open ? [] : [{ $ref: "#/components/parameters/Version" }]),
+    ...headerNames(operation).map((name) => ({ $ref: `#/components/parameters/${name}` })),
   ];
   return {
     operationId: operation.id,
@@ -64,6 +64,7 @@ function describe(operation: Operation, shared: Shared): JsonSchema {
     ...(operation.open && { security: [] }),
     ...(given.length > 0 && { parameters: given }),
     ...(operation.input && { requestBody: requestBody(operation) }),
+    ...(operation.takes === "document" && { requestBody: documentBody }),
     responses: {
       [operation.status]: {
         description: operation.summary,
@@ -71,12 +72,29 @@ function describe(operation: Operation, shared: Shared): JsonSchema {
         ...(operation.answers && {
           content: { "application/json": { schema: { $ref: schemaRef(operation.answers) } } },
         }),
-        ...(operation.open && !operation.answers && { content: { "text/plain": { schema: { type: "string" } } } }),
+        ...(operation.open && { content: openContent(operation) }),
       },
       ...errorResponses(operation, shared),
       default: { $ref: "#/components/responses/Failure" },
     },
   };
+}
+
+function openContent({ produces = "text/plain" }: Operation): JsonSchema {
+  return { [produces]: { schema: { type: produces === "application/json" ? "object" : "string" } } };
+}
+
+/** Header fields that mean something to the operation, as `parameters` names them. */
+function headerNames(operation: Operation): (keyof typeof parameters)[] {
+  if (operation.open) return [];
+  if (!isStored(operation)) return ["Version"];
+  if (operation.verb === "create") return ["Version", "IdempotencyKey", "Reason"];
+  return operation.method === "POST" ? ["Version", "Reason"] : ["Version", "IfMatch", "Reason"];
+}
+
+/** Whether it writes to storage. */
+function isStored(operation: Operation): boolean {
+  return operation.resource !== undefined && operation.method !== "GET" && operation.verb !== "command";
 }
 
 function requestBody(operation: Operation): JsonSchema {
@@ -86,6 +104,14 @@ function requestBody(operation: Operation): JsonSchema {
   const example = exampleInput(fields, operation.verb === "update" ? "update" : "create");
   return { required: operation.verb === "create", content: { "application/json": { schema, example } } };
 }
+
+const documentBody = {
+  required: true,
+  content: {
+    "application/yaml": { schema: { $ref: schemaRef("Document") } },
+    "application/json": { schema: { $ref: schemaRef("Document") } },
+  },
+};
 
 function inputSchemaName(operation: Operation): string | undefined {
   if (operation.verb === "replace") return `${operation.answers}Replace`;
@@ -101,15 +127,16 @@ function errorResponses(operation: Operation, shared: Shared): Record<string, Js
     reasons.push("missing_credentials", "unknown_credentials", "version_missing", "version_unsupported");
     reasons.push("too_many_requests");
   }
-  if (operation.takes === "object") {
+  if (operation.takes === "object" || operation.takes === "document") {
     reasons.push("body_unreadable", "unknown_field", "invalid_field", "content_type", "body_too_large");
   }
   if (operation.query?.includes("limit")) reasons.push("limit_invalid", "query_invalid", "query_unknown");
   if (operation.path.includes("{")) reasons.push("not_found");
   if (operation.block) reasons.push("module_unset");
   if (operation.resource?.operatorOnly) reasons.push("operator_only");
-  if (operation.resource && operation.method !== "GET" && operation.verb !== "command") {
+  if (operation.resource && isStored(operation)) {
     reasons.push("write_unavailable");
+    if (operation.verb === "create") reasons.push("idempotency_reused", "idempotency_key_invalid");
     if (operation.method !== "POST") reasons.push("precondition_failed");
     if (operation.verb === "delete" && !operation.block) reasons.push("in_use");
     if (operation.resource.taken && operation.verb !== "delete") reasons.push(operation.resource.taken);
@@ -250,6 +277,24 @@ const parameters = {
     required: false,
     description: "The version of the API. `Ngrok-Version` is accepted in its place; one of them must be there.",
     schema: { type: "string", enum: ["2"] },
+  },
+  IfMatch: {
+    name: "If-Match",
+    in: "header",
+    description: "The ETag that the object must still have.",
+    schema: { type: "string" },
+  },
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    description: "Sent again with the same body within 24 h, the request is answered again and not carried out twice.",
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+  },
+  Reason: {
+    name: "Postern-Reason",
+    in: "header",
+    description: "Why the change is made, for the history.",
+    schema: { type: "string", maxLength: 255 },
   },
 };
 

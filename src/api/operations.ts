@@ -6,6 +6,7 @@ import type { Operation } from "./call.ts";
 import type { Commands } from "./commands.ts";
 import { crudOperations } from "./crud.ts";
 import { resourceNamed, resources } from "./declarations.ts";
+import { declarativeOperations } from "./declarative/operations.ts";
 import { revisionOperations } from "./history/revisions.ts";
 import { describeApi } from "./openapi.ts";
 import { healthOperations } from "./health.ts";
@@ -42,6 +43,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...resources.flatMap((resource) => [...crudOperations(resource, crud), ...blockOperations(resource, crud)]),
     ...sessionOperations(liveObjects, commands),
     ...revisionOperations(crud),
+    ...declarativeOperations(crud),
     ...healthOperations(metrics, commands, readiness),
   ];
   return {
@@ -61,6 +63,7 @@ function descriptionOperation(others: readonly Operation[]): Operation {
     method: "GET",
     path: "/openapi.json",
     summary: "This description.",
+    produces: "application/json",
     takes: "nothing",
     open: true,
     status: 200,

@@ -1,0 +1,39 @@
+/** What came in the header of an answer, kept beside the object that it brought. */
+export interface Answer {
+  readonly status: number;
+  /** For `ifMatch`; single objects have one. */
+  readonly etag: string | undefined;
+  /** Revision that was written or read. */
+  readonly revision: number | undefined;
+  /** Id of the request, as in the server's log. */
+  readonly operationId: string | undefined;
+  header(name: string): string | undefined;
+}
+
+const answers = new WeakMap<object, Answer>();
+
+export function rememberAnswer(body: object, status: number, headers: { get(name: string): string | null }): void {
+  const header = (name: string): string | undefined => headers.get(name) ?? undefined;
+  const revision = header("postern-revision");
+  answers.set(body, {
+    status,
+    etag: header("etag"),
+    revision: revision === undefined ? undefined : Number(revision),
+    operationId: header("postern-operation-id"),
+    header,
+  });
+}
+
+/** The answer that brought `object`. Throws `TypeError` for what a call did not return itself. */
+export function answerOf(object: object): Answer {
+  const answer = answers.get(object);
+  if (!answer) throw new TypeError("the object is not the one that a call returned: copies have no answer");
+  return answer;
+}
+
+export function etagOf(given: string | object): string {
+  if (typeof given === "string") return given;
+  const { etag } = answerOf(given);
+  if (etag === undefined) throw new TypeError("the object came without an ETag: get it on its own");
+  return etag;
+}

@@ -1,0 +1,67 @@
+/** The client: methods made from the table of operations, with the types that are generated for them. */
+import type { CallOptions } from "./call-options.ts";
+import { operations } from "./generated/operations.ts";
+import type { Resources } from "./generated/resources.ts";
+import { makeListing } from "./listing.ts";
+import type { Operation } from "./operation.ts";
+import { makeSend } from "./transport.ts";
+import type { PosternOptions, Send } from "./transport.ts";
+
+export type Postern = Resources;
+
+/** Every method of `Resources` on an object of its own: `new Postern({ baseUrl, apiKey }).ipPolicies.list()`. */
+// Its members come from the table.
+// oxlint-disable-next-line typescript/no-extraneous-class
+export const Postern: new (options: PosternOptions) => Postern = class {
+  constructor(options: PosternOptions) {
+    const send = makeSend(options);
+    for (const operation of operations) {
+      let group = this as Record<string, unknown>;
+      for (const word of operation.group) group = (group[camel(word)] ??= {}) as Record<string, unknown>;
+      group[camel(operation.verb)] = method(operation, send);
+    }
+  }
+} as new (options: PosternOptions) => Postern;
+
+type Method = (...args: readonly unknown[]) => unknown;
+
+/** A method takes the path's parameters, then the body, then options. */
+function method(operation: Operation, send: Send): Method {
+  const parameters = [...operation.path.matchAll(/\{\w+\}/g)].length;
+  return (...args) => {
+    const ids = args.slice(0, parameters);
+    const rest = args.slice(parameters);
+    const body = operation.takesBody ? (rest.shift() ?? {}) : undefined;
+    const options = (rest[0] ?? {}) as CallOptions & Readonly<Record<string, unknown>>;
+    const path = pathOf(operation, ids);
+    const query = new URLSearchParams();
+    for (const name of operation.query ?? []) {
+      const value = options[name];
+      if (typeof value === "string" || typeof value === "number") query.set(name, String(value));
+    }
+    const call = (search: URLSearchParams): Promise<unknown> => {
+      const target = search.size === 0 ? path : `${path}?${search.toString()}`;
+      return send(operation.method, target, body, { ...options, asText: operation.answers === "text" });
+    };
+    if (operation.answers !== "list") return call(query);
+    return makeListing(query, operation.listKey as string, call);
+  };
+}
+
+/** Throws `TypeError` for an id that is missing, which would make it another path. */
+function pathOf(operation: Operation, ids: readonly unknown[]): string {
+  let at = 0;
+  return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const id = ids[at];
+    at += 1;
+    if (typeof id !== "string" || id === "" || /^\.{1,2}$/.test(id)) {
+      throw new TypeError(`${operation.id}: "${name}" must be an id, is ${JSON.stringify(id)}`);
+    }
+    return encodeURIComponent(id);
+  });
+}
+
+/** `ip_policies` → `ipPolicies`. */
+export function camel(name: string): string {
+  return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}

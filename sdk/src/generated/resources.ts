@@ -1,0 +1,1010 @@
+/** The methods of the SDK. */
+import type { CallOptions, ReadOptions } from "../call-options.ts";
+import type { Listing } from "../listing.ts";
+import type {
+  APIKey,
+  APIKeyCreate,
+  APIKeyUpdate,
+  Account,
+  AccountCreate,
+  AccountUpdate,
+  ApplicationSession,
+  ApplicationUser,
+  BotUser,
+  BotUserCreate,
+  BotUserUpdate,
+  CertificateAuthority,
+  CertificateAuthorityCreate,
+  CertificateAuthorityUpdate,
+  Credential,
+  CredentialCreate,
+  CredentialUpdate,
+  Document,
+  Endpoint,
+  EndpointBackend,
+  EndpointBackendReplace,
+  EndpointCircuitBreaker,
+  EndpointCircuitBreakerReplace,
+  EndpointCompression,
+  EndpointCompressionReplace,
+  EndpointIPPolicy,
+  EndpointIPPolicyReplace,
+  EndpointMutualTLS,
+  EndpointMutualTLSReplace,
+  EndpointOAuth,
+  EndpointOAuthReplace,
+  EndpointOIDC,
+  EndpointOIDCReplace,
+  EndpointRequestHeaders,
+  EndpointRequestHeadersReplace,
+  EndpointResponseHeaders,
+  EndpointResponseHeadersReplace,
+  EndpointSAML,
+  EndpointSAMLReplace,
+  EndpointTLSTermination,
+  EndpointTLSTerminationReplace,
+  EndpointTrafficPolicy,
+  EndpointTrafficPolicyReplace,
+  EndpointUserAgentFilter,
+  EndpointUserAgentFilterReplace,
+  EndpointWebhookValidation,
+  EndpointWebhookValidationReplace,
+  EndpointWebsocketTCPConverter,
+  EndpointWebsocketTCPConverterReplace,
+  EventDestination,
+  EventDestinationCreate,
+  EventDestinationUpdate,
+  EventSubscription,
+  EventSubscriptionCreate,
+  EventSubscriptionUpdate,
+  FailoverBackend,
+  FailoverBackendCreate,
+  FailoverBackendUpdate,
+  HTTPResponseBackend,
+  HTTPResponseBackendCreate,
+  HTTPResponseBackendUpdate,
+  HTTPSEdge,
+  HTTPSEdgeCreate,
+  HTTPSEdgeRoute,
+  HTTPSEdgeRouteCreate,
+  HTTPSEdgeRouteUpdate,
+  HTTPSEdgeUpdate,
+  IPPolicy,
+  IPPolicyCreate,
+  IPPolicyRule,
+  IPPolicyRuleCreate,
+  IPPolicyRuleUpdate,
+  IPPolicyUpdate,
+  IPRestriction,
+  IPRestrictionCreate,
+  IPRestrictionUpdate,
+  Plan,
+  ReservedAddr,
+  ReservedAddrCreate,
+  ReservedAddrUpdate,
+  ReservedDomain,
+  ReservedDomainCreate,
+  ReservedDomainUpdate,
+  Revision,
+  Rollback,
+  Secret,
+  SecretCreate,
+  SecretUpdate,
+  StaticBackend,
+  StaticBackendCreate,
+  StaticBackendUpdate,
+  TCPEdge,
+  TCPEdgeCreate,
+  TCPEdgeUpdate,
+  TLSCertificate,
+  TLSCertificateCreate,
+  TLSCertificateUpdate,
+  TLSEdge,
+  TLSEdgeCreate,
+  TLSEdgeUpdate,
+  Tunnel,
+  TunnelGroupBackend,
+  TunnelGroupBackendCreate,
+  TunnelGroupBackendUpdate,
+  TunnelSession,
+  Vault,
+  VaultCreate,
+  VaultUpdate,
+  WeightedBackend,
+  WeightedBackendCreate,
+  WeightedBackendUpdate,
+} from "./types.ts";
+
+export interface ExportOptions extends ReadOptions {
+  readonly document?: string | undefined;
+}
+
+export interface ListOptions extends ReadOptions {
+  readonly limit?: number | undefined;
+  readonly before_id?: string | undefined;
+  readonly filter?: string | undefined;
+  readonly at_revision?: string | undefined;
+}
+
+export interface GetOptions extends ReadOptions {
+  readonly at_revision?: string | undefined;
+}
+
+export interface TunnelSessionsListOptions extends ReadOptions {
+  readonly limit?: number | undefined;
+  readonly before_id?: string | undefined;
+  readonly filter?: string | undefined;
+}
+
+export interface RevisionsListOptions extends ReadOptions {
+  readonly limit?: number | undefined;
+  readonly before_id?: string | undefined;
+  readonly principal?: string | undefined;
+  readonly operation?: string | undefined;
+  readonly kind?: string | undefined;
+  readonly object_id?: string | undefined;
+}
+
+/** Everything that the API offers, by the words of its paths. */
+export interface Resources {
+  readonly accounts: Accounts;
+  readonly botUsers: BotUsers;
+  readonly serviceUsers: ServiceUsers;
+  readonly apiKeys: ApiKeys;
+  readonly credentials: Credentials;
+  readonly ipPolicies: IpPolicies;
+  readonly ipPolicyRules: IpPolicyRules;
+  readonly ipRestrictions: IpRestrictions;
+  readonly certificateAuthorities: CertificateAuthorities;
+  readonly tlsCertificates: TlsCertificates;
+  readonly reservedDomains: ReservedDomains;
+  readonly reservedAddrs: ReservedAddrs;
+  readonly backends: Backends;
+  readonly edges: Edges;
+  readonly vaults: Vaults;
+  readonly vaultSecrets: VaultSecrets;
+  readonly eventDestinations: EventDestinations;
+  readonly eventSubscriptions: EventSubscriptions;
+  readonly app: App;
+  readonly tunnelSessions: TunnelSessions;
+  readonly tunnels: Tunnels;
+  readonly endpoints: Endpoints;
+  readonly revisions: Revisions;
+  /** Say what applying a document of many objects would change, field by field, and change nothing. `POST /plan` */
+  plan(body: Document, options?: CallOptions): Promise<Plan>;
+  /** Make the account's objects what a document says, all or nothing, as one revision. `POST /apply` */
+  apply(body: Document, options?: CallOptions): Promise<Plan>;
+  /**
+   * Write the account's objects down as a document whose application changes nothing; as YAML for `Accept:
+   * application/yaml`. `GET /export`
+   */
+  export(options?: ExportOptions): Promise<Document>;
+  /** Whether the process is alive. `GET /healthz` */
+  getHealth(options?: ReadOptions): Promise<string>;
+  /** Whether an edge is connected and has a configuration; 503 with the reason when not. `GET /readyz` */
+  getReadiness(options?: ReadOptions): Promise<string>;
+  /** Metrics of both planes in Prometheus' text format; only from this machine. `GET /metrics` */
+  getMetrics(options?: ReadOptions): Promise<string>;
+  /** This description. `GET /openapi.json` */
+  getOpenApi(options?: ReadOptions): Promise<Readonly<Record<string, unknown>>>;
+}
+
+/** `/accounts` */
+export interface Accounts {
+  /** Create an account. `POST /accounts` */
+  create(body: AccountCreate, options?: CallOptions): Promise<Account>;
+  /** List: an account, newest first. `GET /accounts` */
+  list(options?: ListOptions): Listing<Account>;
+  /** Get an account. `GET /accounts/{id}` */
+  get(id: string, options?: GetOptions): Promise<Account>;
+  /** Change the given attributes of an account. `PATCH /accounts/{id}` */
+  update(id: string, body: AccountUpdate, options?: CallOptions): Promise<Account>;
+}
+
+/** `/bot_users` */
+export interface BotUsers {
+  /** Create a bot user. `POST /bot_users` */
+  create(body: BotUserCreate, options?: CallOptions): Promise<BotUser>;
+  /** List: a bot user, newest first. `GET /bot_users` */
+  list(options?: ListOptions): Listing<BotUser>;
+  /** Get a bot user. `GET /bot_users/{id}` */
+  get(id: string, options?: GetOptions): Promise<BotUser>;
+  /** Change the given attributes of a bot user. `PATCH /bot_users/{id}` */
+  update(id: string, body: BotUserUpdate, options?: CallOptions): Promise<BotUser>;
+  /** Delete a bot user. `DELETE /bot_users/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/service_users` */
+export interface ServiceUsers {
+  /** Create a bot user. `POST /service_users` */
+  create(body: BotUserCreate, options?: CallOptions): Promise<BotUser>;
+  /** List: a bot user, newest first. `GET /service_users` */
+  list(options?: ListOptions): Listing<BotUser>;
+  /** Get a bot user. `GET /service_users/{id}` */
+  get(id: string, options?: GetOptions): Promise<BotUser>;
+  /** Change the given attributes of a bot user. `PATCH /service_users/{id}` */
+  update(id: string, body: BotUserUpdate, options?: CallOptions): Promise<BotUser>;
+  /** Delete a bot user. `DELETE /service_users/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/api_keys` */
+export interface ApiKeys {
+  /** Create an API key. `POST /api_keys` */
+  create(body: APIKeyCreate, options?: CallOptions): Promise<APIKey>;
+  /** List: an API key, newest first. `GET /api_keys` */
+  list(options?: ListOptions): Listing<APIKey>;
+  /** Get an API key. `GET /api_keys/{id}` */
+  get(id: string, options?: GetOptions): Promise<APIKey>;
+  /** Change the given attributes of an API key. `PATCH /api_keys/{id}` */
+  update(id: string, body: APIKeyUpdate, options?: CallOptions): Promise<APIKey>;
+  /** Delete an API key. `DELETE /api_keys/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/credentials` */
+export interface Credentials {
+  /** Create a credential. `POST /credentials` */
+  create(body: CredentialCreate, options?: CallOptions): Promise<Credential>;
+  /** List: a credential, newest first. `GET /credentials` */
+  list(options?: ListOptions): Listing<Credential>;
+  /** Get a credential. `GET /credentials/{id}` */
+  get(id: string, options?: GetOptions): Promise<Credential>;
+  /** Change the given attributes of a credential. `PATCH /credentials/{id}` */
+  update(id: string, body: CredentialUpdate, options?: CallOptions): Promise<Credential>;
+  /** Delete a credential. `DELETE /credentials/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/ip_policies` */
+export interface IpPolicies {
+  /** Create an IP policy. `POST /ip_policies` */
+  create(body: IPPolicyCreate, options?: CallOptions): Promise<IPPolicy>;
+  /** List: an IP policy, newest first. `GET /ip_policies` */
+  list(options?: ListOptions): Listing<IPPolicy>;
+  /** Get an IP policy. `GET /ip_policies/{id}` */
+  get(id: string, options?: GetOptions): Promise<IPPolicy>;
+  /** Change the given attributes of an IP policy. `PATCH /ip_policies/{id}` */
+  update(id: string, body: IPPolicyUpdate, options?: CallOptions): Promise<IPPolicy>;
+  /** Delete an IP policy. `DELETE /ip_policies/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/ip_policy_rules` */
+export interface IpPolicyRules {
+  /** Create an IP policy rule. `POST /ip_policy_rules` */
+  create(body: IPPolicyRuleCreate, options?: CallOptions): Promise<IPPolicyRule>;
+  /** List: an IP policy rule, newest first. `GET /ip_policy_rules` */
+  list(options?: ListOptions): Listing<IPPolicyRule>;
+  /** Get an IP policy rule. `GET /ip_policy_rules/{id}` */
+  get(id: string, options?: GetOptions): Promise<IPPolicyRule>;
+  /** Change the given attributes of an IP policy rule. `PATCH /ip_policy_rules/{id}` */
+  update(id: string, body: IPPolicyRuleUpdate, options?: CallOptions): Promise<IPPolicyRule>;
+  /** Delete an IP policy rule. `DELETE /ip_policy_rules/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/ip_restrictions` */
+export interface IpRestrictions {
+  /** Create an IP restriction. `POST /ip_restrictions` */
+  create(body: IPRestrictionCreate, options?: CallOptions): Promise<IPRestriction>;
+  /** List: an IP restriction, newest first. `GET /ip_restrictions` */
+  list(options?: ListOptions): Listing<IPRestriction>;
+  /** Get an IP restriction. `GET /ip_restrictions/{id}` */
+  get(id: string, options?: GetOptions): Promise<IPRestriction>;
+  /** Change the given attributes of an IP restriction. `PATCH /ip_restrictions/{id}` */
+  update(id: string, body: IPRestrictionUpdate, options?: CallOptions): Promise<IPRestriction>;
+  /** Delete an IP restriction. `DELETE /ip_restrictions/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/certificate_authorities` */
+export interface CertificateAuthorities {
+  /** Create a certificate authority. `POST /certificate_authorities` */
+  create(body: CertificateAuthorityCreate, options?: CallOptions): Promise<CertificateAuthority>;
+  /** List: a certificate authority, newest first. `GET /certificate_authorities` */
+  list(options?: ListOptions): Listing<CertificateAuthority>;
+  /** Get a certificate authority. `GET /certificate_authorities/{id}` */
+  get(id: string, options?: GetOptions): Promise<CertificateAuthority>;
+  /** Change the given attributes of a certificate authority. `PATCH /certificate_authorities/{id}` */
+  update(id: string, body: CertificateAuthorityUpdate, options?: CallOptions): Promise<CertificateAuthority>;
+  /** Delete a certificate authority. `DELETE /certificate_authorities/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/tls_certificates` */
+export interface TlsCertificates {
+  /** Create a TLS certificate. `POST /tls_certificates` */
+  create(body: TLSCertificateCreate, options?: CallOptions): Promise<TLSCertificate>;
+  /** List: a TLS certificate, newest first. `GET /tls_certificates` */
+  list(options?: ListOptions): Listing<TLSCertificate>;
+  /** Get a TLS certificate. `GET /tls_certificates/{id}` */
+  get(id: string, options?: GetOptions): Promise<TLSCertificate>;
+  /** Change the given attributes of a TLS certificate. `PATCH /tls_certificates/{id}` */
+  update(id: string, body: TLSCertificateUpdate, options?: CallOptions): Promise<TLSCertificate>;
+  /** Delete a TLS certificate. `DELETE /tls_certificates/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/reserved_domains` */
+export interface ReservedDomains {
+  readonly certificate: ReservedDomainsCertificate;
+  readonly certificateManagementPolicy: ReservedDomainsCertificateManagementPolicy;
+  /** Create a reserved domain. `POST /reserved_domains` */
+  create(body: ReservedDomainCreate, options?: CallOptions): Promise<ReservedDomain>;
+  /** List: a reserved domain, newest first. `GET /reserved_domains` */
+  list(options?: ListOptions): Listing<ReservedDomain>;
+  /** Get a reserved domain. `GET /reserved_domains/{id}` */
+  get(id: string, options?: GetOptions): Promise<ReservedDomain>;
+  /** Change the given attributes of a reserved domain. `PATCH /reserved_domains/{id}` */
+  update(id: string, body: ReservedDomainUpdate, options?: CallOptions): Promise<ReservedDomain>;
+  /** Delete a reserved domain. `DELETE /reserved_domains/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/reserved_domains/{id}/certificate` */
+export interface ReservedDomainsCertificate {
+  /** Unset certificate_id of a reserved domain. `DELETE /reserved_domains/{id}/certificate` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/reserved_domains/{id}/certificate_management_policy` */
+export interface ReservedDomainsCertificateManagementPolicy {
+  /**
+   * Unset certificate_management_policy of a reserved domain. `DELETE
+   * /reserved_domains/{id}/certificate_management_policy`
+   */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/reserved_addrs` */
+export interface ReservedAddrs {
+  /** Create a reserved addr. `POST /reserved_addrs` */
+  create(body: ReservedAddrCreate, options?: CallOptions): Promise<ReservedAddr>;
+  /** List: a reserved addr, newest first. `GET /reserved_addrs` */
+  list(options?: ListOptions): Listing<ReservedAddr>;
+  /** Get a reserved addr. `GET /reserved_addrs/{id}` */
+  get(id: string, options?: GetOptions): Promise<ReservedAddr>;
+  /** Change the given attributes of a reserved addr. `PATCH /reserved_addrs/{id}` */
+  update(id: string, body: ReservedAddrUpdate, options?: CallOptions): Promise<ReservedAddr>;
+  /** Delete a reserved addr. `DELETE /reserved_addrs/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** Below `/backends`. */
+export interface Backends {
+  readonly tunnelGroup: BackendsTunnelGroup;
+  readonly failover: BackendsFailover;
+  readonly weighted: BackendsWeighted;
+  readonly httpResponse: BackendsHttpResponse;
+  readonly static: BackendsStatic;
+}
+
+/** `/backends/tunnel_group` */
+export interface BackendsTunnelGroup {
+  /** Create a tunnel group backend. `POST /backends/tunnel_group` */
+  create(body: TunnelGroupBackendCreate, options?: CallOptions): Promise<TunnelGroupBackend>;
+  /** List: a tunnel group backend, newest first. `GET /backends/tunnel_group` */
+  list(options?: ListOptions): Listing<TunnelGroupBackend>;
+  /** Get a tunnel group backend. `GET /backends/tunnel_group/{id}` */
+  get(id: string, options?: GetOptions): Promise<TunnelGroupBackend>;
+  /** Change the given attributes of a tunnel group backend. `PATCH /backends/tunnel_group/{id}` */
+  update(id: string, body: TunnelGroupBackendUpdate, options?: CallOptions): Promise<TunnelGroupBackend>;
+  /** Delete a tunnel group backend. `DELETE /backends/tunnel_group/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/backends/failover` */
+export interface BackendsFailover {
+  /** Create a failover backend. `POST /backends/failover` */
+  create(body: FailoverBackendCreate, options?: CallOptions): Promise<FailoverBackend>;
+  /** List: a failover backend, newest first. `GET /backends/failover` */
+  list(options?: ListOptions): Listing<FailoverBackend>;
+  /** Get a failover backend. `GET /backends/failover/{id}` */
+  get(id: string, options?: GetOptions): Promise<FailoverBackend>;
+  /** Change the given attributes of a failover backend. `PATCH /backends/failover/{id}` */
+  update(id: string, body: FailoverBackendUpdate, options?: CallOptions): Promise<FailoverBackend>;
+  /** Delete a failover backend. `DELETE /backends/failover/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/backends/weighted` */
+export interface BackendsWeighted {
+  /** Create a weighted backend. `POST /backends/weighted` */
+  create(body: WeightedBackendCreate, options?: CallOptions): Promise<WeightedBackend>;
+  /** List: a weighted backend, newest first. `GET /backends/weighted` */
+  list(options?: ListOptions): Listing<WeightedBackend>;
+  /** Get a weighted backend. `GET /backends/weighted/{id}` */
+  get(id: string, options?: GetOptions): Promise<WeightedBackend>;
+  /** Change the given attributes of a weighted backend. `PATCH /backends/weighted/{id}` */
+  update(id: string, body: WeightedBackendUpdate, options?: CallOptions): Promise<WeightedBackend>;
+  /** Delete a weighted backend. `DELETE /backends/weighted/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/backends/http_response` */
+export interface BackendsHttpResponse {
+  /** Create an HTTP response backend. `POST /backends/http_response` */
+  create(body: HTTPResponseBackendCreate, options?: CallOptions): Promise<HTTPResponseBackend>;
+  /** List: an HTTP response backend, newest first. `GET /backends/http_response` */
+  list(options?: ListOptions): Listing<HTTPResponseBackend>;
+  /** Get an HTTP response backend. `GET /backends/http_response/{id}` */
+  get(id: string, options?: GetOptions): Promise<HTTPResponseBackend>;
+  /** Change the given attributes of an HTTP response backend. `PATCH /backends/http_response/{id}` */
+  update(id: string, body: HTTPResponseBackendUpdate, options?: CallOptions): Promise<HTTPResponseBackend>;
+  /** Delete an HTTP response backend. `DELETE /backends/http_response/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/backends/static` */
+export interface BackendsStatic {
+  /** Create a static backend. `POST /backends/static` */
+  create(body: StaticBackendCreate, options?: CallOptions): Promise<StaticBackend>;
+  /** List: a static backend, newest first. `GET /backends/static` */
+  list(options?: ListOptions): Listing<StaticBackend>;
+  /** Get a static backend. `GET /backends/static/{id}` */
+  get(id: string, options?: GetOptions): Promise<StaticBackend>;
+  /** Change the given attributes of a static backend. `PATCH /backends/static/{id}` */
+  update(id: string, body: StaticBackendUpdate, options?: CallOptions): Promise<StaticBackend>;
+  /** Delete a static backend. `DELETE /backends/static/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** Below `/edges`. */
+export interface Edges {
+  readonly https: EdgesHttps;
+  readonly tls: EdgesTls;
+  readonly tcp: EdgesTcp;
+}
+
+/** `/edges/https` */
+export interface EdgesHttps {
+  readonly tlsTermination: EdgesHttpsTlsTermination;
+  readonly mutualTls: EdgesHttpsMutualTls;
+  readonly routes: EdgesHttpsRoutes;
+  /** Create an HTTPS edge. `POST /edges/https` */
+  create(body: HTTPSEdgeCreate, options?: CallOptions): Promise<HTTPSEdge>;
+  /** List: an HTTPS edge, newest first. `GET /edges/https` */
+  list(options?: ListOptions): Listing<HTTPSEdge>;
+  /** Get an HTTPS edge. `GET /edges/https/{id}` */
+  get(id: string, options?: GetOptions): Promise<HTTPSEdge>;
+  /** Change the given attributes of an HTTPS edge. `PATCH /edges/https/{id}` */
+  update(id: string, body: HTTPSEdgeUpdate, options?: CallOptions): Promise<HTTPSEdge>;
+  /** Delete an HTTPS edge. `DELETE /edges/https/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{id}/tls_termination` */
+export interface EdgesHttpsTlsTermination {
+  /**
+   * Replace the tls_termination module as a whole. Says where TLS ends, and which versions of it are spoken. `PUT
+   * /edges/https/{id}/tls_termination`
+   */
+  replace(id: string, body: EndpointTLSTerminationReplace, options?: CallOptions): Promise<EndpointTLSTermination>;
+  /** Get the tls_termination module. `GET /edges/https/{id}/tls_termination` */
+  get(id: string, options?: GetOptions): Promise<EndpointTLSTermination>;
+  /** Remove the tls_termination module. `DELETE /edges/https/{id}/tls_termination` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{id}/mutual_tls` */
+export interface EdgesHttpsMutualTls {
+  /**
+   * Replace the mutual_tls module as a whole. Asks clients for a certificate in the TLS handshake and refuses those
+   * without one of the given authorities. The upstream is told of the certificate's subject in `ngrok-mtls-*` header
+   * fields. `PUT /edges/https/{id}/mutual_tls`
+   */
+  replace(id: string, body: EndpointMutualTLSReplace, options?: CallOptions): Promise<EndpointMutualTLS>;
+  /** Get the mutual_tls module. `GET /edges/https/{id}/mutual_tls` */
+  get(id: string, options?: GetOptions): Promise<EndpointMutualTLS>;
+  /** Remove the mutual_tls module. `DELETE /edges/https/{id}/mutual_tls` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes` */
+export interface EdgesHttpsRoutes {
+  readonly ipRestriction: EdgesHttpsRoutesIpRestriction;
+  readonly userAgentFilter: EdgesHttpsRoutesUserAgentFilter;
+  readonly webhookVerification: EdgesHttpsRoutesWebhookVerification;
+  readonly oauth: EdgesHttpsRoutesOauth;
+  readonly oidc: EdgesHttpsRoutesOidc;
+  readonly saml: EdgesHttpsRoutesSaml;
+  readonly trafficPolicy: EdgesHttpsRoutesTrafficPolicy;
+  readonly circuitBreaker: EdgesHttpsRoutesCircuitBreaker;
+  readonly websocketTcpConverter: EdgesHttpsRoutesWebsocketTcpConverter;
+  readonly requestHeaders: EdgesHttpsRoutesRequestHeaders;
+  readonly backend: EdgesHttpsRoutesBackend;
+  readonly compression: EdgesHttpsRoutesCompression;
+  readonly responseHeaders: EdgesHttpsRoutesResponseHeaders;
+  /** Create an HTTPS edge route. `POST /edges/https/{edge_id}/routes` */
+  create(edgeId: string, body: HTTPSEdgeRouteCreate, options?: CallOptions): Promise<HTTPSEdgeRoute>;
+  /** Get an HTTPS edge route. `GET /edges/https/{edge_id}/routes/{id}` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<HTTPSEdgeRoute>;
+  /** Change the given attributes of an HTTPS edge route. `PATCH /edges/https/{edge_id}/routes/{id}` */
+  update(edgeId: string, id: string, body: HTTPSEdgeRouteUpdate, options?: CallOptions): Promise<HTTPSEdgeRoute>;
+  /** Delete an HTTPS edge route. `DELETE /edges/https/{edge_id}/routes/{id}` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/ip_restriction` */
+export interface EdgesHttpsRoutesIpRestriction {
+  /**
+   * Replace the ip_restriction module as a whole. Admits a source address only if a rule of its IP policies allows it
+   * and none denies it. `PUT /edges/https/{edge_id}/routes/{id}/ip_restriction`
+   */
+  replace(edgeId: string, id: string, body: EndpointIPPolicyReplace, options?: CallOptions): Promise<EndpointIPPolicy>;
+  /** Get the ip_restriction module. `GET /edges/https/{edge_id}/routes/{id}/ip_restriction` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointIPPolicy>;
+  /** Remove the ip_restriction module. `DELETE /edges/https/{edge_id}/routes/{id}/ip_restriction` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/user_agent_filter` */
+export interface EdgesHttpsRoutesUserAgentFilter {
+  /**
+   * Replace the user_agent_filter module as a whole. Refuses requests by their User-Agent: those that match an
+   * expression of `deny` and none of `allow`. A request without User-Agent passes only if an expression of `allow`
+   * matches the empty string. Expressions are RE2 and match anywhere. `PUT
+   * /edges/https/{edge_id}/routes/{id}/user_agent_filter`
+   */
+  replace(
+    edgeId: string,
+    id: string,
+    body: EndpointUserAgentFilterReplace,
+    options?: CallOptions,
+  ): Promise<EndpointUserAgentFilter>;
+  /** Get the user_agent_filter module. `GET /edges/https/{edge_id}/routes/{id}/user_agent_filter` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointUserAgentFilter>;
+  /** Remove the user_agent_filter module. `DELETE /edges/https/{edge_id}/routes/{id}/user_agent_filter` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/webhook_verification` */
+export interface EdgesHttpsRoutesWebhookVerification {
+  /**
+   * Replace the webhook_verification module as a whole. Lets only webhooks pass whose signature verifies. The body is
+   * held back until then and passed on unchanged; requests by which a provider tests the endpoint are answered at the
+   * edge. `PUT /edges/https/{edge_id}/routes/{id}/webhook_verification`
+   */
+  replace(
+    edgeId: string,
+    id: string,
+    body: EndpointWebhookValidationReplace,
+    options?: CallOptions,
+  ): Promise<EndpointWebhookValidation>;
+  /** Get the webhook_verification module. `GET /edges/https/{edge_id}/routes/{id}/webhook_verification` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointWebhookValidation>;
+  /** Remove the webhook_verification module. `DELETE /edges/https/{edge_id}/routes/{id}/webhook_verification` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/oauth` */
+export interface EdgesHttpsRoutesOauth {
+  /**
+   * Replace the oauth module as a whole. Lets only visitors in who sign in with a social identity provider and are on
+   * its lists. `PUT /edges/https/{edge_id}/routes/{id}/oauth`
+   */
+  replace(edgeId: string, id: string, body: EndpointOAuthReplace, options?: CallOptions): Promise<EndpointOAuth>;
+  /** Get the oauth module. `GET /edges/https/{edge_id}/routes/{id}/oauth` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointOAuth>;
+  /** Remove the oauth module. `DELETE /edges/https/{edge_id}/routes/{id}/oauth` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/oidc` */
+export interface EdgesHttpsRoutesOidc {
+  /**
+   * Replace the oidc module as a whole. Lets only visitors in who sign in with an OpenID Connect provider. `PUT
+   * /edges/https/{edge_id}/routes/{id}/oidc`
+   */
+  replace(edgeId: string, id: string, body: EndpointOIDCReplace, options?: CallOptions): Promise<EndpointOIDC>;
+  /** Get the oidc module. `GET /edges/https/{edge_id}/routes/{id}/oidc` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointOIDC>;
+  /** Remove the oidc module. `DELETE /edges/https/{edge_id}/routes/{id}/oidc` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/saml` */
+export interface EdgesHttpsRoutesSaml {
+  /**
+   * Replace the saml module as a whole. Lets only visitors in who sign in with a SAML identity provider. `PUT
+   * /edges/https/{edge_id}/routes/{id}/saml`
+   */
+  replace(edgeId: string, id: string, body: EndpointSAMLReplace, options?: CallOptions): Promise<EndpointSAML>;
+  /** Get the saml module. `GET /edges/https/{edge_id}/routes/{id}/saml` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointSAML>;
+  /** Remove the saml module. `DELETE /edges/https/{edge_id}/routes/{id}/saml` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/traffic_policy` */
+export interface EdgesHttpsRoutesTrafficPolicy {
+  /**
+   * Replace the traffic_policy module as a whole. Applies a traffic policy: rules of expressions and actions, by phase.
+   * `PUT /edges/https/{edge_id}/routes/{id}/traffic_policy`
+   */
+  replace(
+    edgeId: string,
+    id: string,
+    body: EndpointTrafficPolicyReplace,
+    options?: CallOptions,
+  ): Promise<EndpointTrafficPolicy>;
+  /** Get the traffic_policy module. `GET /edges/https/{edge_id}/routes/{id}/traffic_policy` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointTrafficPolicy>;
+  /** Remove the traffic_policy module. `DELETE /edges/https/{edge_id}/routes/{id}/traffic_policy` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/circuit_breaker` */
+export interface EdgesHttpsRoutesCircuitBreaker {
+  /**
+   * Replace the circuit_breaker module as a whole. Stops sending requests to an upstream that fails, and tries again
+   * after a pause. A failure is a status of 500 or more, or no response. `PUT
+   * /edges/https/{edge_id}/routes/{id}/circuit_breaker`
+   */
+  replace(
+    edgeId: string,
+    id: string,
+    body: EndpointCircuitBreakerReplace,
+    options?: CallOptions,
+  ): Promise<EndpointCircuitBreaker>;
+  /** Get the circuit_breaker module. `GET /edges/https/{edge_id}/routes/{id}/circuit_breaker` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointCircuitBreaker>;
+  /** Remove the circuit_breaker module. `DELETE /edges/https/{edge_id}/routes/{id}/circuit_breaker` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/websocket_tcp_converter` */
+export interface EdgesHttpsRoutesWebsocketTcpConverter {
+  /**
+   * Replace the websocket_tcp_converter module as a whole. Turns WebSockets into TCP: binary messages become bytes on a
+   * connection to the backend, and its bytes binary messages. Text messages and requests that are no WebSocket upgrade
+   * are refused. `PUT /edges/https/{edge_id}/routes/{id}/websocket_tcp_converter`
+   */
+  replace(
+    edgeId: string,
+    id: string,
+    body: EndpointWebsocketTCPConverterReplace,
+    options?: CallOptions,
+  ): Promise<EndpointWebsocketTCPConverter>;
+  /** Get the websocket_tcp_converter module. `GET /edges/https/{edge_id}/routes/{id}/websocket_tcp_converter` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointWebsocketTCPConverter>;
+  /** Remove the websocket_tcp_converter module. `DELETE /edges/https/{edge_id}/routes/{id}/websocket_tcp_converter` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/request_headers` */
+export interface EdgesHttpsRoutesRequestHeaders {
+  /**
+   * Replace the request_headers module as a whole. Removes, then adds header fields of the request, last before it goes
+   * upstream. `PUT /edges/https/{edge_id}/routes/{id}/request_headers`
+   */
+  replace(
+    edgeId: string,
+    id: string,
+    body: EndpointRequestHeadersReplace,
+    options?: CallOptions,
+  ): Promise<EndpointRequestHeaders>;
+  /** Get the request_headers module. `GET /edges/https/{edge_id}/routes/{id}/request_headers` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointRequestHeaders>;
+  /** Remove the request_headers module. `DELETE /edges/https/{edge_id}/routes/{id}/request_headers` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/backend` */
+export interface EdgesHttpsRoutesBackend {
+  /**
+   * Replace the backend module as a whole. Sends traffic to a backend. `PUT /edges/https/{edge_id}/routes/{id}/backend`
+   */
+  replace(edgeId: string, id: string, body: EndpointBackendReplace, options?: CallOptions): Promise<EndpointBackend>;
+  /** Get the backend module. `GET /edges/https/{edge_id}/routes/{id}/backend` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointBackend>;
+  /** Remove the backend module. `DELETE /edges/https/{edge_id}/routes/{id}/backend` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/compression` */
+export interface EdgesHttpsRoutesCompression {
+  /**
+   * Replace the compression module as a whole. Compresses responses with gzip, deflate, br or zstd, as the client's
+   * Accept-Encoding asks. Left alone are bodies that are encoded already or do not shrink, parts of bodies, responses
+   * with `Cache-Control: no-transform`, and answers to input in requests of visitors whom the edge has logged in. `PUT
+   * /edges/https/{edge_id}/routes/{id}/compression`
+   */
+  replace(
+    edgeId: string,
+    id: string,
+    body: EndpointCompressionReplace,
+    options?: CallOptions,
+  ): Promise<EndpointCompression>;
+  /** Get the compression module. `GET /edges/https/{edge_id}/routes/{id}/compression` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointCompression>;
+  /** Remove the compression module. `DELETE /edges/https/{edge_id}/routes/{id}/compression` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/response_headers` */
+export interface EdgesHttpsRoutesResponseHeaders {
+  /**
+   * Replace the response_headers module as a whole. Removes, then adds header fields of the response, last before it
+   * goes to the client. `PUT /edges/https/{edge_id}/routes/{id}/response_headers`
+   */
+  replace(
+    edgeId: string,
+    id: string,
+    body: EndpointResponseHeadersReplace,
+    options?: CallOptions,
+  ): Promise<EndpointResponseHeaders>;
+  /** Get the response_headers module. `GET /edges/https/{edge_id}/routes/{id}/response_headers` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointResponseHeaders>;
+  /** Remove the response_headers module. `DELETE /edges/https/{edge_id}/routes/{id}/response_headers` */
+  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/tls` */
+export interface EdgesTls {
+  readonly tlsTermination: EdgesTlsTlsTermination;
+  readonly mutualTls: EdgesTlsMutualTls;
+  readonly ipRestriction: EdgesTlsIpRestriction;
+  readonly trafficPolicy: EdgesTlsTrafficPolicy;
+  readonly backend: EdgesTlsBackend;
+  /** Create a TLS edge. `POST /edges/tls` */
+  create(body: TLSEdgeCreate, options?: CallOptions): Promise<TLSEdge>;
+  /** List: a TLS edge, newest first. `GET /edges/tls` */
+  list(options?: ListOptions): Listing<TLSEdge>;
+  /** Get a TLS edge. `GET /edges/tls/{id}` */
+  get(id: string, options?: GetOptions): Promise<TLSEdge>;
+  /** Change the given attributes of a TLS edge. `PATCH /edges/tls/{id}` */
+  update(id: string, body: TLSEdgeUpdate, options?: CallOptions): Promise<TLSEdge>;
+  /** Delete a TLS edge. `DELETE /edges/tls/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/tls/{id}/tls_termination` */
+export interface EdgesTlsTlsTermination {
+  /**
+   * Replace the tls_termination module as a whole. Says where TLS ends, and which versions of it are spoken. `PUT
+   * /edges/tls/{id}/tls_termination`
+   */
+  replace(id: string, body: EndpointTLSTerminationReplace, options?: CallOptions): Promise<EndpointTLSTermination>;
+  /** Get the tls_termination module. `GET /edges/tls/{id}/tls_termination` */
+  get(id: string, options?: GetOptions): Promise<EndpointTLSTermination>;
+  /** Remove the tls_termination module. `DELETE /edges/tls/{id}/tls_termination` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/tls/{id}/mutual_tls` */
+export interface EdgesTlsMutualTls {
+  /**
+   * Replace the mutual_tls module as a whole. Asks clients for a certificate in the TLS handshake and refuses those
+   * without one of the given authorities. The upstream is told of the certificate's subject in `ngrok-mtls-*` header
+   * fields. `PUT /edges/tls/{id}/mutual_tls`
+   */
+  replace(id: string, body: EndpointMutualTLSReplace, options?: CallOptions): Promise<EndpointMutualTLS>;
+  /** Get the mutual_tls module. `GET /edges/tls/{id}/mutual_tls` */
+  get(id: string, options?: GetOptions): Promise<EndpointMutualTLS>;
+  /** Remove the mutual_tls module. `DELETE /edges/tls/{id}/mutual_tls` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/tls/{id}/ip_restriction` */
+export interface EdgesTlsIpRestriction {
+  /**
+   * Replace the ip_restriction module as a whole. Admits a source address only if a rule of its IP policies allows it
+   * and none denies it. `PUT /edges/tls/{id}/ip_restriction`
+   */
+  replace(id: string, body: EndpointIPPolicyReplace, options?: CallOptions): Promise<EndpointIPPolicy>;
+  /** Get the ip_restriction module. `GET /edges/tls/{id}/ip_restriction` */
+  get(id: string, options?: GetOptions): Promise<EndpointIPPolicy>;
+  /** Remove the ip_restriction module. `DELETE /edges/tls/{id}/ip_restriction` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/tls/{id}/traffic_policy` */
+export interface EdgesTlsTrafficPolicy {
+  /**
+   * Replace the traffic_policy module as a whole. Applies a traffic policy: rules of expressions and actions, by phase.
+   * `PUT /edges/tls/{id}/traffic_policy`
+   */
+  replace(id: string, body: EndpointTrafficPolicyReplace, options?: CallOptions): Promise<EndpointTrafficPolicy>;
+  /** Get the traffic_policy module. `GET /edges/tls/{id}/traffic_policy` */
+  get(id: string, options?: GetOptions): Promise<EndpointTrafficPolicy>;
+  /** Remove the traffic_policy module. `DELETE /edges/tls/{id}/traffic_policy` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/tls/{id}/backend` */
+export interface EdgesTlsBackend {
+  /** Replace the backend module as a whole. Sends traffic to a backend. `PUT /edges/tls/{id}/backend` */
+  replace(id: string, body: EndpointBackendReplace, options?: CallOptions): Promise<EndpointBackend>;
+  /** Get the backend module. `GET /edges/tls/{id}/backend` */
+  get(id: string, options?: GetOptions): Promise<EndpointBackend>;
+  /** Remove the backend module. `DELETE /edges/tls/{id}/backend` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/tcp` */
+export interface EdgesTcp {
+  readonly ipRestriction: EdgesTcpIpRestriction;
+  readonly trafficPolicy: EdgesTcpTrafficPolicy;
+  readonly backend: EdgesTcpBackend;
+  /** Create a TCP edge. `POST /edges/tcp` */
+  create(body: TCPEdgeCreate, options?: CallOptions): Promise<TCPEdge>;
+  /** List: a TCP edge, newest first. `GET /edges/tcp` */
+  list(options?: ListOptions): Listing<TCPEdge>;
+  /** Get a TCP edge. `GET /edges/tcp/{id}` */
+  get(id: string, options?: GetOptions): Promise<TCPEdge>;
+  /** Change the given attributes of a TCP edge. `PATCH /edges/tcp/{id}` */
+  update(id: string, body: TCPEdgeUpdate, options?: CallOptions): Promise<TCPEdge>;
+  /** Delete a TCP edge. `DELETE /edges/tcp/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/tcp/{id}/ip_restriction` */
+export interface EdgesTcpIpRestriction {
+  /**
+   * Replace the ip_restriction module as a whole. Admits a source address only if a rule of its IP policies allows it
+   * and none denies it. `PUT /edges/tcp/{id}/ip_restriction`
+   */
+  replace(id: string, body: EndpointIPPolicyReplace, options?: CallOptions): Promise<EndpointIPPolicy>;
+  /** Get the ip_restriction module. `GET /edges/tcp/{id}/ip_restriction` */
+  get(id: string, options?: GetOptions): Promise<EndpointIPPolicy>;
+  /** Remove the ip_restriction module. `DELETE /edges/tcp/{id}/ip_restriction` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/tcp/{id}/traffic_policy` */
+export interface EdgesTcpTrafficPolicy {
+  /**
+   * Replace the traffic_policy module as a whole. Applies a traffic policy: rules of expressions and actions, by phase.
+   * `PUT /edges/tcp/{id}/traffic_policy`
+   */
+  replace(id: string, body: EndpointTrafficPolicyReplace, options?: CallOptions): Promise<EndpointTrafficPolicy>;
+  /** Get the traffic_policy module. `GET /edges/tcp/{id}/traffic_policy` */
+  get(id: string, options?: GetOptions): Promise<EndpointTrafficPolicy>;
+  /** Remove the traffic_policy module. `DELETE /edges/tcp/{id}/traffic_policy` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/edges/tcp/{id}/backend` */
+export interface EdgesTcpBackend {
+  /** Replace the backend module as a whole. Sends traffic to a backend. `PUT /edges/tcp/{id}/backend` */
+  replace(id: string, body: EndpointBackendReplace, options?: CallOptions): Promise<EndpointBackend>;
+  /** Get the backend module. `GET /edges/tcp/{id}/backend` */
+  get(id: string, options?: GetOptions): Promise<EndpointBackend>;
+  /** Remove the backend module. `DELETE /edges/tcp/{id}/backend` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/vaults` */
+export interface Vaults {
+  /** Create a vault. `POST /vaults` */
+  create(body: VaultCreate, options?: CallOptions): Promise<Vault>;
+  /** List: a vault, newest first. `GET /vaults` */
+  list(options?: ListOptions): Listing<Vault>;
+  /** Get a vault. `GET /vaults/{id}` */
+  get(id: string, options?: GetOptions): Promise<Vault>;
+  /** Change the given attributes of a vault. `PATCH /vaults/{id}` */
+  update(id: string, body: VaultUpdate, options?: CallOptions): Promise<Vault>;
+  /** Delete a vault. `DELETE /vaults/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/vault_secrets` */
+export interface VaultSecrets {
+  /** Create a secret. `POST /vault_secrets` */
+  create(body: SecretCreate, options?: CallOptions): Promise<Secret>;
+  /** List: a secret, newest first. `GET /vault_secrets` */
+  list(options?: ListOptions): Listing<Secret>;
+  /** Get a secret. `GET /vault_secrets/{id}` */
+  get(id: string, options?: GetOptions): Promise<Secret>;
+  /** Change the given attributes of a secret. `PATCH /vault_secrets/{id}` */
+  update(id: string, body: SecretUpdate, options?: CallOptions): Promise<Secret>;
+  /** Delete a secret. `DELETE /vault_secrets/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/event_destinations` */
+export interface EventDestinations {
+  /** Create an event destination. `POST /event_destinations` */
+  create(body: EventDestinationCreate, options?: CallOptions): Promise<EventDestination>;
+  /** List: an event destination, newest first. `GET /event_destinations` */
+  list(options?: ListOptions): Listing<EventDestination>;
+  /** Get an event destination. `GET /event_destinations/{id}` */
+  get(id: string, options?: GetOptions): Promise<EventDestination>;
+  /** Change the given attributes of an event destination. `PATCH /event_destinations/{id}` */
+  update(id: string, body: EventDestinationUpdate, options?: CallOptions): Promise<EventDestination>;
+  /** Delete an event destination. `DELETE /event_destinations/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/event_subscriptions` */
+export interface EventSubscriptions {
+  /** Create an event subscription. `POST /event_subscriptions` */
+  create(body: EventSubscriptionCreate, options?: CallOptions): Promise<EventSubscription>;
+  /** List: an event subscription, newest first. `GET /event_subscriptions` */
+  list(options?: ListOptions): Listing<EventSubscription>;
+  /** Get an event subscription. `GET /event_subscriptions/{id}` */
+  get(id: string, options?: GetOptions): Promise<EventSubscription>;
+  /** Change the given attributes of an event subscription. `PATCH /event_subscriptions/{id}` */
+  update(id: string, body: EventSubscriptionUpdate, options?: CallOptions): Promise<EventSubscription>;
+  /** Delete an event subscription. `DELETE /event_subscriptions/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** Below `/app`. */
+export interface App {
+  readonly users: AppUsers;
+  readonly sessions: AppSessions;
+}
+
+/** `/app/users` */
+export interface AppUsers {
+  /** Get an application user. `GET /app/users/{id}` */
+  get(id: string, options?: GetOptions): Promise<ApplicationUser>;
+  /** Delete an application user. `DELETE /app/users/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+  /** List: an application user, newest first. `GET /app/users` */
+  list(options?: ListOptions): Listing<ApplicationUser>;
+}
+
+/** `/app/sessions` */
+export interface AppSessions {
+  /** Get an application session. `GET /app/sessions/{id}` */
+  get(id: string, options?: GetOptions): Promise<ApplicationSession>;
+  /** Delete an application session. `DELETE /app/sessions/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+  /** List: an application session, newest first. `GET /app/sessions` */
+  list(options?: ListOptions): Listing<ApplicationSession>;
+}
+
+/** `/tunnel_sessions` */
+export interface TunnelSessions {
+  /** Get a tunnel session. `GET /tunnel_sessions/{id}` */
+  get(id: string, options?: ReadOptions): Promise<TunnelSession>;
+  /** List: a tunnel session, newest first. `GET /tunnel_sessions` */
+  list(options?: TunnelSessionsListOptions): Listing<TunnelSession>;
+  /** Tell the agent to restart. `POST /tunnel_sessions/{id}/restart` */
+  restart(id: string, options?: CallOptions): Promise<void>;
+  /** Tell the agent to stop. `POST /tunnel_sessions/{id}/stop` */
+  stop(id: string, options?: CallOptions): Promise<void>;
+  /** Tell the agent to update itself, within its major version. `POST /tunnel_sessions/{id}/update` */
+  update(
+    id: string,
+    body?: {
+      /** Version to update to; empty: the newest that fits. (at most 255 bytes) */
+      readonly version?: string | null | undefined;
+    },
+    options?: CallOptions,
+  ): Promise<void>;
+}
+
+/** `/tunnels` */
+export interface Tunnels {
+  /** Get a tunnel. `GET /tunnels/{id}` */
+  get(id: string, options?: ReadOptions): Promise<Tunnel>;
+  /** List: a tunnel, newest first. `GET /tunnels` */
+  list(options?: TunnelSessionsListOptions): Listing<Tunnel>;
+}
+
+/** `/endpoints` */
+export interface Endpoints {
+  /** Get an endpoint. `GET /endpoints/{id}` */
+  get(id: string, options?: ReadOptions): Promise<Endpoint>;
+  /** List: an endpoint, newest first. `GET /endpoints` */
+  list(options?: TunnelSessionsListOptions): Listing<Endpoint>;
+}
+
+/** `/revisions` */
+export interface Revisions {
+  /** List writes of the account's keys, newest first: who, what, why, and up to 20 changes of each. `GET /revisions` */
+  list(options?: RevisionsListOptions): Listing<Revision>;
+  /** Get a write with everything that it changed. `GET /revisions/{id}` */
+  get(id: string, options?: ReadOptions): Promise<Revision>;
+  /**
+   * Bring the account's objects back to what they were at a revision, as one new revision. Keys and agent tokens stay
+   * as they are. `POST /revisions/{id}/rollback`
+   */
+  rollback(id: string, options?: CallOptions): Promise<Rollback>;
+}

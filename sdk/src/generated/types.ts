@@ -1,0 +1,2937 @@
+/** The objects of the API, as they travel. */
+
+/** A reference to another object. */
+export interface Ref {
+  readonly id: string;
+  readonly uri: string;
+}
+
+/** A tenant: everything else belongs to one account and is invisible to all others. */
+export interface Account {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable name; unique on the server. (at most 255 bytes) */
+  readonly name: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Its first API key: only in the response to its creation, null afterwards. (at most 255 bytes) */
+  readonly api_key: string | null;
+  /** Its first agent token: only in the response to its creation, null afterwards. (at most 255 bytes) */
+  readonly authtoken: string | null;
+}
+
+/** A tenant: everything else belongs to one account and is invisible to all others. */
+export interface AccountCreate {
+  /** Human-readable name; unique on the server. (at most 255 bytes) */
+  readonly name: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+}
+
+/** A tenant: everything else belongs to one account and is invisible to all others. */
+export interface AccountUpdate {
+  /** Human-readable name; unique on the server. (at most 255 bytes) */
+  readonly name?: string | undefined;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+}
+
+/** An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
+export interface BotUser {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes) */
+  readonly name: string;
+  /** Whether the bot is active. */
+  readonly active: boolean;
+}
+
+/** An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
+export interface BotUserCreate {
+  /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes) */
+  readonly name: string;
+  /** Whether the bot is active. (default true) */
+  readonly active?: boolean | null | undefined;
+}
+
+/** An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
+export interface BotUserUpdate {
+  /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes) */
+  readonly name?: string | undefined;
+  /** Whether the bot is active. (default true) */
+  readonly active?: boolean | null | undefined;
+}
+
+/** A key to this API. */
+export interface APIKey {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** The token itself: only in the response to its creation, null afterwards. (at most 255 bytes) */
+  readonly token: string | null;
+  /**
+   * The bot user that it belongs to; it works only while that one is active. Null: the account itself. (id of a bot
+   * user)
+   */
+  readonly owner_id: string | null;
+  /** Whether the key may manage accounts. Only an operator's key can create another. */
+  readonly operator: boolean;
+  /** When it was last used, since the server started; else null. */
+  readonly last_used_at: string | null;
+}
+
+/** A key to this API. */
+export interface APIKeyCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /**
+   * The bot user that it belongs to; it works only while that one is active. Null: the account itself. (id of a bot
+   * user)
+   */
+  readonly owner_id?: string | null | undefined;
+  /** Whether the key may manage accounts. Only an operator's key can create another. (default false) */
+  readonly operator?: boolean | null | undefined;
+}
+
+/** A key to this API. */
+export interface APIKeyUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+}
+
+/** An agent token: agents connect with it. */
+export interface Credential {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** The token itself: only in the response to its creation, null afterwards. (at most 255 bytes) */
+  readonly token: string | null;
+  /**
+   * The bot user that it belongs to; it works only while that one is active. Null: the account itself. (id of a bot
+   * user)
+   */
+  readonly owner_id: string | null;
+  /** What agents may bind with it; empty: anything. (at most 100) */
+  readonly acl: readonly string[];
+}
+
+/** An agent token: agents connect with it. */
+export interface CredentialCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /**
+   * The bot user that it belongs to; it works only while that one is active. Null: the account itself. (id of a bot
+   * user)
+   */
+  readonly owner_id?: string | null | undefined;
+  /** What agents may bind with it; empty: anything. (at most 100) */
+  readonly acl?: readonly string[] | null | undefined;
+}
+
+/** An agent token: agents connect with it. */
+export interface CredentialUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** What agents may bind with it; empty: anything. (at most 100) */
+  readonly acl?: readonly string[] | null | undefined;
+}
+
+/** A set of rules that admits or denies source addresses. Without a rule that allows, it admits nobody. */
+export interface IPPolicy {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+}
+
+/** A set of rules that admits or denies source addresses. Without a rule that allows, it admits nobody. */
+export interface IPPolicyCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+}
+
+/** A set of rules that admits or denies source addresses. Without a rule that allows, it admits nobody. */
+export interface IPPolicyUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+}
+
+/** An allow or deny entry of an IP policy. */
+export interface IPPolicyRule {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** An IP range in CIDR notation, IPv4 or IPv6; one address is a /32 or /128. (at most 255 bytes; cidr) */
+  readonly cidr: string;
+  /** The IP policy the rule belongs to. */
+  readonly ip_policy: Ref;
+  /** What happens to a matching source. */
+  readonly action: "allow" | "deny";
+}
+
+/** An allow or deny entry of an IP policy. */
+export interface IPPolicyRuleCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** An IP range in CIDR notation, IPv4 or IPv6; one address is a /32 or /128. (at most 255 bytes; cidr) */
+  readonly cidr: string;
+  /** The IP policy the rule belongs to. (id of a ip policy) */
+  readonly ip_policy_id: string;
+  /** What happens to a matching source. */
+  readonly action: "allow" | "deny";
+}
+
+/** An allow or deny entry of an IP policy. */
+export interface IPPolicyRuleUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** An IP range in CIDR notation, IPv4 or IPv6; one address is a /32 or /128. (at most 255 bytes; cidr) */
+  readonly cidr?: string | undefined;
+}
+
+/** Where a whole part of the account may be used from; one for each part. */
+export interface IPRestriction {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Whether others are refused. */
+  readonly enforced: boolean;
+  /** The part of the account. */
+  readonly type: "dashboard" | "api" | "agent" | "endpoints";
+  /** IP policies that admit a source. */
+  readonly ip_policies: readonly Ref[];
+}
+
+/** Where a whole part of the account may be used from; one for each part. */
+export interface IPRestrictionCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Whether others are refused. (default false) */
+  readonly enforced?: boolean | null | undefined;
+  /** The part of the account. */
+  readonly type: "dashboard" | "api" | "agent" | "endpoints";
+  /** IP policies that admit a source. (id of a ip policy) */
+  readonly ip_policy_ids: readonly string[];
+}
+
+/** Where a whole part of the account may be used from; one for each part. */
+export interface IPRestrictionUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Whether others are refused. (default false) */
+  readonly enforced?: boolean | null | undefined;
+  /** IP policies that admit a source. (id of a ip policy) */
+  readonly ip_policy_ids?: readonly string[] | undefined;
+}
+
+/**
+ * Certificates of authorities that client certificates are verified with. Several may be in one upload; what is shown
+ * is read from the first.
+ */
+export interface CertificateAuthority {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** One or more certificates in PEM form. (at most 131072 bytes) */
+  readonly ca_pem: string;
+  /** Common name of the subject. (at most 4096 bytes) */
+  readonly subject_common_name: string;
+  /** Start of its validity. */
+  readonly not_before: string | null;
+  /** End of its validity. */
+  readonly not_after: string | null;
+  /** Key usages. (at most 1000) */
+  readonly key_usages: readonly string[];
+  /** Extended key usages. (at most 1000) */
+  readonly extended_key_usages: readonly string[];
+}
+
+/**
+ * Certificates of authorities that client certificates are verified with. Several may be in one upload; what is shown
+ * is read from the first.
+ */
+export interface CertificateAuthorityCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** One or more certificates in PEM form. (at most 131072 bytes) */
+  readonly ca_pem: string;
+}
+
+/**
+ * Certificates of authorities that client certificates are verified with. Several may be in one upload; what is shown
+ * is read from the first.
+ */
+export interface CertificateAuthorityUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+}
+
+/** A certificate, with its chain and private key, that edges present for the names in it. */
+export interface TLSCertificate {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** The certificate and then its chain, in order, in PEM form. (at most 131072 bytes) */
+  readonly certificate_pem: string;
+  /** Common name of the subject. (at most 4096 bytes) */
+  readonly subject_common_name: string;
+  /** Start of its validity. */
+  readonly not_before: string | null;
+  /** End of its validity. */
+  readonly not_after: string | null;
+  /** Key usages. (at most 1000) */
+  readonly key_usages: readonly string[];
+  /** Extended key usages. (at most 1000) */
+  readonly extended_key_usages: readonly string[];
+  /** Names and addresses that it is valid for. */
+  readonly subject_alternative_names: {
+    /** DNS names. (at most 1000) */
+    readonly dns_names: readonly string[];
+    /** Addresses. (at most 1000) */
+    readonly ips: readonly string[];
+  };
+  /** When the server obtained it by itself; null for an uploaded one. */
+  readonly issued_at: string | null;
+  /** Kind of the private key. (at most 4096 bytes) */
+  readonly private_key_type: string;
+  /** Common name of the issuer. (at most 4096 bytes) */
+  readonly issuer_common_name: string;
+  /** Serial number, lower-case hexadecimal. (at most 4096 bytes) */
+  readonly serial_number: string;
+  /** Organization of the subject. (at most 4096 bytes) */
+  readonly subject_organization: string;
+  /** Organizational unit of the subject. (at most 4096 bytes) */
+  readonly subject_organizational_unit: string;
+  /** Locality of the subject. (at most 4096 bytes) */
+  readonly subject_locality: string;
+  /** Province of the subject. (at most 4096 bytes) */
+  readonly subject_province: string;
+  /** Country of the subject. (at most 4096 bytes) */
+  readonly subject_country: string;
+}
+
+/** A certificate, with its chain and private key, that edges present for the names in it. */
+export interface TLSCertificateCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** The certificate and then its chain, in order, in PEM form. (at most 131072 bytes) */
+  readonly certificate_pem: string;
+  /** Its private key in PEM form, unencrypted. (at most 32768 bytes; secret) */
+  readonly private_key_pem: string;
+}
+
+/** A certificate, with its chain and private key, that edges present for the names in it. */
+export interface TLSCertificateUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+}
+
+/** A host name that only this account may use. Hostports of edges reserve theirs by themselves. */
+export interface ReservedDomain {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** The host name, or `*.` and one; unique on the server. (at most 255 bytes; domain) */
+  readonly domain: string;
+  /** Where it is served; empty: everywhere. (at most 255 bytes) */
+  readonly region: string;
+  /** What a CNAME record of the domain should point to; null below the server's own domain. (at most 255 bytes) */
+  readonly cname_target: string | null;
+  /** The certificate served for it. */
+  readonly certificate: Ref | null;
+  /** How the server gets a certificate for it by itself; excludes `certificate_id`. */
+  readonly certificate_management_policy: {
+    /** Who issues it. */
+    readonly authority: "letsencrypt";
+    /** Kind of its key. */
+    readonly private_key_type: "ecdsa" | "rsa";
+  } | null;
+  /** How far that is; null without a policy. */
+  readonly certificate_management_status: {
+    /** When the certificate is renewed. */
+    readonly renews_at: string | null;
+    /** The attempt under way. */
+    readonly provisioning_job: {
+      /** Why the last attempt failed. (at most 255 bytes) */
+      readonly error_code: string | null;
+      /** What is being done. (at most 4096 bytes) */
+      readonly msg: string;
+      /** When it was started. */
+      readonly started_at: string | null;
+      /** When it is tried again. */
+      readonly retries_at: string | null;
+    } | null;
+  } | null;
+  /** What to point `_acme-challenge` to, where that is needed. (at most 255 bytes) */
+  readonly acme_challenge_cname_target: string | null;
+  /** Addresses to resolve it to; empty: wherever the server is. (at most 10) */
+  readonly resolves_to: readonly {
+    /** The address, or a name for it. (at most 255 bytes) */
+    readonly value: string;
+  }[];
+}
+
+/** A host name that only this account may use. Hostports of edges reserve theirs by themselves. */
+export interface ReservedDomainCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** The host name, or `*.` and one; unique on the server. (at most 255 bytes; domain) */
+  readonly domain: string;
+  /** Where it is served; empty: everywhere. (at most 255 bytes) */
+  readonly region?: string | null | undefined;
+  /** The certificate served for it. (id of a tls certificate) */
+  readonly certificate_id?: string | null | undefined;
+  /** How the server gets a certificate for it by itself; excludes `certificate_id`. */
+  readonly certificate_management_policy?: {
+    /** Who issues it. (default letsencrypt) */
+    readonly authority?: "letsencrypt" | null | undefined;
+    /** Kind of its key. (default ecdsa) */
+    readonly private_key_type?: "ecdsa" | "rsa" | null | undefined;
+  } | null | undefined;
+  /** Addresses to resolve it to; empty: wherever the server is. (at most 10) */
+  readonly resolves_to?: readonly {
+    /** The address, or a name for it. (at most 255 bytes) */
+    readonly value: string;
+  }[] | null | undefined;
+}
+
+/** A host name that only this account may use. Hostports of edges reserve theirs by themselves. */
+export interface ReservedDomainUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** The certificate served for it. (id of a tls certificate) */
+  readonly certificate_id?: string | null | undefined;
+  /** How the server gets a certificate for it by itself; excludes `certificate_id`. */
+  readonly certificate_management_policy?: {
+    /** Who issues it. (default letsencrypt) */
+    readonly authority?: "letsencrypt" | null | undefined;
+    /** Kind of its key. (default ecdsa) */
+    readonly private_key_type?: "ecdsa" | "rsa" | null | undefined;
+  } | null | undefined;
+  /** Addresses to resolve it to; empty: wherever the server is. (at most 10) */
+  readonly resolves_to?: readonly {
+    /** The address, or a name for it. (at most 255 bytes) */
+    readonly value: string;
+  }[] | null | undefined;
+}
+
+/** A TCP address that only this account may use. Hostports of TCP edges reserve theirs by themselves. */
+export interface ReservedAddr {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Host and port, chosen by the server. (at most 260 bytes) */
+  readonly addr: string;
+  /** Where it is served; empty: everywhere. (at most 255 bytes) */
+  readonly region: string;
+}
+
+/** A TCP address that only this account may use. Hostports of TCP edges reserve theirs by themselves. */
+export interface ReservedAddrCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Where it is served; empty: everywhere. (at most 255 bytes) */
+  readonly region?: string | null | undefined;
+}
+
+/** A TCP address that only this account may use. Hostports of TCP edges reserve theirs by themselves. */
+export interface ReservedAddrUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+}
+
+/** A backend of all online tunnels that have its labels. */
+export interface TunnelGroupBackend {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Labels to watch for tunnels on: a tunnel matches when it has all of them. (at most 32) */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Online tunnels that match. */
+  readonly tunnels: readonly Ref[];
+}
+
+/** A backend of all online tunnels that have its labels. */
+export interface TunnelGroupBackendCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Labels to watch for tunnels on: a tunnel matches when it has all of them. (at most 32) */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** A backend of all online tunnels that have its labels. */
+export interface TunnelGroupBackendUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Labels to watch for tunnels on: a tunnel matches when it has all of them. (at most 32) */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A backend that tries others in order: the next one only when the one before cannot be reached. */
+export interface FailoverBackend {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /**
+   * Ids of the backends, in order. (id of a tunnel group backend or failover backend or weighted backend or http
+   * response backend or static backend)
+   */
+  readonly backends: readonly string[];
+}
+
+/** A backend that tries others in order: the next one only when the one before cannot be reached. */
+export interface FailoverBackendCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /**
+   * Ids of the backends, in order. (id of a tunnel group backend or failover backend or weighted backend or http
+   * response backend or static backend)
+   */
+  readonly backends: readonly string[];
+}
+
+/** A backend that tries others in order: the next one only when the one before cannot be reached. */
+export interface FailoverBackendUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /**
+   * Ids of the backends, in order. (id of a tunnel group backend or failover backend or weighted backend or http
+   * response backend or static backend)
+   */
+  readonly backends?: readonly string[] | undefined;
+}
+
+/** A backend that shares traffic among others by weight. */
+export interface WeightedBackend {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Weight by backend id: 0 takes nothing, the others take weight divided by the sum. (at most 20) */
+  readonly backends: Readonly<Record<string, number>>;
+}
+
+/** A backend that shares traffic among others by weight. */
+export interface WeightedBackendCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Weight by backend id: 0 takes nothing, the others take weight divided by the sum. (at most 20) */
+  readonly backends: Readonly<Record<string, number>>;
+}
+
+/** A backend that shares traffic among others by weight. */
+export interface WeightedBackendUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Weight by backend id: 0 takes nothing, the others take weight divided by the sum. (at most 20) */
+  readonly backends?: Readonly<Record<string, number>> | undefined;
+}
+
+/** A backend that answers every request with the same response. */
+export interface HTTPResponseBackend {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** The response's body. (at most 65536 bytes) */
+  readonly body: string;
+  /** The response's header fields. (at most 20) */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The response's status. (200 to 599) */
+  readonly status_code: number;
+}
+
+/** A backend that answers every request with the same response. */
+export interface HTTPResponseBackendCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** The response's body. (at most 65536 bytes) */
+  readonly body?: string | null | undefined;
+  /** The response's header fields. (at most 20) */
+  readonly headers?: Readonly<Record<string, string>> | null | undefined;
+  /** The response's status. (0 to 599; default 200) */
+  readonly status_code?: number | null | undefined;
+}
+
+/** A backend that answers every request with the same response. */
+export interface HTTPResponseBackendUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** The response's body. (at most 65536 bytes) */
+  readonly body?: string | null | undefined;
+  /** The response's header fields. (at most 20) */
+  readonly headers?: Readonly<Record<string, string>> | null | undefined;
+  /** The response's status. (0 to 599; default 200) */
+  readonly status_code?: number | null | undefined;
+}
+
+/** A backend at an address that the edge reaches by itself. */
+export interface StaticBackend {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Host and port. (at most 260 bytes; address) */
+  readonly address: string;
+  /** How the address is spoken to. */
+  readonly tls: {
+    /** Whether by TLS, with the certificate verified. */
+    readonly enabled: boolean;
+  };
+}
+
+/** A backend at an address that the edge reaches by itself. */
+export interface StaticBackendCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Host and port. (at most 260 bytes; address) */
+  readonly address: string;
+  /** How the address is spoken to. */
+  readonly tls?: {
+    /** Whether by TLS, with the certificate verified. (default false) */
+    readonly enabled?: boolean | null | undefined;
+  } | null | undefined;
+}
+
+/** A backend at an address that the edge reaches by itself. */
+export interface StaticBackendUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Host and port. (at most 260 bytes; address) */
+  readonly address?: string | undefined;
+  /** How the address is spoken to. */
+  readonly tls?: {
+    /** Whether by TLS, with the certificate verified. (default false) */
+    readonly enabled?: boolean | null | undefined;
+  } | null | undefined;
+}
+
+/** A public HTTPS endpoint: hostports, TLS settings and a list of routes. */
+export interface HTTPSEdge {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Hostports served by the edge; the port is the advertised one. (at most 100) */
+  readonly hostports: readonly string[];
+  /** Routes of the edge. */
+  readonly routes: readonly HTTPSEdgeRoute[];
+  /** Says where TLS ends, and which versions of it are spoken. */
+  readonly tls_termination: EndpointTLSTermination | null;
+  /**
+   * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
+   * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+   */
+  readonly mutual_tls: EndpointMutualTLS | null;
+}
+
+/** A public HTTPS endpoint: hostports, TLS settings and a list of routes. */
+export interface HTTPSEdgeCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Hostports served by the edge; the port is the advertised one. (at most 100) */
+  readonly hostports?: readonly string[] | null | undefined;
+  /** Says where TLS ends, and which versions of it are spoken. */
+  readonly tls_termination?: EndpointTLSTerminationReplace | null | undefined;
+  /**
+   * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
+   * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+   */
+  readonly mutual_tls?: EndpointMutualTLSReplace | null | undefined;
+}
+
+/** A public HTTPS endpoint: hostports, TLS settings and a list of routes. */
+export interface HTTPSEdgeUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Hostports served by the edge; the port is the advertised one. (at most 100) */
+  readonly hostports?: readonly string[] | null | undefined;
+  /** Says where TLS ends, and which versions of it are spoken. */
+  readonly tls_termination?: EndpointTLSTerminationReplace | null | undefined;
+  /**
+   * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
+   * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+   */
+  readonly mutual_tls?: EndpointMutualTLSReplace | null | undefined;
+}
+
+/** Says where TLS ends, and which versions of it are spoken. */
+export interface EndpointTLSTermination {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /**
+   * `edge`: the edge terminates TLS. `upstream` (or `agent`, its older name): TLS is passed through untouched; only on
+   * TLS edges.
+   */
+  readonly terminate_at: "edge" | "upstream" | "agent";
+  /** Minimum TLS version of the handshake; 1.2 when unset. Must be null when TLS is passed through. */
+  readonly min_version: "1.2" | "1.3" | null;
+}
+
+/** Says where TLS ends, and which versions of it are spoken. */
+export interface EndpointTLSTerminationReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /**
+   * `edge`: the edge terminates TLS. `upstream` (or `agent`, its older name): TLS is passed through untouched; only on
+   * TLS edges. (default edge)
+   */
+  readonly terminate_at?: "edge" | "upstream" | "agent" | null | undefined;
+  /** Minimum TLS version of the handshake; 1.2 when unset. Must be null when TLS is passed through. */
+  readonly min_version?: "1.2" | "1.3" | null | undefined;
+}
+
+/**
+ * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
+ * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+ */
+export interface EndpointMutualTLS {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /** Certificate authorities that client certificates must chain to. */
+  readonly certificate_authorities: readonly Ref[];
+}
+
+/**
+ * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
+ * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+ */
+export interface EndpointMutualTLSReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /** Certificate authorities that client certificates must chain to. (id of a certificate authority) */
+  readonly certificate_authority_ids: readonly string[];
+}
+
+/**
+ * What happens to requests of an HTTPS edge whose path matches. Exact matches come before prefixes, then the longest
+ * prefix wins.
+ */
+export interface HTTPSEdgeRoute {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Identifier of the owning edge. (id of a https edge) */
+  readonly edge_id: string;
+  /** How `match` is compared: with the whole path, or with its beginning on segment boundaries. */
+  readonly match_type: "exact_path" | "path_prefix";
+  /** The path to match. (at most 1024 bytes; path) */
+  readonly match: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  readonly ip_restriction: EndpointIPPolicy | null;
+  /**
+   * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
+   * without User-Agent passes only if an expression of `allow` matches the empty string. Expressions are RE2 and match
+   * anywhere.
+   */
+  readonly user_agent_filter: EndpointUserAgentFilter | null;
+  /**
+   * Lets only webhooks pass whose signature verifies. The body is held back until then and passed on unchanged;
+   * requests by which a provider tests the endpoint are answered at the edge.
+   */
+  readonly webhook_verification: EndpointWebhookValidation | null;
+  /** Lets only visitors in who sign in with a social identity provider and are on its lists. */
+  readonly oauth: EndpointOAuth | null;
+  /** Lets only visitors in who sign in with an OpenID Connect provider. */
+  readonly oidc: EndpointOIDC | null;
+  /** Lets only visitors in who sign in with a SAML identity provider. */
+  readonly saml: EndpointSAML | null;
+  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  readonly traffic_policy: EndpointTrafficPolicy | null;
+  /**
+   * Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or
+   * more, or no response.
+   */
+  readonly circuit_breaker: EndpointCircuitBreaker | null;
+  /**
+   * Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary
+   * messages. Text messages and requests that are no WebSocket upgrade are refused.
+   */
+  readonly websocket_tcp_converter: EndpointWebsocketTCPConverter | null;
+  /** Removes, then adds header fields of the request, last before it goes upstream. */
+  readonly request_headers: EndpointRequestHeaders | null;
+  /** Sends traffic to a backend. */
+  readonly backend: EndpointBackend | null;
+  /**
+   * Compresses responses with gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies
+   * that are encoded already or do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and
+   * answers to input in requests of visitors whom the edge has logged in.
+   */
+  readonly compression: EndpointCompression | null;
+  /** Removes, then adds header fields of the response, last before it goes to the client. */
+  readonly response_headers: EndpointResponseHeaders | null;
+}
+
+/**
+ * What happens to requests of an HTTPS edge whose path matches. Exact matches come before prefixes, then the longest
+ * prefix wins.
+ */
+export interface HTTPSEdgeRouteCreate {
+  /** How `match` is compared: with the whole path, or with its beginning on segment boundaries. */
+  readonly match_type: "exact_path" | "path_prefix";
+  /** The path to match. (at most 1024 bytes; path) */
+  readonly match: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
+  /**
+   * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
+   * without User-Agent passes only if an expression of `allow` matches the empty string. Expressions are RE2 and match
+   * anywhere.
+   */
+  readonly user_agent_filter?: EndpointUserAgentFilterReplace | null | undefined;
+  /**
+   * Lets only webhooks pass whose signature verifies. The body is held back until then and passed on unchanged;
+   * requests by which a provider tests the endpoint are answered at the edge.
+   */
+  readonly webhook_verification?: EndpointWebhookValidationReplace | null | undefined;
+  /** Lets only visitors in who sign in with a social identity provider and are on its lists. */
+  readonly oauth?: EndpointOAuthReplace | null | undefined;
+  /** Lets only visitors in who sign in with an OpenID Connect provider. */
+  readonly oidc?: EndpointOIDCReplace | null | undefined;
+  /** Lets only visitors in who sign in with a SAML identity provider. */
+  readonly saml?: EndpointSAMLReplace | null | undefined;
+  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
+  /**
+   * Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or
+   * more, or no response.
+   */
+  readonly circuit_breaker?: EndpointCircuitBreakerReplace | null | undefined;
+  /**
+   * Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary
+   * messages. Text messages and requests that are no WebSocket upgrade are refused.
+   */
+  readonly websocket_tcp_converter?: EndpointWebsocketTCPConverterReplace | null | undefined;
+  /** Removes, then adds header fields of the request, last before it goes upstream. */
+  readonly request_headers?: EndpointRequestHeadersReplace | null | undefined;
+  /** Sends traffic to a backend. */
+  readonly backend?: EndpointBackendReplace | null | undefined;
+  /**
+   * Compresses responses with gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies
+   * that are encoded already or do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and
+   * answers to input in requests of visitors whom the edge has logged in.
+   */
+  readonly compression?: EndpointCompressionReplace | null | undefined;
+  /** Removes, then adds header fields of the response, last before it goes to the client. */
+  readonly response_headers?: EndpointResponseHeadersReplace | null | undefined;
+}
+
+/**
+ * What happens to requests of an HTTPS edge whose path matches. Exact matches come before prefixes, then the longest
+ * prefix wins.
+ */
+export interface HTTPSEdgeRouteUpdate {
+  /** How `match` is compared: with the whole path, or with its beginning on segment boundaries. */
+  readonly match_type?: "exact_path" | "path_prefix" | undefined;
+  /** The path to match. (at most 1024 bytes; path) */
+  readonly match?: string | undefined;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
+  /**
+   * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
+   * without User-Agent passes only if an expression of `allow` matches the empty string. Expressions are RE2 and match
+   * anywhere.
+   */
+  readonly user_agent_filter?: EndpointUserAgentFilterReplace | null | undefined;
+  /**
+   * Lets only webhooks pass whose signature verifies. The body is held back until then and passed on unchanged;
+   * requests by which a provider tests the endpoint are answered at the edge.
+   */
+  readonly webhook_verification?: EndpointWebhookValidationReplace | null | undefined;
+  /** Lets only visitors in who sign in with a social identity provider and are on its lists. */
+  readonly oauth?: EndpointOAuthReplace | null | undefined;
+  /** Lets only visitors in who sign in with an OpenID Connect provider. */
+  readonly oidc?: EndpointOIDCReplace | null | undefined;
+  /** Lets only visitors in who sign in with a SAML identity provider. */
+  readonly saml?: EndpointSAMLReplace | null | undefined;
+  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
+  /**
+   * Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or
+   * more, or no response.
+   */
+  readonly circuit_breaker?: EndpointCircuitBreakerReplace | null | undefined;
+  /**
+   * Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary
+   * messages. Text messages and requests that are no WebSocket upgrade are refused.
+   */
+  readonly websocket_tcp_converter?: EndpointWebsocketTCPConverterReplace | null | undefined;
+  /** Removes, then adds header fields of the request, last before it goes upstream. */
+  readonly request_headers?: EndpointRequestHeadersReplace | null | undefined;
+  /** Sends traffic to a backend. */
+  readonly backend?: EndpointBackendReplace | null | undefined;
+  /**
+   * Compresses responses with gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies
+   * that are encoded already or do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and
+   * answers to input in requests of visitors whom the edge has logged in.
+   */
+  readonly compression?: EndpointCompressionReplace | null | undefined;
+  /** Removes, then adds header fields of the response, last before it goes to the client. */
+  readonly response_headers?: EndpointResponseHeadersReplace | null | undefined;
+}
+
+/** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+export interface EndpointIPPolicy {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /** IP policies used to check whether a source IP is allowed. */
+  readonly ip_policies: readonly Ref[];
+}
+
+/** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+export interface EndpointIPPolicyReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /** IP policies used to check whether a source IP is allowed. (id of a ip policy) */
+  readonly ip_policy_ids: readonly string[];
+}
+
+/**
+ * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without
+ * User-Agent passes only if an expression of `allow` matches the empty string. Expressions are RE2 and match anywhere.
+ */
+export interface EndpointUserAgentFilter {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /** Expressions for user agents that pass whatever `deny` says. (at most 100) */
+  readonly allow: readonly string[];
+  /** Expressions for user agents that are refused. (at most 100) */
+  readonly deny: readonly string[];
+}
+
+/**
+ * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without
+ * User-Agent passes only if an expression of `allow` matches the empty string. Expressions are RE2 and match anywhere.
+ */
+export interface EndpointUserAgentFilterReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /** Expressions for user agents that pass whatever `deny` says. (at most 100) */
+  readonly allow?: readonly string[] | null | undefined;
+  /** Expressions for user agents that are refused. (at most 100) */
+  readonly deny?: readonly string[] | null | undefined;
+}
+
+/**
+ * Lets only webhooks pass whose signature verifies. The body is held back until then and passed on unchanged; requests
+ * by which a provider tests the endpoint are answered at the edge.
+ */
+export interface EndpointWebhookValidation {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /** The webhook provider sending to the endpoint. (at most 255 bytes; webhook provider) */
+  readonly provider: string;
+  /**
+   * Secret shared with the provider; for SendGrid its public key. Required for all providers except AWS SNS. (at most
+   * 4096 bytes; secret)
+   */
+  readonly secret: string;
+}
+
+/**
+ * Lets only webhooks pass whose signature verifies. The body is held back until then and passed on unchanged; requests
+ * by which a provider tests the endpoint are answered at the edge.
+ */
+export interface EndpointWebhookValidationReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /** The webhook provider sending to the endpoint. (at most 255 bytes; webhook provider) */
+  readonly provider: string;
+  /**
+   * Secret shared with the provider; for SendGrid its public key. Required for all providers except AWS SNS. (at most
+   * 4096 bytes; secret)
+   */
+  readonly secret?: string | null | undefined;
+}
+
+/** Lets only visitors in who sign in with a social identity provider and are on its lists. */
+export interface EndpointOAuth {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /** Identity provider and who may access; exactly one of them is set. */
+  readonly provider: EndpointOAuthProvider;
+  /**
+   * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
+   * the visitor's identity.
+   */
+  readonly options_passthrough: boolean;
+  /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix) */
+  readonly cookie_prefix: string;
+  /**
+   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 31536000)
+   */
+  readonly inactivity_timeout: number;
+  /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295) */
+  readonly maximum_duration: number;
+  /**
+   * Seconds after which user state is refreshed from the identity provider and authorization rechecked; 0: only at
+   * login. (0 to 31536000)
+   */
+  readonly auth_check_interval: number;
+}
+
+/** Lets only visitors in who sign in with a social identity provider and are on its lists. */
+export interface EndpointOAuthReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /** Identity provider and who may access; exactly one of them is set. */
+  readonly provider: EndpointOAuthProviderReplace;
+  /**
+   * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
+   * the visitor's identity. (default false)
+   */
+  readonly options_passthrough?: boolean | null | undefined;
+  /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix; default service.) */
+  readonly cookie_prefix?: string | null | undefined;
+  /**
+   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 31536000;
+   * default 0)
+   */
+  readonly inactivity_timeout?: number | null | undefined;
+  /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295; default 0) */
+  readonly maximum_duration?: number | null | undefined;
+  /**
+   * Seconds after which user state is refreshed from the identity provider and authorization rechecked; 0: only at
+   * login. (0 to 31536000; default 0)
+   */
+  readonly auth_check_interval?: number | null | undefined;
+}
+
+/** Identity provider and who may access; exactly one of them is set. */
+export interface EndpointOAuthProvider {
+  /** Sign-in with GitHub. */
+  readonly github: EndpointOAuthGitHub | null;
+  /** Sign-in with Facebook. */
+  readonly facebook: EndpointOAuthFacebook | null;
+  /** Sign-in with Microsoft. */
+  readonly microsoft: EndpointOAuthMicrosoft | null;
+  /** Sign-in with Google. */
+  readonly google: EndpointOAuthGoogle | null;
+  /** Sign-in with LinkedIn. */
+  readonly linkedin: EndpointOAuthLinkedIn | null;
+  /** Sign-in with GitLab. */
+  readonly gitlab: EndpointOAuthGitLab | null;
+  /** Sign-in with Twitch. */
+  readonly twitch: EndpointOAuthTwitch | null;
+  /** Sign-in with Amazon. */
+  readonly amazon: EndpointOAuthAmazon | null;
+}
+
+/** Identity provider and who may access; exactly one of them is set. */
+export interface EndpointOAuthProviderReplace {
+  /** Sign-in with GitHub. */
+  readonly github?: EndpointOAuthGitHubReplace | null | undefined;
+  /** Sign-in with Facebook. */
+  readonly facebook?: EndpointOAuthFacebookReplace | null | undefined;
+  /** Sign-in with Microsoft. */
+  readonly microsoft?: EndpointOAuthMicrosoftReplace | null | undefined;
+  /** Sign-in with Google. */
+  readonly google?: EndpointOAuthGoogleReplace | null | undefined;
+  /** Sign-in with LinkedIn. */
+  readonly linkedin?: EndpointOAuthLinkedInReplace | null | undefined;
+  /** Sign-in with GitLab. */
+  readonly gitlab?: EndpointOAuthGitLabReplace | null | undefined;
+  /** Sign-in with Twitch. */
+  readonly twitch?: EndpointOAuthTwitchReplace | null | undefined;
+  /** Sign-in with Amazon. */
+  readonly amazon?: EndpointOAuthAmazonReplace | null | undefined;
+}
+
+/** Sign-in with GitHub. */
+export interface EndpointOAuthGitHub {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id: string;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret: string;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes: readonly string[];
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses: readonly string[];
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains: readonly string[];
+  /** Teams whose members may access. (at most 1000) */
+  readonly teams: readonly string[];
+  /** Organizations whose members may access. (at most 1000) */
+  readonly organizations: readonly string[];
+}
+
+/** Sign-in with GitHub. */
+export interface EndpointOAuthGitHubReplace {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id?: string | null | undefined;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret?: string | null | undefined;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes?: readonly string[] | null | undefined;
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses?: readonly string[] | null | undefined;
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains?: readonly string[] | null | undefined;
+  /** Teams whose members may access. (at most 1000) */
+  readonly teams?: readonly string[] | null | undefined;
+  /** Organizations whose members may access. (at most 1000) */
+  readonly organizations?: readonly string[] | null | undefined;
+}
+
+/** Sign-in with Facebook. */
+export interface EndpointOAuthFacebook {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id: string;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret: string;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes: readonly string[];
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses: readonly string[];
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains: readonly string[];
+}
+
+/** Sign-in with Facebook. */
+export interface EndpointOAuthFacebookReplace {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id?: string | null | undefined;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret?: string | null | undefined;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes?: readonly string[] | null | undefined;
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses?: readonly string[] | null | undefined;
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains?: readonly string[] | null | undefined;
+}
+
+/** Sign-in with Microsoft. */
+export interface EndpointOAuthMicrosoft {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id: string;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret: string;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes: readonly string[];
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses: readonly string[];
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains: readonly string[];
+}
+
+/** Sign-in with Microsoft. */
+export interface EndpointOAuthMicrosoftReplace {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id?: string | null | undefined;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret?: string | null | undefined;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes?: readonly string[] | null | undefined;
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses?: readonly string[] | null | undefined;
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains?: readonly string[] | null | undefined;
+}
+
+/** Sign-in with Google. */
+export interface EndpointOAuthGoogle {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id: string;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret: string;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes: readonly string[];
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses: readonly string[];
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains: readonly string[];
+}
+
+/** Sign-in with Google. */
+export interface EndpointOAuthGoogleReplace {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id?: string | null | undefined;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret?: string | null | undefined;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes?: readonly string[] | null | undefined;
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses?: readonly string[] | null | undefined;
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains?: readonly string[] | null | undefined;
+}
+
+/** Sign-in with LinkedIn. */
+export interface EndpointOAuthLinkedIn {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id: string;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret: string;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes: readonly string[];
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses: readonly string[];
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains: readonly string[];
+}
+
+/** Sign-in with LinkedIn. */
+export interface EndpointOAuthLinkedInReplace {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id?: string | null | undefined;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret?: string | null | undefined;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes?: readonly string[] | null | undefined;
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses?: readonly string[] | null | undefined;
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains?: readonly string[] | null | undefined;
+}
+
+/** Sign-in with GitLab. */
+export interface EndpointOAuthGitLab {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id: string;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret: string;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes: readonly string[];
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses: readonly string[];
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains: readonly string[];
+}
+
+/** Sign-in with GitLab. */
+export interface EndpointOAuthGitLabReplace {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id?: string | null | undefined;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret?: string | null | undefined;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes?: readonly string[] | null | undefined;
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses?: readonly string[] | null | undefined;
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains?: readonly string[] | null | undefined;
+}
+
+/** Sign-in with Twitch. */
+export interface EndpointOAuthTwitch {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id: string;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret: string;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes: readonly string[];
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses: readonly string[];
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains: readonly string[];
+}
+
+/** Sign-in with Twitch. */
+export interface EndpointOAuthTwitchReplace {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id?: string | null | undefined;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret?: string | null | undefined;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes?: readonly string[] | null | undefined;
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses?: readonly string[] | null | undefined;
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains?: readonly string[] | null | undefined;
+}
+
+/** Sign-in with Amazon. */
+export interface EndpointOAuthAmazon {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id: string;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret: string;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes: readonly string[];
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses: readonly string[];
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains: readonly string[];
+}
+
+/** Sign-in with Amazon. */
+export interface EndpointOAuthAmazonReplace {
+  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  readonly client_id?: string | null | undefined;
+  /** OAuth app client secret. (at most 1024 bytes; secret) */
+  readonly client_secret?: string | null | undefined;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes?: readonly string[] | null | undefined;
+  /** E-mail addresses of authenticated users allowed access. (at most 1000) */
+  readonly email_addresses?: readonly string[] | null | undefined;
+  /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
+  readonly email_domains?: readonly string[] | null | undefined;
+}
+
+/** Lets only visitors in who sign in with an OpenID Connect provider. */
+export interface EndpointOIDC {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /**
+   * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
+   * the visitor's identity.
+   */
+  readonly options_passthrough: boolean;
+  /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix) */
+  readonly cookie_prefix: string;
+  /**
+   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 31536000)
+   */
+  readonly inactivity_timeout: number;
+  /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295) */
+  readonly maximum_duration: number;
+  /** URL of the OpenID provider; base URL for discovery. (at most 2048 bytes; uri) */
+  readonly issuer: string;
+  /** Client ID and audience. (at most 255 bytes) */
+  readonly client_id: string;
+  /** Client secret. (at most 1024 bytes; secret) */
+  readonly client_secret: string;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes: readonly string[];
+}
+
+/** Lets only visitors in who sign in with an OpenID Connect provider. */
+export interface EndpointOIDCReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /**
+   * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
+   * the visitor's identity. (default false)
+   */
+  readonly options_passthrough?: boolean | null | undefined;
+  /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix; default service.) */
+  readonly cookie_prefix?: string | null | undefined;
+  /**
+   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 31536000;
+   * default 0)
+   */
+  readonly inactivity_timeout?: number | null | undefined;
+  /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295; default 0) */
+  readonly maximum_duration?: number | null | undefined;
+  /** URL of the OpenID provider; base URL for discovery. (at most 2048 bytes; uri) */
+  readonly issuer: string;
+  /** Client ID and audience. (at most 255 bytes) */
+  readonly client_id: string;
+  /** Client secret. (at most 1024 bytes; secret) */
+  readonly client_secret: string;
+  /** Scopes requested from the provider. (at most 100) */
+  readonly scopes?: readonly string[] | null | undefined;
+}
+
+/** Lets only visitors in who sign in with a SAML identity provider. */
+export interface EndpointSAML {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /**
+   * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
+   * the visitor's identity.
+   */
+  readonly options_passthrough: boolean;
+  /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix) */
+  readonly cookie_prefix: string;
+  /**
+   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 31536000)
+   */
+  readonly inactivity_timeout: number;
+  /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295) */
+  readonly maximum_duration: number;
+  /** The full XML IdP EntityDescriptor. (at most 262144 bytes; saml metadata) */
+  readonly idp_metadata: string;
+  /** Where the EntityDescriptor is to be had, instead of giving it. (at most 2048 bytes; uri) */
+  readonly idp_metadata_url: string;
+  /** If true, the IdP must prompt for credentials on every redirect even if the user has an IdP session. */
+  readonly force_authn: boolean;
+  /** If true, the IdP may start a login directly; the IdP should set RelayState to the target URL. */
+  readonly allow_idp_initiated: boolean;
+  /** If present, only members of one of the listed groups may access. (at most 1000) */
+  readonly authorized_groups: readonly string[];
+  /** Name identifier format expected in assertions. */
+  readonly nameid_format: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified" | "urn:oasis:names:tc:SAML:2.0:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified";
+  /** The service provider's entity ID, a URL equal to metadata_url. (at most 2048 bytes) */
+  readonly entity_id: string;
+  /** Public URL of the Assertion Consumer Service. (at most 2048 bytes) */
+  readonly assertion_consumer_service_url: string;
+  /** Public URL of the Single Logout Service. (at most 2048 bytes) */
+  readonly single_logout_url: string;
+  /** PEM-encoded X.509 certificate of the key pair that signs SAML requests sent to the IdP. (at most 8192 bytes) */
+  readonly request_signing_certificate_pem: string;
+  /** Public URL hosting the service provider's metadata. (at most 2048 bytes) */
+  readonly metadata_url: string;
+}
+
+/** Lets only visitors in who sign in with a SAML identity provider. */
+export interface EndpointSAMLReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /**
+   * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
+   * the visitor's identity. (default false)
+   */
+  readonly options_passthrough?: boolean | null | undefined;
+  /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix; default service.) */
+  readonly cookie_prefix?: string | null | undefined;
+  /**
+   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 31536000;
+   * default 0)
+   */
+  readonly inactivity_timeout?: number | null | undefined;
+  /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295; default 0) */
+  readonly maximum_duration?: number | null | undefined;
+  /** The full XML IdP EntityDescriptor. (at most 262144 bytes; saml metadata) */
+  readonly idp_metadata?: string | null | undefined;
+  /** Where the EntityDescriptor is to be had, instead of giving it. (at most 2048 bytes; uri) */
+  readonly idp_metadata_url?: string | null | undefined;
+  /**
+   * If true, the IdP must prompt for credentials on every redirect even if the user has an IdP session. (default false)
+   */
+  readonly force_authn?: boolean | null | undefined;
+  /** If true, the IdP may start a login directly; the IdP should set RelayState to the target URL. (default true) */
+  readonly allow_idp_initiated?: boolean | null | undefined;
+  /** If present, only members of one of the listed groups may access. (at most 1000) */
+  readonly authorized_groups?: readonly string[] | null | undefined;
+  /** Name identifier format expected in assertions. (default urn:oasis:names:tc:SAML:2.0:nameid-format:persistent) */
+  readonly nameid_format?: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified" | "urn:oasis:names:tc:SAML:2.0:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified" | null | undefined;
+}
+
+/** Applies a traffic policy: rules of expressions and actions, by phase. */
+export interface EndpointTrafficPolicy {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
+  readonly value: string;
+}
+
+/** Applies a traffic policy: rules of expressions and actions, by phase. */
+export interface EndpointTrafficPolicyReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
+  readonly value: string;
+}
+
+/**
+ * Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or
+ * more, or no response.
+ */
+export interface EndpointCircuitBreaker {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /** Seconds to wait after tripping before a request probes the upstream's health. (0 to 4294967295) */
+  readonly tripped_duration: number;
+  /** Seconds of the statistical window. (0 to 4294967295) */
+  readonly rolling_window: number;
+  /** Parts of the window that are counted apart and forgotten one by one. (0 to 128) */
+  readonly num_buckets: number;
+  /** Requests in a window below which the circuit never trips. (0 to 4294967295) */
+  readonly volume_threshold: number;
+  /** Share of failures, 0 to 1, from which on the circuit trips. (0 to 1) */
+  readonly error_threshold_percentage: number;
+}
+
+/**
+ * Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or
+ * more, or no response.
+ */
+export interface EndpointCircuitBreakerReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /** Seconds to wait after tripping before a request probes the upstream's health. (0 to 4294967295; default 10) */
+  readonly tripped_duration?: number | null | undefined;
+  /** Seconds of the statistical window. (0 to 4294967295; default 10) */
+  readonly rolling_window?: number | null | undefined;
+  /** Parts of the window that are counted apart and forgotten one by one. (0 to 128; default 10) */
+  readonly num_buckets?: number | null | undefined;
+  /** Requests in a window below which the circuit never trips. (0 to 4294967295; default 20) */
+  readonly volume_threshold?: number | null | undefined;
+  /** Share of failures, 0 to 1, from which on the circuit trips. (0 to 1; default 0.5) */
+  readonly error_threshold_percentage?: number | null | undefined;
+}
+
+/**
+ * Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary
+ * messages. Text messages and requests that are no WebSocket upgrade are refused.
+ */
+export interface EndpointWebsocketTCPConverter {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+}
+
+/**
+ * Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary
+ * messages. Text messages and requests that are no WebSocket upgrade are refused.
+ */
+export interface EndpointWebsocketTCPConverterReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+}
+
+/** Removes, then adds header fields of the request, last before it goes upstream. */
+export interface EndpointRequestHeaders {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /**
+   * Header fields to add, after the removals. Values may hold variables as `${…}`; unknown and empty ones are left out.
+   * (at most 32)
+   */
+  readonly add: Readonly<Record<string, string>>;
+  /** Names of header fields to remove, with all their values. (at most 32) */
+  readonly remove: readonly string[];
+}
+
+/** Removes, then adds header fields of the request, last before it goes upstream. */
+export interface EndpointRequestHeadersReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /**
+   * Header fields to add, after the removals. Values may hold variables as `${…}`; unknown and empty ones are left out.
+   * (at most 32)
+   */
+  readonly add?: Readonly<Record<string, string>> | null | undefined;
+  /** Names of header fields to remove, with all their values. (at most 32) */
+  readonly remove?: readonly string[] | null | undefined;
+}
+
+/** Sends traffic to a backend. */
+export interface EndpointBackend {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /** Backend used to back the endpoint. */
+  readonly backend: Ref;
+}
+
+/** Sends traffic to a backend. */
+export interface EndpointBackendReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /**
+   * Backend used to back the endpoint. (id of a tunnel group backend or weighted backend or failover backend or http
+   * response backend or static backend)
+   */
+  readonly backend_id: string;
+}
+
+/**
+ * Compresses responses with gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies that
+ * are encoded already or do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and answers to
+ * input in requests of visitors whom the edge has logged in.
+ */
+export interface EndpointCompression {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+}
+
+/**
+ * Compresses responses with gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies that
+ * are encoded already or do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and answers to
+ * input in requests of visitors whom the edge has logged in.
+ */
+export interface EndpointCompressionReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+}
+
+/** Removes, then adds header fields of the response, last before it goes to the client. */
+export interface EndpointResponseHeaders {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /**
+   * Header fields to add, after the removals. Values may hold variables as `${…}`; unknown and empty ones are left out.
+   * (at most 32)
+   */
+  readonly add: Readonly<Record<string, string>>;
+  /** Names of header fields to remove, with all their values. (at most 32) */
+  readonly remove: readonly string[];
+}
+
+/** Removes, then adds header fields of the response, last before it goes to the client. */
+export interface EndpointResponseHeadersReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /**
+   * Header fields to add, after the removals. Values may hold variables as `${…}`; unknown and empty ones are left out.
+   * (at most 32)
+   */
+  readonly add?: Readonly<Record<string, string>> | null | undefined;
+  /** Names of header fields to remove, with all their values. (at most 32) */
+  readonly remove?: readonly string[] | null | undefined;
+}
+
+/** A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through. */
+export interface TLSEdge {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Hostports served by the edge; the port is the advertised one. (at most 100) */
+  readonly hostports: readonly string[];
+  /** Says where TLS ends, and which versions of it are spoken. */
+  readonly tls_termination: EndpointTLSTermination | null;
+  /**
+   * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
+   * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+   */
+  readonly mutual_tls: EndpointMutualTLS | null;
+  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  readonly ip_restriction: EndpointIPPolicy | null;
+  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  readonly traffic_policy: EndpointTrafficPolicy | null;
+  /** Sends traffic to a backend. */
+  readonly backend: EndpointBackend | null;
+}
+
+/** A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through. */
+export interface TLSEdgeCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Hostports served by the edge; the port is the advertised one. (at most 100) */
+  readonly hostports?: readonly string[] | null | undefined;
+  /** Says where TLS ends, and which versions of it are spoken. */
+  readonly tls_termination?: EndpointTLSTerminationReplace | null | undefined;
+  /**
+   * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
+   * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+   */
+  readonly mutual_tls?: EndpointMutualTLSReplace | null | undefined;
+  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
+  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
+  /** Sends traffic to a backend. */
+  readonly backend?: EndpointBackendReplace | null | undefined;
+}
+
+/** A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through. */
+export interface TLSEdgeUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Hostports served by the edge; the port is the advertised one. (at most 100) */
+  readonly hostports?: readonly string[] | null | undefined;
+  /** Says where TLS ends, and which versions of it are spoken. */
+  readonly tls_termination?: EndpointTLSTerminationReplace | null | undefined;
+  /**
+   * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
+   * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+   */
+  readonly mutual_tls?: EndpointMutualTLSReplace | null | undefined;
+  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
+  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
+  /** Sends traffic to a backend. */
+  readonly backend?: EndpointBackendReplace | null | undefined;
+}
+
+/** A public TCP endpoint: connections to its ports go to one backend. */
+export interface TCPEdge {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Hostports served by the edge; the port is the advertised one. (at most 100) */
+  readonly hostports: readonly string[];
+  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  readonly ip_restriction: EndpointIPPolicy | null;
+  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  readonly traffic_policy: EndpointTrafficPolicy | null;
+  /** Sends traffic to a backend. */
+  readonly backend: EndpointBackend | null;
+}
+
+/** A public TCP endpoint: connections to its ports go to one backend. */
+export interface TCPEdgeCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Hostports served by the edge; the port is the advertised one. (at most 100) */
+  readonly hostports?: readonly string[] | null | undefined;
+  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
+  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
+  /** Sends traffic to a backend. */
+  readonly backend?: EndpointBackendReplace | null | undefined;
+}
+
+/** A public TCP endpoint: connections to its ports go to one backend. */
+export interface TCPEdgeUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Hostports served by the edge; the port is the advertised one. (at most 100) */
+  readonly hostports?: readonly string[] | null | undefined;
+  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
+  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
+  /** Sends traffic to a backend. */
+  readonly backend?: EndpointBackendReplace | null | undefined;
+}
+
+/** A named set of secrets. */
+export interface Vault {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Name; unique in the account. (at most 255 bytes) */
+  readonly name: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+}
+
+/** A named set of secrets. */
+export interface VaultCreate {
+  /** Name; unique in the account. (at most 255 bytes) */
+  readonly name: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+}
+
+/** A named set of secrets. */
+export interface VaultUpdate {
+  /** Name; unique in the account. (at most 255 bytes) */
+  readonly name?: string | undefined;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+}
+
+/** A value that traffic policies use and nobody can read back. */
+export interface Secret {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Name; unique in its vault. (at most 255 bytes) */
+  readonly name: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** The vault that it is in. */
+  readonly vault: Ref | null;
+}
+
+/** A value that traffic policies use and nobody can read back. */
+export interface SecretCreate {
+  /** Name; unique in its vault. (at most 255 bytes) */
+  readonly name: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** The value. (at most 4096 bytes; secret) */
+  readonly value: string;
+  /** The vault that it is in. (id of a vault) */
+  readonly vault_id?: string | null | undefined;
+  /** Name of the vault, in place of its id. (at most 255 bytes) */
+  readonly vault_name?: string | null | undefined;
+}
+
+/** A value that traffic policies use and nobody can read back. */
+export interface SecretUpdate {
+  /** Name; unique in its vault. (at most 255 bytes) */
+  readonly name?: string | undefined;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** The value. (at most 4096 bytes; secret) */
+  readonly value?: string | undefined;
+}
+
+/** Where events are sent: in order, at least once, tried again for a day. */
+export interface EventDestination {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** How events are written. */
+  readonly format: "json";
+  /** Exactly one of the members. */
+  readonly target: EventTarget;
+  /** How delivery goes, since the server started. */
+  readonly delivery: {
+    /** `unsupported`: this server cannot deliver to the target. */
+    readonly state: "idle" | "delivering" | "retrying" | "unsupported";
+    /** What went wrong last; empty once an event was delivered. (at most 1024 bytes) */
+    readonly error: string;
+    /** When an event was last delivered. */
+    readonly last_delivered_at: string | null;
+    /** Events delivered. (0 to 4294967295) */
+    readonly delivered: number;
+    /** Events that were given up after a day. (0 to 4294967295) */
+    readonly dropped: number;
+  };
+}
+
+/** Where events are sent: in order, at least once, tried again for a day. */
+export interface EventDestinationCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** How events are written. (default json) */
+  readonly format?: "json" | null | undefined;
+  /** Exactly one of the members. */
+  readonly target: EventTargetReplace;
+}
+
+/** Where events are sent: in order, at least once, tried again for a day. */
+export interface EventDestinationUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** How events are written. (default json) */
+  readonly format?: "json" | null | undefined;
+  /** Exactly one of the members. */
+  readonly target?: EventTargetReplace | undefined;
+}
+
+/** Exactly one of the members. */
+export interface EventTarget {
+  /** An HTTP server: each event is a POST, signed as the Standard Webhooks specification says. */
+  readonly webhook: {
+    /** Where to send events; https. (at most 2048 bytes; https url) */
+    readonly url: string;
+    /**
+     * What signatures are made with: `whsec_` and base64, or any text. Made when absent. (at most 255 bytes; webhook
+     * secret; secret)
+     */
+    readonly secret: string;
+  } | null;
+  /** A file of JSON lines below `events/` of the server's data directory. Only operators' keys can set it. */
+  readonly file: {
+    /** Name of the file. (at most 100 bytes; file name) */
+    readonly name: string;
+  } | null;
+  /** AWS Firehose: kept, not delivered to. */
+  readonly firehose: {
+    /** How to sign in to AWS: `role` or `creds`. */
+    readonly auth: {
+      /** A role to take. */
+      readonly role: {
+        /** ARN of the role. (at most 255 bytes) */
+        readonly role_arn: string;
+      } | null;
+      /** A key pair. */
+      readonly creds: {
+        /** Id of the key. (at most 255 bytes) */
+        readonly aws_access_key_id: string;
+        /** The key. (at most 255 bytes; secret) */
+        readonly aws_secret_access_key: string;
+      } | null;
+    };
+    /** ARN of the stream. (at most 255 bytes) */
+    readonly delivery_stream_arn: string;
+  } | null;
+  /** AWS Kinesis: kept, not delivered to. */
+  readonly kinesis: {
+    /** How to sign in to AWS: `role` or `creds`. */
+    readonly auth: {
+      /** A role to take. */
+      readonly role: {
+        /** ARN of the role. (at most 255 bytes) */
+        readonly role_arn: string;
+      } | null;
+      /** A key pair. */
+      readonly creds: {
+        /** Id of the key. (at most 255 bytes) */
+        readonly aws_access_key_id: string;
+        /** The key. (at most 255 bytes; secret) */
+        readonly aws_secret_access_key: string;
+      } | null;
+    };
+    /** ARN of the stream. (at most 255 bytes) */
+    readonly stream_arn: string;
+  } | null;
+  /** AWS CloudWatch Logs: kept, not delivered to. */
+  readonly cloudwatch_logs: {
+    /** How to sign in to AWS: `role` or `creds`. */
+    readonly auth: {
+      /** A role to take. */
+      readonly role: {
+        /** ARN of the role. (at most 255 bytes) */
+        readonly role_arn: string;
+      } | null;
+      /** A key pair. */
+      readonly creds: {
+        /** Id of the key. (at most 255 bytes) */
+        readonly aws_access_key_id: string;
+        /** The key. (at most 255 bytes; secret) */
+        readonly aws_secret_access_key: string;
+      } | null;
+    };
+    /** ARN of the log group. (at most 255 bytes) */
+    readonly log_group_arn: string;
+  } | null;
+  /** Datadog: kept, not delivered to. */
+  readonly datadog: {
+    /** Key of the account there. (at most 255 bytes; secret) */
+    readonly api_key: string;
+    /** Tags of each event. (at most 255 bytes) */
+    readonly ddtags: string;
+    /** Service that events are of. (at most 255 bytes) */
+    readonly service: string;
+    /** Site that the account is on. (at most 255 bytes) */
+    readonly ddsite: string;
+  } | null;
+  /** Azure Logs Ingestion: kept, not delivered to. */
+  readonly azure_logs_ingestion: {
+    /** Id of the tenant. (at most 255 bytes) */
+    readonly tenant_id: string;
+    /** Id of the client. (at most 255 bytes) */
+    readonly client_id: string;
+    /** Secret of the client. (at most 255 bytes; secret) */
+    readonly client_secret: string;
+    /** Where to send events. (at most 2048 bytes) */
+    readonly logs_ingestion_uri: string;
+    /** Id of the rule. (at most 255 bytes) */
+    readonly data_collection_rule_id: string;
+    /** Name of the stream. (at most 255 bytes) */
+    readonly data_collection_stream_name: string;
+  } | null;
+}
+
+/** Exactly one of the members. */
+export interface EventTargetReplace {
+  /** An HTTP server: each event is a POST, signed as the Standard Webhooks specification says. */
+  readonly webhook?: {
+    /** Where to send events; https. (at most 2048 bytes; https url) */
+    readonly url: string;
+    /**
+     * What signatures are made with: `whsec_` and base64, or any text. Made when absent. (at most 255 bytes; webhook
+     * secret; secret)
+     */
+    readonly secret?: string | null | undefined;
+  } | null | undefined;
+  /** A file of JSON lines below `events/` of the server's data directory. Only operators' keys can set it. */
+  readonly file?: {
+    /** Name of the file. (at most 100 bytes; file name) */
+    readonly name: string;
+  } | null | undefined;
+  /** AWS Firehose: kept, not delivered to. */
+  readonly firehose?: {
+    /** How to sign in to AWS: `role` or `creds`. */
+    readonly auth: {
+      /** A role to take. */
+      readonly role?: {
+        /** ARN of the role. (at most 255 bytes) */
+        readonly role_arn: string;
+      } | null | undefined;
+      /** A key pair. */
+      readonly creds?: {
+        /** Id of the key. (at most 255 bytes) */
+        readonly aws_access_key_id: string;
+        /** The key. (at most 255 bytes; secret) */
+        readonly aws_secret_access_key: string;
+      } | null | undefined;
+    };
+    /** ARN of the stream. (at most 255 bytes) */
+    readonly delivery_stream_arn: string;
+  } | null | undefined;
+  /** AWS Kinesis: kept, not delivered to. */
+  readonly kinesis?: {
+    /** How to sign in to AWS: `role` or `creds`. */
+    readonly auth: {
+      /** A role to take. */
+      readonly role?: {
+        /** ARN of the role. (at most 255 bytes) */
+        readonly role_arn: string;
+      } | null | undefined;
+      /** A key pair. */
+      readonly creds?: {
+        /** Id of the key. (at most 255 bytes) */
+        readonly aws_access_key_id: string;
+        /** The key. (at most 255 bytes; secret) */
+        readonly aws_secret_access_key: string;
+      } | null | undefined;
+    };
+    /** ARN of the stream. (at most 255 bytes) */
+    readonly stream_arn: string;
+  } | null | undefined;
+  /** AWS CloudWatch Logs: kept, not delivered to. */
+  readonly cloudwatch_logs?: {
+    /** How to sign in to AWS: `role` or `creds`. */
+    readonly auth: {
+      /** A role to take. */
+      readonly role?: {
+        /** ARN of the role. (at most 255 bytes) */
+        readonly role_arn: string;
+      } | null | undefined;
+      /** A key pair. */
+      readonly creds?: {
+        /** Id of the key. (at most 255 bytes) */
+        readonly aws_access_key_id: string;
+        /** The key. (at most 255 bytes; secret) */
+        readonly aws_secret_access_key: string;
+      } | null | undefined;
+    };
+    /** ARN of the log group. (at most 255 bytes) */
+    readonly log_group_arn: string;
+  } | null | undefined;
+  /** Datadog: kept, not delivered to. */
+  readonly datadog?: {
+    /** Key of the account there. (at most 255 bytes; secret) */
+    readonly api_key: string;
+    /** Tags of each event. (at most 255 bytes) */
+    readonly ddtags?: string | null | undefined;
+    /** Service that events are of. (at most 255 bytes) */
+    readonly service?: string | null | undefined;
+    /** Site that the account is on. (at most 255 bytes) */
+    readonly ddsite?: string | null | undefined;
+  } | null | undefined;
+  /** Azure Logs Ingestion: kept, not delivered to. */
+  readonly azure_logs_ingestion?: {
+    /** Id of the tenant. (at most 255 bytes) */
+    readonly tenant_id: string;
+    /** Id of the client. (at most 255 bytes) */
+    readonly client_id: string;
+    /** Secret of the client. (at most 255 bytes; secret) */
+    readonly client_secret: string;
+    /** Where to send events. (at most 2048 bytes) */
+    readonly logs_ingestion_uri: string;
+    /** Id of the rule. (at most 255 bytes) */
+    readonly data_collection_rule_id: string;
+    /** Name of the stream. (at most 255 bytes) */
+    readonly data_collection_stream_name: string;
+  } | null | undefined;
+}
+
+/** Sends the events of some types to some destinations: those of writes after the subscription was made. */
+export interface EventSubscription {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Types of events. (at most 200) */
+  readonly sources: readonly EventSource[];
+  /** Where the events are sent. */
+  readonly destinations: readonly Ref[];
+}
+
+/** Sends the events of some types to some destinations: those of writes after the subscription was made. */
+export interface EventSubscriptionCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Types of events. (at most 200) */
+  readonly sources?: readonly EventSourceReplace[] | null | undefined;
+  /** Where the events are sent. (id of a event destination) */
+  readonly destination_ids: readonly string[];
+}
+
+/** Sends the events of some types to some destinations: those of writes after the subscription was made. */
+export interface EventSubscriptionUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Types of events. (at most 200) */
+  readonly sources?: readonly EventSourceReplace[] | null | undefined;
+  /** Where the events are sent. (id of a event destination) */
+  readonly destination_ids?: readonly string[] | undefined;
+}
+
+/** A type of event. */
+export interface EventSource {
+  /** `<resource>_created.v0`, `<resource>_updated.v0` or `<resource>_deleted.v0`. (at most 255 bytes; event type) */
+  readonly type: string;
+  /** URI of the source. (at most 2048 bytes) */
+  readonly uri: string;
+}
+
+/** A type of event. */
+export interface EventSourceReplace {
+  /** `<resource>_created.v0`, `<resource>_updated.v0` or `<resource>_deleted.v0`. (at most 255 bytes; event type) */
+  readonly type: string;
+}
+
+/** Somebody who has logged in at a route. Deleting a user ends all of the user's sessions. */
+export interface ApplicationUser {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Who vouches for the user. */
+  readonly identity_provider: {
+    /** Name of the provider. (at most 255 bytes) */
+    readonly name: string;
+    /** URL of the provider. (at most 2048 bytes) */
+    readonly url: string;
+  };
+  /** Id that the provider gives the user. (at most 1024 bytes) */
+  readonly provider_user_id: string;
+  /** User name at the provider. (at most 1024 bytes) */
+  readonly username: string;
+  /** E-mail address at the provider. (at most 1024 bytes) */
+  readonly email: string;
+  /** Name at the provider. (at most 1024 bytes) */
+  readonly name: string;
+  /** When the user was last seen. */
+  readonly last_active: string | null;
+  /** When the user last logged in. */
+  readonly last_login: string | null;
+}
+
+/** A login at a route. Deleting it logs the visitor out. */
+export interface ApplicationSession {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Where the visitor logged in. (at most 2048 bytes) */
+  readonly public_url: string;
+  /** The visitor's browser. */
+  readonly browser_session: {
+    /** What the browser says of itself. */
+    readonly user_agent: {
+      /** The User-Agent header. (at most 2048 bytes) */
+      readonly raw: string;
+      /** Name of the browser. (at most 255 bytes) */
+      readonly browser_name: string;
+      /** Its version. (at most 255 bytes) */
+      readonly browser_version: string;
+      /** Kind of device. (at most 255 bytes) */
+      readonly device_type: string;
+      /** Name of the operating system. (at most 255 bytes) */
+      readonly os_name: string;
+      /** Its version. (at most 255 bytes) */
+      readonly os_version: string;
+    };
+    /** Source address. (at most 255 bytes) */
+    readonly ip_address: string;
+    /** Where the address is; null where that is not known. */
+    readonly location: {
+      /** ISO 3166 code of the country. (at most 255 bytes) */
+      readonly country_code: string;
+    } | null;
+  };
+  /** Who logged in. */
+  readonly application_user: Ref;
+  /** When the session was last used. */
+  readonly last_active: string | null;
+  /** When it ends by itself. */
+  readonly expires_at: string | null;
+  /** The endpoint. */
+  readonly endpoint: Ref | null;
+  /** The edge. */
+  readonly edge: Ref | null;
+  /** The route. */
+  readonly route: Ref | null;
+}
+
+/** A connected agent. */
+export interface TunnelSession {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** Version that the agent reports. (at most 255 bytes) */
+  readonly agent_version: string;
+  /** The agent token that it connected with. */
+  readonly credential: Ref | null;
+  /** Source address of the connection. (at most 255 bytes) */
+  readonly ip: string;
+  /** Metadata from the agent's configuration. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Operating system that the agent reports. (at most 255 bytes) */
+  readonly os: string;
+  /** Where the session is held. (at most 255 bytes) */
+  readonly region: string;
+  /** When it was opened. */
+  readonly started_at: string | null;
+  /** Protocol of the session. (at most 255 bytes) */
+  readonly transport: string;
+}
+
+/** An online tunnel: an agent's own endpoint, or a backend tunnel that has labels. */
+export interface Tunnel {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** URL of the public endpoint; "" for a backend tunnel. (at most 2048 bytes) */
+  readonly public_url: string;
+  /** When it came online. */
+  readonly started_at: string | null;
+  /** Metadata from the agent's configuration. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Protocol of the public endpoint; "" for a backend tunnel. */
+  readonly proto: "" | "http" | "https" | "tcp" | "tls";
+  /** Where the tunnel runs. (at most 255 bytes) */
+  readonly region: string;
+  /** The session that it was started on. */
+  readonly tunnel_session: Ref | null;
+  /** Its endpoint; null for a backend tunnel. */
+  readonly endpoint: Ref | null;
+  /** Labels that backends match against. (at most 1000) */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Tunnel group backends that it serves. */
+  readonly backends: readonly Ref[];
+  /** Upstream address that the agent forwards to. (at most 2048 bytes) */
+  readonly forwards_to: string;
+}
+
+/** An address that answers now: published by an agent, or an edge with an online backend. */
+export interface Endpoint {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** Where it is served. (at most 255 bytes) */
+  readonly region: string;
+  /** When it came online; for an edge, when the edge was made. */
+  readonly created_at: string | null;
+  /** When it last changed. */
+  readonly updated_at: string | null;
+  /** Its URL. (at most 2048 bytes) */
+  readonly public_url: string;
+  /** Its URL, as newer clients read it. (at most 2048 bytes) */
+  readonly url: string;
+  /** Protocol. (at most 255 bytes) */
+  readonly proto: string;
+  /** Scheme of the URL. (at most 255 bytes) */
+  readonly scheme: string;
+  /** Host and port. (at most 255 bytes) */
+  readonly hostport: string;
+  /** Host. (at most 255 bytes) */
+  readonly host: string;
+  /** Port. (0 to 4294967295) */
+  readonly port: number;
+  /** What serves it. */
+  readonly type: "ephemeral" | "edge";
+  /** Always empty. (at most 255 bytes) */
+  readonly name: string;
+  /** Description of the edge. (at most 255 bytes) */
+  readonly description: string;
+  /** Metadata of the tunnel or edge. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** The reserved domain. */
+  readonly domain: Ref | null;
+  /** The reserved address. */
+  readonly tcp_addr: Ref | null;
+  /** The tunnel that serves it. */
+  readonly tunnel: Ref | null;
+  /** The edge that serves it. */
+  readonly edge: Ref | null;
+  /** The session of the tunnel. */
+  readonly tunnel_session: Ref | null;
+  /** The owner of the agent token. */
+  readonly principal: Ref | null;
+  /** Where the agent forwards to. (at most 2048 bytes) */
+  readonly upstream_url: string;
+  /** Protocol to the upstream. (at most 255 bytes) */
+  readonly upstream_protocol: string;
+  /** Who can reach it. (at most 1000) */
+  readonly bindings: readonly string[];
+  /** Always empty. (at most 1048576 bytes) */
+  readonly traffic_policy: string;
+  /** Always false. */
+  readonly pooling_enabled: boolean;
+}
+
+/** A page: A tenant: everything else belongs to one account and is invisible to all others. */
+export interface AccountList {
+  /** (at most 100) */
+  readonly accounts: readonly Account[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
+export interface BotUserList {
+  /** (at most 100) */
+  readonly bot_users: readonly BotUser[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
+export interface BotUserListAtServiceUsers {
+  /** (at most 100) */
+  readonly service_users: readonly BotUser[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A key to this API. */
+export interface APIKeyList {
+  /** (at most 100) */
+  readonly keys: readonly APIKey[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: An agent token: agents connect with it. */
+export interface CredentialList {
+  /** (at most 100) */
+  readonly credentials: readonly Credential[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A set of rules that admits or denies source addresses. Without a rule that allows, it admits nobody. */
+export interface IPPolicyList {
+  /** (at most 100) */
+  readonly ip_policies: readonly IPPolicy[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: An allow or deny entry of an IP policy. */
+export interface IPPolicyRuleList {
+  /** (at most 100) */
+  readonly ip_policy_rules: readonly IPPolicyRule[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: Where a whole part of the account may be used from; one for each part. */
+export interface IPRestrictionList {
+  /** (at most 100) */
+  readonly ip_restrictions: readonly IPRestriction[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/**
+ * A page: Certificates of authorities that client certificates are verified with. Several may be in one upload; what is
+ * shown is read from the first.
+ */
+export interface CertificateAuthorityList {
+  /** (at most 100) */
+  readonly certificate_authorities: readonly CertificateAuthority[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A certificate, with its chain and private key, that edges present for the names in it. */
+export interface TLSCertificateList {
+  /** (at most 100) */
+  readonly tls_certificates: readonly TLSCertificate[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A host name that only this account may use. Hostports of edges reserve theirs by themselves. */
+export interface ReservedDomainList {
+  /** (at most 100) */
+  readonly reserved_domains: readonly ReservedDomain[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A TCP address that only this account may use. Hostports of TCP edges reserve theirs by themselves. */
+export interface ReservedAddrList {
+  /** (at most 100) */
+  readonly reserved_addrs: readonly ReservedAddr[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A backend of all online tunnels that have its labels. */
+export interface TunnelGroupBackendList {
+  /** (at most 100) */
+  readonly backends: readonly TunnelGroupBackend[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A backend that tries others in order: the next one only when the one before cannot be reached. */
+export interface FailoverBackendList {
+  /** (at most 100) */
+  readonly backends: readonly FailoverBackend[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A backend that shares traffic among others by weight. */
+export interface WeightedBackendList {
+  /** (at most 100) */
+  readonly backends: readonly WeightedBackend[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A backend that answers every request with the same response. */
+export interface HTTPResponseBackendList {
+  /** (at most 100) */
+  readonly backends: readonly HTTPResponseBackend[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A backend at an address that the edge reaches by itself. */
+export interface StaticBackendList {
+  /** (at most 100) */
+  readonly backends: readonly StaticBackend[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A public HTTPS endpoint: hostports, TLS settings and a list of routes. */
+export interface HTTPSEdgeList {
+  /** (at most 100) */
+  readonly https_edges: readonly HTTPSEdge[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through. */
+export interface TLSEdgeList {
+  /** (at most 100) */
+  readonly tls_edges: readonly TLSEdge[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A public TCP endpoint: connections to its ports go to one backend. */
+export interface TCPEdgeList {
+  /** (at most 100) */
+  readonly tcp_edges: readonly TCPEdge[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A named set of secrets. */
+export interface VaultList {
+  /** (at most 100) */
+  readonly vaults: readonly Vault[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A value that traffic policies use and nobody can read back. */
+export interface SecretList {
+  /** (at most 100) */
+  readonly secrets: readonly Secret[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: Where events are sent: in order, at least once, tried again for a day. */
+export interface EventDestinationList {
+  /** (at most 100) */
+  readonly event_destinations: readonly EventDestination[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: Sends the events of some types to some destinations: those of writes after the subscription was made. */
+export interface EventSubscriptionList {
+  /** (at most 100) */
+  readonly event_subscriptions: readonly EventSubscription[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: Somebody who has logged in at a route. Deleting a user ends all of the user's sessions. */
+export interface ApplicationUserList {
+  /** (at most 100) */
+  readonly application_users: readonly ApplicationUser[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A login at a route. Deleting it logs the visitor out. */
+export interface ApplicationSessionList {
+  /** (at most 100) */
+  readonly application_sessions: readonly ApplicationSession[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A connected agent. */
+export interface TunnelSessionList {
+  /** (at most 100) */
+  readonly tunnel_sessions: readonly TunnelSession[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: An online tunnel: an agent's own endpoint, or a backend tunnel that has labels. */
+export interface TunnelList {
+  /** (at most 100) */
+  readonly tunnels: readonly Tunnel[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: An address that answers now: published by an agent, or an edge with an online backend. */
+export interface EndpointList {
+  /** (at most 100) */
+  readonly endpoints: readonly Endpoint[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page of writes. */
+export interface RevisionList {
+  /** (at most 100) */
+  readonly revisions: readonly Revision[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A write: who, what, why, and what it changed. Secrets are shown as changed, never as what they are. */
+export interface Revision {
+  /** Its number; a later write has a higher one. */
+  readonly revision: number;
+  /** URI of the revision. */
+  readonly uri: string;
+  /** When it was made. */
+  readonly created_at: string;
+  /** Id of the API key, or `system`. */
+  readonly principal: string;
+  /** Address that the request came from, where there was one. */
+  readonly source: string | null;
+  /** What was asked, e.g. `updateIPPolicy`. */
+  readonly operation: string;
+  /** Id of the request, as in its answer and the log. */
+  readonly operation_id: string;
+  /** The request's `Postern-Reason`. */
+  readonly reason: string;
+  /** SHA-256 over the hash of the revision before and the content of this one. */
+  readonly hash: string;
+  readonly changes: readonly ObjectChange[];
+  /** Whether a list leaves some out; the revision itself has them all. */
+  readonly more_changes: boolean;
+}
+
+/** What a write changed of one object. */
+export interface ObjectChange {
+  readonly action: "create" | "update" | "delete" | "unchanged";
+  /** Kind of the object, e.g. `ip_policy`. */
+  readonly kind: string;
+  readonly id: string;
+  /** URI of the object; empty when it does not exist any more. */
+  readonly uri: string;
+  /** The fields that differ. */
+  readonly fields: readonly {
+    readonly path: string;
+    /** As in input; `***` stands for a secret, null for what is unset. */
+    readonly before: unknown;
+    /** As in input; `***` stands for a secret, null for what is unset. */
+    readonly after: unknown;
+  }[];
+}
+
+/** What a rollback changed. */
+export interface Rollback {
+  /** The new revision; the last one when nothing had to be changed. */
+  readonly revision: number;
+  /** URI of the revision. */
+  readonly uri: string;
+  /** How many objects. */
+  readonly summary: {
+    readonly create: number;
+    readonly update: number;
+    readonly delete: number;
+    readonly unchanged: number;
+  };
+  readonly changes: readonly ObjectChange[];
+}
+
+/** What a document changes. */
+export interface Plan {
+  /** Name of the document. */
+  readonly document: string;
+  /** Whether it has been done. */
+  readonly applied: boolean;
+  /** The revision that was written, or that the plan is based on. */
+  readonly revision: number;
+  /** How many objects. */
+  readonly summary: {
+    readonly create: number;
+    readonly update: number;
+    readonly delete: number;
+    readonly unchanged: number;
+  };
+  readonly changes: readonly PlannedChange[];
+}
+
+/** What a document changes of one object. */
+export interface PlannedChange {
+  readonly action: "create" | "update" | "delete" | "unchanged";
+  /** Kind of the object, e.g. `ip_policy`. */
+  readonly kind: string;
+  /** Empty when the object is only going to be created. */
+  readonly id: string;
+  /** URI of the object; empty when it does not exist any more. */
+  readonly uri: string;
+  /** The fields that differ. */
+  readonly fields: readonly {
+    readonly path: string;
+    /** As in input; `***` stands for a secret, null for what is unset. */
+    readonly before: unknown;
+    /** As in input; `***` stands for a secret, null for what is unset. */
+    readonly after: unknown;
+  }[];
+  /** Its name in the document; null for what follows from others. */
+  readonly name: string | null;
+  /** Whether the document makes an object its own that it has not made. */
+  readonly adopted: boolean;
+}
+
+/**
+ * Objects by kind and name, with the fields that creating one takes. A field that refers to another object has its
+ * name, or an id. What is left out has its default. A secret may be `{"$unchanged": true}`: it stays what it is.
+ */
+export interface Document {
+  /** Name of the document, in which names are unique. (default main) */
+  readonly document?: string;
+  /** Delete what this document has made before and does not have any more. (default false) */
+  readonly prune?: boolean;
+  /** At most 10000 in all. */
+  readonly objects: {
+    /** An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
+    readonly bot_user?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A set of rules that admits or denies source addresses. Without a rule that allows, it admits nobody. */
+    readonly ip_policy?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** An allow or deny entry of an IP policy. */
+    readonly ip_policy_rule?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** Where a whole part of the account may be used from; one for each part. */
+    readonly ip_restriction?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /**
+     * Certificates of authorities that client certificates are verified with. Several may be in one upload; what is
+     * shown is read from the first.
+     */
+    readonly certificate_authority?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A certificate, with its chain and private key, that edges present for the names in it. */
+    readonly tls_certificate?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A host name that only this account may use. Hostports of edges reserve theirs by themselves. */
+    readonly reserved_domain?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A TCP address that only this account may use. Hostports of TCP edges reserve theirs by themselves. */
+    readonly reserved_addr?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A backend of all online tunnels that have its labels. */
+    readonly tunnel_group_backend?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A backend that tries others in order: the next one only when the one before cannot be reached. */
+    readonly failover_backend?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A backend that shares traffic among others by weight. */
+    readonly weighted_backend?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A backend that answers every request with the same response. */
+    readonly http_response_backend?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A backend at an address that the edge reaches by itself. */
+    readonly static_backend?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A public HTTPS endpoint: hostports, TLS settings and a list of routes. */
+    readonly https_edge?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /**
+     * What happens to requests of an HTTPS edge whose path matches. Exact matches come before prefixes, then the
+     * longest prefix wins.
+     */
+    readonly https_edge_route?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through. */
+    readonly tls_edge?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A public TCP endpoint: connections to its ports go to one backend. */
+    readonly tcp_edge?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A named set of secrets. */
+    readonly vault?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** A value that traffic policies use and nobody can read back. */
+    readonly secret?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** Where events are sent: in order, at least once, tried again for a day. */
+    readonly event_destination?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /** Sends the events of some types to some destinations: those of writes after the subscription was made. */
+    readonly event_subscription?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+  };
+}

@@ -1,0 +1,54 @@
+/** A list, read page by page as it is walked through. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** For `before_id` of the next page; undefined on the last one. */
+  readonly nextBeforeId: string | undefined;
+}
+
+export interface Listing<T> extends AsyncIterable<T> {
+  /** The first page. */
+  page(): Promise<Page<T>>;
+  pages(): AsyncIterable<Page<T>>;
+  /** Every object of every page, in memory. */
+  all(): Promise<T[]>;
+}
+
+/** `read` gets the query of one page. */
+export function makeListing<T>(
+  first: URLSearchParams,
+  listKey: string,
+  read: (query: URLSearchParams) => Promise<unknown>,
+): Listing<T> {
+  const pageOf = async (query: URLSearchParams): Promise<Page<T>> => {
+    const body = (await read(query)) as Readonly<Record<string, unknown>>;
+    return { items: body[listKey] as readonly T[], nextBeforeId: nextBeforeId(body["next_page_uri"]) };
+  };
+  async function* pages(): AsyncGenerator<Page<T>> {
+    let query: URLSearchParams | undefined = first;
+    while (query) {
+      const page: Page<T> = await pageOf(query);
+      yield page;
+      const next: string | undefined = page.nextBeforeId;
+      query = next === undefined ? undefined : new URLSearchParams([...first].filter(([name]) => name !== "before_id"));
+      query?.set("before_id", next as string);
+    }
+  }
+  return {
+    page: () => pageOf(first),
+    pages,
+    async all() {
+      const all: T[] = [];
+      for await (const page of pages()) all.push(...page.items);
+      return all;
+    },
+    async *[Symbol.asyncIterator]() {
+      for await (const page of pages()) yield* page.items;
+    },
+  };
+}
+
+/** Only where to go on is taken from the URI: the key is never sent to an address that an answer names. */
+function nextBeforeId(uri: unknown): string | undefined {
+  if (typeof uri !== "string") return undefined;
+  return new URLSearchParams(uri.slice(uri.indexOf("?") + 1)).get("before_id") ?? undefined;
+}

@@ -1,0 +1,107 @@
+/** One request to the API, and its answer. */
+import type { CallOptions } from "./call-options.ts";
+import { PosternConnectionError, PosternError, asErrorBody } from "./errors.ts";
+import { etagOf, rememberAnswer } from "./answers.ts";
+
+export interface PosternOptions {
+  /** The API's address, e.g. `http://127.0.0.1:4700`. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** How long one request may take; 30 s unless given. Waiting for edges comes on top. */
+  readonly timeoutMs?: number;
+  /** Sends requests; the platform's own `fetch` unless given. */
+  readonly fetch?: Fetch;
+}
+
+/** What is needed of `fetch`. */
+export type Fetch = (url: string, init: FetchInit) => Promise<FetchAnswer>;
+
+export interface FetchInit {
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body?: string;
+  readonly signal: AbortSignal;
+  /** The key is for this address and no other. */
+  readonly redirect: "error";
+}
+
+export interface FetchAnswer {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  text(): Promise<string>;
+}
+
+/** Resolves with the parsed body, or the text of one that is not JSON. Rejects with `PosternError` when refused. */
+export type Send = (
+  method: string,
+  path: string,
+  body: unknown,
+  options: CallOptions & { readonly asText?: boolean },
+) => Promise<unknown>;
+
+const defaultTimeoutMs = 30_000;
+
+export function makeSend(options: PosternOptions): Send {
+  const base = options.baseUrl.replace(/\/+$/, "");
+  const send: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  return async (method, path, body, call) => {
+    const what = `${method} ${base}${path}`;
+    const timeoutMs = (options.timeoutMs ?? defaultTimeoutMs) + (call.waitSeconds ?? 0) * 1000;
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const signal = call.signal ? AbortSignal.any([call.signal, timeout]) : timeout;
+    const headers = headersOf(options.apiKey, body, call);
+    let answer: FetchAnswer;
+    let text: string;
+    try {
+      answer = await send(base + path, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal,
+        redirect: "error",
+      });
+      text = await answer.text();
+    } catch (error) {
+      call.signal?.throwIfAborted();
+      const why = timeout.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error);
+      throw new PosternConnectionError(`${what}: ${why}`, { cause: error });
+    }
+    return read(what, answer, text, call.asText === true);
+  };
+}
+
+function headersOf(apiKey: string, body: unknown, call: CallOptions): Record<string, string> {
+  const headers: Record<string, string> = { authorization: `Bearer ${apiKey}`, "service-version": "2" };
+  if (body !== undefined) headers["content-type"] = "application/json";
+  if (call.ifMatch !== undefined) headers["if-match"] = etagOf(call.ifMatch);
+  if (call.idempotencyKey !== undefined) headers["idempotency-key"] = call.idempotencyKey;
+  if (call.waitSeconds !== undefined) headers["prefer"] = `wait=${call.waitSeconds}`;
+  if (call.reason !== undefined) headers["postern-reason"] = call.reason;
+  return headers;
+}
+
+function read(what: string, answer: FetchAnswer, text: string, asText: boolean): unknown {
+  const { status, headers } = answer;
+  const success = status >= 200 && status < 300;
+  if (success && (status === 204 || text === "")) return undefined;
+  if (success && asText) return text;
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    const shown = text.slice(0, 200).trimEnd();
+    throw new PosternConnectionError(`${what}: answered ${status} with what is not JSON: ${shown}`, { cause: error });
+  }
+  if (!success) {
+    const refusal = asErrorBody(body);
+    if (!refusal) throw new PosternConnectionError(`${what}: answered ${status} with what is not the API's`);
+    throw new PosternError(refusal, headers.get("retry-after"));
+  }
+  if (typeof body === "object" && body !== null) rememberAnswer(body, status, headers);
+  return body;
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}

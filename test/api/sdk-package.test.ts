@@ -1,0 +1,79 @@
+/** The SDK as it is published: built, imported by its name, on the Nodes that are here; and what its README says. */
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { startApi } from "../support/api.ts";
+import type { TestApi } from "../support/api.ts";
+import { root } from "../support/command.ts";
+import { databases } from "../support/postgres.ts";
+
+const sample = /```ts\n([^]*?)```/.exec(readFileSync(join(root, "sdk/README.md"), "utf8"))?.[1] as string;
+const bin = join(root, "node_modules/.bin");
+
+/** This Node, and the one of the machine where it is another that the SDK is for. */
+const nodes = [...new Set([process.execPath, ...(systemNode() ?? [])])];
+
+describe("the SDK as a package", () => {
+  const directory = mkdtempSync(join(tmpdir(), "postern-sdk-"));
+  const installed = join(directory, "node_modules/@postern/sdk");
+  let api: TestApi;
+  before(async () => {
+    mkdirSync(installed, { recursive: true });
+    const built = spawnSync(join(bin, "tsc"), ["-p", "sdk", "--outDir", join(installed, "dist")], {
+      cwd: root,
+      encoding: "utf8",
+    });
+    assert.equal(built.status, 0, built.stdout);
+    cpSync(join(root, "sdk/package.json"), join(installed, "package.json"));
+    writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
+    writeFileSync(join(directory, "sample.ts"), sample);
+    api = await startApi(databases[0] as (typeof databases)[number]);
+  });
+  after(async () => {
+    await api.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  it("has types by which the sample of its README compiles, and a mistake does not", () => {
+    const mistakes = 'await postern.ipPolicies.create({ descripton: "x" });\nawait postern.edges.https.get();\n';
+    writeFileSync(join(directory, "wrong.ts"), `${sample}${mistakes}`);
+    const options = ["--noEmit", "--strict", "--target", "es2023", "--module", "nodenext", "--skipLibCheck"];
+    const compile = (file: string) => {
+      const types = ["--typeRoots", join(root, "node_modules/@types"), "--types", "node", "--ignoreConfig"];
+      return spawnSync(join(bin, "tsc"), [...options, ...types, file], { cwd: directory, encoding: "utf8" });
+    };
+    assert.equal(compile("sample.ts").stdout, "");
+    const errors = [...compile("wrong.ts").stdout.matchAll(/error (TS\d+)/g)].map(([, code]) => code);
+    assert.deepEqual(errors, ["TS2561", "TS2554"]);
+  });
+
+  for (const [index, node] of nodes.entries()) {
+    const version = spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim();
+    it(`runs the sample of its README on Node ${version}`, async () => {
+      // The address of this server, and a host that no other run of the sample holds.
+      const script = sample
+        .replace("http://127.0.0.1:4700", api.baseUrl)
+        .replace("shop.localhost", `shop${index}.localhost`);
+      const file = join(directory, `sample${index}.js`);
+      writeFileSync(file, script);
+      const child = spawn(node, [file], { cwd: directory, env: { POSTERN_API_KEY: api.apiKey } });
+      let output = "";
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk));
+      const code = await new Promise((resolve) => child.once("close", resolve));
+      assert.equal(code, 0, output);
+      assert.match(output, /^ipp_\w+ the office$/m);
+      const { ip_policies } = await api.ok("GET", "/ip_policies?limit=1");
+      assert.equal(ip_policies[0].description, "both offices");
+    });
+  }
+});
+
+function systemNode(): string[] | undefined {
+  const script = "process.stdout.write(process.execPath)";
+  const path = (process.env["PATH"] ?? "").split(":").filter((folder) => !folder.includes("node_modules"));
+  const found = spawnSync("node", ["-e", script], { encoding: "utf8", env: { PATH: path.join(":") } }).stdout;
+  return found ? [found] : undefined;
+}
