@@ -3,6 +3,7 @@
  * The control plane sends `Downward`, the edge `Upward`. Neither waits for the other.
  */
 import type { ResourceObject } from "../schema/object.ts";
+import type { EdgeAnswer, EdgeQuestion } from "./questions.ts";
 
 export type Downward =
   /** The whole configuration, in pieces; what the edge had before is replaced when `last` arrives. */
@@ -16,7 +17,9 @@ export type Downward =
   | { readonly type: "changes"; readonly revision: number; readonly changes: readonly RoutingChange[] }
   /** A command for an agent; answered by `command_result` with the same `call`. */
   | { readonly type: "command"; readonly call: number; readonly sessionId: string; readonly command: SessionCommand }
-  | { readonly type: "metrics_request"; readonly call: number };
+  | { readonly type: "metrics_request"; readonly call: number }
+  /** Answered by `answer` with the same `call`. */
+  | { readonly type: "question"; readonly call: number; readonly question: EdgeQuestion };
 
 export type SessionCommand =
   | { readonly name: "stop" }
@@ -49,7 +52,9 @@ export type Upward =
         readonly message: string;
       };
     }
-  | { readonly type: "metrics"; readonly call: number; readonly text: string };
+  | { readonly type: "metrics"; readonly call: number; readonly text: string }
+  /** Undefined when the edge failed to find out. */
+  | { readonly type: "answer"; readonly call: number; readonly answer: EdgeAnswer | undefined };
 
 /** Why something of the configuration could not be put into effect; `message` undefined clears it. */
 export interface Problem {

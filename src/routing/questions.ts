@@ -1,0 +1,116 @@
+/** What the control plane asks of an edge, and what it is told: plain JSON. */
+import { errorCode } from "../lib/errors.ts";
+import type { HeaderPairs } from "../modules/header-list.ts";
+import type { Answer, Step } from "../modules/step.ts";
+import type { NearRoute } from "./near-routes.ts";
+
+export type EdgeQuestion =
+  | { readonly name: "request"; readonly accountId: string; readonly id: string }
+  /** Newest first, of those that sort before `beforeId`. */
+  | {
+      readonly name: "requests";
+      readonly accountId: string;
+      readonly limit: number;
+      readonly beforeId: string | undefined;
+    }
+  | {
+      readonly name: "explain_request";
+      readonly accountId: string;
+      /** An HTTPS edge of the account. */
+      readonly edgeId: string;
+      readonly request: RequestDescription;
+    }
+  | {
+      readonly name: "explain_connection";
+      readonly accountId: string;
+      readonly kind: "tls_edge" | "tcp_edge";
+      readonly edgeId: string;
+      readonly source: string;
+    };
+
+export type EdgeAnswer =
+  | { readonly name: "requests"; readonly requests: readonly RequestTrace[]; readonly more: boolean }
+  | { readonly name: "explanation"; readonly explanation: ExplanationReport }
+  /** Nothing is known of what was asked about. */
+  | { readonly name: "unknown" }
+  /** The edge does not serve the host. */
+  | { readonly name: "elsewhere"; readonly host: string };
+
+/** A request as a client would send it. */
+export interface RequestDescription {
+  readonly method: string;
+  /** With port where the client would name one. */
+  readonly host: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: HeaderPairs;
+  /** Canonical address. */
+  readonly source: string;
+  readonly body: string;
+  /** What the upstream would answer. */
+  readonly response: { readonly status: number; readonly headers: HeaderPairs } | undefined;
+}
+
+/** A step without what it would send. */
+export type StepReport = Omit<Step, "answer">;
+
+/** How an exchange ended. `failed`: for a reason that lies on this side, or cut short. */
+export type Outcome = "forwarded" | "answered" | "denied" | "failed";
+
+/** A request that has ended, and why it ended so. */
+export interface RequestTrace {
+  readonly id: string;
+  /** When it ended, milliseconds since 1970. */
+  readonly endedAt: number;
+  readonly method: string;
+  readonly host: string;
+  readonly path: string;
+  readonly source: string;
+  readonly siteId: string;
+  readonly routeId: string | undefined;
+  readonly outcome: Outcome;
+  /** 0 when the client got no response head. */
+  readonly status: number;
+  readonly errorCode: string | undefined;
+  readonly durationMs: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly cutShort: boolean;
+  readonly steps: readonly StepReport[];
+}
+
+export interface ExplanationReport {
+  /** Of the configuration that was asked. */
+  readonly revision: number;
+  readonly edge: { readonly kind: string; readonly id: string; readonly revision: number } | undefined;
+  readonly route: { readonly id: string; readonly revision: number } | undefined;
+  readonly near: readonly NearRoute[];
+  readonly steps: readonly StepReport[];
+  readonly outcome: Outcome;
+  /** What is answered at the edge; undefined when the request goes upstream. */
+  readonly status: number | undefined;
+  readonly errorCode: string | undefined;
+  readonly backend: Step["decidedBy"];
+  readonly tunnel: { readonly id: string; readonly sessionId: string; readonly forwardsTo: string } | undefined;
+  /** Of a static backend. */
+  readonly address: string | undefined;
+  /** As they would reach the upstream. */
+  readonly requestHeaders: HeaderPairs;
+  readonly response: { readonly status: number; readonly headers: HeaderPairs } | undefined;
+}
+
+/** Steps without their answers. */
+export function stepReports(steps: readonly Step[]): readonly StepReport[] {
+  return steps.map(({ by, outcome, reason, decidedBy }) => ({ by, outcome, reason, ...(decidedBy && { decidedBy }) }));
+}
+
+/** How an exchange ends that `last` has ended with `answer`; both undefined when it went upstream. */
+export function outcomeOf(last: Step | undefined, answer: Answer | undefined, status: number): Outcome {
+  if (answer === undefined) return "forwarded";
+  if (!("error" in answer)) return last?.outcome === "denied" ? "denied" : "answered";
+  return last?.by === "router" && status >= 500 ? "failed" : "denied";
+}
+
+export function codeOf(answer: Answer | undefined): string | undefined {
+  return answer !== undefined && "error" in answer ? errorCode(answer.error) : undefined;
+}
