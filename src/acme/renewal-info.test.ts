@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { describe, it } from "node:test";
+import { context, contextPrimitive, integer, readDer, sequence } from "../lib/der.ts";
+import { createAuthority, createSelfSigned, extension, issueLeaf, newKeyPair, signedDer } from "../lib/x509.ts";
+import type { AcmeAnswer, AcmeConnection } from "./connection.ts";
+import { readRenewalWindow, renewalId } from "./renewal-info.ts";
+
+const now = Date.now();
+const authority = await createAuthority({ commonName: "Test", now });
+
+/** `pem` with another serial number, and these extensions alone. */
+async function rewritten(pem: string, serial: Buffer, extensions: readonly Buffer[]): Promise<string> {
+  const [whole] = readDer(new X509Certificate(pem).raw);
+  const [body] = readDer(whole?.body ?? Buffer.alloc(0));
+  const fields = readDer(body?.body ?? Buffer.alloc(0)).map((field) => field.whole);
+  const [version, , ...rest] = fields as [Buffer, Buffer, ...Buffer[]];
+  const { privateKey } = await newKeyPair("ec");
+  const parts = [version, integer(serial), ...rest.slice(0, -1), context(3, sequence(...extensions))];
+  const der = await signedDer(sequence(...parts), privateKey);
+  return new X509Certificate(der).toString();
+}
+
+function answering(document: object, retryAfterMs?: number, status = 200): { asked: string[]; to: AcmeConnection } {
+  const asked: string[] = [];
+  const answer: AcmeAnswer = {
+    status,
+    headers: {},
+    body: Buffer.alloc(0),
+    json: () => ({ ...document }),
+    retryAfterMs,
+  };
+  const send = (_method: string, url: string): Promise<AcmeAnswer> => {
+    asked.push(url);
+    return Promise.resolve(answer);
+  };
+  return { asked, to: { send, pause: () => Promise.resolve() } };
+}
+
+describe("renewal information", () => {
+  it("is asked for under the id that RFC 9773 §4.1 gives the certificate of its example", async () => {
+    const { certificatePem } = await issueLeaf(authority, { names: ["a.example.com"], now, days: 1 });
+    const keyId = Buffer.from("69885b6b87464041e1b37b847ba0ae2cde01c8d4", "hex");
+    const named = extension("2.5.29.35", sequence(contextPrimitive(0, keyId)));
+    const example = await rewritten(certificatePem, Buffer.from("87654321", "hex"), [named]);
+    assert.equal(renewalId(example), "aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE");
+  });
+
+  it("is not asked for when the certificate does not name its authority's key", async () => {
+    const { certificatePem } = await createSelfSigned({ names: ["a.example.com"], now, days: 1 });
+    const other = extension("2.5.29.37", sequence());
+    assert.equal(renewalId(await rewritten(certificatePem, Buffer.from([1]), [other])), undefined);
+  });
+
+  it("is a window and when to ask again, from a minute to a day, six hours unless told", async () => {
+    const suggestedWindow = { start: "2026-01-02T04:00:00Z", end: "2026-01-03T04:00:00Z" };
+    const hour = 3_600_000;
+    const start = Date.UTC(2026, 0, 2, 4);
+    for (const [given, kept] of [
+      [undefined, 6 * hour],
+      [hour, hour],
+      [1, 60_000],
+      [100 * hour, 24 * hour],
+    ] as const) {
+      const { asked, to } = answering({ suggestedWindow }, given);
+      const window = await readRenewalWindow(to, "https://ca.example/renewal/", "aa.bb");
+      assert.deepEqual(window, { start, end: start + 24 * hour, retryAfterMs: kept });
+      assert.deepEqual(asked, ["https://ca.example/renewal/aa.bb"]);
+    }
+  });
+
+  it("that is none is refused", async () => {
+    const backwards = { suggestedWindow: { start: "2026-01-03T04:00:00Z", end: "2026-01-02T04:00:00Z" } };
+    for (const document of [{}, { suggestedWindow: null }, { suggestedWindow: { start: "x", end: "y" } }, backwards]) {
+      await assert.rejects(readRenewalWindow(answering(document).to, "https://ca.example/r", "a.b"), /window is none/);
+    }
+    await assert.rejects(readRenewalWindow(answering({}, 0, 404).to, "https://ca.example/r", "a.b"), /status 404/);
+  });
+});
