@@ -1,11 +1,15 @@
+import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Refusal } from "../lib/errors.ts";
 import { JsonIssue, parseJsonObject } from "../lib/json.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { parseYamlObject } from "../lib/yaml.ts";
 import type { Operation } from "./call.ts";
 
 /** Largest request body, bytes. */
 const maxBodyBytes = 1_048_576;
+/** Largest document of many objects in JSON; in YAML, which takes longer to read, it is the other. */
+const maxDocumentBytes = 4_194_304;
 
 const nothing: JsonObject = Object.freeze({});
 
@@ -22,17 +26,19 @@ export async function readBody(
   response: ServerResponse,
   expectsContinue: boolean,
 ): Promise<JsonObject> {
-  if (Number(request.headers["content-length"] ?? 0) > maxBodyBytes) throw tooLarge();
+  const isYaml = operation.takes === "document" && yamlType.test(request.headers["content-type"] ?? "");
+  const maxBytes = operation.takes === "document" && !isYaml ? maxDocumentBytes : maxBodyBytes;
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   if (expectsContinue) response.writeContinue();
-  const bytes = await collect(request);
+  const bytes = await collect(request, maxBytes);
   if (bytes.length === 0) return nothing;
   if (operation.takes === "nothing") {
     throw new Refusal("body_unexpected", `${operation.id} takes no body, got ${bytes.length} bytes`);
   }
   if (operation.takes === "anything") return lenient(bytes);
-  checkContentType(request.headers["content-type"]);
+  if (!isYaml) checkContentType(request.headers["content-type"]);
   try {
-    return parseJsonObject(bytes);
+    return isYaml ? parseYamlObject(utf8(bytes)) : parseJsonObject(bytes);
   } catch (error) {
     if (!(error instanceof JsonIssue)) throw error;
     throw new Refusal("body_unreadable", `${operation.id}: the body ${error.message}`);
@@ -55,15 +61,23 @@ function checkContentType(value: string | undefined): void {
   throw new Refusal("content_type", `the Content-Type must be application/json, ${present}`);
 }
 
-function collect(request: IncomingMessage): Promise<Buffer> {
+/** RFC 9512. */
+const yamlType = /^application\/yaml[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
+
+function utf8(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new JsonIssue("is not valid UTF-8");
+  return bytes.toString("utf8");
+}
+
+function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] | undefined = [];
     let total = 0;
     request.on("data", (chunk: Buffer) => {
       total += chunk.length;
-      if (total > maxBodyBytes && chunks) {
+      if (total > maxBytes && chunks) {
         chunks = undefined;
-        reject(tooLarge());
+        reject(tooLarge(maxBytes));
       }
       chunks?.push(chunk);
     });
@@ -77,6 +91,6 @@ function collect(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-function tooLarge(): Refusal {
-  return new Refusal("body_too_large", `the body must be at most ${maxBodyBytes} bytes`);
+function tooLarge(maxBytes: number): Refusal {
+  return new Refusal("body_too_large", `the body must be at most ${maxBytes} bytes`);
 }

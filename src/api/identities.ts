@@ -18,14 +18,27 @@ export async function makeIdentities(
   present: Doc | undefined,
   nowMs: number,
 ): Promise<Identities> {
-  const missing = modulesOf(resource).filter(
-    ([module]) => "identify" in module && isObject(body[module.name]) && !present?.[module.name],
-  );
+  const missing = lackingIdentity(resource, body, present);
   if (missing.length === 0) return none;
   const made = await Promise.all(
     missing.map(async ([module]) => [module.name, await module.identify?.(nowMs)] as const),
   );
   return new Map(made as [string, (owner: ModuleOwner) => Doc][]);
+}
+
+/** Names of the modules for which `makeIdentities` would make one. */
+export function missingIdentities(
+  resource: ResourceDeclaration,
+  body: JsonObject,
+  present: Doc | undefined,
+): readonly string[] {
+  return lackingIdentity(resource, body, present).map(([module]) => module.name);
+}
+
+function lackingIdentity(resource: ResourceDeclaration, body: JsonObject, present: Doc | undefined) {
+  return modulesOf(resource).filter(
+    ([module]) => "identify" in module && isObject(body[module.name]) && !present?.[module.name],
+  );
 }
 
 /** `doc` with identities for the modules that `previous` did not have; the same object when there are none. */

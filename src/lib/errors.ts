@@ -106,6 +106,12 @@ export const catalogue = {
     "Too much has changed since that revision.",
     "Roll back in steps: to later revisions first.",
   ),
+  document_too_large: entry(
+    244,
+    400,
+    "There are more objects than one document may hold.",
+    "Export them by the documents that made them, with `?document=NAME`.",
+  ),
   operator_only: entry(237, 403, "Only an operator's key may do this.", "Use the key that the first start created."),
   metrics_local_only: entry(
     240,
@@ -190,6 +196,19 @@ export const catalogue = {
     504,
     "The agent did not answer the command in time.",
     "The session may be gone; list the sessions again.",
+  ),
+  // 820s: endpoints
+  cloud_endpoint_unsupported: entry(
+    820,
+    400,
+    "This server makes no cloud endpoints: their traffic policies would not be enforced.",
+    "Use an edge with routes and modules, or an agent's own endpoint.",
+  ),
+  endpoint_fixed: entry(
+    821,
+    409,
+    "The endpoint follows from an agent or an edge and cannot be changed by itself.",
+    "Stop the agent, or change the edge.",
   ),
   // 3000s: traffic, as visitors see it
   bad_request: entry(

@@ -1,0 +1,47 @@
+/** Strict reading of YAML 1.2 from strangers: what JSON can say, written more comfortably. */
+import { parseAllDocuments } from "yaml";
+import { JsonIssue, maxJsonDepth } from "./json.ts";
+import type { JsonObject } from "./json.ts";
+
+/**
+ * Reads one object. Refused beyond what YAML itself refuses: several documents, aliases, tags, names that are no
+ * strings or `__proto__`, the same name twice, numbers that are not finite, and nesting deeper than 32.
+ * @throws JsonIssue that says why and where
+ */
+export function parseYamlObject(text: string): JsonObject {
+  let value: unknown;
+  try {
+    const documents = parseAllDocuments(text, {
+      version: "1.2",
+      schema: "core",
+      stringKeys: true,
+      logLevel: "silent",
+      prettyErrors: true,
+    });
+    if (!Array.isArray(documents) || documents.length !== 1) throw new JsonIssue("is not one YAML document");
+    const [document] = documents;
+    const problem = document?.errors[0] ?? document?.warnings[0];
+    if (problem) throw new JsonIssue(`is not valid YAML: ${problem.message.split("\n", 1)[0]?.replace(/:$/, "")}`);
+    value = document?.toJS({ maxAliasCount: 0 });
+  } catch (error) {
+    if (error instanceof JsonIssue) throw error;
+    if (error instanceof RangeError) throw new JsonIssue(`is nested deeper than ${maxJsonDepth}`);
+    throw new JsonIssue(`is not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new JsonIssue("is not a YAML object");
+  checkPlain(value, 1);
+  return value as JsonObject;
+}
+
+function checkPlain(value: unknown, depth: number): void {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return;
+  if (typeof value === "number" && Number.isFinite(value)) return;
+  if (typeof value !== "object") throw new JsonIssue("has a value that JSON does not have");
+  if (depth > maxJsonDepth) throw new JsonIssue(`is nested deeper than ${maxJsonDepth}`);
+  if (Array.isArray(value)) return value.forEach((item) => checkPlain(item, depth + 1));
+  if (Object.getPrototypeOf(value) !== Object.prototype) throw new JsonIssue("has a value that JSON does not have");
+  for (const [name, inner] of Object.entries(value)) {
+    if (name === "__proto__") throw new JsonIssue('has the name "__proto__"');
+    checkPlain(inner, depth + 1);
+  }
+}
