@@ -199,7 +199,9 @@ describe("postern serve, and the commands beside it", () => {
     assert.equal(other.code, 5);
     assert.match(other.stderr, /the URL is not available: .*ERR_POSTERN_334/);
     await agent.end();
-    assert.equal((await runCommand(["account", "create", "team", "--data", data])).code, 7);
+    const again = await runCommand(["account", "create", "team", "--data", data]);
+    assert.equal(again.code, 5);
+    assert.match(again.stderr, /^postern: .* \(ERR_POSTERN_4112, op_\w+\)\n/);
   });
 
   it("`postern http` exits with 7 when the token's ACL does not allow the name", async () => {
