@@ -210,6 +210,12 @@ export const catalogue = {
     "The endpoint follows from an agent or an edge and cannot be changed by itself.",
     "Stop the agent, or change the edge.",
   ),
+  edge_silent: entry(
+    811,
+    504,
+    "The edge did not answer in time.",
+    "Try again; `GET /readyz` tells whether it follows the configuration.",
+  ),
   // 3000s: traffic, as visitors see it
   bad_request: entry(
     3001,

@@ -1,0 +1,206 @@
+/** Dry runs of described requests and connections at the edge. */
+import { normaliseAddress } from "../../lib/address.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { ExplanationReport, RequestDescription } from "../../routing/questions.ts";
+import { f } from "../../schema/fields.ts";
+import type { Fields, Issue, StringFormat } from "../../schema/fields.ts";
+import { parseFields } from "../../schema/parse.ts";
+import type { Store } from "../../storage/store.ts";
+import type { Call, Operation, Reply } from "../call.ts";
+import type { Commands } from "../commands.ts";
+import { theOne } from "../lookup.ts";
+import { resourceNamed } from "../declarations.ts";
+import { inputRefusal } from "../problems.ts";
+import { explanationSchema, stepSchema } from "./schemas.ts";
+import { steps } from "./steps.ts";
+
+interface Explaining {
+  readonly store: Store;
+  readonly commands: Pick<Commands, "ask">;
+}
+
+const address: StringFormat = {
+  name: "ip",
+  example: "192.0.2.1",
+  check: (text) => (normaliseAddress(text) === undefined ? "be an IPv4 or IPv6 address" : undefined),
+};
+const method: StringFormat = {
+  name: "method",
+  example: "GET",
+  check: (text) => (/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/.test(text) ? undefined : "be a method such as GET"),
+};
+const requestUrl: StringFormat = {
+  name: "url",
+  example: "https://app.example.com/orders?open",
+  check: (text) => (partsOf(text) ? undefined : "be an https:// URL of visible ASCII, without user and fragment"),
+};
+const target: StringFormat = {
+  name: "request-target",
+  example: "/orders?open",
+  check: (text) => (/^\/[\x21-\x7e]*$/.test(text) && !text.includes("#") ? undefined : "be a path in visible ASCII"),
+};
+const hostText: StringFormat = {
+  name: "host",
+  example: "app.example.com",
+  check: (text) =>
+    /^[\x21-\x7e]+$/.test(text) && !/[/?#@]/.test(text) ? undefined : "be a host, with or without port",
+};
+const fieldName: StringFormat = {
+  name: "field-name",
+  example: "user-agent",
+  check: (text) => (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text) ? undefined : "be the name of a header field"),
+};
+const fieldValue: StringFormat = {
+  name: "field-value",
+  example: "curl/8.0",
+  check: (text) => (/^[\t\x20-\x7e\x80-\xff]*$/.test(text) ? undefined : "be one line of Latin-1"),
+};
+
+const source = f.nullableString("Address of the client; the caller's own unless given.", { format: address });
+const headerMap = (doc: string) =>
+  f.map(doc, f.string("Value.", { maxBytes: 8192, format: fieldValue }), {
+    key: { type: "string", doc: "Name.", maxBytes: 255, format: fieldName },
+    maxItems: 128,
+  });
+
+const requestFields = {
+  method: f.string("Method.", { default: "GET", format: method }),
+  url: f.nullableString("URL, in place of `host` and `path`.", { maxBytes: 16_384, format: requestUrl }),
+  host: f.nullableString("Host; the first one that the edge serves unless given.", { format: hostText }),
+  path: f.nullableString("Path and query; `/` unless given.", { maxBytes: 16_384, format: target }),
+  headers: headerMap("Header fields that the client sends. Host need not be among them."),
+  source_ip: source,
+  body: f.string("Body.", { maxBytes: 524_288 }),
+  response: f.object(
+    "What the upstream would answer, to see what becomes of it.",
+    {
+      status_code: f.uint32("Status.", { min: 200, max: 599, default: 200 }),
+      headers: headerMap("Header fields."),
+    },
+    { nullable: true },
+  ),
+} satisfies Fields;
+
+const connectionFields = { source_ip: source } satisfies Fields;
+
+export function explainOperations({ store, commands }: Explaining): Operation[] {
+  const shared = {
+    method: "POST",
+    takes: "object",
+    status: 200,
+    answers: "Explanation",
+    schemas: { Explanation: explanationSchema, Step: stepSchema },
+    refusals: ["edge_silent"],
+  } as const;
+  return [
+    {
+      ...shared,
+      id: "explainHTTPSEdge",
+      path: "/edges/https/{id}/explain",
+      summary: "Say what the edge would do with a request, without doing it.",
+      input: requestFields,
+      run: (call) => explainRequest(call, { store, commands }),
+    },
+    ...(["tls", "tcp"] as const).map((kind) => ({
+      ...shared,
+      id: `explain${kind.toUpperCase()}Edge`,
+      path: `/edges/${kind}/{id}/explain`,
+      summary: `Say what the ${kind.toUpperCase()} edge would do with a connection, without doing it.`,
+      input: connectionFields,
+      run: (call: Call) => explainConnection(call, `${kind}_edge`, { store, commands }),
+    })),
+  ];
+}
+
+async function explainRequest(call: Call, { store, commands }: Explaining): Promise<Reply> {
+  const edge = theOne(resourceNamed("https_edge"), call, store);
+  const { doc, issues } = parseFields(requestFields, call.body, "create");
+  const url = typeof doc["url"] === "string" ? partsOf(doc["url"]) : undefined;
+  const both: Issue[] =
+    url && (doc["host"] !== null || doc["path"] !== null)
+      ? [{ path: "url", message: "must not be given together with host or path" }]
+      : [];
+  const hostports = edge.doc["hostports"] as readonly string[] | null;
+  const host = url?.host ?? (doc["host"] as string | null) ?? exampleHost(hostports?.[0]);
+  if (host === undefined) both.push({ path: "host", message: "is required: the edge has no hostport" });
+  if (issues.length + both.length > 0) throw inputRefusal(call.operation.id, [...issues, ...both]);
+  const response = doc["response"] as { status_code: number; headers: Record<string, string> } | null;
+  const request: RequestDescription = {
+    method: doc["method"] as string,
+    host: host as string,
+    target: url?.target ?? (doc["path"] as string | null) ?? "/",
+    headers: Object.entries(doc["headers"] as Record<string, string>),
+    source: sourceOf(call, doc["source_ip"]),
+    body: doc["body"] as string,
+    response: response ? { status: response.status_code, headers: Object.entries(response.headers) } : undefined,
+  };
+  const { accountId } = call.principal;
+  const answer = await commands.ask({ name: "explain_request", accountId, edgeId: edge.id, request });
+  if (answer.name === "elsewhere") {
+    const path = url ? "url" : "host";
+    throw inputRefusal(call.operation.id, [
+      { path, message: `must lead to this edge: "${answer.host}" is not served by ${edge.id}` },
+    ]);
+  }
+  return reply(call, answer);
+}
+
+async function explainConnection(
+  call: Call,
+  kind: "tls_edge" | "tcp_edge",
+  { store, commands }: Explaining,
+): Promise<Reply> {
+  const edge = theOne(resourceNamed(kind), call, store);
+  const { doc, issues } = parseFields(connectionFields, call.body, "create");
+  if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
+  const { accountId } = call.principal;
+  const asked = { accountId, kind, edgeId: edge.id, source: sourceOf(call, doc["source_ip"]) };
+  return reply(call, await commands.ask({ name: "explain_connection", ...asked }));
+}
+
+function reply(call: Call, answer: Awaited<ReturnType<Commands["ask"]>>): Reply {
+  if (answer.name !== "explanation") {
+    throw new Refusal("edge_silent", `${call.operation.id}: the edge does not have this configuration yet`);
+  }
+  return { status: 200, body: JSON.stringify(view(answer.explanation)) };
+}
+
+function view(told: ExplanationReport): Record<string, unknown> {
+  const { near, tunnel, response } = told;
+  return {
+    revision: told.revision,
+    edge: told.edge ?? null,
+    route: told.route ?? null,
+    near_routes: near.map(({ id, matchType, match, reason }) => ({ id, match_type: matchType, match, reason })),
+    outcome: told.outcome,
+    status_code: told.status ?? null,
+    error_code: told.errorCode ?? null,
+    steps: steps(told.steps),
+    backend: told.backend ?? null,
+    tunnel: tunnel ? { id: tunnel.id, tunnel_session_id: tunnel.sessionId, forwards_to: tunnel.forwardsTo } : null,
+    address: told.address ?? null,
+    request_headers: fields(told.requestHeaders),
+    response: response ? { status_code: response.status, headers: fields(response.headers) } : null,
+  };
+}
+
+function fields(pairs: ExplanationReport["requestHeaders"]): readonly Record<string, string>[] {
+  return pairs.map(([name, value]) => ({ name, value }));
+}
+
+function sourceOf(call: Call, given: unknown): string {
+  const text = typeof given === "string" ? given : (call.request.socket.remoteAddress ?? "");
+  return normaliseAddress(text) ?? "";
+}
+
+/** A host that the hostport covers; names under a wildcard are all alike. */
+function exampleHost(hostport: string | undefined): string | undefined {
+  return hostport?.slice(0, hostport.lastIndexOf(":")).replace(/^\*\./, "any.");
+}
+
+/** Host and target as they stand in the text: a parsed URL would already have another path. */
+function partsOf(text: string): { readonly host: string; readonly target: string } | undefined {
+  const [, host, rest = ""] = /^https:\/\/([^/?#@\s]+)([\x21-\x7e]*)$/i.exec(text) ?? [];
+  if (host === undefined || rest.includes("#")) return undefined;
+  return { host, target: rest.startsWith("/") ? rest : `/${rest}` };
+}

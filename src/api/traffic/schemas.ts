@@ -1,0 +1,113 @@
+/** Schemas of what the edge tells of its traffic. */
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { schemaRef } from "../../schema/json-schema.ts";
+
+function text(description: string): JsonSchema {
+  return { type: "string", description };
+}
+
+function textOrNull(description: string): JsonSchema {
+  return { type: ["string", "null"], description };
+}
+
+function object(description: string, properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { type: "object", description, properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+function list(description: string, items: JsonSchema): JsonSchema {
+  return { type: "array", description, items };
+}
+
+function orNull(schema: JsonSchema): JsonSchema {
+  return { anyOf: [schema, { type: "null" }] };
+}
+
+const decider = object("An object of the configuration, at the revision that decided.", {
+  kind: text("Its kind, e.g. `ip_policy_rule`."),
+  id: text("Its id."),
+  revision: { type: "integer", description: "Its revision." },
+});
+
+export const stepSchema = object("What the router, a module or a backend decided, and why.", {
+  by: text("Name of the module, `router` or `backend`."),
+  outcome: { type: "string", enum: ["passed", "changed", "denied", "answered", "skipped"], description: "What." },
+  reason: text("Why."),
+  decided_by: orNull(decider),
+});
+
+const outcome: JsonSchema = {
+  type: "string",
+  enum: ["forwarded", "answered", "denied", "failed"],
+  description: "How it ended: sent to an upstream, answered or denied at the edge, or failed.",
+};
+const steps = list("What decided, in order.", { $ref: schemaRef("Step") });
+const number = (description: string): JsonSchema => ({ type: "number", description });
+
+export const requestSchema = object("A request that has ended at the edge.", {
+  id: text("Its id, as its client was told."),
+  uri: text("URI of the request."),
+  ended_at: { type: "string", format: "date-time", description: "When it ended." },
+  method: text("Method."),
+  host: text("Host, lower case, without port."),
+  path: text("Path in canonical form, without query."),
+  source_ip: text("Address of the client."),
+  site_id: text("Id of the edge or endpoint."),
+  route_id: textOrNull("Id of the route that matched."),
+  outcome,
+  status_code: { type: "integer", description: "Status of the response; 0 when there was none." },
+  error_code: textOrNull("Code that the client was told."),
+  duration_ms: number("From its head to its end, milliseconds."),
+  bytes_in: { type: "integer", description: "Body bytes from the client." },
+  bytes_out: { type: "integer", description: "Body bytes to the client." },
+  cut_short: { type: "boolean", description: "Whether the response was cut short." },
+  steps,
+});
+
+export const requestListSchema = object("A page of requests.", {
+  requests: { ...list("The requests.", { $ref: schemaRef("Request") }), maxItems: 100 },
+  uri: text("URI of the list."),
+  next_page_uri: textOrNull("URI of the next page; null on the last one."),
+});
+
+const fieldList = (description: string): JsonSchema =>
+  list(description, object("A header field.", { name: text("Name, lower case."), value: text("Value.") }));
+
+export const explanationSchema = object("What would be done with a request or connection.", {
+  revision: { type: "integer", description: "Revision of the configuration that was asked." },
+  edge: orNull(decider),
+  route: orNull(
+    object("The route that matches.", { id: text("Its id."), revision: { type: "integer", description: "Revision." } }),
+  ),
+  near_routes: list(
+    "Routes that nearly match.",
+    object("A route, and why it was not the one.", {
+      id: text("Its id."),
+      match_type: text("How it matches."),
+      match: text("What it matches."),
+      reason: text("Why it does not."),
+    }),
+  ),
+  outcome,
+  status_code: {
+    type: ["integer", "null"],
+    description: "What the edge answers; null when the request goes upstream.",
+  },
+  error_code: textOrNull("Code that the client is told."),
+  steps,
+  backend: orNull(decider),
+  tunnel: orNull(
+    object("The tunnel that would be chosen.", {
+      id: text("Its id."),
+      tunnel_session_id: text("Id of the session that holds it."),
+      forwards_to: text("Where its agent forwards."),
+    }),
+  ),
+  address: textOrNull("Address of a static backend."),
+  request_headers: fieldList("Header fields as they would reach the upstream."),
+  response: orNull(
+    object("The described response as the client would get it.", {
+      status_code: { type: "integer", description: "Status." },
+      headers: fieldList("Header fields."),
+    }),
+  ),
+});

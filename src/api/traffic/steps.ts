@@ -1,0 +1,6 @@
+import type { StepReport } from "../../routing/questions.ts";
+
+/** Steps as clients see them. */
+export function steps(reports: readonly StepReport[]): readonly Record<string, unknown>[] {
+  return reports.map(({ by, outcome, reason, decidedBy }) => ({ by, outcome, reason, decided_by: decidedBy ?? null }));
+}
