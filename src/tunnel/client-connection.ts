@@ -172,6 +172,7 @@ export class ClientConnection {
       ForwardsTo: request.forwardsTo,
       ForwardsProto: request.forwardsProto ?? "",
       Metadata: request.metadata ?? "",
+      ...(request.proxyProtocol ? { ProxyProto: request.proxyProtocol } : {}),
     };
     return this.#promise(streamType.startLabelled, question, (reply) => {
       const id = textMember(reply, "Id", maxText);

@@ -68,6 +68,7 @@ export interface ClientLabelled {
   readonly forwardsTo: string;
   readonly forwardsProto?: "" | "http1" | "http2";
   readonly metadata?: string;
+  readonly proxyProtocol?: 0 | 1 | 2;
 }
 
 export interface ClientSession {

@@ -226,6 +226,7 @@ export class AgentConnection {
     this.#mux.maxIncoming = limits.maxAgentStreams;
     // Only Rust agents leave Nagle's algorithm on.
     this.#mux.answersAtOnce = agent.kind === "rust";
+    this.#mux.sleepsThroughResets = agent.kind === "rust";
     const maxWindow = this.#maxWindow(agent);
     if (maxWindow > 0) this.#mux.windows.allow(maxWindow, limits.windowBudget);
     hooks.opened(session);

@@ -84,10 +84,6 @@ export function parseBind(message: JsonObject): BindMessage {
   const extra = objectMember(message, "Extra");
   const url = parseUrl(textMember(options, "URL", maxText));
   const hostname = textMember(options, "Hostname", maxName) || textMember(options, "Domain", maxName);
-  const proxyProtocol = countMember(options, "ProxyProto");
-  if (proxyProtocol !== 0 && proxyProtocol !== 1 && proxyProtocol !== 2) {
-    throw new Refusal("agent_option_unsupported", `PROXY protocol version ${proxyProtocol} is not offered here.`);
-  }
   const named = hostname || (proto === "tcp" ? "" : url.hostname);
   return {
     id: textMember(message, "Id", maxName),
@@ -99,7 +95,7 @@ export function parseBind(message: JsonObject): BindMessage {
     forwardsTo: textMember(message, "ForwardsTo", maxText),
     forwardsProto: parseForwardsProto(message),
     metadata: textMember(extra, "Metadata", maxMetadata),
-    proxyProtocol,
+    proxyProtocol: parseProxyProtocol(options),
     options,
   };
 }
@@ -123,6 +119,7 @@ export function parseLabelled(message: JsonObject): LabelRequest {
     forwardsTo: textMember(message, "ForwardsTo", maxText),
     forwardsProto: parseForwardsProto(message),
     metadata: textMember(message, "Metadata", maxMetadata),
+    proxyProtocol: parseProxyProtocol(message),
   };
 }
 
@@ -167,6 +164,12 @@ export function renderBound(id: string, url: string, proto: string, options: Jso
 
 export function renderRefusedBind(error: string): JsonObject {
   return { Id: "", URL: "", Proto: "", Opts: {}, Error: error, Extra: { Token: "" } };
+}
+
+function parseProxyProtocol(holder: JsonObject): 0 | 1 | 2 {
+  const version = countMember(holder, "ProxyProto");
+  if (version === 0 || version === 1 || version === 2) return version;
+  throw new Refusal("agent_option_unsupported", `PROXY protocol version ${version} is not offered here.`);
 }
 
 function parseForwardsProto(message: JsonObject): "" | "http1" | "http2" {

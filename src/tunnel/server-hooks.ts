@@ -37,6 +37,8 @@ export interface LabelRequest {
   readonly forwardsTo: string;
   readonly forwardsProto: "" | "http1" | "http2";
   readonly metadata: string;
+  /** As of a bind; only our own agent asks for it. Left alone for HTTP, where a header field has the client. */
+  readonly proxyProtocol?: 0 | 1 | 2;
 }
 
 export interface ServerHooks {

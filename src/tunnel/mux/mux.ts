@@ -70,6 +70,8 @@ export class Mux implements StreamHost, FrameHandler {
   bytesReceived = 0;
   maxIncoming: number;
   answersAtOnce: boolean;
+  /** Until it is known which agent it is. */
+  sleepsThroughResets: boolean;
 
   /** The socket must be connected, and nobody else may read or write it. */
   constructor(socket: Socket, options: MuxOptions, handler: MuxHandler) {
@@ -79,6 +81,7 @@ export class Mux implements StreamHost, FrameHandler {
     this.#nextId = options.side === "agent" ? 3 : 2;
     this.maxIncoming = options.maxIncoming;
     this.answersAtOnce = options.answersAtOnce;
+    this.sleepsThroughResets = options.side === "server";
     this.windows = new WindowBudget(options.clock);
     this.outbox = new Outbox(socket, () => this.#socketTook());
     this.#reader = new FrameReader(this);

@@ -14,6 +14,8 @@ const drainedAt = 32 * 1024;
 export interface StreamHost {
   readonly outbox: Outbox;
   readonly windows: WindowBudget;
+  /** The peer wakes its reader for an end only, and its writer for credit only: a reset is not enough (R4). */
+  readonly sleepsThroughResets: boolean;
   /** The stream has something to send and credit for it. */
   ready(stream: MuxStream): void;
   /** The outbox is not empty. */
@@ -122,16 +124,17 @@ export class MuxStream implements ByteStream {
   }
 
   /**
-   * FIN, RST and credit, in this order: a Rust agent wakes its reader for FIN only, and its writer for credit only
-   * (R4). A stream that the peer has not heard of goes without a word.
+   * RST; for a Rust agent, which wakes its reader for FIN only and its writer for credit only, FIN before and credit
+   * after it (R4). A stream that the peer has not heard of goes without a word.
    */
   abort(): void {
     if (this.#over) return;
     if (this.#synFlag === 0) {
       const outbox = this.#host.outbox;
-      if (!this.#finSent) outbox.fin(this.id, 0);
+      const { sleepsThroughResets } = this.#host;
+      if (sleepsThroughResets && !this.#finSent) outbox.fin(this.id, 0);
       outbox.control(frameType.reset, this.id, errorCode.streamCancelled);
-      outbox.control(frameType.windowIncrement, this.id, 1);
+      if (sleepsThroughResets) outbox.control(frameType.windowIncrement, this.id, 1);
       this.#host.schedule();
     }
     this.#closeLater(abortedError);
