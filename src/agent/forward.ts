@@ -3,6 +3,7 @@ import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import { catalogue } from "../lib/errors.ts";
 import { socketStream } from "../lib/socket-stream.ts";
+import { splice } from "../lib/splice.ts";
 import type { RequestWatch } from "./request-watch.ts";
 import { dialUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
@@ -20,73 +21,101 @@ export interface ForwardOptions {
   readonly unreachable: (error: Error) => void;
 }
 
-/** Dials the service for `stream` and splices the two, with backpressure both ways and half-closes kept. */
+/** Dials the service for `stream` and splices the two. */
 export function forward(stream: ByteStream, options: ForwardOptions): void {
   const { upstream, watch } = options;
   const socket = dialUpstream(upstream);
-  let connected = false;
-  let tunnelOver = false;
-  let failed = false;
-  // Bytes taken from one side that the other has no room for yet: their credit is given when it has.
-  let owedToTunnel = 0;
-  let owedToService = 0;
-  socket.once(upstream.tls ? "secureConnect" : "connect", () => (connected = true));
-
-  const fromService: ByteReceiver = {
-    data(bytes) {
-      watch?.fromService(bytes);
-      if (stream.write(bytes)) service.consumed(bytes.length);
-      else owedToService += bytes.length;
-    },
-    ended: () => stream.end(),
-    drained() {
-      const owed = owedToTunnel;
-      owedToTunnel = 0;
-      if (owed > 0) stream.consumed(owed);
-    },
+  const early = new Early(stream, watch, () => service.abort());
+  stream.receiver = early;
+  const unconnected: ByteReceiver = {
+    data() {},
+    ended() {},
+    drained() {},
     closed(error) {
-      if (tunnelOver) return;
-      if (!connected) refuse(error ?? new Error("the service closed the connection"));
-      else if (error) stream.abort();
+      if (!early.isOver) refuse(stream, early, options, error ?? new Error("the service closed the connection"));
     },
   };
-  const service = socketStream(socket, fromService);
-  stream.receiver = {
-    data(bytes) {
-      watch?.fromServer(bytes);
-      if (failed || service.write(bytes)) stream.consumed(bytes.length);
-      else owedToTunnel += bytes.length;
-    },
-    ended: () => service.end(),
-    drained() {
-      const owed = owedToService;
-      owedToService = 0;
-      if (owed > 0) service.consumed(owed);
-    },
-    closed(error) {
-      tunnelOver = true;
-      // Cut short, or nobody is left to answer to; otherwise both ends were passed on and the socket closes by itself.
-      if (error || !connected) service.abort();
-      watch?.ended();
-    },
-  };
+  const service = socketStream(socket, unconnected, !options.http);
+  socket.once(upstream.tls ? "secureConnect" : "connect", () => {
+    splice(
+      stream,
+      service,
+      watch && {
+        forth: (bytes) => watch.fromServer(bytes),
+        back: (bytes) => watch.fromService(bytes),
+        closed: () => watch.ended(),
+      },
+    );
+    early.give();
+  });
+}
 
-  const refuse = (error: Error): void => {
-    failed = true;
-    options.unreachable(error);
-    if (options.http) {
-      const answer = dialFailure(upstream, error);
-      watch?.fromService(Buffer.from(answer, "latin1"));
-      stream.writeLatin1(answer);
-    }
+/** What comes from the tunnel before the service is connected: held, within the stream's window. */
+class Early implements ByteReceiver {
+  /** The stream is over. */
+  isOver = false;
+  readonly #stream: ByteStream;
+  readonly #watch: RequestWatch | undefined;
+  readonly #gone: () => void;
+  #held: Buffer[] | undefined = [];
+  #hasEnded = false;
+
+  constructor(stream: ByteStream, watch: RequestWatch | undefined, gone: () => void) {
+    this.#stream = stream;
+    this.#watch = watch;
+    this.#gone = gone;
+  }
+
+  data(bytes: Buffer): void {
+    this.#watch?.fromServer(bytes);
+    if (this.#held) this.#held.push(bytes);
+    else this.#stream.consumed(bytes.length);
+  }
+
+  ended(): void {
+    this.#hasEnded = true;
+  }
+
+  drained(): void {}
+
+  closed(): void {
+    this.isOver = true;
+    this.#gone();
+    this.#watch?.ended();
+  }
+
+  /** Hands everything to the stream's new receiver. */
+  give(): void {
+    const { receiver } = this.#stream;
+    for (const bytes of this.#held ?? []) receiver.data(bytes);
+    if (this.#hasEnded) receiver.ended();
+  }
+
+  /** Takes everything, from now on as well, to nowhere. */
+  drop(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const bytes of held) this.#stream.consumed(bytes.length);
+  }
+}
+
+/** Tells the visitor that there is no service, where that can be told, and ends the stream. */
+function refuse(stream: ByteStream, early: Early, options: ForwardOptions, error: Error): void {
+  const { upstream, watch } = options;
+  options.unreachable(error);
+  if (options.http) {
+    const answer = dialFailure(upstream, error);
+    watch?.fromService(Buffer.from(answer, "latin1"));
+    stream.writeLatin1(answer);
     stream.end();
-    const owed = owedToTunnel;
-    owedToTunnel = 0;
-    if (owed > 0) stream.consumed(owed);
-    options.clock.after(lingerMs, () => {
-      if (!tunnelOver) stream.abort();
-    });
-  };
+  } else {
+    // In a bare connection an end would read as a whole transfer.
+    stream.abort();
+  }
+  early.drop();
+  options.clock.after(lingerMs, () => {
+    if (!early.isOver) stream.abort();
+  });
 }
 
 function dialFailure(upstream: Upstream, error: Error): string {

@@ -24,11 +24,17 @@ function uncorkAll(): void {
 /**
  * A connected socket as a `ByteStream`. The socket must have been made with `allowHalfOpen: true`, or the end of
  * one direction ends both. It belongs to the stream from here on.
- * @param resets `abort` resets the connection, so that the peer does not take the cut for an end; not for TLS, where
- *   only a `close_notify` is an end
+ * @param resets `abort` resets the connection, so that the peer does not take the cut for an end; in TLS only
+ *   a `close_notify` is one, and the connection is closed
  */
 export function socketStream(socket: Socket, receiver: ByteReceiver, resets = false): ByteStream {
   return new SocketStream(socket, receiver, resets);
+}
+
+/** Resets the connection where that is possible: it is plain TCP, open, and its end was not sent. */
+export function cutSocket(socket: Socket): void {
+  if (socket.connecting || socket.writableEnded || "encrypted" in socket) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 class SocketStream implements ByteStream {
@@ -71,7 +77,7 @@ class SocketStream implements ByteStream {
   }
 
   abort(): void {
-    if (this.#resets) this.#socket.resetAndDestroy();
+    if (this.#resets) cutSocket(this.#socket);
     else this.#socket.destroy();
   }
 
