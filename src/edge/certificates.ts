@@ -7,6 +7,9 @@ import type { ServerCertificate } from "./server-certificate.ts";
 import { makeUploadedCertificates } from "./uploaded-certificates.ts";
 import type { UploadedCertificates } from "./uploaded-certificates.ts";
 
+/** What of a site its certificate depends on. */
+type Named = Pick<Site, "accountId" | "hosts">;
+
 /** Which certificate is shown for which server name. */
 export interface Certificates {
   readonly uploaded: UploadedCertificates;
@@ -15,7 +18,7 @@ export interface Certificates {
    * a site: one from the authority when the name is under the server's domain, or "" (the client named none);
    * undefined otherwise, and when too many were asked for of late.
    */
-  choose(host: string, site: Site | undefined): Promise<ServerCertificate> | undefined;
+  choose(host: string, site: Named | undefined): Promise<ServerCertificate> | undefined;
 }
 
 /** @param domain lower case; names under it are the server's own */
@@ -46,7 +49,7 @@ export function makeCertificates(authority: KeyedCertificate, domain: string, cl
  * A site's own name and never more: with a certificate for several sites a browser would use one connection for
  * all of them and be told that it is misdirected.
  */
-function siteName(host: string, site: Site): string {
+function siteName(host: string, site: Named): string {
   const parent = host.slice(host.indexOf(".") + 1);
   const wildcard = `*.${parent}`;
   return parent.includes(".") && !site.hosts.includes(host) && site.hosts.includes(wildcard) ? wildcard : host;

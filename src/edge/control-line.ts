@@ -3,6 +3,7 @@ import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { RoutingTable } from "../routing/compiled.ts";
 import type { Downward, Link, Problem, SessionCommand, Upward } from "../routing/messages.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../routing/questions.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import type { AcmeChallenges } from "./acme-challenges.ts";
 import type { UploadedCertificates } from "./uploaded-certificates.ts";
@@ -15,8 +16,12 @@ export interface ControlLineOptions {
   readonly challenges: AcmeChallenges;
   /** Passes a command on to an agent. Rejects with `Refusal`. */
   readonly command: (sessionId: string, command: SessionCommand) => Promise<void>;
+  /** Answers what the control plane asks. */
+  readonly answer: (question: EdgeQuestion) => Promise<EdgeAnswer>;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** What besides modules is not in effect: told of again with each snapshot. */
+  readonly standingProblems?: () => readonly Problem[];
   /** Called when the first configuration is in effect. */
   loaded(): void;
 }
@@ -60,6 +65,16 @@ export function followControlPlane(options: ControlLineOptions): void {
     }
   };
 
+  const answer = async (call: number, question: EdgeQuestion): Promise<void> => {
+    let found: EdgeAnswer | undefined;
+    try {
+      found = await options.answer(question);
+    } catch (error) {
+      log.error("question not answered", { question: question.name, error });
+    }
+    link.send({ type: "answer", call, answer: found });
+  };
+
   link.receive((message) => {
     switch (message.type) {
       case "snapshot":
@@ -76,7 +91,7 @@ export function followControlPlane(options: ControlLineOptions): void {
           const problems = table.load(message.revision, objects);
           isLost = false;
           log.info("configuration loaded", { revision: message.revision, objects: objects.length });
-          applied(message.revision, problems);
+          applied(message.revision, [...problems, ...(options.standingProblems?.() ?? [])]);
           options.loaded();
         });
         return;
@@ -89,6 +104,9 @@ export function followControlPlane(options: ControlLineOptions): void {
         return;
       case "command":
         void command(message.call, message.sessionId, message.command);
+        return;
+      case "question":
+        void answer(message.call, message.question);
         return;
       case "metrics_request":
         link.send({ type: "metrics", call: message.call, text: metrics.render() });

@@ -5,18 +5,25 @@ import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { KeyedCertificate } from "../lib/x509.ts";
 import type { Downward, Link, Upward } from "../routing/messages.ts";
-import type { Site } from "../routing/compiled.ts";
+import type { ConnectionSite, Site } from "../routing/compiled.ts";
 import { makeRoutingTable } from "../routing/table.ts";
 import { makeAgentServer } from "../tunnel/server.ts";
 import { makeAcmeChallenges } from "./acme-challenges.ts";
 import { startAgentListener } from "./agent-listener.ts";
+import type { PortRange } from "./agents/addresses.ts";
 import { defaultAgentLimits } from "./agents/limits.ts";
 import type { AgentLimits } from "./agents/limits.ts";
 import { makeAgentRegistry } from "./agents/registry.ts";
 import { makeUpstreams } from "./agents/upstreams.ts";
 import { makeCertificates } from "./certificates.ts";
+import { defaultSpliceLimits } from "./connections/limits.ts";
+import type { SpliceLimits } from "./connections/limits.ts";
+import { makeConnectionServer } from "./connections/serve.ts";
+import { makeTcpPorts } from "./connections/tcp-ports.ts";
 import { followControlPlane } from "./control-line.ts";
+import { makeAnswers } from "./answers.ts";
 import { makeExchangeLog } from "./exchange-log.ts";
+import { makeEdgeExplainer } from "./explain.ts";
 import { defaultLimits } from "./http/context.ts";
 import type { HttpContext, HttpLimits } from "./http/context.ts";
 import { exportCounters, makeCounters } from "./http/counters.ts";
@@ -29,12 +36,18 @@ import type { ConnectionLimits } from "./limits.ts";
 import type { ListenAddress, Listener } from "./listener.ts";
 import { machineNames } from "./machine-names.ts";
 import { startRedirectListener } from "./redirect.ts";
+import { defaultTraceLimits, makeTraces } from "./traces.ts";
+import type { TraceLimits } from "./traces.ts";
 
 export interface EdgeOptions {
   readonly httpsListen: ListenAddress;
   /** Redirects to HTTPS; not listened on unless given. */
   readonly httpListen?: ListenAddress | undefined;
   readonly agentListen: ListenAddress;
+  /** Where the ports of TCP edges and endpoints are listened on: every address of the machine unless given. */
+  readonly tcpHost?: string | undefined;
+  /** Ports that tcp endpoints of agents are given; 20000 to 29999 unless given. */
+  readonly tcpPorts?: PortRange | undefined;
   /**
    * Networks of proxies in front of the public listeners, in CIDR notation. They must begin each connection with a
    * PROXY protocol header (version 1 or 2), which is believed; nobody else's is.
@@ -63,6 +76,8 @@ export interface EdgeOptions {
     readonly connections?: Partial<ConnectionLimits>;
     readonly http?: Partial<HttpLimits>;
     readonly agents?: Partial<AgentLimits>;
+    readonly traces?: Partial<TraceLimits>;
+    readonly splices?: Partial<SpliceLimits>;
   };
 }
 
@@ -77,6 +92,8 @@ export interface Edge {
 }
 
 const defaultDrainMs = 10_000;
+/** As the management API gives out reserved addresses. */
+const defaultTcpPorts: PortRange = Object.freeze({ first: 20_000, last: 29_999 });
 const drainCheckMs = 20;
 
 /**
@@ -104,6 +121,11 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     clock,
     log,
     limits: { ...defaultAgentLimits, ...options.limits?.agents },
+    tcp: {
+      range: options.tcpPorts ?? defaultTcpPorts,
+      open: (site, failed) => tcpPorts.open(site, failed),
+      close: (site) => tcpPorts.close(site),
+    },
   });
   const agents = makeAgentServer(registry, {
     clock,
@@ -116,23 +138,39 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const siteFor = (host: string): Site | undefined => {
     const endpoint = registry.siteFor(host);
     const site = table.httpsSite(host);
-    return endpoint && !site?.hosts.includes(host) ? endpoint : site;
+    if (endpoint) return site?.hosts.includes(host) ? site : endpoint;
+    return site && registry.tlsSiteFor(host) && !site.hosts.includes(host) ? undefined : site;
+  };
+  const tlsSiteFor = (host: string): ConnectionSite | undefined => {
+    const edge = table.tlsSite(host);
+    if (edge?.hosts.includes(host)) return edge;
+    if (registry.siteFor(host) || table.httpsSite(host)?.hosts.includes(host)) return undefined;
+    return registry.tlsSiteFor(host) ?? edge;
   };
   const counters = makeCounters();
   exportCounters(counters, metrics);
   const deadlines = new Deadlines(clock);
   const limits = { ...defaultLimits, ...options.limits?.http };
+  const dial = { clock, allowLocal: options.allowLocalUpstreams ?? false };
+  const splices = makeConnectionServer({
+    registry,
+    dial,
+    limits: { ...defaultSpliceLimits, ...options.limits?.splices },
+    deadlines,
+    clock,
+    log,
+    metrics,
+  });
+  const upstreams = makeUpstreams({ registry, context: { deadlines, limits, log }, dial });
+  const logExchange = makeExchangeLog(log, clock);
+  const traces = makeTraces(clock, { ...defaultTraceLimits, ...options.limits?.traces });
   const context: HttpContext = {
     log,
     clock,
     deadlines,
     limits,
     counters,
-    upstreams: makeUpstreams({
-      registry,
-      context: { deadlines, limits, log },
-      dial: { clock, allowLocal: options.allowLocalUpstreams ?? false },
-    }),
+    upstreams,
     connections: new Set(),
     advertisedPort: {
       get https() {
@@ -142,10 +180,27 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     },
     challengeBody: challenges.body,
     trustsProxy: undefined,
-    finished: makeExchangeLog(log, clock),
+    finished(exchange) {
+      logExchange(exchange);
+      traces.note(exchange);
+    },
   };
 
+  const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
+  const shared = { ready, limits: connectionLimits, clock, log, metrics };
+  const tcpPorts = makeTcpPorts({
+    ...shared,
+    admits: splices.admits,
+    serve: splices.serve,
+    host: options.tcpHost,
+    table,
+    report: (problems) => link.send({ type: "problems", problems }),
+    proxies: options.proxies,
+  });
+
   const close = (): void => {
+    tcpPorts.stop();
+    splices.destroy();
     for (const listener of listeners) listener.destroy();
     deadlines.stop();
   };
@@ -155,14 +210,13 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     return listener;
   };
   try {
-    const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
-    const shared = { ready, limits: connectionLimits, clock, log, metrics };
     const https = await listen(
       startHttpsListener({
         ...shared,
         at: options.httpsListen,
         proxies: options.proxies,
         siteFor,
+        connections: { siteFor: tlsSiteFor, admits: splices.admits, serve: splices.serve },
         certificates,
         challenges,
         protocols: ["h2", "http/1.1"],
@@ -194,6 +248,8 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       certificates: certificates.uploaded,
       challenges,
       command: (sessionId, command) => registry.command(sessionId, command),
+      answer: makeAnswers(traces, makeEdgeExplainer({ table, siteFor, upstreams, context, clock })),
+      standingProblems: tcpPorts.problems,
       metrics,
       log,
       loaded,
@@ -201,8 +257,9 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     const drain = async (): Promise<void> => {
       isDraining = true;
       for (const listener of listeners) listener.close();
+      tcpPorts.stop();
       for (const connection of context.connections) connection.drain();
-      await until(() => context.connections.size === 0, clock, options.drainMs ?? defaultDrainMs);
+      await until(() => context.connections.size + splices.open === 0, clock, options.drainMs ?? defaultDrainMs);
     };
     return {
       https: place(https),

@@ -5,7 +5,7 @@ import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { ConnectionFacts, TlsFacts } from "../modules/exchange.ts";
 import type { Handshake } from "../modules/module.ts";
-import type { Site } from "../routing/compiled.ts";
+import type { ConnectionSite, Site } from "../routing/compiled.ts";
 import type { AcmeChallenges } from "./acme-challenges.ts";
 import type { Certificates } from "./certificates.ts";
 import { peekClientHello } from "./client-hello.ts";
@@ -24,6 +24,8 @@ export interface HttpsListenerOptions {
   readonly at: ListenAddress;
   /** The site for a lower-case server name, now. */
   readonly siteFor: (host: string) => Site | undefined;
+  /** TLS edges and endpoints, which have names of their own; whole connections to them are passed on. */
+  readonly connections?: OpaqueConnections | undefined;
   readonly certificates: Certificates;
   readonly challenges: Pick<AcmeChallenges, "handshaker">;
   /** Offered to clients, the preferred one first. */
@@ -41,7 +43,27 @@ export interface HttpsListenerOptions {
   serve(socket: TLSSocket, facts: ConnectionFacts, protocol: HttpProtocol): void;
 }
 
-type HandshakeResult = "completed" | "failed" | "timeout" | "unreadable" | "unknown_name" | "outdated";
+export interface OpaqueConnections {
+  /** The site for a lower-case server name, now. */
+  siteFor(host: string): ConnectionSite | undefined;
+  /** Asked when the ClientHello was read and nothing was answered. */
+  admits(site: ConnectionSite, source: string): boolean;
+  /**
+   * A connection that was admitted: decrypted, or where the site passes TLS through as it came, paused and with its
+   * ClientHello to be read first.
+   */
+  serve(socket: Socket, facts: ConnectionFacts, site: ConnectionSite): void;
+}
+
+type HandshakeResult =
+  | "completed"
+  | "failed"
+  | "timeout"
+  | "unreadable"
+  | "unknown_name"
+  | "outdated"
+  | "denied"
+  | "passed_through";
 
 const noDemands: Handshake = Object.freeze({});
 /** Alert descriptions (RFC 8446 §6). */
@@ -60,13 +82,27 @@ const plainHttpAnswer =
  */
 export async function startHttpsListener(options: HttpsListenerOptions): Promise<Listener> {
   const { siteFor, certificates, limits, clock, log, metrics } = options;
+  const { connections } = options;
   const servers = makeTlsServers(options.protocols, clock);
+  // nobody here knows what is spoken behind a TLS edge
+  const opaqueServers = makeTlsServers([], clock);
   const ended = (result: HandshakeResult): void => {
     metrics.counter("postern_tls_handshakes_total", "TLS handshakes, by how they ended.", { result }).add();
   };
 
   const handshake = async (socket: Socket, client: Client, serverName: string, startedAt: number): Promise<void> => {
-    const site = siteFor(serverName);
+    const opaque = connections?.siteFor(serverName);
+    if (opaque && !connections?.admits(opaque, client.address)) {
+      ended("denied");
+      socket.destroy();
+      return;
+    }
+    if (opaque?.handshake.passthrough) {
+      ended("passed_through");
+      connections?.serve(socket, connectionFacts(socket, client, startedAt, undefined), opaque);
+      return;
+    }
+    const site = opaque ?? siteFor(serverName);
     const demands = site?.handshake ?? noDemands;
     const certificate = await certificates.choose(serverName, site);
     if (socket.destroyed) return;
@@ -80,13 +116,15 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
       failure = "timeout";
       socket.destroy();
     });
-    servers.server(site?.id ?? "", demands, certificate).accept(socket, (result) => {
+    const chosen = (opaque ? opaqueServers : servers).server(site?.id ?? "", demands, certificate);
+    chosen.accept(socket, (result) => {
       late.cancel();
       if (result instanceof Error) {
         ended(failure);
         return;
       }
-      if (!sameDemands(siteFor(serverName)?.handshake ?? noDemands, demands)) {
+      const current = connections?.siteFor(serverName) ?? siteFor(serverName);
+      if (!sameDemands(current?.handshake ?? noDemands, demands) || (opaque && current?.id !== opaque.id)) {
         // the site was changed during the handshake, which may have asked for less than it does now
         ended("outdated");
         result.destroy();
@@ -94,7 +132,8 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
       }
       ended("completed");
       const facts = connectionFacts(socket, client, startedAt, tlsFacts(result, serverName));
-      options.serve(result, facts, result.alpnProtocol === "h2" ? "h2" : "http/1.1");
+      if (opaque) connections?.serve(result, facts, opaque);
+      else options.serve(result, facts, result.alpnProtocol === "h2" ? "h2" : "http/1.1");
     });
   };
 
@@ -148,12 +187,18 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
     ...listener,
     destroy() {
       servers.stop();
+      opaqueServers.stop();
       listener.destroy();
     },
   };
 }
 
-function connectionFacts(socket: Socket, client: Client, startedAt: number, tls: TlsFacts): ConnectionFacts {
+function connectionFacts(
+  socket: Socket,
+  client: Client,
+  startedAt: number,
+  tls: TlsFacts | undefined,
+): ConnectionFacts {
   return {
     source: client.address,
     sourcePort: client.port,

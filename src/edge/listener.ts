@@ -6,6 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { makeAdmission } from "./admission.ts";
+import type { Admission } from "./admission.ts";
 import type { ConnectionLimits } from "./limits.ts";
 import { peek } from "./peek.ts";
 import { readProxyHeader } from "./proxy-protocol.ts";
@@ -18,8 +19,10 @@ export interface ListenAddress {
 }
 
 export interface ListenerOptions {
-  /** In logs and metrics: "https", "http", "agent". */
+  /** In logs and metrics: "https", "http", "agent", "tcp". */
   readonly name: string;
+  /** Counts the connections of several listeners together; each its own unless given. */
+  readonly admission?: Admission | undefined;
   readonly at: ListenAddress;
   readonly limits: ConnectionLimits;
   readonly clock: Clock;
@@ -59,7 +62,7 @@ const acceptErrorLogMs = 10_000;
 /** Listens for TCP connections, within the limits. Rejects when the address cannot be had. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { name, at, limits, clock, log, metrics } = options;
-  const admission = makeAdmission(limits, () => clock.monotonic());
+  const admission = options.admission ?? makeAdmission(limits, () => clock.monotonic());
   const open = new Set<Socket>();
   const refused = (reason: string): void => {
     metrics
@@ -67,7 +70,9 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       .add();
   };
   const accepted = metrics.counter("postern_connections_total", "Connections accepted.", { listener: name });
-  metrics.gauge("postern_connections_open", "Connections open.", () => open.size, { listener: name });
+  const isShared = options.admission !== undefined;
+  const count = (): number => (isShared ? admission.open : open.size);
+  metrics.gauge("postern_connections_open", "Connections open.", count, { listener: name });
 
   let isReady = false;
   const opened = options.ready.then(() => {

@@ -24,7 +24,7 @@ const maxServers = 2000;
 const ticketRotationMs = 8 * 60 * 60 * 1000;
 const ticketKeyBytes = 48;
 
-/** @param protocols offered by ALPN, the preferred one first */
+/** @param protocols offered by ALPN, the preferred one first; without any, what clients offer is left unanswered */
 export function makeTlsServers(protocols: readonly string[], clock: Clock): TlsServers {
   const servers = new Lru<string, Entry>(maxServers);
   let secret = randomBytes(32);
@@ -37,7 +37,9 @@ export function makeTlsServers(protocols: readonly string[], clock: Clock): TlsS
       const key = digest([siteId, certificate.id, ...demands(handshake)]);
       let entry = servers.get(key);
       if (!entry) {
-        const options = { ALPNProtocols: [...protocols], ticketKeys: ticketKeys(secret, key) };
+        // with an empty list clients that offer anything would be refused
+        const alpn = protocols.length > 0 ? { ALPNProtocols: [...protocols] } : {};
+        const options = { ...alpn, ticketKeys: ticketKeys(secret, key) };
         servers.set(key, (entry = makeEntry(key, options, handshake, certificate)));
       }
       return entry;
@@ -53,7 +55,7 @@ export function sameDemands(one: Handshake, other: Handshake): boolean {
 }
 
 function demands(handshake: Handshake): string[] {
-  return [handshake.minVersion ?? "", handshake.clientAuthorities ?? ""];
+  return [handshake.minVersion ?? "", handshake.clientAuthorities ?? "", String(handshake.passthrough ?? false)];
 }
 
 interface Entry extends Handshaker {

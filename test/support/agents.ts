@@ -43,8 +43,8 @@ export async function startService(answer: RequestListener): Promise<Service> {
   };
 }
 
-/** Connects an agent that forwards everything to `port` on this machine. */
-export async function connectAgent(edge: TestEdge, token: string, port: number): Promise<TestAgent> {
+/** Connects an agent that forwards everything to `port` on this machine. @param http false for bare connections */
+export async function connectAgent(edge: TestEdge, token: string, port: number, http = true): Promise<TestAgent> {
   const socket = connectTls({
     host: "127.0.0.1",
     port: edge.edge.agent.port,
@@ -72,7 +72,7 @@ export async function connectAgent(edge: TestEdge, token: string, port: number):
     {
       proxied(_tunnelId, _header, stream) {
         opened += 1;
-        forward(stream, { upstream, clock: systemClock, http: true, watch: undefined, unreachable: () => {} });
+        forward(stream, { upstream, clock: systemClock, http, watch: undefined, unreachable: () => {} });
       },
       command: () => Promise.resolve(),
       stopped: (id, _message, code) => void stopped.push(`${id} ${code}`),

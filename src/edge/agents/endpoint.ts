@@ -1,7 +1,8 @@
-/** An agent's endpoint as a site: one host, one route for everything, one tunnel behind it. */
-import { passed } from "../../modules/step.ts";
+/** An agent's endpoint as a site: one host, one route or whole connections, one tunnel behind it. */
+import { passed, skipped } from "../../modules/step.ts";
 import type { CompiledModule } from "../../modules/module.ts";
-import type { CompiledRoute, Site } from "../../routing/compiled.ts";
+import type { Step } from "../../modules/step.ts";
+import type { CompiledRoute, ConnectionSite, Site } from "../../routing/compiled.ts";
 
 export interface EndpointSiteOptions {
   readonly endpointId: string;
@@ -12,11 +13,34 @@ export interface EndpointSiteOptions {
   readonly revision: number;
   /** In traffic order. */
   readonly modules: readonly CompiledModule[];
+  /** Where the account's endpoints may be used from now; undefined: from anywhere. */
+  readonly restriction: () => ((source: string) => Step) | undefined;
 }
 
-/** @returns a site that never changes: a change of the tunnel is a new one */
+/** As `endpointSite`, for whole connections: TLS is passed through, for the agent's service to terminate. */
+export function connectionEndpoint(options: EndpointSiteOptions, proto: "tls" | "tcp", port: number): ConnectionSite {
+  const { endpointId, tunnelId, accountId, host, revision, modules, restriction } = options;
+  return Object.freeze({
+    kind: `${proto}_endpoint` as const,
+    id: endpointId,
+    accountId,
+    revision,
+    hostports: Object.freeze([`${host}:${port}`]),
+    hosts: Object.freeze([host]),
+    ports: Object.freeze([port]),
+    handshake: Object.freeze(proto === "tls" ? { passthrough: true } : {}),
+    problem: undefined,
+    connection: [
+      { connection: (source: string) => restriction()?.(source) ?? lifted },
+      ...modules.filter((module) => module.connection !== undefined),
+    ],
+    upstream: Object.freeze({ kind: "tunnel" as const, id: tunnelId }),
+  });
+}
+
+/** @returns a site that never changes, but for its account's restriction: a change of the tunnel is a new one */
 export function endpointSite(options: EndpointSiteOptions): Site {
-  const { endpointId, tunnelId, accountId, host, revision, modules } = options;
+  const { endpointId, tunnelId, accountId, host, revision, modules, restriction } = options;
   const decidedBy = { kind: "endpoint", id: endpointId, revision };
   const route: CompiledRoute = Object.freeze({
     id: endpointId,
@@ -27,6 +51,11 @@ export function endpointSite(options: EndpointSiteOptions): Site {
     response: modules.filter((module) => module.response !== undefined),
     settled: modules.filter((module) => module.settled !== undefined),
     upstream: Object.freeze({ kind: "tunnel" as const, id: tunnelId }),
+    converter: modules.find((module) => module.converter !== undefined)?.converter,
+  });
+  const restricted: CompiledRoute = Object.freeze({
+    ...route,
+    request: [{ request: ({ connection }) => restriction()?.(connection.source) ?? lifted }, ...route.request],
   });
   return Object.freeze({
     kind: "endpoint" as const,
@@ -36,6 +65,8 @@ export function endpointSite(options: EndpointSiteOptions): Site {
     hosts: Object.freeze([host]),
     handshake: Object.freeze({}),
     problem: undefined,
-    findRoute: () => route,
+    findRoute: () => (restriction() === undefined ? route : restricted),
   });
 }
+
+const lifted = skipped("ip_restriction", "the account's restriction was lifted meanwhile");

@@ -3,18 +3,23 @@ import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { modules } from "../../modules/index.ts";
 import type { RoutingTable } from "../../routing/compiled.ts";
+import type { Place } from "../../schema/object.ts";
 import type { AgentSession, BindRequest, LabelRequest } from "../../tunnel/server-hooks.ts";
 import type { Grant } from "./credentials.ts";
-import { endpointSite } from "./endpoint.ts";
+import type { EndpointAddresses } from "./addresses.ts";
+import { connectionEndpoint, endpointSite } from "./endpoint.ts";
+import type { EndpointSiteOptions } from "./endpoint.ts";
 import type { EndpointHosts } from "./hosts.ts";
 import type { AgentLimits } from "./limits.ts";
 import { generatedName, hostName } from "./names.ts";
 import { compileOptions } from "./options.ts";
-import type { Tunnel } from "./tunnel.ts";
+import type { Endpoint, EndpointProto, Tunnel } from "./tunnel.ts";
 
 export interface OpeningOptions {
   readonly table: RoutingTable;
   readonly hosts: EndpointHosts;
+  /** Undefined: tcp tunnels are refused. */
+  readonly addresses: EndpointAddresses | undefined;
   readonly domain: string;
   readonly advertisedHttpsPort: () => number;
   readonly clock: Clock;
@@ -45,9 +50,9 @@ export function makeOpening(options: OpeningOptions): Opening {
       throw new Refusal("agent_request_invalid", `open a tunnel: "${name}" is longer than ${limits.textBytes} bytes`);
     }
   };
-  const demandHost = (grant: Grant, host: string): void => {
-    if (grant.acl.allowsHost(host, options.advertisedHttpsPort())) return;
-    throw new Refusal("agent_denied", `publish "${host}": the token's ACL does not list it`);
+  const demandHost = (grant: Grant, host: string, port: number): void => {
+    if (grant.acl.allowsHost(host, port)) return;
+    throw new Refusal("agent_denied", `publish "${host}:${port}": the token's ACL does not list it`);
   };
   const requestedHost = (request: BindRequest): string | undefined => {
     const asked = request.hostname !== "" ? request.hostname : request.subdomain && `${request.subdomain}.${domain}`;
@@ -73,30 +78,64 @@ export function makeOpening(options: OpeningOptions): Opening {
     throw new Refusal("agent_limit", `open a tunnel: ${maxGenerated} tunnels forward to "${target}" already`);
   };
 
+  /** The address that is asked for, or the first of the credential's ports for this target that is free. */
+  const addressOf = (
+    addresses: EndpointAddresses,
+    grant: Grant,
+    session: AgentSession,
+    id: string,
+    request: BindRequest,
+  ): { readonly host: string; readonly port: number } => {
+    if (request.address !== "") return addresses.requested(request.address, session);
+    const target = request.forwardsTo.replace(/\?pid=\d+$/, "");
+    const passes = (port: number): boolean => {
+      const holder = addresses.tunnel(port);
+      return !holder || holder.id === id || startedAgain(holder, session, target);
+    };
+    const port = addresses.generated([grant.tokenHash.toString("hex"), target], session, passes);
+    return { host: domain, port };
+  };
+  const placeOf = (grant: Grant, session: AgentSession, id: string, request: BindRequest) => {
+    const { addresses } = options;
+    if (request.proto === "tcp") {
+      if (!addresses) throw new Refusal("agent_option_unsupported", "open a tcp tunnel: this server publishes none");
+      const { host, port } = addressOf(addresses, grant, session, id, request);
+      demandHost(grant, host, port);
+      return { host, port, replaces: addresses.claim(port, session) };
+    }
+    const host = requestedHost(request) ?? generatedHost(grant, session, id, request.forwardsTo);
+    const port = options.advertisedHttpsPort();
+    demandHost(grant, host, port);
+    return { host, port, replaces: hosts.claim(host, session) };
+  };
+
   return {
     endpoint(grant, session, id, request) {
       checkTexts({ metadata: request.metadata, forwardsTo: request.forwardsTo });
-      checkProtocol(request);
-      const host = requestedHost(request) ?? generatedHost(grant, session, id, request.forwardsTo);
-      demandHost(grant, host);
-      const replaces = hosts.claim(host, session);
+      const proto = protoOf(request);
+      const { host, port, replaces } = placeOf(grant, session, id, request);
       if (replaces?.session === session && replaces.id !== id) {
         throw new Refusal("agent_name_taken", `publish "${host}": this session serves it with tunnel "${replaces.id}"`);
       }
       const endpointId = `ep_${id.slice(id.lastIndexOf("_") + 1)}`;
       const { accountId } = session;
-      const compiled = compileOptions(request.options, { accountId, endpointId, clock }, modules);
-      const site = endpointSite({
+      const owner = { accountId, endpointId, clock, place: places[proto] };
+      const site: EndpointSiteOptions = {
         endpointId,
         tunnelId: id,
         accountId,
         host,
         revision: table.revision,
-        modules: compiled,
-      });
-      const port = options.advertisedHttpsPort();
-      const url = port === 443 ? `https://${host}` : `https://${host}:${port}`;
-      const endpoint = { id: endpointId, host, port, url, site };
+        modules: compileOptions(request.options, owner, modules),
+        restriction: () => table.restriction(accountId, "endpoints"),
+      };
+      const endpoint: Endpoint = {
+        id: endpointId,
+        host,
+        port,
+        url: proto !== "tcp" && port === 443 ? `${proto}://${host}` : `${proto}://${host}:${port}`,
+        site: proto === "https" ? endpointSite(site) : connectionEndpoint(site, proto, port),
+      };
       return { tunnel: tunnelOf(id, session, request, clock.now(), { endpoint, labels: undefined }), replaces };
     },
     labelled(grant, session, id, request) {
@@ -116,11 +155,11 @@ export function makeOpening(options: OpeningOptions): Opening {
 function tunnelOf(
   id: string,
   session: AgentSession,
-  { forwardsTo, metadata }: { readonly forwardsTo: string; readonly metadata: string },
+  { forwardsTo, metadata, proxyProtocol = 0 }: Pick<LabelRequest, "forwardsTo" | "metadata" | "proxyProtocol">,
   startedAt: number,
   published: Pick<Tunnel, "endpoint" | "labels">,
 ): Tunnel {
-  return { id, session, forwardsTo, metadata, startedAt, online: true, ...published };
+  return { id, session, forwardsTo, metadata, proxyProtocol, startedAt, online: true, ...published };
 }
 
 /** Whether the session that holds a generated name looks like an earlier run of the one that asks. */
@@ -136,20 +175,21 @@ function startedAgain(holder: Tunnel, session: AgentSession, target: string): bo
   );
 }
 
-function checkProtocol(request: BindRequest): void {
-  if (request.proto !== "http" && request.proto !== "https") {
-    throw new Refusal(
-      "agent_option_unsupported",
-      `open a ${request.proto} tunnel: this server publishes http and https`,
-    );
-  }
-  if (request.proxyProtocol !== 0) {
+const places = { https: "https_route", tls: "tls_edge", tcp: "tcp_edge" } as const satisfies Record<
+  EndpointProto,
+  Place
+>;
+
+function protoOf({ proto, proxyProtocol, forwardsProto }: BindRequest): EndpointProto {
+  if (proto === "tls" || proto === "tcp") return proto;
+  if (proxyProtocol !== 0) {
     throw new Refusal(
       "agent_option_unsupported",
       "write a PROXY header on an http tunnel: X-Forwarded-For has the client",
     );
   }
-  checkForwardsProto(request.forwardsProto);
+  checkForwardsProto(forwardsProto);
+  return "https";
 }
 
 function checkForwardsProto(proto: string): void {

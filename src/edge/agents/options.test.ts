@@ -5,6 +5,7 @@ import { Refusal } from "../../lib/errors.ts";
 import { modules } from "../../modules/index.ts";
 import type { CompiledModule } from "../../modules/module.ts";
 import type { Exchange } from "../../modules/exchange.ts";
+import { endpointSite } from "./endpoint.ts";
 import { compileOptions } from "./options.ts";
 
 const owner = { accountId: "ac_1", endpointId: "ep_1", clock: systemClock };
@@ -53,6 +54,20 @@ describe("the options of an agent", () => {
     assert.deepEqual(hooks, [ipRestriction, "request", circuitBreaker, "request", "response", "response"]);
   });
 
+  it("put the converter on the endpoint's route", () => {
+    const site = endpointSite({
+      ...owner,
+      tunnelId: "tn_1",
+      host: "a.example",
+      revision: 1,
+      modules: compile({ WebsocketTCPConverter: {} }),
+      restriction: () => undefined,
+    });
+    const route = site.findRoute("/");
+    assert.equal(route?.request.length, 1);
+    assert.notEqual(route.converter, undefined);
+  });
+
   it("restrict sources: allowed ones only, or all but the denied ones", () => {
     const allow = { IPRestriction: { allow_cidrs: ["192.0.2.0/24"], deny_cidrs: ["192.0.2.7/32"] } };
     assert.equal(admits(allow, "192.0.2.1"), true);
@@ -79,7 +94,6 @@ describe("the options of an agent", () => {
       { MutualTLSCA: { mutual_tls_ca: "" } },
       { TrafficPolicy: "{}" },
       { Policy: { inbound: [] } },
-      { WebsocketTCPConverter: {} },
       { Auth: "a:b" },
       { Unheard: [1] },
       { Compression: true },

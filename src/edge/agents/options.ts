@@ -6,13 +6,15 @@ import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { CompiledModule, Look, ModuleDeclaration, Scope } from "../../modules/module.ts";
 import { parseFields } from "../../schema/parse.ts";
-import type { ResourceObject } from "../../schema/object.ts";
+import type { Place, ResourceObject } from "../../schema/object.ts";
 
 /** The tunnel that the options belong to. */
 export interface OptionsOwner {
   readonly accountId: string;
   readonly endpointId: string;
   readonly clock: Clock;
+  /** Whose modules the endpoint may have; an HTTPS route's unless given. */
+  readonly place?: Place;
 }
 
 type Option = Readonly<Record<string, unknown>>;
@@ -51,6 +53,7 @@ const translations: Readonly<Record<string, Translation>> = {
       ...cidrRules(option),
     ],
   },
+  websockettcpconverter: { module: "websocket_tcp_converter", config: () => ({}) },
   requestheaders: { module: "request_headers", config: headerEdits },
   responseheaders: { module: "response_headers", config: headerEdits },
   useragentfilter: {
@@ -72,11 +75,14 @@ export function compileOptions(
   owner: OptionsOwner,
   modules: readonly ModuleDeclaration[],
 ): readonly CompiledModule[] {
+  const { place = "https_route" } = owner;
+  const isOffered = (name: string): boolean =>
+    modules.some((module) => module.name === name && module.on.includes(place));
   const asked = new Map<string, { readonly name: string; readonly option: Option; readonly by: Translation }>();
   for (const [name, value] of Object.entries(options)) {
     if (isUnset(value) || inert.has(name.toLowerCase())) continue;
     const translation = Object.hasOwn(translations, name.toLowerCase()) ? translations[name.toLowerCase()] : undefined;
-    if (!translation || !isObject(value) || !modules.some((module) => module.name === translation.module)) {
+    if (!translation || !isObject(value) || !isOffered(translation.module)) {
       throw new Refusal("agent_option_unsupported", `open a tunnel with the option "${name}": it is not offered`);
     }
     asked.set(translation.module, { name, option: value, by: translation });
@@ -98,7 +104,7 @@ function compileOne(
   try {
     const { doc, issues } = parseFields(module.fields, by.config(option), "replace");
     for (const rule of module.rules ?? []) {
-      const issue = issues.length === 0 ? rule(doc as never, "https_route") : undefined;
+      const issue = issues.length === 0 ? rule(doc as never, owner.place ?? "https_route") : undefined;
       if (issue) throw bad(`${issue.path} ${issue.message}`);
     }
     const [first] = issues;

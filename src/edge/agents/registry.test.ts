@@ -400,7 +400,8 @@ describe("tunnels", () => {
     const session = connect(token);
     const bad: Partial<BindRequest>[] = [
       { proto: "tcp" },
-      { proto: "tls" },
+      { proto: "tls", options: { TLSTermination: { cert: "a", key: "b" } } },
+      { proto: "tls", options: { Compression: {} } },
       { forwardsProto: "http2" },
       { proxyProtocol: 2 },
       { options: { OAuth: { provider: "google" } } },
@@ -445,7 +446,7 @@ describe("tunnels", () => {
     const plain = { forwardsTo: "", forwardsProto: "" as const, metadata: "" };
     const session = connect(token);
     const plan = (labels: Record<string, string>) =>
-      ({ kind: "tunnel_group", id: "bkdtg_1", accountId: "ac_1", labels }) as const;
+      ({ kind: "tunnel_group", id: "bkdtg_1", revision: 1, accountId: "ac_1", labels }) as const;
     const web = plan({ app: "web" });
     const members = (of: typeof web): string[] => registry.group(of).members.map(({ id }) => id);
     registry.label(session, "tn_1", { ...plain, labels: { app: "web", dc: "eu" } });

@@ -3,19 +3,21 @@ import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import { errorCode, Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
-import type { RoutingTable, Site } from "../../routing/compiled.ts";
+import type { ConnectionSite, RoutingTable, Site } from "../../routing/compiled.ts";
 import type { SessionCommand, SessionReport, Upward } from "../../routing/messages.ts";
 import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";
 import { makeCredentials } from "./credentials.ts";
 import type { Grant } from "./credentials.ts";
 import { makeTunnelGroups } from "./groups.ts";
 import type { Group, GroupPlan } from "./groups.ts";
+import { makeEndpointAddresses } from "./addresses.ts";
+import type { PortRange } from "./addresses.ts";
 import { makeEndpointHosts } from "./hosts.ts";
 import type { AgentLimits } from "./limits.ts";
 import { makeOpening } from "./opening.ts";
 import { makeSessionBook } from "./session-book.ts";
-import { renderTunnel } from "./tunnel.ts";
-import type { Tunnel } from "./tunnel.ts";
+import { protoOf, renderTunnel } from "./tunnel.ts";
+import type { Endpoint, Tunnel } from "./tunnel.ts";
 
 export interface AgentRegistryOptions {
   readonly table: RoutingTable;
@@ -28,11 +30,22 @@ export interface AgentRegistryOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: AgentLimits;
+  /** Where tcp endpoints are published; undefined: nowhere. */
+  readonly tcp?: TcpAddresses | undefined;
+}
+
+export interface TcpAddresses {
+  readonly range: PortRange;
+  /** Listens at the endpoint's port. `failed` is called at most once, when it cannot be had. */
+  open(site: ConnectionSite, failed: (why: string) => void): void;
+  close(site: ConnectionSite): void;
 }
 
 export interface AgentRegistry extends ServerHooks {
   /** The endpoint published at a lower-case host name. An edge with exactly this name comes first. */
   siteFor(host: string): Site | undefined;
+  /** As `siteFor`, for endpoints of whole TLS connections. */
+  tlsSiteFor(host: string): ConnectionSite | undefined;
   tunnel(id: string): Tunnel | undefined;
   /** The online tunnels of a tunnel group backend. */
   group(plan: GroupPlan): Group;
@@ -48,6 +61,8 @@ export interface AgentRegistry extends ServerHooks {
 
 /** After a change of edges or domains, endpoints that lost their name to it go within this time. */
 const dispossessAfterMs = 250;
+/** What an account's restriction on agents is made of. */
+const restricting = ["ip_restriction", "ip_policy", "ip_policy_rule"];
 
 export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry {
   const { table, report, region, clock, log, limits } = options;
@@ -55,7 +70,9 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   const sessions = makeSessionBook();
   const hosts = makeEndpointHosts(table, () => clock.monotonic());
   const groups = makeTunnelGroups();
-  const opening = makeOpening({ ...options, hosts });
+  const { tcp } = options;
+  const addresses = tcp && makeEndpointAddresses(table, options.domain, tcp.range, () => clock.monotonic());
+  const opening = makeOpening({ ...options, hosts, addresses });
   const tunnels = new Map<string, Tunnel>();
   const listeners: ((tunnel: Tunnel) => void)[] = [];
 
@@ -80,10 +97,29 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     }
     return tunnel;
   };
+  const publish = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
+    if (site.kind !== "tcp_endpoint") {
+      hosts.put(host, tunnel);
+      return;
+    }
+    addresses?.put(port, tunnel);
+    tcp?.open(site, (why) => {
+      addresses?.avoid(port);
+      if (tunnel.online) stop(tunnel, `port ${port} cannot be listened on: ${why}`, "agent_name_taken");
+    });
+  };
+  const withdraw = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
+    if (site.kind !== "tcp_endpoint") {
+      hosts.release(host, tunnel);
+      return;
+    }
+    addresses?.release(port, tunnel);
+    tcp?.close(site);
+  };
   const put = (tunnel: Tunnel): void => {
     tunnels.set(tunnel.id, tunnel);
     sessions.addTunnel(tunnel);
-    if (tunnel.endpoint) hosts.put(tunnel.endpoint.host, tunnel);
+    if (tunnel.endpoint) publish(tunnel, tunnel.endpoint);
     else groups.add(tunnel);
     report({ type: "tunnel_opened", tunnel: renderTunnel(tunnel, region) });
   };
@@ -92,7 +128,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     tunnel.online = false;
     tunnels.delete(tunnel.id);
     sessions.removeTunnel(tunnel);
-    if (tunnel.endpoint) hosts.release(tunnel.endpoint.host, tunnel);
+    if (tunnel.endpoint) withdraw(tunnel, tunnel.endpoint);
     else groups.remove(tunnel);
     report({ type: "tunnel_closed", tunnelId: tunnel.id });
     for (const listener of listeners) listener(tunnel);
@@ -113,11 +149,22 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   let looking = false;
   const dispossess = (): void => {
     looking = false;
-    for (const tunnel of hosts.dispossessed()) {
-      stop(tunnel, `"${tunnel.endpoint?.host}" now belongs to the configuration`, "agent_name_taken");
+    for (const tunnel of [...hosts.dispossessed(), ...(addresses?.dispossessed() ?? [])]) {
+      stop(tunnel, `"${tunnel.endpoint?.url}" now belongs to the configuration`, "agent_name_taken");
+    }
+  };
+  const admits = (accountId: string, ip: string): boolean =>
+    table.restriction(accountId, "agent")?.(ip).answer === undefined;
+  const expelOutsiders = (): void => {
+    for (const session of sessions.all()) {
+      if (admits(session.accountId, session.ip)) continue;
+      log.info("agent's address no longer allowed", { session: session.id, ip: session.ip });
+      leave(session);
+      session.close("the account's IP restriction does not admit this address");
     }
   };
   table.subscribe(({ credentialIds, kinds }) => {
+    if (restricting.some((kind) => kinds.has(kind))) expelOutsiders();
     for (const credentialId of credentialIds) {
       const affected = sessions.ofCredential(credentialId);
       const grant = credentials.refresh(credentialId);
@@ -132,7 +179,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
         session.close("the agent token was revoked");
       }
     }
-    if (looking || ![...kinds].some((kind) => kind.endsWith("_edge") || kind === "reserved_domain")) return;
+    if (looking || ![...kinds].some((kind) => kind.endsWith("_edge") || kind.startsWith("reserved_"))) return;
     looking = true;
     clock.after(dispossessAfterMs, dispossess);
   });
@@ -140,6 +187,9 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   return {
     authenticate(request) {
       const grant = credentials.authenticate(request);
+      if (!admits(grant.accountId, request.ip)) {
+        throw new Refusal("agent_source_denied");
+      }
       const resumed = sessions.byId(request.resumes);
       if (resumed && resumed.credentialId !== grant.credentialId) throw new Refusal("agent_token_unknown");
       if (!resumed && sessions.countOfAccount(grant.accountId) >= limits.sessionsPerAccount) {
@@ -167,8 +217,9 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       if (before) take(before);
       if (replaces?.online) stop(replaces, `a newer session of the same credential serves it`, "agent_name_taken");
       put(tunnel);
-      const { host = "", url = "" } = tunnel.endpoint ?? {};
-      return { url, hostname: host, address: "" };
+      const { host, port, url } = tunnel.endpoint as Endpoint;
+      const isTcp = protoOf(tunnel.endpoint as Endpoint) === "tcp";
+      return { url, hostname: isTcp ? "" : host, address: isTcp ? `${host}:${port}` : "" };
     },
     label(session, id, request) {
       const grant = grantOf(session);
@@ -183,7 +234,14 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       if (tunnel?.session === session) take(tunnel);
     },
     closed: leave,
-    siteFor: (host) => hosts.tunnel(host)?.endpoint?.site,
+    siteFor(host) {
+      const site = hosts.tunnel(host)?.endpoint?.site;
+      return site && "findRoute" in site ? site : undefined;
+    },
+    tlsSiteFor(host) {
+      const site = hosts.tunnel(host)?.endpoint?.site;
+      return site && "connection" in site ? site : undefined;
+    },
     tunnel: (id) => tunnels.get(id),
     group: (plan) => groups.of(plan),
     onTunnelClosed: (listener) => void listeners.push(listener),

@@ -1,6 +1,6 @@
 import { timestamp } from "../../lib/clock.ts";
 import type { TunnelReport } from "../../routing/messages.ts";
-import type { Site } from "../../routing/compiled.ts";
+import type { ConnectionSite, Site } from "../../routing/compiled.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
 
 /** A tunnel that is online: an endpoint of its own, or one with labels for backends. */
@@ -13,17 +13,26 @@ export interface Tunnel {
   readonly startedAt: number;
   readonly endpoint: Endpoint | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
+  /** Version of the PROXY protocol's header to write before the bytes of a connection; 0: none. */
+  readonly proxyProtocol: 0 | 1 | 2;
   /** False once it was taken away; nothing is sent through it any more. */
   online: boolean;
 }
 
-interface Endpoint {
+export interface Endpoint {
   readonly id: string;
   readonly host: string;
   /** Of the public URL. */
   readonly port: number;
   readonly url: string;
-  readonly site: Site;
+  readonly site: Site | ConnectionSite;
+}
+
+export type EndpointProto = "https" | "tls" | "tcp";
+
+export function protoOf({ site }: Endpoint): EndpointProto {
+  if (site.kind === "tls_endpoint") return "tls";
+  return site.kind === "tcp_endpoint" ? "tcp" : "https";
 }
 
 export function renderTunnel(tunnel: Tunnel, region: string): TunnelReport {
@@ -37,7 +46,7 @@ export function renderTunnel(tunnel: Tunnel, region: string): TunnelReport {
     metadata: tunnel.metadata,
     forwardsTo: tunnel.forwardsTo,
     region,
-    ...(endpoint && { endpoint: { id: endpoint.id, proto: "https", publicUrl: endpoint.url } }),
+    ...(endpoint && { endpoint: { id: endpoint.id, proto: protoOf(endpoint), publicUrl: endpoint.url } }),
     ...(labels && { labels }),
   };
 }

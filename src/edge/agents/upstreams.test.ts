@@ -136,11 +136,11 @@ async function hold(pool: UpstreamPool): Promise<() => void> {
 }
 
 function group(labels: Record<string, string>): UpstreamPlan {
-  return { kind: "tunnel_group", id: "bkdtg_1", accountId: "ac_1", labels };
+  return { kind: "tunnel_group", id: "bkdtg_1", revision: 1, accountId: "ac_1", labels };
 }
 
 function fixed(status: number): UpstreamPlan {
-  return { kind: "http_response", id: `bkdhr_${status}`, status, headers: { "x-a": "b" }, body: "fixed" };
+  return { kind: "http_response", id: `bkdhr_${status}`, revision: 1, status, headers: { "x-a": "b" }, body: "fixed" };
 }
 
 describe("choosing an upstream", () => {
@@ -230,7 +230,7 @@ describe("choosing an upstream", () => {
   it("goes down a failover's members, and to a fixed response where it is one", () => {
     const { upstreams, session, label } = platform();
     const choose = (...members: UpstreamPlan[]) =>
-      upstreams.choose({ kind: "failover", id: "bkdfo_1", members }, exchange(), []);
+      upstreams.choose({ kind: "failover", id: "bkdfo_1", revision: 1, members }, exchange(), []);
     assert.deepEqual(choose(group({ app: "web" }), fixed(418)), {
       status: 418,
       headers: { "x-a": "b" },
@@ -247,6 +247,7 @@ describe("choosing an upstream", () => {
     const weighted = (...weights: [UpstreamPlan, number][]): UpstreamPlan => ({
       kind: "weighted",
       id: "bkdwd_1",
+      revision: 1,
       members: weights.map(([plan, weight]) => ({ plan, weight })),
     });
     const plan = weighted([fixed(201), 3], [fixed(202), 1], [fixed(203), 0]);
@@ -264,7 +265,7 @@ describe("choosing an upstream", () => {
 
   it("uses one pool for a static address, and gives up one that cannot be reached", async () => {
     const { upstreams } = platform();
-    const plan: UpstreamPlan = { kind: "static", id: "bkdsc_1", host: "127.0.0.1", port, tls: false };
+    const plan: UpstreamPlan = { kind: "static", id: "bkdsc_1", revision: 1, host: "127.0.0.1", port, tls: false };
     const pool = upstreams.choose(plan, exchange(), []);
     assert.ok(pool instanceof UpstreamPool);
     assert.equal(upstreams.choose({ ...plan, id: "bkdsc_2" }, exchange(), []), pool);

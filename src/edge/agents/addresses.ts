@@ -1,0 +1,87 @@
+/** The addresses of tcp endpoints: a port each, of the server's range or reserved by the account. */
+import { createHash } from "node:crypto";
+import { Refusal } from "../../lib/errors.ts";
+import type { RoutingTable } from "../../routing/compiled.ts";
+import { makeClaims } from "./claims.ts";
+import type { Claimant, Claims } from "./claims.ts";
+
+/** Ports that agents are given, first and last included. */
+export interface PortRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+export interface EndpointAddresses extends Claims<number> {
+  /**
+   * The port of the address that an agent asks for: `host:port` or `:port`. Throws `agent_request_invalid`, and
+   * `agent_name_taken` for an address that is neither of the range nor reserved by the account.
+   */
+  requested(address: string, claimant: Claimant): { readonly host: string; readonly port: number };
+  /**
+   * The first free port for these parts: the same parts lead to the same port. Throws `agent_limit` when the whole
+   * range is taken. `passes` says whether a port that is served may be taken over.
+   */
+  generated(parts: readonly string[], claimant: Claimant, passes: (port: number) => boolean): number;
+  /** Not to be given for some time: something else on the server listens there. */
+  avoid(port: number): void;
+}
+
+/** A port that could not be listened on is not given out for this long. */
+const avoidedMs = 600_000;
+
+/** @param domain the host of addresses in the range; @param monotonic milliseconds, see `Clock` */
+export function makeEndpointAddresses(
+  table: RoutingTable,
+  domain: string,
+  range: PortRange,
+  monotonic: () => number,
+): EndpointAddresses {
+  const avoided = new Map<number, number>();
+  const claims = makeClaims<number>({
+    reservation(port, accountId) {
+      const holder = table.portHolder(port);
+      if (!holder) return undefined;
+      if (holder.accountId !== accountId) return "it is not available";
+      return holder.kind === "tcp_edge" ? `the edge "${holder.id}" serves it` : undefined;
+    },
+    shown: (port) => `port ${port}`,
+    monotonic,
+  });
+  const isAvoided = (port: number): boolean => {
+    const until = avoided.get(port) ?? 0;
+    if (until <= monotonic()) avoided.delete(port);
+    return until > monotonic();
+  };
+  return {
+    ...claims,
+    requested(address, { accountId }) {
+      const parts = /^(?:(?<host>[^:\s]+)?:)?(?<port>[1-9]\d{0,4})$/.exec(address)?.groups;
+      const port = Number(parts?.["port"] ?? 0);
+      if (!parts || port === 0 || port > 65_535) {
+        throw new Refusal("agent_request_invalid", `publish "${address}": it is not a host and a port`);
+      }
+      const host = (parts["host"] ?? domain).toLowerCase();
+      const holder = table.portHolder(port);
+      const reserved = holder?.accountId === accountId && table.object(holder.kind, holder.id)?.doc["addr"];
+      if (typeof reserved === "string") return { host: reserved.slice(0, reserved.lastIndexOf(":")), port };
+      // A holder is an obstacle, which the claim tells of.
+      if (holder || (host === domain && port >= range.first && port <= range.last)) return { host, port };
+      throw new Refusal(
+        "agent_name_taken",
+        `publish "${address}": addresses are ${domain} with a port from ${range.first} to ${range.last}, or reserved with \`POST /reserved_addrs\``,
+      );
+    },
+    generated(parts, claimant, passes) {
+      const count = range.last - range.first + 1;
+      const start = createHash("sha256").update(parts.join("\0")).digest().readUInt32BE(0) % count;
+      for (let step = 0; step < count; step += 1) {
+        const port = range.first + ((start + step) % count);
+        // A reserved address is given to those who ask for it.
+        if (isAvoided(port) || table.portHolder(port) || !passes(port) || !claims.isFree(port, claimant)) continue;
+        return port;
+      }
+      throw new Refusal("agent_limit", `open a tcp tunnel: all ports from ${range.first} to ${range.last} are taken`);
+    },
+    avoid: (port) => void avoided.set(port, monotonic() + avoidedMs),
+  };
+}

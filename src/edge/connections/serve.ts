@@ -1,0 +1,215 @@
+/** Connections to TLS and TCP edges and endpoints: who is let in, where each goes, and how it ends. */
+import type { Socket } from "node:net";
+import type { ByteReceiver } from "../../lib/byte-stream.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import { cutSocket, socketStream } from "../../lib/socket-stream.ts";
+import { splice } from "../../lib/splice.ts";
+import type { ConnectionFacts } from "../../modules/exchange.ts";
+import type { Step } from "../../modules/step.ts";
+import type { ConnectionSite } from "../../routing/compiled.ts";
+import type { DialOptions } from "../agents/dial.ts";
+import type { AgentRegistry } from "../agents/registry.ts";
+import type { Tunnel } from "../agents/tunnel.ts";
+import type { Deadlines, Timed } from "../http/deadlines.ts";
+import { exportSpliceCounters, makeSpliceCounters } from "./counters.ts";
+import type { SpliceLimits } from "./limits.ts";
+import { makeConnectionUpstreams } from "./upstreams.ts";
+import type { Opened } from "./upstreams.ts";
+
+export interface ConnectionServerOptions {
+  readonly registry: AgentRegistry;
+  readonly dial: DialOptions;
+  readonly limits: SpliceLimits;
+  readonly deadlines: Deadlines;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+export interface ConnectionServer {
+  /** Connections being served. */
+  readonly open: number;
+  /** Whether a connection from `source` may have anything of `site`; asked before a byte of it is answered (R4). */
+  readonly admits: (site: ConnectionSite, source: string) => boolean;
+  /** Passes on a connection that was admitted. The socket belongs to the server from here on. */
+  readonly serve: (socket: Socket, facts: ConnectionFacts, site: ConnectionSite) => void;
+  /** Cuts everything. */
+  destroy(): void;
+}
+
+export function makeConnectionServer(options: ConnectionServerOptions): ConnectionServer {
+  const { registry, limits, deadlines, clock, log } = options;
+  const counters = makeSpliceCounters();
+  const open = new Set<Served>();
+  const ofAccount = new Map<string, number>();
+  const ofTunnel = new Map<Tunnel, Set<Served>>();
+  exportSpliceCounters(counters, options.metrics, () => open.size);
+  const upstreams = makeConnectionUpstreams({
+    ...options,
+    load: (tunnel) => ofTunnel.get(tunnel)?.size ?? 0,
+  });
+  registry.onTunnelClosed((tunnel) => {
+    for (const served of ofTunnel.get(tunnel) ?? []) served.cut();
+  });
+
+  const refusal = (site: ConnectionSite, source: string): "broken" | "denied" | "account_limit" | undefined => {
+    if (site.problem) return "broken";
+    try {
+      for (const module of site.connection) if (module.connection?.(source).answer) return "denied";
+    } catch (error) {
+      log.error("module failed", { site: site.id, error });
+      return "broken";
+    }
+    return (ofAccount.get(site.accountId) ?? 0) >= limits.connectionsPerAccount ? "account_limit" : undefined;
+  };
+  const enter = (served: Served): void => {
+    open.add(served);
+    deadlines.add(served);
+    ofAccount.set(served.site.accountId, (ofAccount.get(served.site.accountId) ?? 0) + 1);
+  };
+  const leave = (served: Served): void => {
+    if (!open.delete(served)) return;
+    deadlines.delete(served);
+    const left = (ofAccount.get(served.site.accountId) ?? 1) - 1;
+    if (left > 0) ofAccount.set(served.site.accountId, left);
+    else ofAccount.delete(served.site.accountId);
+    const { tunnel } = served;
+    const siblings = tunnel && ofTunnel.get(tunnel);
+    siblings?.delete(served);
+    if (tunnel && siblings?.size === 0) ofTunnel.delete(tunnel);
+  };
+
+  /** One connection, from its admission to the end of both of its sides. */
+  class Served implements Timed {
+    expiresAt = deadlines.now + limits.openTimeoutMs;
+    tunnel: Tunnel | undefined;
+    readonly site: ConnectionSite;
+    readonly #socket: Socket;
+    readonly #facts: ConnectionFacts;
+    #opened: Opened | undefined;
+    #sidesOver = 0;
+    #bytesIn = 0;
+    #bytesOut = 0;
+
+    constructor(socket: Socket, facts: ConnectionFacts, site: ConnectionSite) {
+      this.site = site;
+      this.#socket = socket;
+      this.#facts = facts;
+    }
+
+    start(): void {
+      const steps: Step[] = [];
+      this.#socket.once("close", this.#gone);
+      upstreams.open(
+        this.site,
+        this.#facts,
+        steps,
+        () => this.#socket.destroyed,
+        (opened) => this.#join(opened, steps),
+      );
+    }
+
+    /** Ends both sides at once. */
+    cut(): void {
+      if (this.#opened) this.#opened.stream.abort();
+      cutSocket(this.#socket);
+    }
+
+    expired(): void {
+      this.expiresAt = Infinity;
+      this.cut();
+    }
+
+    /** The client went away, or was sent away, before there was an upstream. */
+    readonly #gone = (): void => {
+      counters.ended.abandoned += 1;
+      leave(this);
+    };
+
+    #join(opened: Opened | undefined, steps: readonly Step[]): void {
+      const socket = this.#socket;
+      if (socket.destroyed) {
+        opened?.stream.abort();
+        return;
+      }
+      socket.removeListener("close", this.#gone);
+      if (!opened) {
+        counters.ended.no_upstream += 1;
+        log.info("connection not passed on", { ...this.#told(), why: steps.at(-1)?.reason ?? "there is no backend" });
+        leave(this);
+        cutSocket(socket);
+        return;
+      }
+      counters.ended.served += 1;
+      this.#opened = opened;
+      const { tunnel } = opened;
+      if (tunnel) {
+        this.tunnel = tunnel;
+        const siblings = ofTunnel.get(tunnel);
+        if (siblings) siblings.add(this);
+        else ofTunnel.set(tunnel, new Set([this]));
+      }
+      const client = socketStream(socket, nobody, true);
+      splice(client, opened.stream, this);
+      this.expiresAt = deadlines.now + limits.idleTimeoutMs;
+      // Paused since it was accepted: nothing was to be read before now.
+      socket.resume();
+      if (tunnel?.online === false) this.cut();
+    }
+
+    forth(bytes: Buffer): void {
+      counters.bytesIn += bytes.length;
+      this.#bytesIn += bytes.length;
+      this.#touch();
+    }
+
+    back(bytes: Buffer): void {
+      counters.bytesOut += bytes.length;
+      this.#bytesOut += bytes.length;
+      this.#touch();
+    }
+
+    closed(): void {
+      this.#sidesOver += 1;
+      this.expiresAt = deadlines.now + limits.lingerMs;
+      if (this.#sidesOver < 2) return;
+      leave(this);
+      const durationMs = clock.now() - this.#facts.startedAt;
+      log.info("connection", { ...this.#told(), bytesIn: this.#bytesIn, bytesOut: this.#bytesOut, durationMs });
+    }
+
+    #touch(): void {
+      if (this.#sidesOver === 0) this.expiresAt = deadlines.now + limits.idleTimeoutMs;
+    }
+
+    #told(): Record<string, unknown> {
+      const { site, tunnel } = this;
+      return { site: site.id, source: this.#facts.source, ...(tunnel && { tunnel: tunnel.id }) };
+    }
+  }
+
+  return {
+    get open() {
+      return open.size;
+    },
+    admits(site, source) {
+      const why = refusal(site, source);
+      if (why === undefined) return true;
+      counters.ended[why] += 1;
+      log.debug("connection refused", { site: site.id, source, why });
+      return false;
+    },
+    serve(socket, facts, site) {
+      const served = new Served(socket, facts, site);
+      enter(served);
+      served.start();
+    },
+    destroy() {
+      for (const served of open) served.cut();
+    },
+  };
+}
+
+const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };
