@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { JsonIssue } from "./json.ts";
-import { parseYamlObject } from "./yaml.ts";
+import { parseYamlObject, renderYaml } from "./yaml.ts";
 
 describe("parseYamlObject", () => {
   it("reads what JSON can say", () => {
@@ -35,4 +35,27 @@ describe("parseYamlObject", () => {
       assert.throws(() => parseYamlObject(text), JsonIssue);
     });
   }
+});
+
+describe("renderYaml", () => {
+  it("writes what is read back exactly, shared values and all", () => {
+    const shared = { deep: ["x"] };
+    const texts = [
+      "yes",
+      "1",
+      "~",
+      "",
+      " a ",
+      "a: b",
+      "# c",
+      "two\nlines\n\n",
+      "\u0085\u2028",
+      "\ud800",
+      "'\"",
+      "- x",
+      "\t",
+    ];
+    const value = { texts, one: shared, two: shared, number: 1.5, none: null, "odd: key\ud800": true };
+    assert.deepEqual(parseYamlObject(Buffer.from(renderYaml(value)).toString()), value);
+  });
 });

@@ -1,5 +1,5 @@
-/** Strict reading of YAML 1.2 from strangers: what JSON can say, written more comfortably. */
-import { parseAllDocuments } from "yaml";
+/** YAML 1.2 for what JSON can say: strict reading from strangers, and writing that is read back exactly. */
+import { Document, Scalar, parseAllDocuments, visit } from "yaml";
 import { JsonIssue, maxJsonDepth } from "./json.ts";
 import type { JsonObject } from "./json.ts";
 
@@ -44,4 +44,15 @@ function checkPlain(value: unknown, depth: number): void {
     if (name === "__proto__") throw new JsonIssue('has the name "__proto__"');
     checkPlain(inner, depth + 1);
   }
+}
+
+export function renderYaml(value: JsonObject): string {
+  const document = new Document(value, { version: "1.2", schema: "core", aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar(_, scalar) {
+      // Only escapes survive UTF-8.
+      if (typeof scalar.value === "string" && !scalar.value.isWellFormed()) scalar.type = Scalar.QUOTE_DOUBLE;
+    },
+  });
+  return document.toString({ lineWidth: 0 });
 }

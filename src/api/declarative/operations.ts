@@ -1,6 +1,6 @@
 /** One document of many objects: what would it change, change it, and write one down. */
-import { stringify } from "yaml";
 import { Refusal } from "../../lib/errors.ts";
+import { renderYaml } from "../../lib/yaml.ts";
 import type { Issue } from "../../schema/fields.ts";
 import { schemaRef } from "../../schema/json-schema.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
@@ -90,7 +90,7 @@ function exportAll(call: Call, crud: Crud): Reply {
   if (!/\byaml\b/i.test(header(call.request, "accept") ?? "")) {
     return { status: 200, body: JSON.stringify(document), revision };
   }
-  return { status: 200, body: stringify(document, { lineWidth: 0 }), contentType: "application/yaml", revision };
+  return { status: 200, body: renderYaml(document), contentType: "application/yaml", revision };
 }
 
 function read(call: Call): Document {
