@@ -10,6 +10,7 @@ import { openStore } from "../storage/open.ts";
 import type { Store } from "../storage/store.ts";
 import { openKeyRing } from "./authenticate.ts";
 import { makeCommands } from "./commands.ts";
+import { startEvents } from "./events/dispatcher.ts";
 import { ensureFirstTokens } from "./first-start.ts";
 import type { FirstTokens } from "./first-start.ts";
 import { openLiveObjects } from "./live-objects.ts";
@@ -42,6 +43,8 @@ export interface ControlPlaneOptions {
   /** Tokens that must work; on a first start the ones that are absent are made. */
   readonly bootstrap: { readonly apiKey?: string; readonly authtoken?: string };
   readonly limits?: Partial<ApiLimits>;
+  /** Where events may be sent: only over HTTPS to public addresses, unless `allowPrivate`. */
+  readonly events?: { readonly allowPrivate?: boolean; readonly ca?: string };
 }
 
 export interface ControlPlane {
@@ -108,12 +111,22 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
       return appliedRevision === undefined ? "no edge has a configuration yet" : undefined;
     },
   };
+  let apiUrl = options.apiUrl?.replace(/\/+$/, "");
+  const events = await startEvents({
+    store,
+    clock,
+    log,
+    dataDirectory: options.dataDirectory,
+    baseUrl: () => apiUrl ?? "",
+    allowPrivate: options.events?.allowPrivate ?? false,
+    ...(options.events?.ca !== undefined && { ca: options.events.ca }),
+  });
   const requireReservation = options.requireReservedDomains ?? false;
   const domain = options.domain.toLowerCase();
-  const surroundings = { clock, domain, liveObjects, keys, requireReservation, provisioning };
+  const surroundings = { clock, domain, liveObjects, keys, requireReservation, events, provisioning };
   const server = await startServer({
     listen: options.listen,
-    ...(options.apiUrl !== undefined && { apiUrl: options.apiUrl.replace(/\/+$/, "") }),
+    ...(apiUrl !== undefined && { apiUrl }),
     clock,
     log,
     metrics,
@@ -123,12 +136,14 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
     ...makeOperations({ store, surroundings, commands, metrics, readiness }),
   });
   const { address, port, family } = server.address;
+  apiUrl ??= `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
   return {
     address: server.address,
-    apiUrl: options.apiUrl ?? `http://${family === "IPv6" ? `[${address}]` : address}:${port}`,
+    apiUrl,
     async stop() {
       await server.stop();
       await provisioning.stop();
+      await events.stop();
       await store.close();
     },
   };

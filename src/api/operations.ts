@@ -9,9 +9,14 @@ import { resourceNamed, resources } from "./declarations.ts";
 import { declarativeOperations } from "./declarative/operations.ts";
 import { revisionOperations } from "./history/revisions.ts";
 import { describeApi } from "./openapi.ts";
+import { eventSourceOperations } from "./events/sources.ts";
 import { healthOperations } from "./health.ts";
 import type { Readiness } from "./health.ts";
+import { explainOperations } from "./traffic/explain.ts";
+import { requestOperations } from "./traffic/requests.ts";
 import { makeSpecials } from "./specials.ts";
+import { cloudEndpointOperations } from "./special/cloud-endpoints.ts";
+import { vaultOperations } from "./special/secrets.ts";
 import { sessionOperations } from "./special/sessions.ts";
 import type { Surroundings } from "./special/special.ts";
 import { makeViews } from "./views.ts";
@@ -42,7 +47,12 @@ export function makeOperations(input: OperationsInput): Operations {
   const operations = [
     ...resources.flatMap((resource) => [...crudOperations(resource, crud), ...blockOperations(resource, crud)]),
     ...sessionOperations(liveObjects, commands),
+    ...vaultOperations(crud),
+    ...cloudEndpointOperations(liveObjects),
+    ...eventSourceOperations(crud),
     ...revisionOperations(crud),
+    ...requestOperations(commands),
+    ...explainOperations({ store, commands }),
     ...declarativeOperations(crud),
     ...healthOperations(metrics, commands, readiness),
   ];

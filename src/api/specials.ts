@@ -3,6 +3,8 @@ import type { Special, Surroundings } from "./special/special.ts";
 import { accountSpecial } from "./special/accounts.ts";
 import { reservedAddrSpecial, tcpEdgeSpecial } from "./special/addresses.ts";
 import { hostportsSpecial, reservedDomainSpecial } from "./special/domains.ts";
+import { eventDestinationSpecial, eventSubscriptionSpecial } from "./events/specials.ts";
+import { secretSpecial } from "./special/secrets.ts";
 import { nestedBackendSpecial } from "./special/nesting.ts";
 import { apiKeySpecial, credentialSpecial } from "./special/tokens.ts";
 import { checkNotShutOut } from "./source-restriction.ts";
@@ -25,6 +27,12 @@ export function makeSpecials(surroundings: Surroundings): Readonly<Record<string
         checkNotShutOut(draft, accountId, doc, source);
         return { doc };
       },
+    },
+    secret: secretSpecial,
+    event_destination: eventDestinationSpecial(surroundings),
+    event_subscription: eventSubscriptionSpecial,
+    application_session: {
+      live: ({ doc }) => ({ edge: doc["edge_id"] || null, route: doc["route_id"] || null, endpoint: null }),
     },
     reserved_domain: reservedDomainSpecial(surroundings),
     tunnel_group_backend: {

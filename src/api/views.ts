@@ -9,8 +9,8 @@ import type { ResourceDeclaration } from "../schema/resource.ts";
 import type { Reader, StoredObject } from "../storage/store.ts";
 import { resourceNamed, resourceOfId, resources } from "./declarations.ts";
 
-/** Values of the live fields of an object, by field name. */
-export type LiveValues = (object: StoredObject) => Doc;
+/** Values of the live fields of an object, by field name; see `RenderContext`. */
+export type LiveValues = (object: StoredObject, baseUrl: string) => Doc;
 
 export interface Views {
   /** Everything that a client sees of it. `shown`: values that are in this one answer only. */
@@ -50,21 +50,17 @@ export function makeViews(reader: Pick<Reader, "children">, live: Readonly<Recor
   const contextFor = (object: StoredObject, baseUrl: string, shown?: Doc) => ({
     uriOf: (id: string) => uriOfId(id, baseUrl),
     children: (kind: string) => reader.children(kind, object.id).map((child) => render(child, baseUrl)),
-    live: { ...live[object.kind]?.(object), ...shown },
+    live: { ...live[object.kind]?.(object, baseUrl), ...shown },
     redact: false,
   });
   const render = (object: StoredObject, baseUrl: string, shown?: Doc): Record<string, unknown> => {
     const resource = resourceNamed(object.kind);
     return {
       id: object.id,
-      uri: uri(object, baseUrl),
+      uri: uriOf(object, baseUrl),
       ...(!resource.live && { created_at: object.created_at }),
       ...renderFields(resource.fields, object.doc, contextFor(object, baseUrl, shown)),
     };
-  };
-  const uri: Views["uri"] = (object, baseUrl) => {
-    const resource = resourceNamed(object.kind);
-    return `${baseUrl}${collectionPath(resource, object.doc)}/${object.id}`;
   };
   const rendered = (object: StoredObject, baseUrl: string): Rendered => {
     const one = kept.get(object);
@@ -76,7 +72,7 @@ export function makeViews(reader: Pick<Reader, "children">, live: Readonly<Recor
   };
   return {
     render,
-    uri,
+    uri: uriOf,
     json: (object, baseUrl) => rendered(object, baseUrl).body,
     sized: rendered,
     block(object, name, baseUrl) {
@@ -95,13 +91,20 @@ export function makeViews(reader: Pick<Reader, "children">, live: Readonly<Recor
   };
 }
 
+export function uriOf(
+  object: { readonly kind: string; readonly id: string; readonly doc: Doc },
+  baseUrl: string,
+): string {
+  return `${baseUrl}${collectionPath(resourceNamed(object.kind), object.doc)}/${object.id}`;
+}
+
 /** The collection's path with the owner's id in it where there is one. */
 function collectionPath(resource: ResourceDeclaration, doc: Doc): string {
   return resource.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(doc[name]));
 }
 
 /** URI by id alone; "" for what has no path without its owner. */
-function uriOfId(id: string, baseUrl: string): string {
+export function uriOfId(id: string, baseUrl: string): string {
   const resource = resourceOfId(id);
   return resource && !resource.path.includes("{") ? `${baseUrl}${resource.path}/${id}` : "";
 }

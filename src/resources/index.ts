@@ -4,12 +4,16 @@ import { account } from "./account.ts";
 import { acmeAccount } from "./acme-account.ts";
 import { acmeChallenge } from "./acme-challenge.ts";
 import { apiKey } from "./api-key.ts";
+import { applicationSession } from "./application-session.ts";
+import { applicationUser } from "./application-user.ts";
 import { botUser } from "./bot-user.ts";
 import { certificateAuthority } from "./certificate-authority.ts";
 import { certificateJob } from "./certificate-job.ts";
 import { credential } from "./credential.ts";
 import { withDocumentKeys } from "./document-key.ts";
 import { endpoint } from "./endpoint.ts";
+import { eventDestination } from "./event-destination.ts";
+import { eventSubscription } from "./event-subscription.ts";
 import { failoverBackend } from "./failover-backend.ts";
 import { httpResponseBackend } from "./http-response-backend.ts";
 import { httpsEdgeRoute } from "./https-edge-route.ts";
@@ -56,6 +60,10 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   tcpEdge,
   vault,
   secret,
+  eventDestination,
+  eventSubscription,
+  applicationUser,
+  applicationSession,
   tunnelSession,
   tunnel,
   endpoint,

@@ -12,8 +12,16 @@ export const secret = defineResource({
     name: f.string("Name; unique in its vault.", { required: true }),
     ...notes,
     value: f.string("The value.", { required: true, writeOnly: true, secret: true, maxBytes: 4096 }),
-    vault: f.ref("The vault that it is in.", { to: "vault", input: "vault_id" }, { required: true, immutable: true }),
+    vault: f.ref("The vault that it is in.", { to: "vault", input: "vault_id" }, { immutable: true }),
+    vault_name: f.string("Name of the vault, in place of its id.", { immutable: true, writeOnly: true }),
   },
+  rules: [
+    ({ vault_id, vault_name }) => {
+      if ((vault_id === null) !== (vault_name === "")) return undefined;
+      const found = vault_id === null ? "neither is given" : "both are given";
+      return { path: "vault_id", message: `or vault_name must be given; ${found}` };
+    },
+  ],
   ownedBy: { kind: "vault", field: "vault_id" },
   traffic: true,
   claims: ({ vault_id, name }) => [{ space: `secret in ${vault_id}`, name }],

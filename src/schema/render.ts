@@ -13,7 +13,7 @@ export interface RenderContext {
   uriOf(id: string): string;
   /** The rendered objects of `kind` that the object owns. */
   children(kind: string): readonly unknown[];
-  /** Values of live fields, by input name. */
+  /** Values of live fields, by input name; of those inside other fields, functions of what they are in. */
   readonly live: Doc;
   /** Secrets are shown as `secretMask`. */
   readonly redact: boolean;
@@ -32,11 +32,15 @@ export function renderFields(fields: Fields, doc: Doc, context: RenderContext): 
       continue;
     }
     const key = inputName(name, field);
-    const value = (field.live ? context.live : doc)[key];
+    const value = field.live ? liveValue(context.live[key], doc) : doc[key];
     out[name] =
       value === undefined ? renderValue(field, emptyValue(field), context) : renderValue(field, value, context);
   }
   return out;
+}
+
+function liveValue(value: unknown, doc: Doc): unknown {
+  return typeof value === "function" ? (value as (doc: Doc) => unknown)(doc) : value;
 }
 
 function renderValue(field: Field, value: unknown, context: RenderContext): unknown {

@@ -29,13 +29,14 @@ export function feedOf({ reads }: Database, documents: Documents, keep: Feed["ke
       const rows = await reads.selectFrom("cursors").selectAll().execute();
       return new Map(rows.map(({ name, revision, position }) => [name, { revision, position }]));
     },
-    async after(accountId, from, limit) {
+    async after(accountId, from, { kinds, limit }) {
       const rows = await reads
         .selectFrom("history")
         .innerJoin("revisions", "revisions.revision", "history.revision")
         .select(["history.revision", "position", "kind", "id", "created_at", "doc"])
         .select(["at", "principal", "operation", "operation_id"])
         .where("history.account_id", "=", accountId)
+        .where("kind", "in", kinds)
         .where((row) =>
           row.or([
             row("history.revision", ">", from.revision),

@@ -189,8 +189,12 @@ export interface PastChange extends Change {
 
 /** The history for those who act on every change once: read in order, from where they have come. */
 export interface Feed {
-  /** Changes of the account's objects after `from`, oldest first; at most `limit`. */
-  after(accountId: string, from: Cursor, limit: number): Promise<readonly PastChange[]>;
+  /** Changes of the account's objects of some kinds after `from`, oldest first; at most `limit`. */
+  after(
+    accountId: string,
+    from: Cursor,
+    wanted: { readonly kinds: readonly string[]; readonly limit: number },
+  ): Promise<readonly PastChange[]>;
   cursors(): Promise<ReadonlyMap<string, Cursor>>;
   /** Keeps a place under a name with the next commit, soon; undefined drops it. */
   keep(name: string, cursor: Cursor | undefined): void;

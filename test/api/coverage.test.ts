@@ -9,7 +9,7 @@ import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { badInputs } from "../support/coverage.ts";
 import { databases } from "../support/postgres.ts";
-import { inputOf, makeWorld } from "../support/world.ts";
+import { inputOf, makeWorld, seedWorld } from "../support/world.ts";
 import type { World } from "../support/world.ts";
 
 const operations = describedOperations();
@@ -21,7 +21,7 @@ for (const database of databases) {
     let world: World;
     let foreignKey: string;
     before(async () => {
-      api = await startApi(database);
+      api = await startApi(database, { seed: seedWorld });
       world = makeWorld(api);
       foreignKey = (await api.ok("POST", "/accounts", { name: "another" })).api_key;
       api.edge.answer = (message) =>

@@ -11,7 +11,11 @@ import type { ControlPlane, ControlPlaneOptions } from "../../src/api/control-pl
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
+import { modules } from "../../src/modules/index.ts";
+import { resources } from "../../src/resources/index.ts";
 import type { Downward, Link, Upward } from "../../src/routing/messages.ts";
+import { openStore } from "../../src/storage/open.ts";
+import type { Store } from "../../src/storage/store.ts";
 import type { TestDatabase } from "./postgres.ts";
 
 export interface ApiResponse {
@@ -59,10 +63,15 @@ const fixedKey = Buffer.alloc(32, 7);
 
 export async function startApi(
   database: TestDatabase,
-  options: Partial<ControlPlaneOptions> & { readonly databaseUrl?: string } = {},
+  options: Partial<ControlPlaneOptions> & {
+    readonly databaseUrl?: string;
+    /** Puts into the database what no operation can. */
+    readonly seed?: (store: Store) => Promise<void>;
+  } = {},
 ): Promise<TestApi> {
-  const { databaseUrl, ...rest } = options;
+  const { databaseUrl, seed, ...rest } = options;
   const made = databaseUrl === undefined ? await database.create() : { url: databaseUrl, drop: async () => {} };
+  if (seed) await withStore(made.url, seed);
   const bootstrap = {
     apiKey: newToken(tokenPrefixes.apiKey),
     authtoken: newToken(tokenPrefixes.agent),
@@ -114,6 +123,22 @@ export async function startApi(
       if (databaseUrl === undefined) await made.drop();
     },
   };
+}
+
+async function withStore(url: string, use: (store: Store) => Promise<void>): Promise<void> {
+  const store = await openStore({
+    database: url,
+    dataDirectory: "/",
+    sealingKey: fixedKey,
+    declarations: { resources, modules },
+    clock: systemClock,
+    log: silentLog,
+  });
+  try {
+    await use(store);
+  } finally {
+    await store.close();
+  }
 }
 
 function linkedEdge(): { link: Link<Downward, Upward>; edge: TestEdge } {

@@ -31,7 +31,10 @@ export const errorCodes = {
   command_unsupported: "ERR_POSTERN_804",
   command_failed: "ERR_POSTERN_807",
   command_timeout: "ERR_POSTERN_810",
+  cloud_endpoint_unsupported: "ERR_POSTERN_820",
+  endpoint_fixed: "ERR_POSTERN_821",
   revision_unknown: "ERR_POSTERN_242",
   rollback_too_large: "ERR_POSTERN_243",
+  edge_silent: "ERR_POSTERN_811",
   document_too_large: "ERR_POSTERN_244",
 } as const;

@@ -54,9 +54,11 @@ import type {
   EventDestination,
   EventDestinationCreate,
   EventDestinationUpdate,
+  EventSource,
   EventSubscription,
   EventSubscriptionCreate,
   EventSubscriptionUpdate,
+  Explanation,
   FailoverBackend,
   FailoverBackendCreate,
   FailoverBackendUpdate,
@@ -79,6 +81,7 @@ import type {
   IPRestrictionCreate,
   IPRestrictionUpdate,
   Plan,
+  Request,
   ReservedAddr,
   ReservedAddrCreate,
   ReservedAddrUpdate,
@@ -116,32 +119,54 @@ import type {
 } from "./types.ts";
 
 export interface ExportOptions extends ReadOptions {
+  /** Name of the document. */
   readonly document?: string | undefined;
 }
 
 export interface ListOptions extends ReadOptions {
+  /** Most objects on the page. */
   readonly limit?: number | undefined;
+  /** Id of the last object of the page before. */
   readonly before_id?: string | undefined;
+  /** A condition on the objects, such as `obj.metadata.contains('team-a')`. */
   readonly filter?: string | undefined;
+  /** Number of the revision whose state is shown. */
   readonly at_revision?: string | undefined;
 }
 
 export interface GetOptions extends ReadOptions {
+  /** Number of the revision whose state is shown. */
   readonly at_revision?: string | undefined;
 }
 
-export interface TunnelSessionsListOptions extends ReadOptions {
+export interface VaultsSecretsListOptions extends ReadOptions {
+  /** Most objects on the page. */
   readonly limit?: number | undefined;
+  /** Id of the last object of the page before. */
   readonly before_id?: string | undefined;
+}
+
+export interface TunnelSessionsListOptions extends ReadOptions {
+  /** Most objects on the page. */
+  readonly limit?: number | undefined;
+  /** Id of the last object of the page before. */
+  readonly before_id?: string | undefined;
+  /** A condition on the objects, such as `obj.metadata.contains('team-a')`. */
   readonly filter?: string | undefined;
 }
 
 export interface RevisionsListOptions extends ReadOptions {
+  /** Most objects on the page. */
   readonly limit?: number | undefined;
+  /** Id of the last object of the page before. */
   readonly before_id?: string | undefined;
+  /** Id of the API key that made the change. */
   readonly principal?: string | undefined;
+  /** Id of the operation, such as `createIPPolicy`. */
   readonly operation?: string | undefined;
+  /** Kind of the object that was changed, such as `ip_policy`. */
   readonly kind?: string | undefined;
+  /** Id of the object that was changed. */
   readonly object_id?: string | undefined;
 }
 
@@ -170,6 +195,7 @@ export interface Resources {
   readonly tunnels: Tunnels;
   readonly endpoints: Endpoints;
   readonly revisions: Revisions;
+  readonly requests: Requests;
   /** Say what applying a document of many objects would change, field by field, and change nothing. `POST /plan` */
   plan(body: Document, options?: CallOptions): Promise<Plan>;
   /** Make the account's objects what a document says, all or nothing, as one revision. `POST /apply` */
@@ -473,6 +499,34 @@ export interface EdgesHttps {
   update(id: string, body: HTTPSEdgeUpdate, options?: CallOptions): Promise<HTTPSEdge>;
   /** Delete an HTTPS edge. `DELETE /edges/https/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
+  /** Say what the edge would do with a request, without doing it. `POST /edges/https/{id}/explain` */
+  explain(
+    id: string,
+    body?: {
+      /** Method. (at most 255 bytes; method; default GET) */
+      readonly method?: string | null | undefined;
+      /** URL, in place of `host` and `path`. (at most 16384 bytes; url) */
+      readonly url?: string | null | undefined;
+      /** Host; the first one that the edge serves unless given. (at most 255 bytes; host) */
+      readonly host?: string | null | undefined;
+      /** Path and query; `/` unless given. (at most 16384 bytes; request target) */
+      readonly path?: string | null | undefined;
+      /** Header fields that the client sends. Host need not be among them. (at most 128) */
+      readonly headers?: Readonly<Record<string, string>> | null | undefined;
+      /** Address of the client; the caller's own unless given. (at most 255 bytes; ip) */
+      readonly source_ip?: string | null | undefined;
+      /** Body. (at most 524288 bytes) */
+      readonly body?: string | null | undefined;
+      /** What the upstream would answer, to see what becomes of it. */
+      readonly response?: {
+        /** Status. (200 to 599; default 200) */
+        readonly status_code?: number | null | undefined;
+        /** Header fields. (at most 128) */
+        readonly headers?: Readonly<Record<string, string>> | null | undefined;
+      } | null | undefined;
+    },
+    options?: CallOptions,
+  ): Promise<Explanation>;
 }
 
 /** `/edges/https/{id}/tls_termination` */
@@ -759,6 +813,15 @@ export interface EdgesTls {
   update(id: string, body: TLSEdgeUpdate, options?: CallOptions): Promise<TLSEdge>;
   /** Delete a TLS edge. `DELETE /edges/tls/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
+  /** Say what the TLS edge would do with a connection, without doing it. `POST /edges/tls/{id}/explain` */
+  explain(
+    id: string,
+    body?: {
+      /** Address of the client; the caller's own unless given. (at most 255 bytes; ip) */
+      readonly source_ip?: string | null | undefined;
+    },
+    options?: CallOptions,
+  ): Promise<Explanation>;
 }
 
 /** `/edges/tls/{id}/tls_termination` */
@@ -839,6 +902,15 @@ export interface EdgesTcp {
   update(id: string, body: TCPEdgeUpdate, options?: CallOptions): Promise<TCPEdge>;
   /** Delete a TCP edge. `DELETE /edges/tcp/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
+  /** Say what the TCP edge would do with a connection, without doing it. `POST /edges/tcp/{id}/explain` */
+  explain(
+    id: string,
+    body?: {
+      /** Address of the client; the caller's own unless given. (at most 255 bytes; ip) */
+      readonly source_ip?: string | null | undefined;
+    },
+    options?: CallOptions,
+  ): Promise<Explanation>;
 }
 
 /** `/edges/tcp/{id}/ip_restriction` */
@@ -879,6 +951,7 @@ export interface EdgesTcpBackend {
 
 /** `/vaults` */
 export interface Vaults {
+  readonly secrets: VaultsSecrets;
   /** Create a vault. `POST /vaults` */
   create(body: VaultCreate, options?: CallOptions): Promise<Vault>;
   /** List: a vault, newest first. `GET /vaults` */
@@ -889,6 +962,12 @@ export interface Vaults {
   update(id: string, body: VaultUpdate, options?: CallOptions): Promise<Vault>;
   /** Delete a vault. `DELETE /vaults/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/vaults/{id}/secrets` */
+export interface VaultsSecrets {
+  /** List the secrets of a vault, newest first. `GET /vaults/{id}/secrets` */
+  list(id: string, options?: VaultsSecretsListOptions): Listing<Secret>;
 }
 
 /** `/vault_secrets` */
@@ -921,6 +1000,7 @@ export interface EventDestinations {
 
 /** `/event_subscriptions` */
 export interface EventSubscriptions {
+  readonly sources: EventSubscriptionsSources;
   /** Create an event subscription. `POST /event_subscriptions` */
   create(body: EventSubscriptionCreate, options?: CallOptions): Promise<EventSubscription>;
   /** List: an event subscription, newest first. `GET /event_subscriptions` */
@@ -931,6 +1011,32 @@ export interface EventSubscriptions {
   update(id: string, body: EventSubscriptionUpdate, options?: CallOptions): Promise<EventSubscription>;
   /** Delete an event subscription. `DELETE /event_subscriptions/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/event_subscriptions/{subscription_id}/sources` */
+export interface EventSubscriptionsSources {
+  /** Add a type of event to a subscription. `POST /event_subscriptions/{subscription_id}/sources` */
+  create(
+    subscriptionId: string,
+    body?: {
+      /**
+       * `<resource>_created.v0`, `<resource>_updated.v0` or `<resource>_deleted.v0`. (at most 255 bytes; event type)
+       */
+      readonly type: string;
+    },
+    options?: CallOptions,
+  ): Promise<EventSource>;
+  /** List the types of events of a subscription. `GET /event_subscriptions/{subscription_id}/sources` */
+  list(subscriptionId: string, options?: ReadOptions): Listing<EventSource>;
+  /** Get a type of event of a subscription. `GET /event_subscriptions/{subscription_id}/sources/{type}` */
+  get(subscriptionId: string, type: string, options?: ReadOptions): Promise<EventSource>;
+  /**
+   * Nothing of a source can be changed: answers it as it is. `PATCH
+   * /event_subscriptions/{subscription_id}/sources/{type}`
+   */
+  update(subscriptionId: string, type: string, options?: CallOptions): Promise<EventSource>;
+  /** Remove a type of event from a subscription. `DELETE /event_subscriptions/{subscription_id}/sources/{type}` */
+  delete(subscriptionId: string, type: string, options?: CallOptions): Promise<void>;
 }
 
 /** Below `/app`. */
@@ -992,8 +1098,14 @@ export interface Tunnels {
 export interface Endpoints {
   /** Get an endpoint. `GET /endpoints/{id}` */
   get(id: string, options?: ReadOptions): Promise<Endpoint>;
+  /** Always refused: endpoints of agents and edges are changed where they come from. `PATCH /endpoints/{id}` */
+  update(id: string, options?: CallOptions): Promise<void>;
+  /** Always refused: endpoints of agents and edges end where they come from. `DELETE /endpoints/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
   /** List: an endpoint, newest first. `GET /endpoints` */
   list(options?: TunnelSessionsListOptions): Listing<Endpoint>;
+  /** Always refused: this server makes no cloud endpoints. `POST /endpoints` */
+  create(options?: CallOptions): Promise<void>;
 }
 
 /** `/revisions` */
@@ -1007,4 +1119,18 @@ export interface Revisions {
    * as they are. `POST /revisions/{id}/rollback`
    */
   rollback(id: string, options?: CallOptions): Promise<Rollback>;
+}
+
+/** `/requests` */
+export interface Requests {
+  /**
+   * List requests that ended lately, newest first: those that were denied, answered at the edge or failed, and a sample
+   * of the others. `GET /requests`
+   */
+  list(options?: VaultsSecretsListOptions): Listing<Request>;
+  /**
+   * Get a request that ended lately, by the id that its client was told, with everything that decided. `GET
+   * /requests/{id}`
+   */
+  get(id: string, options?: ReadOptions): Promise<Request>;
 }

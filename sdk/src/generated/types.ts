@@ -2764,6 +2764,15 @@ export interface EndpointList {
   readonly next_page_uri: string | null;
 }
 
+/** Every source of a subscription. */
+export interface EventSourceList {
+  readonly sources: readonly EventSource[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** Always null: the list has one page. */
+  readonly next_page_uri: string | null;
+}
+
 /** A page of writes. */
 export interface RevisionList {
   /** (at most 100) */
@@ -2831,6 +2840,147 @@ export interface Rollback {
     readonly unchanged: number;
   };
   readonly changes: readonly ObjectChange[];
+}
+
+/** A page of requests. */
+export interface RequestList {
+  /** The requests. (at most 100) */
+  readonly requests: readonly Request[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A request that has ended at the edge. */
+export interface Request {
+  /** Its id, as its client was told. */
+  readonly id: string;
+  /** URI of the request. */
+  readonly uri: string;
+  /** When it ended. */
+  readonly ended_at: string;
+  /** Method. */
+  readonly method: string;
+  /** Host, lower case, without port. */
+  readonly host: string;
+  /** Path in canonical form, without query. */
+  readonly path: string;
+  /** Address of the client. */
+  readonly source_ip: string;
+  /** Id of the edge or endpoint. */
+  readonly site_id: string;
+  /** Id of the route that matched. */
+  readonly route_id: string | null;
+  /** How it ended: sent to an upstream, answered or denied at the edge, or failed. */
+  readonly outcome: "forwarded" | "answered" | "denied" | "failed";
+  /** Status of the response; 0 when there was none. */
+  readonly status_code: number;
+  /** Code that the client was told. */
+  readonly error_code: string | null;
+  /** From its head to its end, milliseconds. */
+  readonly duration_ms: number;
+  /** Body bytes from the client. */
+  readonly bytes_in: number;
+  /** Body bytes to the client. */
+  readonly bytes_out: number;
+  /** Whether the response was cut short. */
+  readonly cut_short: boolean;
+  /** What decided, in order. */
+  readonly steps: readonly Step[];
+}
+
+/** What the router, a module or a backend decided, and why. */
+export interface Step {
+  /** Name of the module, `router` or `backend`. */
+  readonly by: string;
+  /** What. */
+  readonly outcome: "passed" | "changed" | "denied" | "answered" | "skipped";
+  /** Why. */
+  readonly reason: string;
+  readonly decided_by: {
+    /** Its kind, e.g. `ip_policy_rule`. */
+    readonly kind: string;
+    /** Its id. */
+    readonly id: string;
+    /** Its revision. */
+    readonly revision: number;
+  } | null;
+}
+
+/** What would be done with a request or connection. */
+export interface Explanation {
+  /** Revision of the configuration that was asked. */
+  readonly revision: number;
+  readonly edge: {
+    /** Its kind, e.g. `ip_policy_rule`. */
+    readonly kind: string;
+    /** Its id. */
+    readonly id: string;
+    /** Its revision. */
+    readonly revision: number;
+  } | null;
+  readonly route: {
+    /** Its id. */
+    readonly id: string;
+    /** Revision. */
+    readonly revision: number;
+  } | null;
+  /** Routes that nearly match. */
+  readonly near_routes: readonly {
+    /** Its id. */
+    readonly id: string;
+    /** How it matches. */
+    readonly match_type: string;
+    /** What it matches. */
+    readonly match: string;
+    /** Why it does not. */
+    readonly reason: string;
+  }[];
+  /** How it ended: sent to an upstream, answered or denied at the edge, or failed. */
+  readonly outcome: "forwarded" | "answered" | "denied" | "failed";
+  /** What the edge answers; null when the request goes upstream. */
+  readonly status_code: number | null;
+  /** Code that the client is told. */
+  readonly error_code: string | null;
+  /** What decided, in order. */
+  readonly steps: readonly Step[];
+  readonly backend: {
+    /** Its kind, e.g. `ip_policy_rule`. */
+    readonly kind: string;
+    /** Its id. */
+    readonly id: string;
+    /** Its revision. */
+    readonly revision: number;
+  } | null;
+  readonly tunnel: {
+    /** Its id. */
+    readonly id: string;
+    /** Id of the session that holds it. */
+    readonly tunnel_session_id: string;
+    /** Where its agent forwards. */
+    readonly forwards_to: string;
+  } | null;
+  /** Address of a static backend. */
+  readonly address: string | null;
+  /** Header fields as they would reach the upstream. */
+  readonly request_headers: readonly {
+    /** Name, lower case. */
+    readonly name: string;
+    /** Value. */
+    readonly value: string;
+  }[];
+  readonly response: {
+    /** Status. */
+    readonly status_code: number;
+    /** Header fields. */
+    readonly headers: readonly {
+      /** Name, lower case. */
+      readonly name: string;
+      /** Value. */
+      readonly value: string;
+    }[];
+  } | null;
 }
 
 /** What a document changes. */

@@ -3,6 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Doc } from "../../schema/parse.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import type { ApiPrincipal } from "../call.ts";
+import type { Events } from "../events/dispatcher.ts";
 import type { Provisioning } from "../provisioning/provisioning.ts";
 import type { KeyRing } from "../authenticate.ts";
 import type { LiveObjects } from "../live-objects.ts";
@@ -17,6 +18,7 @@ export interface Surroundings {
   readonly keys: KeyRing;
   /** Hostports need a reserved domain first. */
   readonly requireReservation: boolean;
+  readonly events: Pick<Events, "status" | "allowPrivate">;
   readonly provisioning: Pick<Provisioning, "status">;
 }
 

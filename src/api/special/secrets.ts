@@ -1,0 +1,50 @@
+/** Secrets of vaults: the vault may be given by name, and has a list of its own. */
+import { Refusal } from "../../lib/errors.ts";
+import type { Operation } from "../call.ts";
+import type { Crud } from "../crud.ts";
+import { resourceNamed } from "../declarations.ts";
+import { theOne } from "../lookup.ts";
+import { pageBody, pageQuery, readPageQuery } from "../pages.ts";
+import type { Special } from "./special.ts";
+
+export const secretSpecial: Special = {
+  prepare({ draft, accountId, doc, previous }) {
+    const name = doc["vault_name"] as string;
+    if (previous || name === "") return { doc };
+    const vault = draft.holder(accountId, "vault", name);
+    if (!vault) {
+      const message = `there is no vault "${name}"`;
+      throw new Refusal("reference_unknown", `"vault_name": ${message}`, { vault_name: message });
+    }
+    return { doc: { ...doc, vault_id: vault.id, vault_name: "" } };
+  },
+};
+
+export function vaultOperations({ store, views }: Crud): Operation[] {
+  const vaults = resourceNamed("vault");
+  const secrets = resourceNamed("secret");
+  return [
+    {
+      id: "listVaultSecrets",
+      method: "GET",
+      path: `${vaults.path}/{id}/${secrets.listKey}`,
+      summary: "List the secrets of a vault, newest first.",
+      resource: vaults,
+      takes: "nothing",
+      query: pageQuery,
+      status: 200,
+      answers: `${secrets.schemaName}List`,
+      run(call) {
+        const vault = theOne(vaults, call, store);
+        const { limit, beforeId } = readPageQuery(call);
+        const request = { limit, parentId: vault.id, ...(beforeId !== undefined && { beforeId }) };
+        const { objects, more } = store.page(vault.account_id, secrets.name, request);
+        const items = objects.map((object) => views.json(object, call.baseUrl));
+        const path = `${vaults.path}/${vault.id}/${secrets.listKey}`;
+        const nextBeforeId = more ? objects.at(-1)?.id : undefined;
+        const body = pageBody(call, path, secrets.listKey, items, { limit, nextBeforeId });
+        return { status: 200, body, revision: store.revision };
+      },
+    },
+  ];
+}

@@ -1,0 +1,45 @@
+import { f } from "../schema/fields.ts";
+import { defineResource } from "../schema/resource.ts";
+
+/** The edge and route are kept as texts: a login must not hold on to what it was made at. */
+export const applicationSession = defineResource({
+  name: "application_session",
+  schemaName: "ApplicationSession",
+  path: "/app/sessions",
+  listKey: "application_sessions",
+  idPrefix: "appses",
+  doc: "A login at a route. Deleting it logs the visitor out.",
+  fields: {
+    public_url: f.string("Where the visitor logged in.", { maxBytes: 2048 }),
+    browser_session: f.object("The visitor's browser.", {
+      user_agent: f.object("What the browser says of itself.", {
+        raw: f.string("The User-Agent header.", { maxBytes: 2048 }),
+        browser_name: f.string("Name of the browser."),
+        browser_version: f.string("Its version."),
+        device_type: f.string("Kind of device."),
+        os_name: f.string("Name of the operating system."),
+        os_version: f.string("Its version."),
+      }),
+      ip_address: f.string("Source address."),
+      location: f.object(
+        "Where the address is; null where that is not known.",
+        { country_code: f.string("ISO 3166 code of the country.") },
+        { nullable: true },
+      ),
+    }),
+    application_user: f.ref(
+      "Who logged in.",
+      { to: "application_user", input: "application_user_id" },
+      { required: true },
+    ),
+    last_active: f.timestamp("When the session was last used."),
+    expires_at: f.timestamp("When it ends by itself."),
+    endpoint: f.ref("The endpoint.", { to: "endpoint", input: "endpoint" }, { live: true }),
+    edge: f.ref("The edge.", { to: "https_edge", input: "edge" }, { live: true }),
+    route: f.ref("The route.", { to: "https_edge_route", input: "route" }, { live: true }),
+    edge_id: f.string("Id of the edge.", { internal: true }),
+    route_id: f.string("Id of the route.", { internal: true }),
+  },
+  operations: ["get", "list", "delete"],
+  ownedBy: { kind: "application_user", field: "application_user_id" },
+});

@@ -1,0 +1,27 @@
+import { f } from "../schema/fields.ts";
+import { defineResource } from "../schema/resource.ts";
+
+export const applicationUser = defineResource({
+  name: "application_user",
+  schemaName: "ApplicationUser",
+  path: "/app/users",
+  listKey: "application_users",
+  idPrefix: "appusr",
+  doc: "Somebody who has logged in at a route. Deleting a user ends all of the user's sessions.",
+  fields: {
+    identity_provider: f.object("Who vouches for the user.", {
+      name: f.string("Name of the provider."),
+      url: f.string("URL of the provider.", { maxBytes: 2048 }),
+    }),
+    provider_user_id: f.string("Id that the provider gives the user.", { maxBytes: 1024 }),
+    username: f.string("User name at the provider.", { maxBytes: 1024 }),
+    email: f.string("E-mail address at the provider.", { maxBytes: 1024 }),
+    name: f.string("Name at the provider.", { maxBytes: 1024 }),
+    last_active: f.timestamp("When the user was last seen."),
+    last_login: f.timestamp("When the user last logged in."),
+  },
+  operations: ["get", "list", "delete"],
+  claims: ({ identity_provider, provider_user_id }) => [
+    { space: `application user of ${identity_provider?.url ?? ""}`, name: provider_user_id },
+  ],
+});

@@ -1,0 +1,44 @@
+import { f, notes } from "../schema/fields.ts";
+import { defineResource } from "../schema/resource.ts";
+
+/** A kind of event that a subscription is for. */
+export const eventSourceFields = {
+  type: f.string("`<resource>_created.v0`, `<resource>_updated.v0` or `<resource>_deleted.v0`.", {
+    required: true,
+    format: {
+      name: "event-type",
+      example: "ip_policy_created.v0",
+      check: (text) => (/^[a-z][a-z0-9_]*\.v[0-9]+$/.test(text) ? undefined : "be the type of an event"),
+    },
+  }),
+  uri: f.string("URI of the source.", { live: true, maxBytes: 2048 }),
+} as const;
+
+export const eventSubscription = defineResource({
+  name: "event_subscription",
+  schemaName: "EventSubscription",
+  path: "/event_subscriptions",
+  listKey: "event_subscriptions",
+  idPrefix: "esb",
+  doc: "Sends the events of some types to some destinations: those of writes after the subscription was made.",
+  fields: {
+    ...notes,
+    sources: f.list(
+      "Types of events.",
+      f.object("A type of event.", eventSourceFields, { schemaName: "EventSource" }),
+      { maxItems: 200, example: [{ type: "ip_policy_created.v0" } as never] },
+    ),
+    destinations: f.refList(
+      "Where the events are sent.",
+      { to: "event_destination", input: "destination_ids" },
+      { required: true, minItems: 1, maxItems: 20 },
+    ),
+  },
+  rules: [
+    ({ sources }) => {
+      const types = sources.map(({ type }) => type);
+      const twice = types.find((type, index) => types.indexOf(type) !== index);
+      return twice === undefined ? undefined : { path: "sources", message: `must not repeat "${twice}"` };
+    },
+  ],
+});

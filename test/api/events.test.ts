@@ -1,0 +1,310 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, appendFileSync } from "node:fs";
+import type { IncomingHttpHeaders } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { verifyWebhook } from "../../src/webhooks/verify.ts";
+import { startApi } from "../support/api.ts";
+import type { Body, TestApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+
+interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly event: Body;
+}
+
+interface Receiver {
+  readonly url: string;
+  readonly ca: string;
+  readonly received: Received[];
+  /** Statuses of the next answers; 204 afterwards. */
+  readonly answers: number[];
+  /** Resolves once `count` requests have come since the start. */
+  count(count: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function startReceiver(): Promise<Receiver> {
+  const authority = await createAuthority({ commonName: "Receivers", now: Date.now() });
+  const leaf = await issueLeaf(authority, { names: ["localhost"], days: 1, now: Date.now() });
+  const received: Received[] = [];
+  const answers: number[] = [];
+  const server = createServer({ cert: leaf.certificatePem, key: leaf.keyPem }, (request, response) => {
+    let text = "";
+    request.on("data", (bytes: Buffer) => (text += bytes.toString()));
+    request.on("end", () => {
+      received.push({ headers: request.headers, text, event: JSON.parse(text) });
+      const status = answers.shift() ?? 204;
+      response.writeHead(status, status === 302 ? { location: `${url}/elsewhere` } : {});
+      response.end();
+      server.emit("counted");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    ca: authority.certificatePem,
+    received,
+    answers,
+    async count(count) {
+      while (received.length < count) await once(server, "counted");
+    },
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+async function subscribe(api: TestApi, target: Body, types: readonly string[], key?: string): Promise<Body> {
+  const destination = await api.ok("POST", "/event_destinations", { target }, key);
+  const sources = types.map((type) => ({ type }));
+  const subscription = await api.ok(
+    "POST",
+    "/event_subscriptions",
+    { sources, destination_ids: [destination.id] },
+    key,
+  );
+  return { destination, subscription };
+}
+
+for (const database of databases) {
+  describe(`events on ${database.name}`, () => {
+    let receiver: Receiver;
+    let directory: string;
+    let api: TestApi;
+    before(async () => {
+      receiver = await startReceiver();
+      directory = mkdtempSync(join(tmpdir(), "postern-events-"));
+      api = await startApi(database, {
+        dataDirectory: directory,
+        events: { allowPrivate: true, ca: receiver.ca },
+      });
+    });
+    after(async () => {
+      await api.stop();
+      await receiver.stop();
+      rmSync(directory, { recursive: true });
+    });
+
+    it("are posted for every write that is subscribed to, signed, with what was before and after", async () => {
+      const types = ["bot_user_created.v0", "bot_user_updated.v0", "bot_user_deleted.v0"];
+      const { destination } = await subscribe(api, { webhook: { url: receiver.url } }, types);
+      const bot = await api.ok("POST", "/bot_users", { name: "watched" });
+      await api.ok("POST", "/ip_policies", {});
+      const changed = await api.ok("PATCH", `/bot_users/${bot.id}`, { active: false });
+      await api.ok("DELETE", `/bot_users/${bot.id}`);
+      await receiver.count(3);
+      const events = receiver.received.map(({ event }) => event);
+      assert.deepEqual(
+        events.map(({ event_type, before, after, object }) => ({ event_type, before, after, object })),
+        [
+          { event_type: types[0], before: null, after: bot, object: bot },
+          { event_type: types[1], before: bot, after: changed, object: changed },
+          { event_type: types[2], before: changed, after: null, object: changed },
+        ],
+      );
+      assert.match(events[0].event_id, /^ev_[0-9a-z]{27}$/);
+      assert.match(events[0].principal.id, /^ak_/);
+      assert.deepEqual(
+        events.map(({ operation }) => operation.name),
+        ["createBotUser", "updateBotUser", "deleteBotUser"],
+      );
+      const secret = destination.target.webhook.secret as string;
+      assert.match(secret, /^whsec_/);
+      for (const { headers, text } of receiver.received) {
+        const message = {
+          method: "POST",
+          url: receiver.url,
+          headers: {
+            getAll: (name: string) => [headers[name.toLowerCase()]].flat().filter((one) => one !== undefined),
+          },
+          body: Buffer.from(text),
+        };
+        assert.equal(await verifyWebhook("svix", secret, message as never, Date.now()), undefined);
+        assert.notEqual(await verifyWebhook("svix", "whsec_b3RoZXI=", message as never, Date.now()), undefined);
+      }
+      let { delivery } = destination;
+      while (delivery.delivered < 3) ({ delivery } = await api.ok("GET", `/event_destinations/${destination.id}`));
+      assert.deepEqual([delivery.delivered, delivery.dropped, delivery.error], [3, 0, ""]);
+    });
+
+    it("are sent again after a failure, in their order and under the same id, and redirects lead nowhere", async () => {
+      const from = receiver.received.length;
+      receiver.answers.push(500, 302);
+      await subscribe(api, { webhook: { url: receiver.url } }, ["ip_policy_created.v0"]);
+      await api.ok("POST", "/ip_policies", { description: "first" });
+      await api.ok("POST", "/ip_policies", { description: "second" });
+      await receiver.count(from + 4);
+      const events = receiver.received.slice(from).map(({ event }) => event);
+      assert.deepEqual(
+        events.map(({ object }) => object.description),
+        ["first", "first", "first", "second"],
+      );
+      assert.equal(new Set(events.map(({ event_id }) => event_id)).size, 2);
+    });
+
+    it("K4: mask secrets", async () => {
+      const from = receiver.received.length;
+      await subscribe(api, { webhook: { url: receiver.url } }, ["event_destination_created.v0", "secret_created.v0"]);
+      const vault = await api.ok("POST", "/vaults", { name: "v" });
+      await api.ok("POST", "/vault_secrets", { name: "s", vault_id: vault.id, value: "not to be told" });
+      await api.ok("POST", "/event_destinations", { target: { datadog: { api_key: "not to be told either" } } });
+      await receiver.count(from + 2);
+      for (const { text } of receiver.received.slice(from)) assert.doesNotMatch(text, /not to be told/);
+      assert.equal(receiver.received.at(-1)?.event.object.target.datadog.api_key, "***");
+    });
+
+    it("P1: of one account never reach another", async () => {
+      const from = receiver.received.length;
+      const { api_key } = await api.ok("POST", "/accounts", { name: "another" });
+      await subscribe(api, { webhook: { url: receiver.url } }, ["bot_user_created.v0"], api_key);
+      await api.ok("POST", "/bot_users", { name: "mine" });
+      await api.ok("POST", "/bot_users", { name: "theirs" }, api_key);
+      const own = (event: Body): boolean => event.object.name === "theirs";
+      while (!receiver.received.slice(from).some(({ event }) => own(event))) {
+        await receiver.count(receiver.received.length + 1);
+      }
+      const account = receiver.received.find(({ event }) => own(event))?.event.account_id;
+      const told = receiver.received.slice(from).filter(({ event }) => event.account_id === account);
+      assert.deepEqual(
+        told.map(({ event }) => event.object.name),
+        ["theirs"],
+      );
+    });
+
+    it("are written into files of the data directory, for operators only, after an unfinished line as well", async () => {
+      const { destination } = await subscribe(api, { file: { name: "audit.jsonl" } }, ["reserved_addr_created.v0"]);
+      const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
+      const path = join(directory, "events", accountId, "audit.jsonl");
+      const lines = async (count: number): Promise<string[]> => {
+        while ((await api.ok("GET", `/event_destinations/${destination.id}`)).delivery.delivered < count);
+        return readFileSync(path, "utf8").trimEnd().split("\n");
+      };
+      const first = await api.ok("POST", "/reserved_addrs", {});
+      assert.equal((JSON.parse((await lines(1))[0] as string) as Body).object.id, first.id);
+      appendFileSync(path, '{"cut off');
+      const second = await api.ok("POST", "/reserved_addrs", {});
+      assert.equal((JSON.parse((await lines(2))[2] as string) as Body).object.id, second.id);
+      const key = (await api.ok("POST", "/accounts", { name: "tenant" })).api_key;
+      const body = { target: { file: { name: "theirs.jsonl" } } };
+      assert.equal((await api.request("POST", "/event_destinations", { body, key })).status, 403);
+      for (const name of ["../x", "a/b", ".hidden", ""]) {
+        const wrong = { target: { file: { name } } };
+        assert.equal((await api.request("POST", "/event_destinations", { body: wrong })).status, 400, name);
+      }
+    });
+
+    it("go to what this server can deliver to, and nothing else is taken in silence", async () => {
+      const auth = { creds: { aws_access_key_id: "AKIA", aws_secret_access_key: "secret key" } };
+      const cloud = await api.ok("POST", "/event_destinations", {
+        target: { kinesis: { auth, stream_arn: "arn:aws:kinesis:x" } },
+      });
+      assert.deepEqual(cloud.target.kinesis.auth.role, null);
+      assert.equal(cloud.delivery.state, "unsupported");
+      assert.match(cloud.delivery.error, /does not deliver to kinesis/);
+      const type = "ip_policy_created.v0";
+      const body = { sources: [{ type }], destination_ids: [cloud.id] };
+      const refused = await api.request("POST", "/event_subscriptions", { body });
+      assert.equal(refused.status, 400);
+      assert.match(refused.body.details["destination_ids[0]"], /does not deliver to kinesis/);
+      const { destination } = await subscribe(api, { webhook: { url: receiver.url } }, ["vault_created.v0"]);
+      const turned = await api.request("PATCH", `/event_destinations/${destination.id}`, {
+        body: { target: cloud.target },
+      });
+      assert.equal(turned.status, 400);
+      const none = await api.request("POST", "/event_destinations", { body: { target: {} } });
+      assert.match(none.body.details.target, /exactly one/);
+      for (const unknown of ["http_request_complete.v0", "nothing_created.v0"]) {
+        const wrong = { sources: [{ type: unknown }], destination_ids: [destination.id] };
+        const response = await api.request("POST", "/event_subscriptions", { body: wrong });
+        assert.deepEqual([response.status, "sources[0].type" in response.body.details], [400, true]);
+      }
+    });
+
+    it("have sources with paths of their own", async () => {
+      const { subscription } = await subscribe(api, { webhook: { url: receiver.url } }, ["vault_created.v0"]);
+      const path = `/event_subscriptions/${subscription.id}/sources`;
+      assert.deepEqual(subscription.sources, [
+        { type: "vault_created.v0", uri: `${api.baseUrl}${path}/vault_created.v0` },
+      ]);
+      const types = ["vault_updated.v0", "vault_deleted.v0", "secret_created.v0", "secret_deleted.v0"];
+      await Promise.all(types.map((type) => api.ok("POST", path, { subscription_id: subscription.id, type })));
+      const { sources } = await api.ok("GET", path);
+      assert.deepEqual(sources.map(({ type }: Body) => type).sort(), ["vault_created.v0", ...types].sort());
+      const again = await api.request("POST", path, { body: { type: types[0] } });
+      assert.equal(again.status, 409);
+      assert.equal((await api.ok("GET", `${path}/${types[0]}`)).type, types[0]);
+      assert.equal((await api.ok("PATCH", `${path}/${types[0]}`, {})).type, types[0]);
+      assert.equal((await api.request("DELETE", `${path}/${types[0]}`)).status, 204);
+      assert.equal((await api.request("GET", `${path}/${types[0]}`)).status, 404);
+      assert.equal((await api.request("DELETE", `${path}/${types[0]}`)).status, 404);
+      const key = (await api.ok("POST", "/accounts", { name: "a third" })).api_key;
+      assert.equal((await api.request("GET", path, { key })).status, 404);
+      assert.equal((await api.request("POST", path, { key, body: { type: types[0] } })).status, 404);
+    });
+
+    it("of the time when nobody could take them are delivered after a restart, once", async () => {
+      const place = await database.create();
+      const shared = {
+        databaseUrl: place.url,
+        dataDirectory: directory,
+        events: { allowPrivate: true, ca: receiver.ca },
+      };
+      const from = receiver.received.length;
+      const first = await startApi(database, shared);
+      const { destination } = await subscribe(first, { webhook: { url: receiver.url } }, ["bot_user_created.v0"]);
+      await first.ok("POST", "/bot_users", { name: "told" });
+      await receiver.count(from + 1);
+      await first.ok("PATCH", `/event_destinations/${destination.id}`, {
+        target: { webhook: { url: "https://127.0.0.1:1/" } },
+      });
+      await first.ok("POST", "/bot_users", { name: "later" });
+      await first.stop();
+      const second = await startApi(database, { ...shared, bootstrap: { apiKey: first.apiKey } });
+      const kept = await second.ok("PATCH", `/event_destinations/${destination.id}`, {
+        target: { webhook: { url: receiver.url } },
+      });
+      assert.equal(kept.target.webhook.secret, destination.target.webhook.secret);
+      await receiver.count(from + 2);
+      await second.ok("POST", "/bot_users", { name: "last" });
+      await receiver.count(from + 3);
+      const names = receiver.received.slice(from).map(({ event }) => event.object.name);
+      assert.deepEqual(names, ["told", "later", "last"]);
+      await second.stop();
+      await place.drop();
+    });
+  });
+}
+
+describe("where events may go", () => {
+  it("I7: is over HTTPS to public addresses, unless the operator says otherwise", async () => {
+    const api = await startApi(databases[0] as (typeof databases)[number]);
+    try {
+      const plain = { target: { webhook: { url: "http://collector.example.com/" } } };
+      const refused = await api.request("POST", "/event_destinations", { body: plain });
+      assert.equal(refused.status, 400);
+      assert.match(refused.body.details["target.webhook.url"], /https/);
+      const receiver = await startReceiver();
+      const { destination } = await subscribe(api, { webhook: { url: receiver.url } }, ["bot_user_created.v0"]);
+      await api.ok("POST", "/bot_users", { name: "x" });
+      let delivery = destination.delivery;
+      while (delivery.error === "") delivery = (await api.ok("GET", `/event_destinations/${destination.id}`)).delivery;
+      assert.deepEqual([delivery.state, delivery.delivered], ["retrying", 0]);
+      assert.match(delivery.error, /not public/);
+      assert.equal(receiver.received.length, 0);
+      await receiver.stop();
+    } finally {
+      await api.stop();
+    }
+  });
+});
