@@ -126,19 +126,19 @@ export class Delivery {
   }
 
   async #deliver(event: Event): Promise<void> {
-    const { clock, log, send } = this.#with;
+    const { clock, log } = this.#with;
     const status = this.#status;
     status.state = status.error === "" ? "delivering" : "retrying";
     for (let attempts = 1; !this.#stopped; attempts += 1) {
       try {
-        await send(this.#assignment.destination, event);
+        await this.#with.send(this.#assignment.destination, event);
         status.delivered += 1;
         status.last_delivered_at = timestamp(clock.now());
         status.error = "";
         return;
       } catch (error) {
         const { id } = this.#assignment.destination;
-        status.error = String((error as Error).message).slice(0, maxErrorLength);
+        status.error = (error as Error).message.slice(0, maxErrorLength);
         if (clock.now() - Date.parse(event.time) > lifeMs) {
           status.dropped += 1;
           log.warn("an event was given up", { destination: id, event: event.id, error });

@@ -231,7 +231,7 @@ function unfit(name: string, on: Part, at: number): Error {
 
 /** As CEL counts: code points of a string. */
 function sizeOf(value: unknown): number | null {
-  if (typeof value === "string") return [...value].length;
+  if (typeof value === "string") return Array.from(value).length;
   if (Array.isArray(value)) return value.length;
   return typeof value === "object" && value !== null ? Object.keys(value).length : null;
 }
