@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { runCommand } from "../support/command.ts";
+import { startPlatform, startUpstream } from "../support/platform.ts";
+import type { ApiBody, TestPlatform, TestUpstream } from "../support/platform.ts";
+
+let platform: TestPlatform;
+let upstream: TestUpstream;
+let edge: ApiBody;
+let rule: ApiBody;
+
+before(async () => {
+  platform = await startPlatform();
+  upstream = await startUpstream((_request, response) => response.end());
+  await platform.startAgent({ upstream: upstream.port, labels: { app: "shop" } });
+  const backend = (await platform.api("POST", "/backends/tunnel_group", { labels: { app: "shop" } })).body;
+  const policy = (await platform.api("POST", "/ip_policies", {})).body;
+  const given = { ip_policy_id: policy.id, cidr: "203.0.113.0/24", action: "allow" };
+  rule = (await platform.api("POST", "/ip_policy_rules", given)).body;
+  await platform.api("POST", "/edges/https", { hostports: ["*.localhost:443"] });
+  edge = (await platform.api("POST", "/edges/https", { hostports: ["shop.localhost:443"] })).body;
+  const made = await platform.api("POST", `/edges/https/${edge.id}/routes`, {
+    match_type: "path_prefix",
+    match: "/admin",
+    backend: { backend_id: backend.id },
+    ip_restriction: { ip_policy_ids: [policy.id] },
+    user_agent_filter: { allow: [], deny: ["curl"] },
+  });
+  assert.equal(made.status, 201, made.text);
+});
+after(async () => {
+  await platform.stop();
+  await upstream.stop();
+});
+
+const explain = (...args: string[]) => runCommand(["explain", "--data", platform.directory, ...args]);
+
+describe("postern explain", () => {
+  it("says what decides, by which rule, and where the request would go", async () => {
+    const { code, stdout, stderr } = await explain(
+      "GET",
+      "https://shop.localhost/admin/x",
+      "-H",
+      "user-agent: browser",
+      "--ip",
+      "203.0.113.7",
+    );
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, new RegExp(`^edge {3}${edge.id} `));
+    assert.match(stdout, new RegExp(`✓ ip_restriction +.*${rule.id}`));
+    assert.match(stdout, /forwarded through tn_\w+ to http:\/\/localhost:\d+|forwarded through tn_\w+ to /);
+  });
+
+  it("says why a request is denied, and prints JSON for programs", async () => {
+    const denied = await explain("GET", "https://shop.localhost/admin", "-H", "user-agent: curl/8", "--ip=203.0.113.7");
+    assert.match(denied.stdout, /✗ user_agent_filter/);
+    assert.match(denied.stdout, /denied: 403 ERR_POSTERN_3211\n$/);
+    const { code, stdout } = await explain("POST", "https://shop.localhost/administrator", "--body", "x", "--json");
+    assert.equal(code, 0);
+    const told = JSON.parse(stdout) as ApiBody;
+    assert.equal(told.outcome, "denied");
+    assert.match(told.near_routes[0].reason, /within a segment/);
+  });
+
+  it("says what it cannot explain", async () => {
+    const elsewhere = await explain("GET", "https://elsewhere.example/");
+    assert.deepEqual([elsewhere.code, elsewhere.stdout], [7, ""]);
+    assert.match(elsewhere.stderr, /no HTTPS edge of this account serves "elsewhere.example"/);
+    assert.equal((await explain("GET", "http://shop.localhost/")).code, 2);
+    assert.equal((await explain("GET", "https://shop.localhost/", "-H", "no colon")).code, 2);
+    assert.equal((await explain("GET", "https://shop.localhost/", "--ip", "nowhere")).code, 2);
+  });
+});

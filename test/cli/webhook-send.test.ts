@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { runCommand } from "../support/command.ts";
+import { startPlatform, startUpstream } from "../support/platform.ts";
+import type { ApiBody, TestPlatform, TestUpstream } from "../support/platform.ts";
+
+let platform: TestPlatform;
+let upstream: TestUpstream;
+let edge: ApiBody;
+const bodies: string[] = [];
+
+before(async () => {
+  platform = await startPlatform();
+  upstream = await startUpstream((request, response) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (text: string) => (body += text));
+    request.on("end", () => {
+      bodies.push(body);
+      response.end("taken");
+    });
+  });
+  await platform.startAgent({ upstream: upstream.port, labels: { app: "hooks" } });
+  const backend = (await platform.api("POST", "/backends/tunnel_group", { labels: { app: "hooks" } })).body;
+  const hostports = [`hooks.localhost:${platform.publicHttpsPort}`];
+  edge = (await platform.api("POST", "/edges/https", { hostports })).body;
+  for (const [provider, secret] of [
+    ["github", "s3cret"],
+    ["stripe", "whsec_1"],
+    ["square", "sq"],
+  ]) {
+    const made = await platform.api("POST", `/edges/https/${edge.id}/routes`, {
+      match_type: "path_prefix",
+      match: `/${provider}`,
+      backend: { backend_id: backend.id },
+      webhook_verification: { provider, secret },
+    });
+    assert.equal(made.status, 201, made.text);
+  }
+});
+after(async () => {
+  await platform.stop();
+  await upstream.stop();
+});
+
+const send = (...args: string[]) => runCommand(["webhook", "send", "--data-dir", platform.directory, ...args]);
+const url = (path: string): string => `https://hooks.localhost:${platform.publicHttpsPort}${path}`;
+
+describe("postern webhook send", () => {
+  it("signs so that the edge lets it pass, with the body as it is", async () => {
+    const file = join(platform.directory, "body.json");
+    writeFileSync(file, '{ "ref" : "main" }\n');
+    for (const [provider, secret] of [
+      ["github", "s3cret"],
+      ["stripe", "whsec_1"],
+      ["square", "sq"],
+    ] as const) {
+      const { code, stdout, stderr } = await send(
+        provider,
+        "--secret",
+        secret,
+        "--data",
+        `@${file}`,
+        "-H",
+        "x-more: 1",
+        url(`/${provider}`),
+      );
+      assert.equal(code, 0, stdout + stderr);
+      assert.match(stdout, /< 200\ntaken\n$/);
+      assert.equal(bodies.at(-1), '{ "ref" : "main" }\n');
+    }
+  });
+
+  it("exits with 7 and the request id when it is refused", async () => {
+    const { code, stdout } = await send("github", "--secret", "other", "--json", url("/github"));
+    assert.equal(code, 7);
+    const { answer } = JSON.parse(stdout) as { answer: Record<string, unknown> };
+    assert.equal(answer["status"], 403);
+    assert.equal(answer["error_code"], "ERR_POSTERN_3204");
+    const kept = await platform.api("GET", `/requests/${String(answer["request_id"])}`);
+    assert.equal(kept.body.steps.at(-1).by, "webhook_verification");
+  });
+
+  it("says what it cannot do", async () => {
+    assert.match((await send("nobody", url("/"))).stderr, /there is no provider "nobody"/);
+    assert.match((await send("sns", url("/"))).stderr, /sign as sns/);
+    assert.equal((await send("github", "ftp://hooks.localhost/")).code, 2);
+    assert.equal((await send("github", "--data", "@/nonexistent", url("/"))).code, 2);
+    assert.equal((await send("github", "--secret", "x", "https://127.0.0.1:1/")).code, 4);
+  });
+});
