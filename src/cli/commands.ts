@@ -22,6 +22,18 @@ export const commands: Readonly<Record<string, { readonly doc: string; load(): P
     doc: "Create an account with an API key of its own.",
     load: async () => (await import("./account-create.ts")).accountCreate as Command,
   },
+  plan: {
+    doc: "Say what a document of many objects would change.",
+    load: async () => (await import("./plan.ts")).plan as Command,
+  },
+  apply: {
+    doc: "Make the account's objects what a document says.",
+    load: async () => (await import("./apply.ts")).apply as Command,
+  },
+  export: {
+    doc: "Write the account's objects down as a document.",
+    load: async () => (await import("./export.ts")).exportCommand as Command,
+  },
   version: {
     doc: "Print the version.",
     load: async () => (await import("./version.ts")).version as Command,

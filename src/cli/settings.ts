@@ -75,6 +75,9 @@ export const settings = {
   logFormat: optionalOneOf("Form of the log lines.", ["text", "json"], "text on a terminal, json otherwise"),
   apiKey: optional("API key to call the API with (default: the local server's).", { placeholder: "KEY", secret: true }),
   json: toggle("Print JSON."),
+  prune: toggle("Delete what the document has made before and does not have any more."),
+  document: optional("Only what this document has made.", { placeholder: "NAME" }),
+  reason: optional("Why, for the log of writes."),
 
   url: optional("Public URL to publish, e.g. https://app.example.com; it stays the same over reconnects.", {
     placeholder: "URL",

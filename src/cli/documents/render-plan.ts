@@ -1,0 +1,62 @@
+/** What a document changes, for people: a line per object and one per field. */
+import { styleText } from "node:util";
+import type { Plan } from "../../../sdk/src/index.ts";
+
+type Change = Plan["changes"][number];
+
+/** Characters of a value that are shown. */
+const maxShown = 120;
+
+const marks = {
+  create: ["+", "green"],
+  update: ["~", "yellow"],
+  delete: ["-", "red"],
+  unchanged: [" ", "dim"],
+} as const;
+
+/** Ends with a line break. `output` decides whether there are colours. */
+export function renderPlan(plan: Plan, output: NodeJS.WritableStream): string {
+  const style = (format: Parameters<typeof styleText>[0], text: string): string =>
+    styleText(format, text, { stream: output });
+  const lines: string[] = [];
+  for (const change of plan.changes) {
+    const adopted = change.adopted && change.action !== "create";
+    if (change.action === "unchanged" && !adopted) continue;
+    const [mark, colour] = marks[change.action];
+    const note = adopted ? style("dim", "  becomes the document's") : "";
+    lines.push(`${style(colour, `${mark} ${change.kind} ${nameOf(change)}`)}${note}`);
+    // What an object was is of no use once it goes.
+    if (change.action === "delete") continue;
+    const width = Math.max(...change.fields.map(({ path }) => path.length), 0);
+    for (const { path, before, after } of change.fields) {
+      const from = change.action === "update" ? `${style("red", shown(before))} → ` : "";
+      lines.push(`    ${path.padEnd(width)}  ${from}${style("green", shown(after))}`);
+    }
+  }
+  if (lines.length > 0) lines.push("");
+  return `${[...lines, summaryOf(plan)].join("\n")}\n`;
+}
+
+function nameOf({ name, id, fields }: Change): string {
+  if (name !== null) return name;
+  const telling = fields.find(({ path }) => path === "domain" || path === "name" || path === "addr");
+  return telling ? `${shown(telling.after ?? telling.before)} (it follows from the others)` : id;
+}
+
+function summaryOf({ summary, applied, document, revision }: Plan): string {
+  const { create, update, delete: gone, unchanged } = summary;
+  const total = create + update + gone;
+  const counts = applied
+    ? `${create} created, ${update} changed, ${gone} deleted, ${unchanged} unchanged`
+    : `${create} to create, ${update} to change, ${gone} to delete, ${unchanged} unchanged`;
+  if (total === 0) return `Document ${document}: nothing to change, ${unchanged} unchanged.`;
+  return `Document ${document}: ${counts}${applied ? `, as revision ${revision}` : ""}.`;
+}
+
+function shown(value: unknown): string {
+  const text = (JSON.stringify(value) ?? "null").replaceAll(
+    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+}

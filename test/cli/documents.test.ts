@@ -1,0 +1,136 @@
+/** `postern plan`, `apply` and `export` as processes, against a server of their own. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { runCommand, startCommand } from "../support/command.ts";
+import { startApi } from "../support/api.ts";
+import type { Body, TestApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+
+const sqlite = databases[0] as (typeof databases)[number];
+
+const document = `
+document: shop
+objects:
+  tunnel_group_backend:
+    web: { labels: { app: web } }
+  https_edge:
+    shop: { hostports: ["shop.example.com:443"] }
+  https_edge_route:
+    shop-root:
+      edge_id: shop
+      match_type: path_prefix
+      match: /
+      backend: { backend_id: web }
+      webhook_verification: { provider: github, secret: { $env: HOOK_SECRET } }
+`;
+
+describe("documents on the command line", () => {
+  const directory = mkdtempSync(join(tmpdir(), "postern-documents-"));
+  const file = join(directory, "shop.yaml");
+  let api: TestApi;
+  before(async () => {
+    api = await startApi(sqlite);
+    writeFileSync(file, document);
+  });
+  after(async () => {
+    await api.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  const postern = (args: readonly string[], env: Record<string, string> = {}) =>
+    runCommand(args, {
+      cwd: directory,
+      env: { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey, HOOK_SECRET: "s3cret-hook", ...env },
+    });
+
+  it("are planned with exit code 8, applied, and then planned with exit code 0", async () => {
+    const planned = await postern(["plan", file]);
+    assert.equal(planned.code, 8, planned.stderr);
+    assert.match(planned.stdout, /^\+ https_edge_route shop-root$/m);
+    assert.match(planned.stdout, /^ {4}edge_id +"shop"$/m);
+    assert.match(planned.stdout, /^\+ reserved_domain "shop\.example\.com" \(it follows from the others\)$/m);
+    assert.match(planned.stdout, /^Document shop: 4 to create, 0 to change, 0 to delete, 0 unchanged\.$/m);
+    const applied = await postern(["apply", file, "--reason", "first"]);
+    assert.equal(applied.code, 0, applied.stderr);
+    assert.match(applied.stdout, /4 created, 0 changed, 0 deleted, 0 unchanged, as revision \d+\.$/m);
+    assert.ok(!(planned.stdout + applied.stdout).includes("s3cret") && !applied.stdout.includes("\u001B["));
+    const again = await postern(["plan", file]);
+    assert.deepEqual([again.code, again.stdout], [0, "Document shop: nothing to change, 3 unchanged.\n"]);
+    const { revisions } = await api.ok("GET", "/revisions?limit=1");
+    assert.equal(revisions[0].reason, "first");
+    const edge = (await api.ok("GET", "/edges/https")).https_edges[0] as Body;
+    assert.equal(edge.routes[0].webhook_verification.secret, "s3cret-hook");
+  });
+
+  it("are exported, and applied again without a change", async () => {
+    const exported = await postern(["export", "--document", "shop"]);
+    assert.equal(exported.code, 0, exported.stderr);
+    assert.match(exported.stdout, /\$unchanged: true/);
+    const copy = join(directory, "copy.yaml");
+    writeFileSync(copy, exported.stdout);
+    assert.equal((await postern(["plan", copy])).code, 0);
+    const whole = await postern(["export", "--json"]);
+    writeFileSync(join(directory, "whole.json"), whole.stdout);
+    assert.equal((await postern(["plan", "whole.json"])).code, 0);
+  });
+
+  it("show what changes and what goes, and prune when asked", async () => {
+    const smaller = join(directory, "smaller.yaml");
+    writeFileSync(smaller, document.replace(/ {2}https_edge_route:[^]*/, "").replace("app: web", "app: \u009b31mnext"));
+    const kept = await postern(["plan", smaller]);
+    assert.match(
+      kept.stdout,
+      /^~ tunnel_group_backend web\n {4}labels {2}\{"app":"web"\} → \{"app":"\\u009b31mnext"\}$/m,
+    );
+    assert.match(kept.stdout, /0 to delete/);
+    const pruned = await postern(["apply", smaller, "--prune"]);
+    assert.match(pruned.stdout, /^- https_edge_route shop-root$/m);
+    assert.match(pruned.stdout, /1 changed, 1 deleted/);
+  });
+
+  it("are coloured where colours are wanted, and JSON where that is", async () => {
+    const coloured = await postern(["plan", file], { FORCE_COLOR: "1" });
+    assert.ok(coloured.stdout.includes("\u001B[32m+ https_edge_route"), coloured.stdout);
+    const json = JSON.parse((await postern(["plan", file, "--json"])).stdout) as Body;
+    assert.deepEqual([json.document, json.applied, json.summary.create], ["shop", false, 1]);
+  });
+
+  it("take what they refer to from variables and files, and say what is missing", async () => {
+    writeFileSync(join(directory, "note.txt"), "from a file");
+    const text = "objects: { ip_policy: { p: { description: { $file: note.txt } } } }";
+    writeFileSync(join(directory, "note.yaml"), text);
+    assert.equal((await postern(["apply", join(directory, "note.yaml")])).code, 0);
+    assert.equal((await api.ok("GET", "/ip_policies")).ip_policies[0].description, "from a file");
+    writeFileSync(join(directory, "unset.yaml"), "objects: { ip_policy: { p: { description: { $env: NOT_SET } } } }");
+    for (const [name, sentence] of [
+      ["unset.yaml", /needs the variable NOT_SET/],
+      ["absent.yaml", /read "absent.yaml": ENOENT/],
+    ] as const) {
+      const ended = await postern(["plan", name]);
+      assert.equal(ended.code, 2);
+      assert.match(ended.stderr, sentence);
+    }
+  });
+
+  it("are refused in whole sentences, with every field that is wrong", async () => {
+    writeFileSync(join(directory, "bad.yaml"), "objects: { bot_user: { a: {}, b: { name: b, activ: true } } }");
+    const ended = await postern(["apply", "bad.yaml"]);
+    assert.equal(ended.code, 2);
+    assert.match(ended.stderr, /objects\.bot_user\.a\.name"? ?:? is required/);
+    assert.match(ended.stderr, /objects\.bot_user\.b\.activ: is not known here/);
+    writeFileSync(join(directory, "broken.yaml"), "objects: [");
+    assert.match((await postern(["plan", "broken.yaml"])).stderr, /broken\.yaml is not valid YAML: .*line 1/);
+  });
+
+  it("are read from standard input", async () => {
+    const env = { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey };
+    const running = startCommand(["plan", "-"], { env, stdio: ["pipe", "pipe", "pipe"] });
+    running.process.stdin?.end("objects: { ip_policy: { piped: {} } }");
+    const ended = await running.finished;
+    assert.equal(ended.code, 8, ended.stderr);
+    assert.match(ended.stdout, /^\+ ip_policy piped$/m);
+  });
+});
