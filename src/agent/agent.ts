@@ -9,7 +9,7 @@ import { connectServer } from "./connect.ts";
 import type { ServerAddress } from "./connect.ts";
 import { describeLoss, endOf } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
-import type { Publication } from "./publication.ts";
+import type { PublishedProto, Publication } from "./publication.ts";
 import type { WatchedRequest } from "./request-watch.ts";
 import { openSession } from "./session.ts";
 import type { Kept, Session } from "./session.ts";
@@ -23,6 +23,10 @@ export interface AgentOptions {
   readonly upstream: Upstream;
   readonly metadata: string;
   readonly publish: Publication;
+  /** What is published is reached by; `https` unless given. Labelled tunnels serve edges of any kind. */
+  readonly proto?: PublishedProto;
+  /** Version of the PROXY protocol's header that the service wants before each connection; 0, the default: none. */
+  readonly proxyProtocol?: 0 | 1 | 2;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;

@@ -5,11 +5,23 @@ export type Publication =
   /** Whatever edges have a backend with these labels. */
   | { readonly kind: "labels"; readonly labels: Readonly<Record<string, string>> };
 
-/** The host name of a public URL or of a bare name. Throws `Error` with what it must be. */
-export function hostOfUrl(given: string): string {
-  const url = URL.parse(given.includes("://") ? given : `https://${given}`);
-  if (!url || url.protocol !== "https:" || url.pathname !== "/" || url.search !== "" || url.username !== "") {
-    throw new Error("must be an https:// URL without a path, such as https://app.example.com");
+export type PublishedProto = "https" | "tls" | "tcp";
+
+/** What is asked of the server: a host name, or the `host:port` of a tcp endpoint. */
+export type Place = { readonly hostname: string } | { readonly address: string };
+
+/** The place that a public URL, or one without its scheme, names. Throws `Error` with what it must be. */
+export function placeOfUrl(given: string, proto: PublishedProto): Place {
+  const url = URL.parse(given.includes("://") ? given : `${proto}://${given}`);
+  const isBare = url && ["", "/"].includes(url.pathname) && url.search === "" && url.hash === "" && url.username === "";
+  if (!isBare || url.protocol !== `${proto}:` || url.hostname === "" || (proto === "tcp" && url.port === "")) {
+    throw new Error(
+      {
+        https: "must be an https:// URL without a path, such as https://app.example.com",
+        tls: "must be a tls:// URL, such as tls://mail.example.com",
+        tcp: "must be a tcp:// URL with a port, such as tcp://t.example.com:20432",
+      }[proto],
+    );
   }
-  return url.hostname;
+  return proto === "tcp" ? { address: url.host } : { hostname: url.hostname };
 }

@@ -7,7 +7,7 @@ import type { AgentOptions } from "./agent.ts";
 import { describeLoss, endOfTunnel } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
 import { forward } from "./forward.ts";
-import { hostOfUrl } from "./publication.ts";
+import { placeOfUrl } from "./publication.ts";
 import { RequestWatch } from "./request-watch.ts";
 
 /** What is brought back to the server after a loss, so that it gives the same session, tunnel and URL. */
@@ -96,11 +96,12 @@ function handlers(options: AgentOptions, end: (end: SessionEnd) => void): Client
   const { clock, log, upstream, request } = options;
   return {
     proxied(_tunnelId, { proto }, stream) {
+      const http = proto === "http" || proto === "https";
       forward(stream, {
         upstream,
         clock,
-        http: proto === "http" || proto === "https",
-        watch: request && new RequestWatch(() => clock.monotonic(), request),
+        http,
+        watch: http && request ? new RequestWatch(() => clock.monotonic(), request) : undefined,
         unreachable: (error) =>
           log.warn("service unreachable", { upstream: upstream.text, reason: describeLoss(error) }),
       });
@@ -125,15 +126,16 @@ function bind(
   url: string | undefined,
   before: BoundTunnel | undefined,
 ): Promise<BoundTunnel> {
-  const hostname = before?.hostname ?? (url === undefined ? undefined : hostOfUrl(url));
+  const { proto = "https" } = options;
+  const kept = before && (proto === "tcp" ? { address: before.address } : { hostname: before.hostname });
   return line.bind({
     ...shown(options),
-    proto: "https",
-    ...(hostname === undefined ? {} : { hostname }),
+    proto,
+    ...(kept ?? (url === undefined ? {} : placeOfUrl(url, proto))),
     ...(before ? { resume: { id: before.id, token: before.token } } : {}),
   });
 }
 
-function shown({ upstream, metadata }: AgentOptions): { forwardsTo: string; metadata: string } {
-  return { forwardsTo: upstream.text, metadata };
+function shown({ upstream, metadata, proxyProtocol = 0 }: AgentOptions) {
+  return { forwardsTo: upstream.text, metadata, proxyProtocol };
 }

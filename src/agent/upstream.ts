@@ -32,6 +32,20 @@ export function parseUpstream(given: string): Upstream {
   return { host: url.hostname.replace(/^\[|\]$/g, ""), port, tls, text: `${url.protocol}//${url.hostname}:${port}` };
 }
 
+/** Reads `5432`, `host:5432` or `tcp://host:5432`, or `tls://` likewise. Throws `Error` with what it must be. */
+export function parseTcpUpstream(given: string, scheme: "tcp" | "tls"): Upstream {
+  const text = /^\d+$/.test(given) ? `localhost:${given}` : given;
+  const url = URL.parse(text.includes("://") ? text : `${scheme}://${text}`);
+  const isBare = url && ["", "/"].includes(url.pathname) && url.search === "" && url.hash === "" && url.username === "";
+  const port = Number(url?.port ?? 0);
+  if (!isBare || url.protocol !== `${scheme}:` || url.hostname === "" || port === 0) {
+    throw new Error(`must be PORT, HOST:PORT or ${scheme}://HOST:PORT`);
+  }
+  // TLS is passed through to the service: what is dialled is a bare connection either way.
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return { host, port, tls: false, text: `${scheme}://${url.hostname}:${port}` };
+}
+
 /** Opens a connection; the socket tells of its success by `connect`, or `secureConnect` with TLS. */
 export function dialUpstream(upstream: Upstream): Socket {
   const { host, port } = upstream;

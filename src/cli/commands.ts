@@ -14,6 +14,14 @@ export const commands: Readonly<Record<string, { readonly doc: string; load(): P
     doc: "Publish a local HTTP service through a server.",
     load: async () => (await import("./http.ts")).http as Command,
   },
+  tcp: {
+    doc: "Publish a local TCP service through a server.",
+    load: async () => (await import("./tcp.ts")).tcp as Command,
+  },
+  tls: {
+    doc: "Publish a local TLS service through a server, passed through untouched.",
+    load: async () => (await import("./tls.ts")).tls as Command,
+  },
   ca: {
     doc: "Print the development CA and how to trust it.",
     load: async () => (await import("./ca.ts")).ca as Command,

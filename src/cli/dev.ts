@@ -14,7 +14,7 @@ import { renderRequest } from "./request-line.ts";
 import { platformOptions } from "./platform-options.ts";
 import { startPlatform } from "./platform.ts";
 import type { Platform } from "./platform.ts";
-import { listen, oneOf } from "./setting.ts";
+import { listen, oneOf, text } from "./setting.ts";
 import { settings } from "./settings.ts";
 import { interrupted } from "./signals.ts";
 import { posternVersion } from "./version.ts";
@@ -31,6 +31,8 @@ const own = {
   httpsPort: settings.httpsPort,
   httpListen: settings.httpListen,
   agentListen: listen(settings.agentListen.doc, "127.0.0.1:4443"),
+  tcpBind: text(settings.tcpBind.doc, "127.0.0.1", { placeholder: "ADDRESS" }),
+  tcpPorts: settings.tcpPorts,
   domain: settings.domain,
   url: settings.url,
   trustedProxies: settings.trustedProxies,

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { defaultAcmeSettings } from "../api/provisioning/settings.ts";
 import type { AcmeSettings } from "../api/provisioning/settings.ts";
@@ -24,6 +25,8 @@ type Values = Pick<
   | "httpsPort"
   | "httpListen"
   | "agentListen"
+  | "tcpBind"
+  | "tcpPorts"
   | "domain"
   | "trustedProxies"
   | "allowLocalUpstreams"
@@ -57,6 +60,9 @@ export function platformOptions(values: Values): PlatformOptions {
     const fault = cidrIssue(network);
     if (fault !== undefined) throw new Failure("usage", `--trusted-proxies must ${fault}: "${network}"`);
   }
+  if (values.tcpBind !== undefined && isIP(values.tcpBind) === 0) {
+    throw new Failure("usage", `--tcp-bind must be an address: "${values.tcpBind}"`);
+  }
   const logSettings = {
     level: values.logLevel,
     format: values.logFormat ?? (process.stderr.isTTY ? "text" : "json"),
@@ -71,6 +77,8 @@ export function platformOptions(values: Values): PlatformOptions {
     httpsPort: values.httpsPort,
     httpListen: values.httpListen,
     agentListen: values.agentListen,
+    tcpBind: values.tcpBind,
+    tcpPorts: values.tcpPorts,
     domain: values.domain.toLowerCase(),
     trustedProxies: values.trustedProxies,
     allowLocalUpstreams: values.allowLocalUpstreams,

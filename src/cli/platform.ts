@@ -11,7 +11,7 @@ import { dataFiles, openDataDirectory } from "./data-directory.ts";
 import type { ChosenSecrets } from "./data-directory.ts";
 import { announceServer, withdrawServer } from "./local-server.ts";
 import { startFailure } from "./start-failure.ts";
-import type { ListenAddress } from "./setting.ts";
+import type { ListenAddress, PortRange } from "./setting.ts";
 import type { ControlPlaneFacts, ControlPlaneThreadOptions } from "./threads/control-plane.ts";
 import type { EdgeFacts, EdgeThreadOptions } from "./threads/edge.ts";
 import { supervise } from "./threads/supervise.ts";
@@ -30,6 +30,10 @@ export interface PlatformOptions {
   readonly httpsPort: number | undefined;
   readonly httpListen: ListenAddress | undefined;
   readonly agentListen: ListenAddress;
+  /** Where TCP edges and tcp tunnels are listened on; every address unless given. */
+  readonly tcpBind?: string | undefined;
+  /** Ports that tcp tunnels are given; the edge's own default unless given. */
+  readonly tcpPorts?: PortRange | undefined;
   readonly domain: string;
   /** Networks of proxies that speak the PROXY protocol to the public listeners, in CIDR notation. */
   readonly trustedProxies?: readonly string[];
@@ -137,6 +141,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       httpsListen: { ...options.httpsListen, port: facts?.httpsPort ?? options.httpsListen.port },
       httpListen: options.httpListen && { ...options.httpListen, port: facts?.httpPort ?? options.httpListen.port },
       agentListen: { ...options.agentListen, port: facts?.agentPort ?? options.agentListen.port },
+      tcpHost: options.tcpBind,
+      tcpPorts: options.tcpPorts,
       domain,
       proxies: options.trustedProxies ?? [],
       allowLocalUpstreams: options.allowLocalUpstreams ?? false,

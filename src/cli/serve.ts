@@ -18,6 +18,8 @@ const own = {
   httpsPort: settings.httpsPort,
   httpListen: settings.httpListen,
   agentListen: settings.agentListen,
+  tcpBind: settings.tcpBind,
+  tcpPorts: settings.tcpPorts,
   domain: settings.domain,
   trustedProxies: settings.trustedProxies,
   allowLocalUpstreams: settings.allowLocalUpstreams,

@@ -26,7 +26,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-type Facts = Partial<Pick<Setting<unknown>, "placeholder" | "flag" | "variable" | "secret">>;
+type Facts = Partial<Pick<Setting<unknown>, "placeholder" | "flag" | "variable" | "secret" | "shown">>;
 
 export function text(doc: string, fallback: string, facts: Facts = {}): Setting<string> {
   return one(doc, { placeholder: "TEXT", ...facts }, fallback === "" ? undefined : fallback, fallback, nonEmpty);
@@ -68,6 +68,15 @@ export function optionalOneOf<const T extends string>(
   );
 }
 
+/** Version 1 or 2 of the PROXY protocol; 0 for none. */
+export function proxyProtocol(doc: string): Setting<0 | 1 | 2> {
+  return one<0 | 1 | 2>(doc, { placeholder: "1|2" }, "none", 0, (given) => {
+    if (given === "1") return 1;
+    if (given === "2") return 2;
+    throw new Error("must be 1 or 2");
+  });
+}
+
 /** A whole number from 1 up. */
 export function count(doc: string, fallback: number): Setting<number> {
   return one(doc, { placeholder: "NUMBER" }, String(fallback), fallback, (given) => {
@@ -75,6 +84,22 @@ export function count(doc: string, fallback: number): Setting<number> {
     if (!/^\d{1,9}$/.test(given) || number < 1) throw new Error("must be a whole number from 1 to 999999999");
     return number;
   });
+}
+
+export interface PortRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** `FIRST-LAST`, both included. */
+export function portRange(doc: string, fallback: string): Setting<PortRange> {
+  return one(doc, { placeholder: "FIRST-LAST" }, fallback, parsePortRange(fallback), parsePortRange);
+}
+
+function parsePortRange(given: string): PortRange {
+  const [first = 0, last = 0] = /^(\d{1,5})-(\d{1,5})$/.exec(given)?.slice(1).map(Number) ?? [];
+  if (first === 0 || first > last || last > 65_535) throw new Error("must be two ports, such as 20000-20999");
+  return { first, last };
 }
 
 /** `HOST:PORT`, `:PORT` or `PORT`; an IPv6 host in brackets. Port 0 takes any free one. */

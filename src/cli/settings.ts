@@ -14,6 +14,8 @@ import {
   optionalListen,
   optionalOneOf,
   optionalPort,
+  portRange,
+  proxyProtocol,
   text,
   toggle,
 } from "./setting.ts";
@@ -35,6 +37,11 @@ export const settings = {
   httpsPort: optionalPort("The port that public URLs name, where something in front forwards it.", "the listener's"),
   httpListen: optionalListen("Where plain HTTP is redirected to HTTPS."),
   agentListen: listen("Where agents connect.", ":4443"),
+  tcpBind: optional(
+    "Address on which the ports of TCP edges and tcp tunnels are listened on. API keys open ports there: keep those that must not be public behind a firewall.",
+    { placeholder: "ADDRESS", shown: "every address" },
+  ),
+  tcpPorts: portRange("Ports that tcp tunnels are given.", "20000-29999"),
   domain: text("Domain under which names for agents are made up.", "localhost", { placeholder: "NAME" }),
   trustedProxies: list(
     "Network of proxies in front of the public listeners, in CIDR notation; repeatable. They must send the PROXY protocol, and are believed.",
@@ -85,6 +92,9 @@ export const settings = {
   label: list("Label of a backend tunnel, name=value; repeatable. Publishes to the edges that ask for it.", {
     placeholder: "NAME=VALUE",
   }),
+  proxyProtocol: proxyProtocol(
+    "PROXY protocol header that the service wants before the bytes of each connection, with the client's address.",
+  ),
   metadata: text("Free text shown with the tunnel.", ""),
   server: optional("The server's agent listener (default: the local server's).", { placeholder: "HOST:PORT" }),
   ca: optional(

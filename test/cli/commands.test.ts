@@ -25,7 +25,7 @@ describe("the command line", () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-commands-"));
   after(() => rmSync(directory, { recursive: true }));
 
-  for (const command of ["dev", "serve", "http", "ca", "account create", "version"]) {
+  for (const command of ["dev", "serve", "http", "tcp", "tls", "ca", "account create", "version"]) {
     it(`explains \`postern ${command}\` with every one of its settings`, async () => {
       const ended = await runCommand([...command.split(" "), "--help"]);
       assert.equal(ended.code, 0);
@@ -37,7 +37,7 @@ describe("the command line", () => {
   it("lists the commands", async () => {
     const ended = await runCommand(["help"]);
     assert.equal(ended.code, 0);
-    for (const command of ["dev", "serve", "http", "ca", "account create", "version"]) {
+    for (const command of ["dev", "serve", "http", "tcp", "tls", "ca", "account create", "version"]) {
       assert.match(ended.stdout, new RegExp(`^ {2}${command} +[A-Z]`, "m"));
     }
   });
@@ -68,6 +68,18 @@ describe("the command line", () => {
       ["http", "3000", "--server", "localhost", "--token", "x", "--url", "ftp://a.b"],
       /--url must be an https/,
     ],
+    [
+      "a tcp upstream without a port",
+      ["tcp", "db.internal", "--server", "localhost", "--token", "x"],
+      /must be PORT, HOST:PORT or tcp:/,
+    ],
+    [
+      "a tcp URL without a port",
+      ["tcp", "5432", "--server", "localhost", "--token", "x", "--url", "tcp://a.b"],
+      /--url must be a tcp:\/\/ URL with a port/,
+    ],
+    ["ports that are no range", ["serve", "--tcp-ports", "20000"], /--tcp-ports must be two ports/],
+    ["a name to bind ports on", ["serve", "--tcp-bind", "localhost"], /--tcp-bind must be an address/],
     ["a domain that is none", ["serve", "--domain", "under_score"], /--domain must not contain an underscore/],
     ["a proxy network that is none", ["serve", "--trusted-proxies", "10.0.0.1"], /--trusted-proxies must have a mask/],
     ["a guessable first key", ["serve", "--bootstrap-api-key", "secret"], /--bootstrap-api-key must be 27 to 512/],

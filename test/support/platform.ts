@@ -97,6 +97,7 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
     httpsPort: undefined,
     httpListen: undefined,
     agentListen: loopback,
+    tcpBind: "127.0.0.1",
     domain: "localhost",
     chosen: { apiKey: undefined, authtoken: undefined, sealingKey: undefined },
     log: silentLog,

@@ -9,11 +9,13 @@ import ngrok from "@ngrok/ngrok";
 
 export interface SdkCommand {
   readonly call: number;
-  readonly name: "connect" | "http" | "labelled" | "tcp" | "closeListener" | "closeSession";
+  readonly name: "connect" | "http" | "labelled" | "tcp" | "tls" | "closeListener" | "closeSession";
   readonly port?: number;
   readonly ca?: string;
   readonly token?: string;
   readonly domain?: string;
+  /** Port of the service behind, where it is not one of this process. */
+  readonly target?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly heartbeatSeconds?: number;
 }
@@ -67,6 +69,11 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
           .tcpEndpoint()
           .listenAndForward(`tcp://127.0.0.1:${(echo.address() as AddressInfo).port}`),
       );
+    case "tls": {
+      const builder = connected().tlsEndpoint();
+      if (command.domain) builder.domain(command.domain);
+      return added(await builder.listenAndForward(`tls://127.0.0.1:${command.target}`));
+    }
     case "closeListener":
       await listeners.pop()?.close();
       return {};

@@ -5,7 +5,7 @@ import { systemClock } from "../../lib/clock.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import type { KeyedCertificate } from "../../lib/x509.ts";
 import type { Downward, Upward } from "../../routing/messages.ts";
-import type { ListenAddress } from "../setting.ts";
+import type { ListenAddress, PortRange } from "../setting.ts";
 import { edgePortLink } from "./port-link.ts";
 import { runThread } from "./run-thread.ts";
 import type { ThreadData } from "./thread-messages.ts";
@@ -14,6 +14,9 @@ export interface EdgeThreadOptions {
   readonly httpsListen: ListenAddress;
   readonly httpListen: ListenAddress | undefined;
   readonly agentListen: ListenAddress;
+  /** Where the ports of TCP edges and endpoints are listened on; every address unless given. */
+  readonly tcpHost: string | undefined;
+  readonly tcpPorts: PortRange | undefined;
   readonly domain: string;
   readonly proxies: readonly string[];
   readonly allowLocalUpstreams: boolean;
