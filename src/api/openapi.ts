@@ -54,7 +54,12 @@ function describe(operation: Operation, shared: Shared): JsonSchema {
       required: true,
       schema: { type: "string" },
     })),
-    ...(operation.query ?? []).map((name) => ({ name, in: "query", schema: querySchema(name) })),
+    ...(operation.query ?? []).map((name) => ({
+      name,
+      in: "query",
+      description: queryDocs[name],
+      schema: querySchema(name),
+    })),
     ...headerNames(operation).map((name) => ({ $ref: `#/components/parameters/${name}` })),
   ];
   return {
@@ -88,12 +93,14 @@ function openContent({ produces = "text/plain" }: Operation): JsonSchema {
 function headerNames(operation: Operation): (keyof typeof parameters)[] {
   if (operation.open) return [];
   if (!isStored(operation)) return ["Version"];
-  if (operation.verb === "create") return ["Version", "IdempotencyKey", "Reason"];
-  return operation.method === "POST" ? ["Version", "Reason"] : ["Version", "IfMatch", "Reason"];
+  const shared = ["Version", "Reason", "Prefer"] as const;
+  if (operation.verb === "create" || operation.stores) return [...shared, "IdempotencyKey"];
+  return operation.method === "POST" ? [...shared] : [...shared, "IfMatch"];
 }
 
 /** Whether it writes to storage. */
 function isStored(operation: Operation): boolean {
+  if (operation.stores) return true;
   return operation.resource !== undefined && operation.method !== "GET" && operation.verb !== "command";
 }
 
@@ -296,17 +303,42 @@ const parameters = {
     description: "Why the change is made, for the history.",
     schema: { type: "string", maxLength: 255 },
   },
+  Prefer: {
+    name: "Prefer",
+    in: "header",
+    description:
+      "`wait=SECONDS`, at most 30: answer once every connected edge serves the change, or after that time. `Postern-Applied` says which.",
+    schema: { type: "string" },
+  },
 };
 
 const responseHeaders = {
   "Postern-Operation-Id": { description: "Id of the request, as in the log.", schema: { type: "string" } },
   "Postern-Revision": { description: "Revision that was written or read.", schema: { type: "integer" } },
   ETag: { description: "For If-Match, on single objects.", schema: { type: "string" } },
+  "Postern-Applied": {
+    description: "Whether every connected edge serves the change, where the request preferred to wait for that.",
+    schema: { type: "boolean" },
+  },
+  "Postern-Edges-Behind": { description: "Ids of the edges that do not serve it yet.", schema: { type: "string" } },
 };
 
 const headerRefs = Object.fromEntries(
   Object.keys(responseHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
 );
+
+const queryDocs: Readonly<Record<string, string>> = {
+  limit: "Most objects on the page.",
+  before_id: "Id of the last object of the page before.",
+  beforeId: "The same as `before_id`.",
+  filter: "A condition on the objects, such as `obj.metadata.contains('team-a')`.",
+  at_revision: "Number of the revision whose state is shown.",
+  principal: "Id of the API key that made the change.",
+  operation: "Id of the operation, such as `createIPPolicy`.",
+  kind: "Kind of the object that was changed, such as `ip_policy`.",
+  object_id: "Id of the object that was changed.",
+  document: "Name of the document.",
+};
 
 function querySchema(name: string): JsonSchema {
   return name === "limit" ? { type: "integer", minimum: 1, maximum: 100, default: 100 } : { type: "string" };

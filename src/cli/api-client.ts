@@ -52,7 +52,9 @@ export function apiFailure(error: unknown): unknown {
   }
   if (!(error instanceof PosternError)) return error;
   const { operation_id: _, ...details } = error.details;
-  const facts = Object.entries(details).map(([name, text]) => `\n  ${name}: ${text}`);
+  // What the message says already is not said twice.
+  const more = Object.entries(details).filter(([, text]) => !error.message.includes(text));
+  const facts = more.map(([name, text]) => `\n  ${name}: ${text}`);
   const sentence = `${error.message} (${error.code}, ${error.operationId})${facts.join("")}`;
   return new Failure(reasonOf(error), sentence, { cause: error });
 }

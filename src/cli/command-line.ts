@@ -29,7 +29,7 @@ async function run(args: readonly string[]): Promise<number> {
   }
   if (first === "help" || first === "--help" || first === "-h") return await printHelp(args.slice(1));
   const { command, rest } = await find(first === "--version" ? ["version"] : args);
-  if (rest.some((one) => one === "--help" || one === "-h")) return await printHelp([command.name]);
+  if (rest.some((one) => one === "--help" || one === "-h")) return await printHelpOf(command);
   const { values, positionals } = await readSettings(command.settings, {
     args: rest,
     env: process.env,
@@ -46,14 +46,24 @@ async function run(args: readonly string[]): Promise<number> {
 async function find(args: readonly string[]): Promise<{ readonly command: Command; readonly rest: readonly string[] }> {
   for (const words of [2, 1]) {
     const entry = Object.hasOwn(commands, args.slice(0, words).join(" ")) && commands[args.slice(0, words).join(" ")];
-    if (entry && args.length >= words) return { command: await entry.load(), rest: args.slice(words) };
+    if (!entry || args.length < words) continue;
+    const rest = args.slice(words);
+    const command = await entry.load(rest);
+    return { command, rest: rest.slice(command.taken ?? 0) };
   }
   throw new Failure("usage", `there is no command "${args[0]}": \`postern help\` lists them`);
 }
 
 async function printHelp(args: readonly string[]): Promise<number> {
-  const { renderHelp, renderOverview } = await import("./help.ts");
   const words = args.filter((one) => !one.startsWith("-"));
-  process.stdout.write(words.length === 0 ? renderOverview() : renderHelp((await find(words)).command));
+  if (words.length > 0) return await printHelpOf((await find(words)).command);
+  const { renderOverview } = await import("./help.ts");
+  process.stdout.write(renderOverview());
+  return exitCodes.fine;
+}
+
+async function printHelpOf(command: Command): Promise<number> {
+  const { renderHelp } = await import("./help.ts");
+  process.stdout.write(renderHelp(command));
   return exitCodes.fine;
 }

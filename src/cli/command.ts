@@ -12,6 +12,10 @@ export interface Command<S extends Settings = Settings> {
   readonly most: number;
   readonly settings: S;
   readonly examples?: readonly string[];
+  /** Further lines of the help. */
+  readonly notes?: readonly string[];
+  /** Arguments after the command's first word or words that belong to its name as well. */
+  readonly taken?: number;
   /** Resolves with the exit code. Throws `Failure` for what the user can mend. */
   run(values: ValuesOf<S>, operands: readonly string[]): Promise<number>;
 }

@@ -1,7 +1,13 @@
 import type { Command } from "./command.ts";
 
+interface Entry {
+  readonly doc: string;
+  /** `args` are those after the name. */
+  load(args: readonly string[]): Promise<Command>;
+}
+
 /** The commands in the order of the help; each is loaded only when it is needed. */
-export const commands: Readonly<Record<string, { readonly doc: string; load(): Promise<Command> }>> = {
+export const commands: Readonly<Record<string, Entry>> = {
   dev: {
     doc: "Run everything here, with a public URL for a local port.",
     load: async () => (await import("./dev.ts")).dev as Command,
@@ -41,6 +47,14 @@ export const commands: Readonly<Record<string, { readonly doc: string; load(): P
   export: {
     doc: "Write the account's objects down as a document.",
     load: async () => (await import("./export.ts")).exportCommand as Command,
+  },
+  api: {
+    doc: "Call one operation of the management API.",
+    load: async (args) => (await import("./api/command.ts")).apiCommand(args),
+  },
+  completion: {
+    doc: "Print a script by which a shell completes commands and options.",
+    load: async () => (await import("./completion.ts")).completion as Command,
   },
   version: {
     doc: "Print the version.",

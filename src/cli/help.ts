@@ -34,6 +34,7 @@ export function renderHelp(command: Command): string {
     ...wrap(command.doc, ""),
     "",
     ...Object.entries(command.settings).flatMap(([name, setting]) => [renderSetting(name, setting), ""]),
+    ...(command.notes ? [...command.notes, ""] : []),
     ...(command.examples ? ["Examples:", ...command.examples.map((line) => `  ${line}`), ""] : []),
     "Flags win over the environment over the file over the default.",
     "",
@@ -43,13 +44,20 @@ export function renderHelp(command: Command): string {
 function renderSetting(name: string, setting: Setting<unknown>): string {
   const flag = flagOf(name, setting);
   const usage = `${bold(flag)}${setting.placeholder === undefined ? "" : ` ${setting.placeholder}`}`;
+  return [`  ${usage}`, ...[setting.doc, sourcesOf(name, setting)].flatMap((text) => wrap(text, "      "))].join("\n");
+}
+
+/** Where else the value may come from. */
+function sourcesOf(name: string, setting: Setting<unknown>): string {
+  const flag = flagOf(name, setting);
+  if (setting.flagOnly) return setting.secret ? `[also from a file: ${flag}-file]` : "";
   const secret = setting.secret ? `; also from a file: ${flag}-file, ${variableOf(name, setting)}_FILE` : "";
   const shown = setting.shown === undefined ? "" : `default ${setting.shown}; `;
-  const sources = `[${shown}${variableOf(name, setting)}, ${keyOf(name)}${secret}]`;
-  return [`  ${usage}`, ...wrap(setting.doc, "      "), ...wrap(sources, "      ")].join("\n");
+  return `[${shown}${variableOf(name, setting)}, ${keyOf(name)}${secret}]`;
 }
 
 function wrap(text: string, indent: string): string[] {
+  if (text === "") return [];
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {

@@ -32,8 +32,9 @@ export async function readSettings<const S extends Settings>(settings: S, source
   for (const [name, setting] of Object.entries(settings)) {
     const found =
       fromFlags(name, setting, flags.texts) ??
-      fromEnvironment(name, setting, sources.env) ??
-      fromFile(name, setting, file, path);
+      (setting.flagOnly
+        ? undefined
+        : (fromEnvironment(name, setting, sources.env) ?? fromFile(name, setting, file, path)));
     try {
       values[name] = setting.read(found?.texts);
     } catch (error) {

@@ -11,6 +11,8 @@ export interface Setting<T> {
   readonly secret?: true;
   /** May be given several times; comma-separated in the environment, a list in the file. */
   readonly many?: true;
+  /** Neither in the environment nor in the file: it is about one call. */
+  readonly flagOnly?: true;
   /** The default as the help shows it. */
   readonly shown?: string;
   /** `undefined` when the setting was given nowhere. Throws `Error` with what the value must be. */
@@ -100,6 +102,19 @@ function parsePortRange(given: string): PortRange {
   const [first = 0, last = 0] = /^(\d{1,5})-(\d{1,5})$/.exec(given)?.slice(1).map(Number) ?? [];
   if (first === 0 || first > last || last > 65_535) throw new Error("must be two ports, such as 20000-20999");
   return { first, last };
+}
+
+/** A whole number from 0 up, or nothing. */
+export function optionalCount(doc: string, placeholder: string): Setting<number | undefined> {
+  return one<number | undefined>(doc, { placeholder }, undefined, undefined, (given) => {
+    if (!/^\d{1,9}$/.test(given)) throw new Error("must be a whole number from 0 to 999999999");
+    return Number(given);
+  });
+}
+
+/** The setting as an option of one call: neither in the environment nor in the file. */
+export function flagOnly<T>(setting: Setting<T>): Setting<T> {
+  return { ...setting, flagOnly: true };
 }
 
 /** `HOST:PORT`, `:PORT` or `PORT`; an IPv6 host in brackets. Port 0 takes any free one. */

@@ -1,0 +1,101 @@
+/** What `openapi.json` says of one operation, as far as the command line needs it. */
+import { readFileSync } from "node:fs";
+import { operations } from "../../../sdk/src/index.ts";
+import type { Operation } from "../../../sdk/src/index.ts";
+
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly "x-max-bytes"?: number;
+  readonly "x-secret"?: boolean;
+}
+
+export interface DescribedOperation extends Operation {
+  readonly summary: string;
+  /** What the resource is. */
+  readonly doc: string;
+  /** Names of the ids in the path. */
+  readonly ids: readonly string[];
+  /** Of the body, with references followed. */
+  readonly fields: Readonly<Record<string, Schema>>;
+  readonly required: readonly string[];
+  /** Query parameters: name → what it means. */
+  readonly queryDocs: Readonly<Record<string, string>>;
+}
+
+interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedMethod>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+interface DescribedMethod {
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters?: readonly { readonly name?: string; readonly description?: string }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+}
+
+let loaded: Description | undefined;
+
+function description(): Description {
+  const file = new URL("../../../openapi.json", import.meta.url);
+  return (loaded ??= JSON.parse(readFileSync(file, "utf8")) as Description);
+}
+
+/** The resources as they are typed, e.g. `edges/https/routes`, each with its verbs; "" for what belongs to none. */
+export function resourceVerbs(): ReadonlyMap<string, readonly Operation[]> {
+  const found = new Map<string, Operation[]>();
+  for (const operation of operations) {
+    const name = operation.group.join("/");
+    found.set(name, [...(found.get(name) ?? []), operation]);
+  }
+  return found;
+}
+
+export function describeOperation(operation: Operation): DescribedOperation {
+  const method = description().paths[operation.path]?.[operation.method.toLowerCase()];
+  if (!method) throw new Error(`describe ${operation.id}: it is not in openapi.json`);
+  const body = method.requestBody?.content["application/json"]?.schema;
+  const schema = body === undefined ? undefined : plainSchema(body);
+  return {
+    ...operation,
+    summary: method.summary,
+    doc: method.description ?? "",
+    ids: [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string),
+    fields: schema?.properties ?? {},
+    required: schema?.required ?? [],
+    queryDocs: Object.fromEntries((method.parameters ?? []).map((one) => [one.name, one.description ?? ""])),
+  };
+}
+
+/** The schema with references followed and without `null`. */
+export function plainSchema(schema: Schema): Schema {
+  const { description: own } = schema;
+  const documented = (found: Schema): Schema => (own === undefined ? found : { ...found, description: own });
+  if (schema.$ref !== undefined) {
+    const name = schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1);
+    return plainSchema(description().components.schemas[name] ?? {});
+  }
+  if (schema.allOf?.[0]) return documented(plainSchema(schema.allOf[0]));
+  const some = schema.anyOf?.find((one) => one.type !== "null");
+  if (some) return documented(plainSchema(some));
+  if (Array.isArray(schema.type)) {
+    const types = schema.type as readonly string[];
+    return { ...schema, type: types.find((type) => type !== "null") ?? "null" };
+  }
+  return schema;
+}
+
+/** `ip_policies` → `ipPolicies`. */
+export function camel(name: string): string {
+  return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}

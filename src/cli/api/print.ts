@@ -1,0 +1,49 @@
+import type { Listing, Operation } from "../../../sdk/src/index.ts";
+import { columnsOf, renderHead, renderObject, renderRow } from "./table.ts";
+import type { Columns } from "./table.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** At most `most` objects, page by page: a table, or one JSON array with a line per object. */
+export async function printList(listing: Listing<Row>, most: number, json: boolean): Promise<void> {
+  let left = most;
+  let columns: Columns | undefined;
+  let separator = "[\n";
+  for await (const { items, nextBeforeId } of listing.pages()) {
+    const rows = items.slice(0, left);
+    left -= rows.length;
+    if (json) {
+      for (const row of rows) {
+        await print(`${separator}${JSON.stringify(row)}`);
+        separator = ",\n";
+      }
+    } else if (rows.length > 0) {
+      if (!columns) await print(`${renderHead((columns = columnsOf(rows, process.stdout.columns)))}\n`);
+      const shown = columns;
+      await print(rows.map((row) => `${renderRow(row, shown)}\n`).join(""));
+    }
+    if (left > 0) continue;
+    const isMore = nextBeforeId !== undefined || rows.length < items.length;
+    const last = rows.at(-1)?.["id"];
+    if (isMore && typeof last === "string") process.stderr.write(`There are more: --before-id ${last}\n`);
+    break;
+  }
+  if (json) await print(separator === "[\n" ? "[]\n" : "\n]\n");
+}
+
+export function printObject(operation: Operation, answer: unknown, json: boolean): void {
+  if (typeof answer === "string") process.stdout.write(answer);
+  else if (answer === undefined) process.stdout.write(json ? "" : `${operation.id}: done\n`);
+  else if (json) process.stdout.write(`${JSON.stringify(answer, undefined, 2)}\n`);
+  else process.stdout.write(`${renderObject(answer as Row)}\n`);
+}
+
+/** Resolves when the reader has room for more; at once when it has gone. */
+async function print(text: string): Promise<void> {
+  const { stdout } = process;
+  if (stdout.destroyed || stdout.write(text)) return;
+  await new Promise<void>((resolve) => {
+    stdout.once("drain", resolve);
+    stdout.once("close", resolve);
+  });
+}

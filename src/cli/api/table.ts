@@ -1,0 +1,133 @@
+/** Objects of the API as text for people: a table of many, or the fields of one. */
+import { styleText } from "node:util";
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Fields that say little in a row, or repeat another. */
+const leftOut: ReadonlySet<string> = new Set(["uri", "metadata"]);
+/** Widest column, in characters. */
+const maxColumn = 60;
+const gap = "  ";
+
+export interface Columns {
+  readonly names: readonly string[];
+  readonly widths: readonly number[];
+}
+
+/** What `rows` need; columns in which all are empty are left out. */
+export function columnsOf(rows: readonly Row[], width = Number.POSITIVE_INFINITY): Columns {
+  const known = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => !leftOut.has(name));
+  const filled = known.filter((name) => rows.some((row) => cell(row[name]) !== ""));
+  const names: string[] = [];
+  const widths: number[] = [];
+  let used = 0;
+  for (const name of [
+    ...filled.filter((one) => one !== "created_at"),
+    ...filled.filter((one) => one === "created_at"),
+  ]) {
+    const own = Math.min(maxColumn, Math.max(name.length, ...rows.map((row) => lengthOf(cell(row[name])))));
+    // What does not fit on the terminal is left out, and shown by `get`.
+    if (names.length > 0 && used + own > width) continue;
+    names.push(name);
+    widths.push(own);
+    used += own + gap.length;
+  }
+  return { names, widths };
+}
+
+export function renderHead({ names, widths }: Columns): string {
+  return style(
+    "bold",
+    names
+      .map((name, at) => name.toUpperCase().padEnd(widths[at] as number))
+      .join(gap)
+      .trimEnd(),
+  );
+}
+
+export function renderRow(row: Row, { names, widths }: Columns): string {
+  const cells = names.map((name, at) => pad(fit(cell(row[name]), widths[at] as number), widths[at] as number));
+  return cells.join(gap).trimEnd();
+}
+
+/** One object: a line per field, objects inside indented. */
+export function renderObject(object: Row, indent = ""): string {
+  const entries = Object.entries(object);
+  const column = Math.max(...entries.map(([name]) => name.length));
+  return entries
+    .map(([name, value]) => {
+      const label = style("dim", name);
+      if (isObject(value) && !isRef(value) && Object.keys(value).length > 0) {
+        return `${indent}${label}\n${renderObject(value, `${indent}  `)}`;
+      }
+      if (Array.isArray(value) && value.some((one) => isObject(one) && !isRef(one))) {
+        const items = value.map((one: unknown) => renderObject(isObject(one) ? one : { "": one }, `${indent}    `));
+        return `${indent}${label}\n${items.map((item) => item.replace(/^( *) {2}/, "$1- ")).join("\n")}`;
+      }
+      if (typeof value === "string" && value.includes("\n")) {
+        const lines = value.trimEnd().split("\n");
+        return `${indent}${label}\n${lines.map((line) => `${indent}  ${visible(line)}`).join("\n")}`;
+      }
+      const text = cell(value);
+      return text === "" ? `${indent}${label}` : `${indent}${label}${" ".repeat(column - name.length)}  ${text}`;
+    })
+    .join("\n");
+}
+
+/** A value on one line. */
+function cell(value: unknown): string {
+  if (value === null || value === undefined || value === "") return "";
+  if (typeof value === "string") return visible(value);
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (Array.isArray(value)) return value.map((one) => cell(one)).join(", ");
+  if (!isObject(value)) return "";
+  if (isRef(value)) return cell(value["id"]);
+  const { enabled, ...rest } = value;
+  if (typeof enabled === "boolean") return enabled ? "on" : "off";
+  return Object.entries(rest)
+    .map(([name, one]) => `${visible(name)}=${cell(one)}`)
+    .join(", ");
+}
+
+function isObject(value: unknown): value is Row {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isRef(value: Row): boolean {
+  return typeof value["id"] === "string" && typeof value["uri"] === "string" && Object.keys(value).length === 2;
+}
+
+/** Without anything that a terminal could take for a command or for another direction of writing. */
+function visible(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (sign) => {
+    const escape = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }[sign];
+    return escape ?? `\\u{${(sign.codePointAt(0) as number).toString(16)}}`;
+  });
+}
+
+function fit(text: string, width: number): string {
+  return lengthOf(text) <= width
+    ? text
+    : `${signsOf(text)
+        .slice(0, width - 1)
+        .join("")}…`;
+}
+
+function pad(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - lengthOf(text)));
+}
+
+function lengthOf(text: string): number {
+  return signsOf(text).length;
+}
+
+/** What a reader takes for one sign each. */
+function signsOf(text: string): string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
+const segmenter = new Intl.Segmenter();
+
+function style(format: "bold" | "dim", text: string): string {
+  return styleText(format, text, { stream: process.stdout });
+}

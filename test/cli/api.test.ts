@@ -1,0 +1,275 @@
+/** `postern api` and `postern completion`, as processes, against a server of their own. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { operations } from "../../sdk/src/index.ts";
+import { apiCommand, wordsOf } from "../../src/cli/api/command.ts";
+import { describeOperation } from "../../src/cli/api/description.ts";
+import { startApi } from "../support/api.ts";
+import type { TestApi } from "../support/api.ts";
+import { runCommand } from "../support/command.ts";
+import type { Finished } from "../support/command.ts";
+import { databases } from "../support/postgres.ts";
+
+describe("postern api", () => {
+  const directory = mkdtempSync(join(tmpdir(), "postern-api-"));
+  let api: TestApi;
+  before(async () => {
+    api = await startApi(databases[0] as (typeof databases)[number]);
+  });
+  after(async () => {
+    await api.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  const run = (words: string, ...more: readonly string[]): Promise<Finished> => {
+    const env = { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey };
+    return runCommand(["api", ...words.split(" "), ...more], { cwd: directory, env });
+  };
+  /** Runs it with `--json`; anything but a success fails the test. */
+  // The shape is what the tests are about.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  const json = async (words: string, ...more: readonly string[]): Promise<any> => {
+    const ended = await run(words, ...more, "--json");
+    assert.equal(ended.code, 0, ended.stderr);
+    return ended.stdout === "" ? undefined : JSON.parse(ended.stdout);
+  };
+
+  it("creates, gets, changes and deletes an object", async () => {
+    const made = await json("ip_policies create", "--description", "the office");
+    const read = await run(`ip_policies get ${made.id}`);
+    assert.match(read.stdout, new RegExp(`^id           ${made.id}\n`));
+    assert.match(read.stdout, /^description {2}the office$/m);
+    const changed = await json(`ip_policies update ${made.id}`, "--metadata=x", "--reason", "because");
+    assert.deepEqual(changed, { ...made, metadata: "x" });
+    assert.equal((await run(`ip_policies delete ${made.id}`)).stdout, "deleteIPPolicy: done\n");
+    const gone = await run(`ip_policies get ${made.id}`);
+    assert.equal(gone.code, 7);
+    assert.match(
+      gone.stderr,
+      /^postern: there is no ip policy "ipp_\w+" in this account \(ERR_POSTERN_222, op_\w+\)\n$/,
+    );
+  });
+
+  it("lists as a table, over pages, up to the limit", async () => {
+    const ids: string[] = [];
+    for (let count = 0; count < 103; count += 1) {
+      ids.unshift(
+        (await api.ok("POST", "/vaults", { name: `vault ${count}`, description: count === 1 ? "early" : "" })).id,
+      );
+    }
+    const all = await run("vaults list");
+    const lines = all.stdout.trimEnd().split("\n");
+    assert.match(lines[0] as string, /^ID +NAME +CREATED_AT$/);
+    assert.deepEqual(
+      lines.slice(1).map((line) => line.split(" ")[0]),
+      ids,
+    );
+    const some = await run("vaults list --limit 101");
+    assert.equal(some.stdout.split("\n").length, 103);
+    assert.equal(some.stderr, `There are more: --before-id ${ids[100]}\n`);
+    const rest = await run("vaults list --before-id", ids[100] as string);
+    assert.match(rest.stdout, new RegExp(`^ID .*\n${ids[101]} .*\n${ids[102]} .*\n$`));
+    assert.deepEqual(
+      (await json("vaults list")).map(({ id }: { id: string }) => id),
+      ids,
+    );
+    assert.deepEqual(await json("edges/tcp list"), []);
+    assert.equal((await run("edges/tcp list")).stdout, "");
+  });
+
+  it("takes fields of every type as options, laid over a document", async () => {
+    const backend = await json("backends/tunnel_group create --labels app=web --labels", "dc=eu");
+    assert.deepEqual(backend.labels, { app: "web", dc: "eu" });
+    const weighted = await json("backends/weighted create --backends", `${backend.id}=3`);
+    assert.deepEqual(weighted.backends, { [backend.id]: 3 });
+    const fixed = await json("backends/http_response create --status-code 404 --body", '{"gone":1}');
+    assert.deepEqual([fixed.status_code, fixed.body], [404, '{"gone":1}']);
+    writeFileSync(
+      join(directory, "edge.yaml"),
+      "description: from the file\nhostports: [a.localhost:443]\nmetadata: kept\n",
+    );
+    const edge = await json(
+      "edges/https create --data @edge.yaml --description given --tls-termination.min-version 1.3",
+    );
+    assert.deepEqual([edge.description, edge.metadata, edge.hostports], ["given", "kept", ["a.localhost:443"]]);
+    assert.equal(edge.tls_termination.min_version, "1.3");
+    const route = await json(
+      `edges/https/routes create ${edge.id} --match-type path_prefix --match /`,
+      "--data",
+      JSON.stringify({ compression: {}, backend: { backend_id: backend.id } }),
+      "--backend.enabled=false",
+      "--request-headers",
+      '{"remove":["x-a"]}',
+    );
+    assert.deepEqual([route.backend.enabled, route.backend.backend.id], [false, backend.id]);
+    assert.deepEqual(route.request_headers.remove, ["x-a"]);
+    const place = `${edge.id} ${route.id}`;
+    assert.equal((await json(`edges/https/routes update ${place} --compression null`)).compression, null);
+    const breaker = await json(`edges/https/routes/circuit_breaker replace ${place} --error-threshold-percentage 0.25`);
+    assert.equal(breaker.error_threshold_percentage, 0.25);
+    assert.equal(await json(`edges/https/routes/circuit_breaker delete ${place}`), undefined);
+    const table = await run("edges/https list");
+    assert.match(table.stdout, /^ID .*HOSTPORTS +ROUTES .*TLS_TERMINATION/);
+    assert.match(table.stdout, /a\.localhost:443 .* on /);
+  });
+
+  it("P8: reads secrets from files, and has no option that takes only their text", async () => {
+    writeFileSync(join(directory, "secret"), "from a file\n");
+    const edge = await json("edges/https create");
+    const route = await json(`edges/https/routes create ${edge.id} --match-type path_prefix --match /`);
+    const place = `${edge.id} ${route.id} --provider github`;
+    const set = await json(`edges/https/routes/webhook_verification replace ${place} --secret-file secret`);
+    assert.equal(set.secret, "from a file");
+    for (const operation of operations) {
+      const secrets = Object.entries(describeOperation(operation).fields).filter(([, field]) => field["x-secret"]);
+      const { settings } = apiCommand(wordsOf(operation).split(" "));
+      for (const [name] of secrets) assert.equal(settings[`field:${name}`]?.secret, true, `${operation.id} ${name}`);
+    }
+  });
+
+  it("reads a document from the standard input", async () => {
+    writeFileSync(join(directory, "in.json"), '{"description":"piped"}');
+    const stdin = openSync(join(directory, "in.json"), "r");
+    const ended = await runCommand(["api", "ip_policies", "create", "--data", "@-"], {
+      cwd: directory,
+      env: { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey },
+      stdio: [stdin, "pipe", "pipe"],
+    });
+    closeSync(stdin);
+    assert.match(ended.stdout, /^description {2}piped$/m, ended.stderr);
+  });
+
+  it("keeps what is about one call out of the environment", async () => {
+    const env = {
+      POSTERN_API_URL: api.baseUrl,
+      POSTERN_API_KEY: api.apiKey,
+      POSTERN_DESCRIPTION: "x",
+      POSTERN_LIMIT: "1",
+    };
+    const ended = await runCommand(["api", "ip_policies", "create", "--json"], { cwd: directory, env });
+    assert.equal(JSON.parse(ended.stdout).description, "");
+  });
+
+  it("shows nothing that a terminal could take for a command", async () => {
+    const made = await api.ok("POST", "/ip_policies", { description: "\u001B[2Jred\u202Eeht", metadata: "a\nb" });
+    const outputs = [await run(`ip_policies get ${made.id}`), await run("ip_policies list --limit 1")];
+    for (const { stdout } of outputs) {
+      assert(!stdout.includes("\u001B") && !stdout.includes("\u202E"));
+      assert.match(stdout, /\\u\{1b\}\[2Jred\\u\{202e\}eht/);
+    }
+    assert.equal((await json(`ip_policies get ${made.id}`)).description, made.description);
+  });
+
+  for (const [what, words, code, sentence] of [
+    ["no resource", "", 2, /takes RESOURCE VERB/],
+    ["an unknown resource", "ip_policy list", 2, /there is no resource "ip_policy"/],
+    ["an unknown verb", "ip_policies purge", 2, /ip_policies has no verb "purge": create, list, get, update, delete/],
+    ["a missing id", "ip_policies get", 2, /`postern api ip_policies get` takes ID/],
+    ["an id too many", "ip_policies get a b", 2, /`postern api ip_policies get` takes ID/],
+    ["an empty id", "ip_policies get ", 2, /must be an id/],
+    ["an unknown field", "ip_policies create --descripton x", 2, /did you mean --description\?/],
+    ["a number that is none", "backends/http_response create --status-code many", 2, /--status-code must be a number/],
+    ["a document that is none", "ip_policies create --data .postern", 2, /the data directory is --data-dir here/],
+    ["a document that is a list", "ip_policies create --data []", 2, /--data must hold one object/],
+    ["a file that is not there", "ip_policies create --data @none.json", 2, /cannot read "none.json"/],
+    [
+      "a value that the API refuses",
+      "ip_policy_rules create --cidr x --action allow",
+      2,
+      /\(ERR_POSTERN_\d+, op_\w+\)/,
+    ],
+    ["a missing object", "ip_policies get ipp_x", 7, /ERR_POSTERN_222/],
+    ["a stale tag", 'ip_policies delete STALE --if-match "1"', 7, /ERR_POSTERN_235/],
+    ["a taken name", "bot_users create --name TAKEN", 5, /ERR_POSTERN_4112/],
+    ["a key that is not known", "ip_policies list --api-key wrong", 3, /ERR_POSTERN_203/],
+    [
+      "an API that is not there",
+      "ip_policies list --api-url http://127.0.0.1:1",
+      4,
+      /cannot be reached: .*ECONNREFUSED/,
+    ],
+    ["an API that is none", "ip_policies list --api-url ftp://x", 2, /--api-url must be an http/],
+  ] as const) {
+    it(`ends with exit code ${code} at ${what}`, async () => {
+      if (what === "a taken name") await api.ok("POST", "/bot_users", { name: "TAKEN" });
+      const stale = what === "a stale tag" ? (await api.ok("POST", "/ip_policies", {})).id : "";
+      const args = words === "" ? [] : words.split(" ").map((word) => word.replace("STALE", stale));
+      const env = { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey };
+      const ended = await runCommand(["api", ...args], { cwd: directory, env });
+      assert.equal(ended.code, code, ended.stderr);
+      assert.match(ended.stderr, sentence);
+      assert.equal(ended.stdout, "");
+      assert.doesNotMatch(ended.stderr, /\n +at /);
+    });
+  }
+
+  it("explains itself, each resource and each operation", async () => {
+    const all = await run("--help");
+    assert.match(all.stdout, /^Usage: postern api \[OPTIONS\] RESOURCE VERB \[ID …\]\n/);
+    assert.match(all.stdout, /^ {2}ip_policies +create list get update delete$/m);
+    const one = await run("edges/https/routes --help");
+    assert.match(one.stdout, /^ {2}update EDGE_ID ID +Change the given attributes/m);
+    const operation = await run("edges/https/routes update --help");
+    assert.match(operation.stdout, /^Usage: postern api edges\/https\/routes update \[OPTIONS\] EDGE_ID ID\n/);
+    assert.match(operation.stdout, /^ {2}--backend\.backend-id TEXT$/m);
+  });
+
+  it("has a command for every operation, whose options all differ", () => {
+    for (const operation of operations) {
+      const command = apiCommand([...wordsOf(operation).split(" "), "--json"]);
+      assert.equal(command.name, `api ${wordsOf(operation)}`);
+      const flags = Object.values(command.settings).map(({ flag }) => flag);
+      assert.equal(
+        new Set(flags).size,
+        flags.filter((flag) => flag !== undefined).length + (flags.includes(undefined) ? 1 : 0),
+      );
+    }
+  });
+});
+
+describe("postern completion", () => {
+  const complete = (line: string, script: string): string => {
+    const program = `${script}\nCOMP_LINE="$LINE" COMP_POINT=\${#LINE}; _postern; echo "\${COMPREPLY[*]}"`;
+    const ended = spawnSync("bash", ["--norc", "-c", program], {
+      env: { LINE: line },
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    assert.equal(ended.stderr, "");
+    return ended.stdout.trimEnd();
+  };
+
+  it("completes commands, resources, verbs, options and their values in bash", async () => {
+    const { stdout: script } = await runCommand(["completion", "bash"]);
+    for (const [line, expected] of [
+      ["postern acc", "account"],
+      ["postern account ", "create"],
+      ["postern api ip_pol", "ip_policies ip_policy_rules"],
+      ["postern api ip_policies ", "create list get update delete"],
+      ["postern api ip_policies create --d", "--description --data --data-dir"],
+      ["postern api ip_policies get ipp_1 --js", "--json"],
+      ["postern serve --log-level=d", "debug"],
+      ["postern completion z", "zsh"],
+      ["postern nothing --x", ""],
+    ] as const) {
+      assert.equal(complete(line, script), expected, line);
+    }
+  });
+
+  for (const shell of ["zsh", "fish"]) {
+    it(`has every operation for ${shell}`, async () => {
+      const { stdout } = await runCommand(["completion", shell]);
+      for (const operation of operations) assert(stdout.includes(`'api ${wordsOf(operation)}'`), operation.id);
+    });
+  }
+
+  it("refuses other shells with exit code 2", async () => {
+    const ended = await runCommand(["completion", "csh"]);
+    assert.equal(ended.code, 2);
+    assert.match(ended.stderr, /there is no completion for "csh": bash, zsh, fish/);
+  });
+});
