@@ -1,0 +1,21 @@
+/** The management API as a process of its own, for tests that kill it. Arguments: database, API key. Prints its port. */
+import { writeSync } from "node:fs";
+import { startControlPlane } from "../../src/api/control-plane.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLog } from "../../src/lib/log.ts";
+
+const [database, apiKey] = process.argv.slice(2) as [string, string];
+const plane = await startControlPlane(
+  {
+    listen: { host: "127.0.0.1", port: 0 },
+    database,
+    dataDirectory: "/",
+    sealingKey: Buffer.alloc(32, 7),
+    domain: "postern.test",
+    clock: systemClock,
+    log: silentLog,
+    bootstrap: { apiKey },
+  },
+  { send: () => undefined, receive: () => undefined },
+);
+writeSync(1, `${plane.address.port}\n`);
