@@ -72,6 +72,8 @@ export interface Operation {
   readonly answers?: string;
   /** The schemas of what is answered, where no resource has them: by name. */
   readonly schemas?: Readonly<Record<string, JsonSchema>>;
+  /** Writes to storage, without being of one resource. */
+  readonly stores?: boolean;
   /** What it may be refused with beyond what follows from the rest. */
   readonly refusals?: readonly RefusalName[];
   run(call: Call): Reply | Promise<Reply>;

@@ -8,6 +8,7 @@ import { resources as declared } from "../resources/index.ts";
 import type { Downward, Link, Problem, Upward } from "../routing/messages.ts";
 import { openStore } from "../storage/open.ts";
 import type { Store } from "../storage/store.ts";
+import { trackApplied } from "./applied.ts";
 import { openKeyRing } from "./authenticate.ts";
 import { makeCommands } from "./commands.ts";
 import { startEvents } from "./events/dispatcher.ts";
@@ -91,12 +92,14 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
   const provisioning = openProvisioning({ store, settings: options.acme ?? defaultAcmeSettings, clock, log, metrics });
   const problems = new Map<string, Problem>();
   let appliedRevision: number | undefined;
+  const applied = trackApplied(clock);
   metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
   metrics.gauge("postern_revision_applied", "Revision that the edge serves.", () => appliedRevision ?? 0);
   metrics.gauge("postern_tunnel_sessions", "Connected agents.", () => liveObjects.count("tunnel_session"));
   metrics.gauge("postern_tunnels", "Online tunnels.", () => liveObjects.count("tunnel"));
   metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.size);
   link.receive((message) => {
+    applied.receive(message);
     if (message.type === "hello") publisher.sendSnapshot();
     if (message.type === "applied") {
       appliedRevision = message.revision;
@@ -133,7 +136,7 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
     keys,
     restriction: openSourceRestriction(store),
     limits: { ...defaultLimits, ...options.limits },
-    ...makeOperations({ store, surroundings, commands, metrics, readiness }),
+    ...makeOperations({ store, surroundings, commands, metrics, readiness, applied }),
   });
   const { address, port, family } = server.address;
   apiUrl ??= `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
@@ -141,6 +144,7 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
     address: server.address,
     apiUrl,
     async stop() {
+      applied.stop();
       await server.stop();
       await provisioning.stop();
       await events.stop();

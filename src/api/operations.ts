@@ -1,6 +1,7 @@
 /** The table of everything that the API does. */
 import type { Metrics } from "../lib/metrics.ts";
 import type { Store } from "../storage/store.ts";
+import type { AppliedRevisions } from "./applied.ts";
 import { blockOperations } from "./block-operations.ts";
 import type { Operation } from "./call.ts";
 import type { Commands } from "./commands.ts";
@@ -21,6 +22,7 @@ import { sessionOperations } from "./special/sessions.ts";
 import type { Surroundings } from "./special/special.ts";
 import { makeViews } from "./views.ts";
 import type { LiveValues } from "./views.ts";
+import { waiting } from "./wait.ts";
 
 export interface OperationsInput {
   readonly store: Store;
@@ -28,6 +30,7 @@ export interface OperationsInput {
   readonly commands: Commands;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
+  readonly applied: AppliedRevisions;
 }
 
 export interface Operations {
@@ -57,7 +60,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...healthOperations(metrics, commands, readiness),
   ];
   return {
-    operations: [...operations, descriptionOperation(operations)],
+    operations: [...operations, descriptionOperation(operations)].map((one) => waiting(one, input.applied)),
     uriOf(accountId, kind, id, baseUrl) {
       const reader = resourceNamed(kind).live ? liveObjects : store;
       const object = reader.get(accountId, kind, id);
@@ -94,5 +97,6 @@ export function describedOperations(): readonly Operation[] {
     commands: nothing,
     metrics: nothing,
     readiness: nothing,
+    applied: nothing,
   }).operations;
 }

@@ -40,7 +40,11 @@ export function declarativeOperations(crud: Crud): Operation[] {
       id: "applyDocument",
       path: "/apply",
       summary: "Make the account's objects what a document says, all or nothing, as one revision.",
-      refusals: ["reference_unknown", "in_use", "hostport_held", "write_unavailable"],
+      stores: true,
+      refusals: [
+        ...(["reference_unknown", "in_use", "hostport_held", "write_unavailable"] as const),
+        ...(["idempotency_reused", "idempotency_key_invalid"] as const),
+      ],
       run: (call) => apply(call, crud),
     },
     {

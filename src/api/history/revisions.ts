@@ -50,9 +50,13 @@ export function revisionOperations(crud: Crud): Operation[] {
       summary:
         "Bring the account's objects back to what they were at a revision, as one new revision. Keys and agent tokens stay as they are.",
       takes: "anything",
+      stores: true,
       answers: "Rollback",
       schemas: { Rollback: rollbackSchema },
-      refusals: ["revision_unknown", "rollback_too_large", "in_use", "hostport_held", "write_unavailable"],
+      refusals: [
+        ...(["revision_unknown", "rollback_too_large", "in_use", "hostport_held", "write_unavailable"] as const),
+        ...(["idempotency_reused", "idempotency_key_invalid"] as const),
+      ],
       run: (call) => rollback(readNumber(call, crud), call, crud, recent),
     },
   ];
