@@ -157,15 +157,17 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
   start(): void {
     if (this.#done) return;
     const { request } = this;
+    const { host, headers } = request;
+    const site = this.#shared.site(host, request.port);
+    // Whose request it is, whatever is wrong with it.
+    if (typeof site !== "string") this.#site = site;
     const wrong = checkHead(request, this.#context.limits.maxBodyBytes);
     if (wrong !== undefined) return this.#deny(wrong);
-    const { path, host, headers } = request;
+    const { path } = request;
     const challenge = this.#context.challengeBody?.(host, path);
     if (challenge !== undefined) return this.#deny(challengeAnswer(challenge));
-    const site = this.#shared.site(host, request.port);
     if (site === "unknown_host") return this.#deny(unknownHost(host));
     if (typeof site === "string") return this.#refuse(site, `host "${host}" is not what the connection was opened for`);
-    this.#site = site;
     const route = site.problem === undefined ? site.findRoute(path) : undefined;
     this.#route = route;
     if (route !== undefined) this.steps.push(route.matched);
@@ -222,9 +224,13 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
       chosen.request(this);
       return;
     }
+    if (!("error" in chosen)) {
+      this.#settle(chosen.status);
+      this.#answer(chosen);
+      return;
+    }
     this.#settle(undefined);
-    if (!("error" in chosen)) this.#answer(chosen);
-    else this.#refuse(this.#lastFailure ?? chosen.error, "no backend is left to send the request to");
+    this.#refuse(this.#lastFailure ?? chosen.error, "no backend is left to send the request to");
   }
 
   // The upstream.

@@ -1,0 +1,291 @@
+/** A dry run says exactly what then happens on real sockets. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { EdgeAnswer, EdgeQuestion, ExplanationReport, RequestTrace } from "../../src/routing/questions.ts";
+import { sign } from "../../src/webhooks/verify.ts";
+import { connectAgent, protocols } from "../support/agents.ts";
+import type { Protocol, TestAgent } from "../support/agents.ts";
+import { host, ipPolicy, startFixture } from "../support/modules.ts";
+import type { Asked, Fixture } from "../support/modules.ts";
+import { seededRandom } from "../support/random.ts";
+import type { Random } from "../support/random.ts";
+
+const account = "ac_1";
+let fixture: Fixture;
+let second: TestAgent;
+let calls = 0;
+
+before(async () => {
+  fixture = await startFixture({
+    allowLocalUpstreams: true,
+    limits: { traces: { sampled: { perSecond: 1e6, burst: 1e6 } } },
+  });
+  second = await connectAgent(fixture.edge, fixture.token, fixture.servicePort);
+  await second.label({ app: "web", more: "yes" });
+  const { put, servicePort } = fixture;
+  const rules = { "127.0.0.0/8": "allow", "127.0.0.2/32": "deny" } as const;
+  for (const one of ipPolicy("ipp_1", rules)) put(one.kind, one.id, one.doc);
+  put("tunnel_group_backend", "bkdtg_none", { labels: { app: "none" } });
+  put("static_backend", "bkdsc_1", { address: `127.0.0.1:${servicePort}`, tls: { enabled: false } });
+  put("http_response_backend", "bkdhr_1", { status_code: 418, headers: { "x-fixed": "1" }, body: "short" });
+  put("failover_backend", "bkdfo_1", { backends: ["bkdtg_none", "bkdtg_1", "bkdhr_1"] });
+  put("weighted_backend", "bkdwd_1", { backends: { bkdtg_1: 3, bkdhr_1: 2, bkdtg_none: 1, bkdsc_1: 0 } });
+  put("failover_backend", "bkdfo_none", { backends: ["bkdtg_none"] });
+});
+after(async () => {
+  second.close();
+  await fixture.stop();
+});
+
+async function question(asked: EdgeQuestion): Promise<EdgeAnswer> {
+  calls += 1;
+  const call = calls;
+  fixture.edge.send({ type: "question", call, question: asked });
+  const report = await fixture.edge.report((message) => message.type === "answer" && message.call === call);
+  if (report.type !== "answer" || !report.answer) throw new Error(`ask ${asked.name}: no answer`);
+  return report.answer;
+}
+
+interface Described {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly source: string;
+  readonly answer: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  };
+}
+
+async function explained(described: Described): Promise<ExplanationReport> {
+  const { method, path, headers, body, source, answer } = described;
+  const told = await question({
+    name: "explain_request",
+    accountId: account,
+    edgeId: "edghts_1",
+    request: {
+      method,
+      host,
+      target: path,
+      headers: Object.entries(headers),
+      source,
+      body,
+      response: { status: answer.status, headers: Object.entries(answer.headers) },
+    },
+  });
+  if (told.name !== "explanation") throw new Error(told.name);
+  return told.explanation;
+}
+
+async function traceOf({ id }: Asked): Promise<RequestTrace> {
+  const told = await question({ name: "request", accountId: account, id });
+  const [trace] = told.name === "requests" ? told.requests : [];
+  assert.ok(trace, `no trace of request ${id}`);
+  return trace;
+}
+
+async function happened(
+  protocol: Protocol,
+  { method, path, headers, body, source, answer }: Described,
+): Promise<Asked> {
+  fixture.answer((_request, response) => {
+    response.sendDate = false;
+    response.writeHead(answer.status, answer.headers);
+    response.end(answer.body);
+  });
+  return await fixture.ask(protocol, { method, path, headers, source, ...(body !== "" && { body }) });
+}
+
+describe("explain", () => {
+  for (const protocol of protocols) {
+    it(`says exactly what then happens over ${protocol}, for random configurations and requests`, async () => {
+      const random = seededRandom(protocol === "h1" ? 7 : 8);
+      const seen = new Map<string, number>();
+      for (let round = 0; round < 40; round += 1) {
+        configure(random);
+        for (let step = 0; step < 12; step += 1) {
+          fixture.clock.move(random.below(3000));
+          const described = randomRequest(random);
+          const told = await explained(described);
+          const reached = fixture.received.length;
+          const real = await happened(protocol, described);
+          const trace = await traceOf(real);
+          const about = JSON.stringify({ described, told, trace });
+          assert.equal(told.outcome, trace.outcome, about);
+          assert.equal(told.errorCode, trace.errorCode, about);
+          assert.equal(told.route?.id, trace.routeId, about);
+          assert.deepEqual(told.steps, trace.steps, about);
+          assert.equal(real.status, told.status ?? told.response?.status, about);
+          assert.equal(fixture.received.length - reached, told.outcome === "forwarded" ? 1 : 0, about);
+          const last = told.steps.at(-1);
+          seen.set(`${last?.by} ${last?.outcome}`, (seen.get(`${last?.by} ${last?.outcome}`) ?? 0) + 1);
+          if (told.outcome !== "forwarded") continue;
+          assert.deepEqual(told.requestHeaders.map(joined).sort(), arrived(), about);
+          for (const [name, value] of told.response?.headers ?? []) {
+            if (name !== "content-length") assert.equal(String(real.headers[name]), value, about);
+          }
+        }
+      }
+      // What the rounds are about did occur in them.
+      for (const wanted of [
+        "router denied",
+        "ip_restriction denied",
+        "user_agent_filter denied",
+        "webhook_verification denied",
+        "circuit_breaker denied",
+        "websocket_tcp_converter denied",
+        "backend answered",
+        "backend passed",
+        "compression changed",
+        "response_headers changed",
+      ]) {
+        assert.ok((seen.get(wanted) ?? 0) > 0, `${wanted} never occurred: ${JSON.stringify([...seen])}`);
+      }
+    });
+  }
+
+  it("changes nothing by being asked", async () => {
+    for (const id of ["r1", "r2", "r3"]) fixture.edge.remove("https_edge_route", `edghtsrt_${id}`);
+    fixture.edge.remove("ip_restriction", "ipx_1");
+    fixture.route({
+      circuit_breaker: { ...breaker, volume_threshold: 1 },
+      backend: { enabled: true, backend_id: "bkdwd_1" },
+    });
+    fixture.answer(undefined);
+    const described = { ...plainRequest, path: "/" };
+    const first = await explained(described);
+    for (let count = 0; count < 20; count += 1) assert.deepEqual(await explained(described), first);
+    assert.deepEqual((await traceOf(await happened("h1", described))).steps.slice(0, 2), first.steps.slice(0, 2));
+    const trips = { ...described, answer: { ...described.answer, status: 500 } };
+    while ((await happened("h1", trips)).status !== 503) await explained(trips);
+    const open = await explained(described);
+    assert.equal(open.errorCode, "ERR_POSTERN_3202");
+    fixture.clock.move(5000);
+    // Many dry runs find it half-open; the one real request is still the probe.
+    for (let count = 0; count < 5; count += 1) {
+      assert.match((await explained(described)).steps[1]?.reason ?? "", /half-open/);
+    }
+    assert.match((await traceOf(await happened("h2", described))).steps[1]?.reason ?? "", /half-open/);
+  });
+
+  it("tells nothing of an edge of another account, and not of a host that the edge does not serve", async () => {
+    const request = { method: "GET", target: "/", headers: [], source: "127.0.0.1", body: "", response: undefined };
+    const asked = { name: "explain_request", edgeId: "edghts_1" } as const;
+    const foreign = await question({ ...asked, accountId: "ac_2", request: { ...request, host } });
+    assert.deepEqual(foreign, { name: "unknown" });
+    const elsewhere = await question({ ...asked, accountId: account, request: { ...request, host: "b.example" } });
+    assert.deepEqual(elsewhere, { name: "elsewhere", host: "b.example" });
+  });
+});
+
+const breaker = {
+  enabled: true,
+  tripped_duration: 5,
+  rolling_window: 10,
+  num_buckets: 2,
+  volume_threshold: 2,
+  error_threshold_percentage: 0.5,
+};
+
+const plainRequest: Described = {
+  method: "GET",
+  path: "/",
+  headers: {},
+  body: "",
+  source: "127.0.0.1",
+  answer: { status: 200, headers: { "content-type": "text/plain", "content-length": "2" }, body: "ok" },
+};
+
+/** Header fields as the service got them, but for the request id. */
+function arrived(): string[] {
+  const raw = fixture.received.at(-1)?.rawHeaders ?? [];
+  return raw
+    .flatMap((name, index) => (index % 2 === 0 ? [joined([name.toLowerCase(), raw[index + 1] as string])] : []))
+    .filter((line) => !line.startsWith("x-request-id:"))
+    .sort();
+}
+
+function joined([name, value]: readonly [string, string]): string {
+  return `${name}: ${value}`;
+}
+
+function randomRequest(random: Random): Described {
+  const body = random.pick(["", "", '{"a":1}']);
+  const paths = ["/", "/a", "/a/", "/a/b", "/a/b/c", "/ab", "/A", "/a/../a/./b", "/%61", "/a%2fb", "/x%00", "//a"];
+  const signed = sign("github", { secret: "s", body: Buffer.from(body), url: "", now: 0 }).headers;
+  const some = (headers: Readonly<Record<string, string>>, share: number) => (random() < share ? headers : {});
+  const text = "text ".repeat(200);
+  return {
+    method: body === "" ? random.pick(["GET", "GET", "HEAD", "OPTIONS", "DELETE", "TRACE"]) : "POST",
+    path: `${random.pick(paths)}${random.pick(["", "?q=1&r=%20"])}`,
+    headers: {
+      ...some({ "user-agent": random.pick(["curl/8", "Mozilla/5.0"]) }, 0.8),
+      ...some(signed, 0.7),
+      ...some({ "accept-encoding": random.pick(["gzip", "br, gzip;q=0.5", "identity"]) }, 0.7),
+      ...some({ "x-forwarded-for": "9.9.9.9", x_forwarded_for: "9.9.9.9", "ngrok-auth-user-id": "me" }, 0.3),
+      ...some({ "x-own": "1", cookie: "a=b; c=d" }, 0.3),
+    },
+    body,
+    source: random.pick(["127.0.0.1", "127.0.0.2", "127.0.0.3"]),
+    answer: {
+      status: random.pick([200, 200, 404, 500]),
+      headers: {
+        "content-type": random.pick(["text/html", "image/png"]),
+        "content-length": String(text.length),
+        etag: '"1"',
+      },
+      body: text,
+    },
+  };
+}
+
+function configure(random: Random): void {
+  const matches = [
+    ["r1", "path_prefix", "/"],
+    ["r2", "path_prefix", "/a"],
+    ["r3", "exact_path", "/a/b"],
+  ] as const;
+  for (const [id, match_type, match] of matches) {
+    if (random() < 0.8) {
+      const doc = { edge_id: "edghts_1", match_type, match, ...randomBlocks(random) };
+      fixture.put("https_edge_route", `edghtsrt_${id}`, doc);
+    } else {
+      fixture.edge.remove("https_edge_route", `edghtsrt_${id}`);
+    }
+  }
+  fixture.edge.remove("https_edge_route", "edghtsrt_1");
+  const type = "endpoints";
+  fixture.put("ip_restriction", "ipx_1", { type, enforced: random() < 0.2, ip_policy_ids: ["ipp_1"] });
+}
+
+function randomBlocks(random: Random): object {
+  const some = (share: number, blocks: object): object => (random() < share ? blocks : {});
+  const backends = ["bkdtg_1", "bkdtg_1", "bkdsc_1", "bkdhr_1", "bkdfo_1", "bkdwd_1", "bkdfo_none", "bkdtg_gone"];
+  return {
+    ...some(0.4, { ip_restriction: { enabled: random() < 0.8, ip_policy_ids: ["ipp_1"] } }),
+    ...some(0.4, {
+      user_agent_filter: {
+        enabled: random() < 0.8,
+        allow: random.pick([[], ["curl"]]),
+        deny: random.pick([[], [".*"]]),
+      },
+    }),
+    ...some(0.3, { webhook_verification: { enabled: true, provider: "github", secret: "s" } }),
+    ...some(0.5, { circuit_breaker: breaker }),
+    ...some(0.1, { websocket_tcp_converter: { enabled: true } }),
+    ...some(0.5, {
+      request_headers: {
+        enabled: true,
+        remove: ["x-own"],
+        add: { "x-ip": "${conn.client_ip} ${.circuit_breaker.decision}", "x-path": "${req.url.path}" },
+      },
+    }),
+    ...some(0.5, {
+      response_headers: { enabled: true, remove: [], add: { "x-b": "${.backend.id} ${res.status_code}" } },
+    }),
+    ...some(0.5, { compression: { enabled: true } }),
+    ...some(0.95, { backend: { enabled: true, backend_id: random.pick(backends) } }),
+  };
+}
