@@ -54,7 +54,11 @@ export function dialUpstream(upstream: Upstream): Socket {
     port,
     noDelay: true,
     allowHalfOpen: true,
-    ...(host === "localhost" ? { lookup: lookupLocalhost } : {}),
+    ...(host === "localhost"
+      ? // A loopback address answers or refuses; that it takes its time says that this process is busy, not that
+        // the other one should be tried.
+        { lookup: lookupLocalhost, autoSelectFamilyAttemptTimeout: dialTimeoutMs }
+      : {}),
   };
   const socket = upstream.tls
     ? connectTls({

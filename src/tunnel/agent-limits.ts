@@ -56,8 +56,8 @@ export const defaultAgentLimits: AgentLimits = {
   commandMs: 10_000,
   maxWindow: 16 * 1024 * 1024,
   windowBudget: 64 * 1024 * 1024,
-  maxStreams: { rust: 240, go: 1024, postern: 1024 },
-  maxUnaccepted: { rust: 48, go: 1024, postern: 1024 },
+  maxStreams: { rust: 240, go: 1024, postern: 16_384 },
+  maxUnaccepted: { rust: 48, go: 1024, postern: 16_384 },
 };
 
 /** Agents choose their heartbeat (§3), within reason. */

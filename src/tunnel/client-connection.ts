@@ -27,7 +27,7 @@ const windowBudget = 64 * 1024 * 1024;
 const maxText = 4096;
 const maxAnswered = 32;
 /** Streams of the server open at once: what it may have itself, and some for its questions. */
-const maxIncoming = 2048;
+const maxIncoming = 17_000;
 
 export class ClientConnection {
   readonly #options: ClientOptions;
