@@ -27,6 +27,9 @@ export interface PebblePlan {
   start(ports: { readonly http: number; readonly https: number }): Promise<Pebble>;
 }
 
+/** Ends the program when this process does, however it ends. */
+const untilInputEnds = `exec 3<&0; "$0" "$@" <&- & pid=$!; { cat <&3; kill $pid; } >/dev/null 2>&1 & wait $pid`;
+
 const binary = (process.env["PATH"] ?? "")
   .split(delimiter)
   .map((directory) => join(directory, "pebble"))
@@ -70,23 +73,31 @@ export async function planPebble(): Promise<PebblePlan> {
         certificateValidityPeriod: 90 * 24 * 60 * 60,
       };
       const config = file("config.json", JSON.stringify({ pebble }));
-      const child = spawn(binary as string, ["-strict", "-config", config, "-dnsserver", dns.address], {
-        env: { PEBBLE_VA_NOSLEEP: "1", PEBBLE_WFE_NONCEREJECT: "30", PEBBLE_AUTHZREUSE: "0" },
-        stdio: ["ignore", "pipe", "pipe"],
+      const options = ["-strict", "-config", config, "-dnsserver", dns.address];
+      const child = spawn("sh", ["-c", untilInputEnds, binary as string, ...options], {
+        env: {
+          PATH: process.env["PATH"],
+          PEBBLE_VA_NOSLEEP: "1",
+          PEBBLE_WFE_NONCEREJECT: "30",
+          PEBBLE_AUTHZREUSE: "0",
+        },
+        stdio: ["pipe", "pipe", "pipe"],
       });
       let output = "";
       for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += String(text)));
       const gone = once(child, "exit");
       const send = (url: string): Promise<string> => get(url, ca);
       while (!(await send(directoryUrl).catch(() => undefined))) {
-        if (child.exitCode !== null) throw new Error(`pebble ended: ${output}`);
+        if (child.exitCode === null) continue;
+        await dns.stop();
+        throw new Error(`pebble ended: ${output}`);
       }
       return {
         directoryUrl,
         ca,
         issuingRoot: () => send(`https://localhost:${managementPort}/roots/0`),
         async stop() {
-          child.kill();
+          child.stdin.end();
           await gone;
           await dns.stop();
           rmSync(files, { recursive: true, force: true });
@@ -101,7 +112,7 @@ export interface RenewalFront {
   readonly ca: string;
   /** What it says of every certificate. */
   window: { readonly start: number; readonly end: number };
-  /** Ids of the certificates that it was asked about, and those named as replaced by an order. */
+  /** Ids of the certificates that it was asked about, and those named as replaced by an order that it took. */
   readonly asked: string[];
   readonly replaced: string[];
   stop(): Promise<void>;
@@ -127,7 +138,6 @@ export async function startRenewalFront(pebble: PebblePlan): Promise<RenewalFron
     const body = await bytesOf(request);
     const payload = url === "/order-plz" ? (JSON.parse(body.toString()) as { payload: string }).payload : "";
     const order = JSON.parse(Buffer.from(payload, "base64url").toString() || "{}") as { replaces?: string };
-    if (order.replaces !== undefined) replaced.push(order.replaces);
     const forwarded = requestHttps({
       host: "127.0.0.1",
       port: upstream.port,
@@ -140,6 +150,7 @@ export async function startRenewalFront(pebble: PebblePlan): Promise<RenewalFron
     });
     forwarded.end(body);
     const [answer] = (await once(forwarded, "response")) as [IncomingMessage];
+    if (order.replaces !== undefined && answer.statusCode === 201) replaced.push(order.replaces);
     let bytes = await bytesOf(answer);
     if (url === "/dir") {
       const directory = JSON.parse(bytes.toString()) as object;

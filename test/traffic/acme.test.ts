@@ -210,6 +210,8 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
           const shown = await shownTo(host, server.edge.https.port, await pebble.issuingRoot());
           assert.equal(shown.serialNumber.toLowerCase(), kept.serial_number);
           assert.deepEqual(domain.certificate_management_policy, { authority: "letsencrypt", private_key_type: type });
+          const renamed = await server.call("PATCH", `/reserved_domains/${reserved.id}`, { description: "The shop" });
+          assert.deepEqual({ ...renamed, description: "" }, domain);
         });
       }
 
