@@ -2,7 +2,7 @@
 import { describeApi, operationLines } from "../src/api/openapi.ts";
 import { describedOperations } from "../src/api/operations.ts";
 import { sdkFiles } from "./sdk/generate.ts";
-import type { ApiDescription } from "./sdk/openapi.ts";
+import type { ApiDescription } from "../src/api/description.ts";
 
 export function generatedFiles(): ReadonlyMap<string, string> {
   const operations = describedOperations();

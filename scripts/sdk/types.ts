@@ -1,6 +1,6 @@
 /** JSON Schema → TypeScript, one interface per named schema. */
-import { refName } from "./openapi.ts";
-import type { ApiDescription, Schema } from "./openapi.ts";
+import { limitsOf, refName } from "../../src/api/description.ts";
+import type { ApiDescription, Schema } from "../../src/api/description.ts";
 
 /** `sdk/src/generated/types.ts`. */
 export function renderTypes(api: ApiDescription): string {
@@ -67,28 +67,6 @@ function isInput(name: string): boolean {
 function documentation(field: Schema): string {
   const limits = limitsOf(field);
   return [field.description, ...(limits.length > 0 ? [`(${limits.join("; ")})`] : [])].filter(Boolean).join(" ");
-}
-
-/** What a value must keep to, in words. */
-export function limitsOf(field: Schema): string[] {
-  const limits: string[] = [];
-  if (field["x-max-bytes"] !== undefined) limits.push(`at most ${field["x-max-bytes"]} bytes`);
-  if (field["x-format"] !== undefined) limits.push(field["x-format"].replaceAll("-", " "));
-  if (field.minimum !== undefined && field.maximum !== undefined) limits.push(`${field.minimum} to ${field.maximum}`);
-  if (field.maxItems !== undefined) limits.push(`at most ${field.maxItems}`);
-  if (field.maxProperties !== undefined) limits.push(`at most ${field.maxProperties}`);
-  const refs = field["x-ref"] ?? field.items?.["x-ref"];
-  if (refs) limits.push(`id of a ${refs.map((one) => one.replaceAll("_", " ")).join(" or ")}`);
-  if (field["x-secret"]) limits.push("secret");
-  const fallback = field.default;
-  if (
-    fallback !== undefined &&
-    fallback !== "" &&
-    JSON.stringify(fallback) !== "[]" &&
-    JSON.stringify(fallback) !== "{}"
-  )
-    limits.push(`default ${typeof fallback === "string" ? fallback : JSON.stringify(fallback)}`);
-  return limits;
 }
 
 /** A doc comment, on one line where it fits. */

@@ -15,6 +15,8 @@ import { healthOperations } from "./health.ts";
 import type { Readiness } from "./health.ts";
 import { explainOperations } from "./traffic/explain.ts";
 import { requestOperations } from "./traffic/requests.ts";
+import { referenceOperation } from "./reference/page.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 import { makeSpecials } from "./specials.ts";
 import { cloudEndpointOperations } from "./special/cloud-endpoints.ts";
 import { vaultOperations } from "./special/secrets.ts";
@@ -60,7 +62,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...healthOperations(metrics, commands, readiness),
   ];
   return {
-    operations: [...operations, descriptionOperation(operations)].map((one) => waiting(one, input.applied)),
+    operations: described(operations).map((one) => waiting(one, input.applied)),
     uriOf(accountId, kind, id, baseUrl) {
       const reader = resourceNamed(kind).live ? liveObjects : store;
       const object = reader.get(accountId, kind, id);
@@ -69,23 +71,29 @@ export function makeOperations(input: OperationsInput): Operations {
   };
 }
 
-function descriptionOperation(others: readonly Operation[]): Operation {
+/** With the operations that describe them all. */
+function described(others: readonly Operation[]): readonly Operation[] {
   let body: Buffer | undefined;
-  const operation: Operation = {
-    id: "getOpenAPI",
-    method: "GET",
-    path: "/openapi.json",
-    summary: "This description.",
-    produces: "application/json",
-    takes: "nothing",
-    open: true,
-    status: 200,
-    run() {
-      body ??= Buffer.from(JSON.stringify(describeApi([...others, operation])));
-      return { status: 200, body };
+  const describe = (): JsonSchema => describeApi(operations);
+  const operations: readonly Operation[] = [
+    ...others,
+    {
+      id: "getOpenAPI",
+      method: "GET",
+      path: "/openapi.json",
+      summary: "This description.",
+      produces: "application/json",
+      takes: "nothing",
+      open: true,
+      status: 200,
+      run() {
+        body ??= Buffer.from(JSON.stringify(describe()));
+        return { status: 200, body };
+      },
     },
-  };
-  return operation;
+    referenceOperation(describe),
+  ];
+  return operations;
 }
 
 /** The table without anything behind it: to be described, not run. */

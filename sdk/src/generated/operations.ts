@@ -1983,4 +1983,5 @@ export const operations: readonly Operation[] = [
   { id: "getReadiness", group: [], verb: "get_readiness", method: "GET", path: "/readyz", answers: "text" },
   { id: "getMetrics", group: [], verb: "get_metrics", method: "GET", path: "/metrics", answers: "text" },
   { id: "getOpenAPI", group: [], verb: "get_open_api", method: "GET", path: "/openapi.json", answers: "object" },
+  { id: "getReference", group: [], verb: "get_reference", method: "GET", path: "/docs", answers: "text" },
 ];

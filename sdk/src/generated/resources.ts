@@ -213,6 +213,8 @@ export interface Resources {
   getMetrics(options?: ReadOptions): Promise<string>;
   /** This description. `GET /openapi.json` */
   getOpenApi(options?: ReadOptions): Promise<Readonly<Record<string, unknown>>>;
+  /** The reference of this API, for people. `GET /docs` */
+  getReference(options?: ReadOptions): Promise<string>;
 }
 
 /** `/accounts` */

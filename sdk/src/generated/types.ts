@@ -230,7 +230,7 @@ export interface IPPolicyRuleCreate {
   readonly metadata?: string | null | undefined;
   /** An IP range in CIDR notation, IPv4 or IPv6; one address is a /32 or /128. (at most 255 bytes; cidr) */
   readonly cidr: string;
-  /** The IP policy the rule belongs to. (id of a ip policy) */
+  /** The IP policy the rule belongs to. (id of an ip policy) */
   readonly ip_policy_id: string;
   /** What happens to a matching source. */
   readonly action: "allow" | "deny";
@@ -276,7 +276,7 @@ export interface IPRestrictionCreate {
   readonly enforced?: boolean | null | undefined;
   /** The part of the account. */
   readonly type: "dashboard" | "api" | "agent" | "endpoints";
-  /** IP policies that admit a source. (id of a ip policy) */
+  /** IP policies that admit a source. (id of an ip policy) */
   readonly ip_policy_ids: readonly string[];
 }
 
@@ -288,7 +288,7 @@ export interface IPRestrictionUpdate {
   readonly metadata?: string | null | undefined;
   /** Whether others are refused. (default false) */
   readonly enforced?: boolean | null | undefined;
-  /** IP policies that admit a source. (id of a ip policy) */
+  /** IP policies that admit a source. (id of an ip policy) */
   readonly ip_policy_ids?: readonly string[] | undefined;
 }
 
@@ -603,8 +603,8 @@ export interface FailoverBackend {
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
   /**
-   * Ids of the backends, in order. (id of a tunnel group backend or failover backend or weighted backend or http
-   * response backend or static backend)
+   * Ids of the backends, in order. (id of a tunnel group backend or a failover backend or a weighted backend or an http
+   * response backend or a static backend)
    */
   readonly backends: readonly string[];
 }
@@ -616,8 +616,8 @@ export interface FailoverBackendCreate {
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /**
-   * Ids of the backends, in order. (id of a tunnel group backend or failover backend or weighted backend or http
-   * response backend or static backend)
+   * Ids of the backends, in order. (id of a tunnel group backend or a failover backend or a weighted backend or an http
+   * response backend or a static backend)
    */
   readonly backends: readonly string[];
 }
@@ -629,8 +629,8 @@ export interface FailoverBackendUpdate {
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /**
-   * Ids of the backends, in order. (id of a tunnel group backend or failover backend or weighted backend or http
-   * response backend or static backend)
+   * Ids of the backends, in order. (id of a tunnel group backend or a failover backend or a weighted backend or an http
+   * response backend or a static backend)
    */
   readonly backends?: readonly string[] | undefined;
 }
@@ -888,7 +888,7 @@ export interface HTTPSEdgeRoute {
   readonly uri: string;
   /** When it was created. */
   readonly created_at: string;
-  /** Identifier of the owning edge. (id of a https edge) */
+  /** Identifier of the owning edge. (id of an https edge) */
   readonly edge_id: string;
   /** How `match` is compared: with the whole path, or with its beginning on segment boundaries. */
   readonly match_type: "exact_path" | "path_prefix";
@@ -1071,7 +1071,7 @@ export interface EndpointIPPolicy {
 export interface EndpointIPPolicyReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
-  /** IP policies used to check whether a source IP is allowed. (id of a ip policy) */
+  /** IP policies used to check whether a source IP is allowed. (id of an ip policy) */
   readonly ip_policy_ids: readonly string[];
 }
 
@@ -1699,8 +1699,8 @@ export interface EndpointBackendReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
   /**
-   * Backend used to back the endpoint. (id of a tunnel group backend or weighted backend or failover backend or http
-   * response backend or static backend)
+   * Backend used to back the endpoint. (id of a tunnel group backend or a weighted backend or a failover backend or an
+   * http response backend or a static backend)
    */
   readonly backend_id: string;
 }
@@ -2253,7 +2253,7 @@ export interface EventSubscriptionCreate {
   readonly metadata?: string | null | undefined;
   /** Types of events. (at most 200) */
   readonly sources?: readonly EventSourceReplace[] | null | undefined;
-  /** Where the events are sent. (id of a event destination) */
+  /** Where the events are sent. (id of an event destination) */
   readonly destination_ids: readonly string[];
 }
 
@@ -2265,7 +2265,7 @@ export interface EventSubscriptionUpdate {
   readonly metadata?: string | null | undefined;
   /** Types of events. (at most 200) */
   readonly sources?: readonly EventSourceReplace[] | null | undefined;
-  /** Where the events are sent. (id of a event destination) */
+  /** Where the events are sent. (id of an event destination) */
   readonly destination_ids?: readonly string[] | undefined;
 }
 

@@ -2,22 +2,7 @@
 import { readFileSync } from "node:fs";
 import { operations } from "../../../sdk/src/index.ts";
 import type { Operation } from "../../../sdk/src/index.ts";
-
-export interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly description?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: Schema | boolean;
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly allOf?: readonly Schema[];
-  readonly enum?: readonly unknown[];
-  readonly default?: unknown;
-  readonly "x-max-bytes"?: number;
-  readonly "x-secret"?: boolean;
-}
+import type { ApiDescription, Schema } from "../../api/description.ts";
 
 export interface DescribedOperation extends Operation {
   readonly summary: string;
@@ -32,23 +17,11 @@ export interface DescribedOperation extends Operation {
   readonly queryDocs: Readonly<Record<string, string>>;
 }
 
-interface Description {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedMethod>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
-}
+let loaded: ApiDescription | undefined;
 
-interface DescribedMethod {
-  readonly summary: string;
-  readonly description?: string;
-  readonly parameters?: readonly { readonly name?: string; readonly description?: string }[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
-}
-
-let loaded: Description | undefined;
-
-function description(): Description {
+function description(): ApiDescription {
   const file = new URL("../../../openapi.json", import.meta.url);
-  return (loaded ??= JSON.parse(readFileSync(file, "utf8")) as Description);
+  return (loaded ??= JSON.parse(readFileSync(file, "utf8")) as ApiDescription);
 }
 
 /** The resources as they are typed, e.g. `edges/https/routes`, each with its verbs; "" for what belongs to none. */
@@ -64,7 +37,7 @@ export function resourceVerbs(): ReadonlyMap<string, readonly Operation[]> {
 export function describeOperation(operation: Operation): DescribedOperation {
   const method = description().paths[operation.path]?.[operation.method.toLowerCase()];
   if (!method) throw new Error(`describe ${operation.id}: it is not in openapi.json`);
-  const body = method.requestBody?.content["application/json"]?.schema;
+  const body = method.requestBody?.content?.["application/json"]?.schema;
   const schema = body === undefined ? undefined : plainSchema(body);
   return {
     ...operation,

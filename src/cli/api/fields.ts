@@ -1,8 +1,9 @@
 /** The fields of a body as options, and the body that they make. */
+import type { Schema } from "../../api/description.ts";
 import { Failure } from "../exit.ts";
 import type { Setting } from "../setting.ts";
 import { plainSchema } from "./description.ts";
-import type { DescribedOperation, Schema } from "./description.ts";
+import type { DescribedOperation } from "./description.ts";
 
 /** A field, by its place in the body. */
 export interface FieldOption {

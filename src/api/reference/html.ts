@@ -1,0 +1,27 @@
+/** Text that is HTML already. */
+export interface Html {
+  readonly html: string;
+}
+
+type Part = string | number | Html | readonly Html[] | undefined;
+
+/** HTML in which every part that is not HTML itself is escaped; the template's own indentation is left out. */
+export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return { html: texts.map((text, at) => text.replaceAll(/\n\s+/g, "\n") + render(parts[at])).join("") };
+}
+
+function render(part: Part): string {
+  if (part === undefined) return "";
+  if (typeof part === "string" || typeof part === "number") return escape(String(part));
+  return "html" in part ? part.html : part.map((one) => one.html).join("");
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
+
+/** `` `code` `` in a sentence, as the declarations write it. */
+export function prose(text: string): Html {
+  const parts = text.split("`");
+  return { html: parts.map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>`.html : escape(part))).join("") };
+}

@@ -1,0 +1,108 @@
+import { refName } from "../description.ts";
+import type { ApiDescription, DescribedOperation, Parameter, Schema } from "../description.ts";
+import { fieldTable, objectLink, typeText } from "./fields.ts";
+import { html, prose } from "./html.ts";
+import type { Html } from "./html.ts";
+
+export interface Placed extends DescribedOperation {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** One operation: closed until it is wanted. */
+export function operationSection(operation: Placed, api: ApiDescription): Html {
+  const { method, path, summary, operationId } = operation;
+  const parameters = (operation.parameters ?? []).map((one) => resolved(one, api));
+  const body = bodySchema(operation, api);
+  return html`<details id="${operationId}">
+    <summary>
+      <span class="method">${method}</span><code>${path}</code> <span class="dim">${prose(summary)}</span>
+    </summary>
+    <p class="dim">Operation <code>${operationId}</code></p>
+    ${
+      parameters.length > 0
+        ? html`<h3>Parameters</h3>
+            ${parameterTable(parameters)}`
+        : undefined
+    }
+    ${
+      body
+        ? html`<h3>Body</h3>
+            ${fieldTable(body, true)}`
+        : undefined
+    }
+    <h3>Example</h3>
+    <pre>${curl(operation)}</pre>
+    <h3>Answers</h3>
+    ${answerList(operation, api)}
+  </details> `;
+}
+
+function parameterTable(parameters: readonly Parameter[]): Html {
+  const rows = parameters.map(
+    (one) =>
+      html`<tr>
+        <td><code>${one.name}</code></td>
+        <td>${one.in}</td>
+        <td>${typeText(one.schema)}</td>
+        <td>${prose(one.description ?? (one.in === "path" ? "Id of the object." : ""))}</td>
+      </tr> `,
+  );
+  return html`<div class="scroll">
+    <table>
+      <tr>
+        <th>Name</th>
+        <th>In</th>
+        <th>Type</th>
+        <th>Meaning</th>
+      </tr>
+      ${rows}
+    </table>
+  </div>`;
+}
+
+function bodySchema({ requestBody }: Placed, api: ApiDescription): Schema | undefined {
+  const schema = requestBody?.content?.["application/json"]?.schema;
+  return schema?.$ref === undefined ? schema : api.components.schemas[refName(schema.$ref)];
+}
+
+function resolved(parameter: Parameter, api: ApiDescription): Parameter {
+  if (parameter.$ref === undefined) return parameter;
+  return api.components.parameters[refName(parameter.$ref)] as Parameter;
+}
+
+/** What to type; the address and the key come from the environment. */
+function curl({ method, path, requestBody, security }: Placed): string {
+  const url = `"$POSTERN_API_URL${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`)}"`;
+  const lines = [method === "GET" ? `curl ${url}` : `curl -X ${method} ${url}`];
+  if (security?.length !== 0) lines.push(`-H "Authorization: Bearer $POSTERN_API_KEY" -H "Service-Version: 2"`);
+  const content = requestBody?.content?.["application/json"];
+  if (content?.example !== undefined) {
+    lines.push(`-H "Content-Type: application/json"`);
+    lines.push(`-d '${JSON.stringify(content.example).replaceAll("'", String.raw`'\''`)}'`);
+  }
+  return lines.join(" \\\n  ");
+}
+
+function answerList({ responses }: Placed, api: ApiDescription): Html {
+  const items = Object.entries(responses).flatMap(([status, response]) => {
+    if (status === "default") return [];
+    if (!status.startsWith("2")) return [html`<li>${status}: ${refusals(response.$ref, api)}</li> `];
+    const schema = response.content?.["application/json"]?.schema;
+    const type = Object.keys(response.content ?? {})[0];
+    const what = schema?.$ref === undefined ? html`${type ?? "no body"}` : objectLink(refName(schema.$ref));
+    return [html`<li>${status}: ${what}</li> `];
+  });
+  return html`<ul>
+    ${items}
+  </ul>`;
+}
+
+function refusals(ref: string | undefined, api: ApiDescription): Html {
+  const response = ref === undefined ? undefined : api.components.responses[refName(ref)];
+  const examples = response?.content?.["application/json"]?.examples ?? {};
+  return html`${Object.entries(examples).map(
+    ([name, { value }], at) =>
+      html`${at > 0 ? ", " : ""}<a href="#error-${name}">${value.error_code}</a> ${name.replaceAll("_", " ")}`,
+  )}`;
+}

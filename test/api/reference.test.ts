@@ -1,0 +1,88 @@
+/** The reference page at `/docs`. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, describe, it } from "node:test";
+import { describedOperations } from "../../src/api/operations.ts";
+import { html, prose } from "../../src/api/reference/html.ts";
+import { catalogue, errorCode } from "../../src/lib/errors.ts";
+import type { RefusalName } from "../../src/lib/errors.ts";
+import { startApi } from "../support/api.ts";
+import type { ApiResponse, TestApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+
+describe("the reference page", () => {
+  let api: TestApi;
+  let page: ApiResponse;
+  before(async () => {
+    api = await startApi(databases[0] as (typeof databases)[number]);
+    page = await api.request("GET", "/docs", { headers: { authorization: undefined, "service-version": undefined } });
+  });
+  after(() => api.stop());
+
+  it("is HTML, for anyone", () => {
+    assert.equal(page.status, 200);
+    assert.equal(page.headers["content-type"], "text/html; charset=utf-8");
+    assert.match(page.text, /^<!doctype html>\n<html lang="en">/);
+  });
+
+  it("P3: runs no script, loads nothing and cannot be framed", () => {
+    const policy = page.headers["content-security-policy"] ?? "";
+    assert.match(
+      policy,
+      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    );
+    const style = /<style>([^]*?)<\/style>/.exec(page.text)?.[1] ?? "";
+    assert(policy.includes(createHash("sha256").update(style).digest("base64")));
+    assert.doesNotMatch(page.text, /<script|<link|<img|<iframe|\son\w+=|\sstyle=|\ssrc=/);
+    assert.deepEqual(
+      [page.headers["x-content-type-options"], page.headers["referrer-policy"]],
+      ["nosniff", "no-referrer"],
+    );
+  });
+
+  it("has every operation with an example, and every error", () => {
+    for (const { id, method, path } of describedOperations()) {
+      const section = new RegExp(`<details id="${id}">([^]*?)</details>`).exec(page.text)?.[1] ?? "";
+      assert(section.includes(`<code>${path}</code>`), id);
+      assert.match(
+        section,
+        new RegExp(`<pre>curl ${method === "GET" ? "" : `-X ${method} `}&#34;\\$POSTERN_API_URL`),
+        id,
+      );
+    }
+    for (const name of Object.keys(catalogue) as RefusalName[]) {
+      assert(page.text.includes(`<tr id="error-${name}">\n<td><code>${errorCode(name)}</code>`), name);
+    }
+  });
+
+  it("shows the limits of fields", () => {
+    const create = /<details id="createIPPolicyRule">([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
+    assert.match(create, /<code>cidr<\/code> <span class="dim">required<\/span>/);
+    assert.match(create, /id of an ip policy/);
+    assert.match(create, /<code>description<\/code><\/td>[^]*?at most 255 bytes/);
+  });
+
+  it("has no link that leads nowhere, and no name twice", () => {
+    const names = [...page.text.matchAll(/\sid="([^"]+)"/g)].map(([, name]) => name as string);
+    assert.equal(new Set(names).size, names.length);
+    const links = [...page.text.matchAll(/href="#([^"]+)"/g)].map(([, name]) => name as string);
+    assert(links.length > 100);
+    assert.deepEqual([...new Set(links.filter((name) => !names.includes(name)))], []);
+  });
+
+  it("comes compressed to those who take that", async () => {
+    const answer = await fetch(`${api.baseUrl}/docs`, { headers: { "accept-encoding": "gzip" } });
+    assert.equal(answer.headers.get("content-encoding"), "gzip");
+    assert(Number(answer.headers.get("content-length")) < page.text.length / 5);
+    assert.equal(await answer.text(), page.text);
+    assert.equal(page.headers["content-encoding"], undefined);
+  });
+
+  it("escapes whatever the declarations say", () => {
+    assert.equal(
+      html`<b>${'<i a="1">&'}</b>${html`<u>${1}</u>`}`.html,
+      "<b>&#60;i a=&#34;1&#34;&#62;&#38;</b><u>1</u>",
+    );
+    assert.equal(prose("a `<b>` & c").html, "a <code>&#60;b&#62;</code> &#38; c");
+  });
+});
