@@ -42,12 +42,17 @@ class Life {
     const script = fileURLToPath(new URL("api-process.ts", import.meta.url));
     const child = spawn(process.execPath, [script, this.#url, this.#key], { stdio: ["ignore", "pipe", "inherit"] });
     this.#child = child;
-    const [port] = (await once(child.stdout, "data")) as [Buffer];
+    const ended = once(child, "close").then(([code]) => {
+      throw new Error(`the process ended with ${String(code)}`);
+    });
+    ended.catch(() => undefined);
+    const [port] = (await Promise.race([once(child.stdout, "data"), ended])) as [Buffer];
     this.#baseUrl = `http://127.0.0.1:${port.toString().trim()}`;
   }
 
   async kill(): Promise<void> {
     const child = this.#child as ChildProcess;
+    if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "close");
     child.kill("SIGKILL");
     await ended;
@@ -156,7 +161,7 @@ class Life {
     const answers = await Promise.all(
       names.map((name) => this.call("PATCH", pathOf(entry), { name }, { "if-match": headers["etag"] as string })),
     );
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 412, 412, 412]);
+    assert.deepEqual(statuses(answers), [200, 412, 412, 412]);
     const name = names[answers.findIndex(({ status }) => status === 200)];
     this.model.put({ ...entry, doc: { ...entry.doc, name } }, 200);
   }
@@ -165,7 +170,7 @@ class Life {
   async raceForName(): Promise<void> {
     const doc = { name: `raced ${this.random.below(1e9)}`, active: true };
     const answers = await Promise.all(Array.from({ length: 4 }, () => this.call("POST", "/bot_users", doc)));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409]);
+    assert.deepEqual(statuses(answers), [201, 409, 409, 409]);
     const made = answers.find(({ status }) => status === 201) as ApiResponse;
     this.model.put({ kind: "bot_user", id: made.body.id, doc }, 201);
   }
@@ -198,6 +203,7 @@ class Life {
     const answered: (() => void)[] = [];
     const open = new Set<() => Entry | string>();
     const attempts: Promise<void>[] = [];
+    let settled = 0;
     const attempt = (call: Promise<ApiResponse>, outcome: () => Entry | string): void => {
       open.add(outcome);
       const done = call.then(({ status, body }) => {
@@ -208,7 +214,7 @@ class Life {
           else assert.equal(status, this.model.put({ ...result, id: result.id || body.id }, result.id ? 200 : 201));
         });
       });
-      attempts.push(done.catch(() => undefined));
+      attempts.push(done.catch(() => undefined).then(() => void (settled += 1)));
     };
     const victims = this.model.of("bot_user");
     for (let n = 0; n < 24; n += 1) {
@@ -219,7 +225,7 @@ class Life {
       else attempt(this.call("DELETE", pathOf(victim)), () => victim.id);
     }
     const enough = this.random.below(16);
-    while (answered.length < enough) await turn();
+    while (answered.length < enough && settled < attempts.length) await turn();
     await this.kill();
     await Promise.all(attempts);
     for (const apply of answered) apply();
@@ -275,6 +281,10 @@ class Life {
 
 function turn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
+}
+
+function statuses(answers: readonly ApiResponse[]): number[] {
+  return answers.map(({ status }) => status).sort((a, b) => a - b);
 }
 
 function pathOf({ kind, id, doc }: Entry): string {
