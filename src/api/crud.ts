@@ -3,7 +3,8 @@ import type { Clock } from "../lib/clock.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Issue } from "../schema/fields.ts";
 import { typeName } from "../schema/json-schema.ts";
-import { checkRules, parseFields } from "../schema/parse.ts";
+import { checkRules } from "../schema/issues.ts";
+import { parseFields } from "../schema/parse.ts";
 import type { Doc } from "../schema/parse.ts";
 import type { Operation as Verb, ResourceDeclaration } from "../schema/resource.ts";
 import type { Draft, Store, StoredObject, Written } from "../storage/store.ts";
@@ -20,6 +21,7 @@ import { accountOf, find, theOne } from "./lookup.ts";
 import { pageBody, pageQuery, readPageQuery } from "./pages.ts";
 import { checkIfMatch } from "./preconditions.ts";
 import { inputRefusal } from "./problems.ts";
+import { onlyVisible } from "./scopes/enforce.ts";
 import type { Special } from "./special/special.ts";
 import type { Views } from "./views.ts";
 import { writeOnce } from "./write-once.ts";
@@ -185,10 +187,11 @@ function list(
   crud: Crud,
 ): Reply | Promise<Reply> {
   const accountId = accountOf(resource, call);
-  const read: ReadPage = ({ limit, beforeId }) =>
+  const read: ReadPage = onlyVisible(call.principal, ({ limit, beforeId }) =>
     resource.live
       ? crud.liveObjects.page(accountId, resource.name, { limit, beforeId })
-      : crud.store.page(accountId, resource.name, { limit, ...(beforeId !== undefined && { beforeId }) });
+      : crud.store.page(accountId, resource.name, { limit, ...(beforeId !== undefined && { beforeId }) }),
+  );
   if (call.query.has("filter")) return listFiltered(resource, { path, listKey }, call, crud.views, read);
   if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, crud.store);
   const { limit, beforeId } = readPageQuery(call);

@@ -7,12 +7,12 @@ import { Refusal } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import { randomText } from "../lib/ids.ts";
 import type { Key, KeyRing } from "./authenticate.ts";
 import { baseUrlOf } from "./base-url.ts";
 import { hasBody, readBody } from "./body.ts";
-import { header } from "./call.ts";
 import type { ApiPrincipal, Operation, Reply } from "./call.ts";
+import { operationIds } from "./operation-ids.ts";
+import { checkVersion, clientRefusal, headersOf, methodRefusal, readQuery, tooMany } from "./request-checks.ts";
 import { errorBody } from "./problems.ts";
 import { makeBuckets, makeRateLimit } from "./rate-limit.ts";
 import type { Allowance } from "./rate-limit.ts";
@@ -227,32 +227,6 @@ function isLong(request: IncomingMessage): boolean {
   return length === undefined ? hasBody(request) : Number(length) > 65_536;
 }
 
-/** `Ngrok-Version` is accepted as the same thing (decision 3). */
-function checkVersion(request: IncomingMessage): void {
-  const service = header(request, "service-version");
-  const ngrok = header(request, "ngrok-version");
-  if ((service ?? ngrok) === "2" && (ngrok ?? service) === "2") return;
-  const given = [service, ngrok].filter((one) => one !== undefined);
-  if (given.length === 0) throw new Refusal("version_missing", "the header Service-Version is missing; supported: 2");
-  const wrong = given.find((version) => version !== "2") as string;
-  const shown = JSON.stringify(wrong.slice(0, 32));
-  throw new Refusal("version_unsupported", `version ${shown} is not supported; supported: 2`);
-}
-
-function readQuery(operation: Operation, text: string): URLSearchParams {
-  const query = new URLSearchParams(text);
-  const known = operation.query ?? [];
-  for (const name of query.keys()) {
-    if (known.includes(name)) continue;
-    const list = known.length > 0 ? `known are: ${known.join(", ")}` : "there are none";
-    throw new Refusal(
-      "query_unknown",
-      `${operation.id}: query parameter ${JSON.stringify(name.slice(0, 64))} is not known; ${list}`,
-    );
-  }
-  return query;
-}
-
 /** `details` name objects by `…_id` and `…_kind`; a client wants their URI as well. */
 function namedObjects(
   refusal: Refusal,
@@ -268,50 +242,6 @@ function namedObjects(
   return named;
 }
 
-function headersOf(refusal: Refusal): string[] | undefined {
-  if (refusal.status === 401) return ["www-authenticate", "Bearer"];
-  if (refusal.status === 405) return ["allow", refusal.details["allow"] ?? ""];
-  if (refusal.status === 429) return ["retry-after", refusal.details["retry_after"] ?? "60"];
-  if (refusal.status === 503) return ["retry-after", "1"];
-  return undefined;
-}
-
-function methodRefusal(request: IncomingMessage, allow: string): Refusal {
-  return new Refusal("method_not_allowed", `${request.method} is not offered here; offered: ${allow}`, { allow });
-}
-
-function tooMany(allowance: Allowance, what: string): Refusal {
-  const retry_after = String(allowance.resetSeconds);
-  return new Refusal("too_many_requests", `more than the limit of ${what}; wait ${retry_after} s`, { retry_after });
-}
-
-function clientRefusal(code: string | undefined): Refusal {
-  if (code === "HPE_HEADER_OVERFLOW") return new Refusal("headers_too_large");
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new Refusal("request_timeout");
-  return new Refusal("bad_request");
-}
-
 function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
-}
-
-/** Ids of requests: time, a part of this process, and a count; they need not be secret. */
-function operationIds(clock: Clock): () => string {
-  const process = randomText(8);
-  const first = 36 ** 7;
-  let count = 0;
-  let lastMs = -1;
-  let head = "";
-  return () => {
-    const ms = clock.now();
-    if (ms !== lastMs) {
-      lastMs = ms;
-      head = `op_${Math.floor(ms * 1000)
-        .toString(36)
-        .padStart(11, "0")
-        .slice(0, 11)}${process}`;
-    }
-    count += 1;
-    return head + (first + count).toString(36);
-  };
 }

@@ -37,6 +37,7 @@ export interface PlatformOptions {
   readonly domain: string;
   /** Networks of proxies that speak the PROXY protocol to the public listeners, in CIDR notation. */
   readonly trustedProxies?: readonly string[];
+  /** Also lets events go to addresses that are not public, and without TLS. */
   readonly allowLocalUpstreams?: boolean;
   readonly requireReservedDomains?: boolean;
   /** Who issues certificates; nobody unless given. */
@@ -126,6 +127,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         requireReservedDomains: options.requireReservedDomains ?? false,
         acme: options.acme ?? defaultAcmeSettings,
         apiRate: options.apiRate,
+        events: { allowPrivate: options.allowLocalUpstreams ?? false },
         bootstrap: { apiKey: kept.apiKey, authtoken: kept.authtoken },
       }),
     });

@@ -47,7 +47,9 @@ export const settings = {
     "Network of proxies in front of the public listeners, in CIDR notation; repeatable. They must send the PROXY protocol, and are believed.",
     { placeholder: "CIDR" },
   ),
-  allowLocalUpstreams: toggle("Let static backends name loopback and link-local addresses of the server."),
+  allowLocalUpstreams: toggle(
+    "Let static backends name loopback and link-local addresses of the server, and events go to any address.",
+  ),
   requireReservedDomains: toggle("Refuse hostports whose domain was not reserved before."),
   acmeDirectory: text(
     "ACME directory of the authority that issues certificates for domains with a policy.",

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { tableOf } from "../../test/support/routing.ts";
-import { checkRules, parseFields } from "../schema/parse.ts";
+import { checkRules } from "../schema/issues.ts";
+import { parseFields } from "../schema/parse.ts";
 import type { Issue } from "../schema/fields.ts";
 import { modules } from "./index.ts";
 

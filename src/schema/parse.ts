@@ -11,6 +11,7 @@ import type {
   RefListField,
   StringField,
 } from "./fields.ts";
+import { add, checkRules, maxShown, shown, wrong } from "./issues.ts";
 
 /** What the input is for: a new object, a change of some fields, or a whole module. */
 export type Mode = "create" | "update" | "replace";
@@ -22,11 +23,6 @@ export interface Parsed {
   readonly doc: Doc;
   readonly issues: readonly Issue[];
 }
-
-/** More would not be read by anybody. */
-const maxIssues = 50;
-/** Characters of a value that a message repeats. */
-const maxShown = 64;
 
 /**
  * Reads `body` by `fields`. With `update`, fields that are absent keep their value in `previous`; otherwise they
@@ -286,19 +282,6 @@ function readObject(field: ObjectField, given: unknown, path: string, issues: Is
   return value;
 }
 
-/** Adds what `rules` find wrong with `doc`; `path` is where `doc` is. */
-export function checkRules(
-  rules: readonly { check(doc: never): Issue | undefined }["check"][],
-  doc: Doc,
-  path: string,
-  issues: Issue[],
-): void {
-  for (const rule of rules) {
-    const issue = rule(doc as never);
-    if (issue) add(issues, { ...issue, path: [path, issue.path].filter((part) => part !== "").join(".") });
-  }
-}
-
 function countIsRight(
   field: { readonly maxItems: number; readonly minItems?: number },
   count: number,
@@ -320,28 +303,4 @@ function readId(id: string, path: string, issues: Issue[]): string | undefined {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function wrong(
-  field: Field,
-  must: string,
-  given: unknown,
-  path: string,
-  issues: Issue[],
-  reason?: Issue["reason"],
-): undefined {
-  const message = field.secret || field.writeOnly ? must : `${must}, is ${shown(given)}`;
-  add(issues, { path, message, ...(reason && { reason }) });
-  return undefined;
-}
-
-function shown(value: unknown): string {
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "object" && value !== null) return "an object";
-  const text = JSON.stringify(value) ?? "absent";
-  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
-}
-
-function add(issues: Issue[], issue: Issue): void {
-  if (issues.length < maxIssues) issues.push(issue);
 }

@@ -19,6 +19,7 @@ export interface ControlPlaneThreadOptions {
   readonly requireReservedDomains: boolean;
   readonly acme: AcmeSettings;
   readonly apiRate: number | undefined;
+  readonly events: { readonly allowPrivate: boolean };
   readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
 }
 
