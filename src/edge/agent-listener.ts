@@ -1,3 +1,4 @@
+import { constants } from "node:crypto";
 import type { Socket } from "node:net";
 import { createSecureContext, createServer } from "node:tls";
 import type { SecureContext } from "node:tls";
@@ -101,5 +102,11 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
 }
 
 function secureOptions(certificate: ServerCertificate) {
-  return { ...tlsStrength, cert: certificate.certificatePem, key: certificate.keyPem };
+  return {
+    ...tlsStrength,
+    // An agent connects once and stays: its ticket would only take memory, here and there.
+    secureOptions: tlsStrength.secureOptions | constants.SSL_OP_NO_TICKET,
+    cert: certificate.certificatePem,
+    key: certificate.keyPem,
+  };
 }
