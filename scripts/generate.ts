@@ -1,14 +1,16 @@
 /** `npm run generate`: writes the files that are made from the declarations. `-- --check` only compares. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { generatedFiles } from "./generated.ts";
 
 const check = process.argv.includes("--check");
-for (const [file, content] of generatedFiles()) {
+for (const [file, content] of await generatedFiles()) {
   if (existsSync(file) && readFileSync(file, "utf8") === content) continue;
   if (check) {
     process.stdout.write(`${file} is not fresh: run \`npm run generate\`\n`);
     process.exitCode = 1;
   } else {
+    mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, content);
     process.stdout.write(`${file} written\n`);
   }

@@ -1,15 +1,17 @@
 /** Files that are made from the declarations and committed: path → content. */
 import { describeApi, operationLines } from "../src/api/openapi.ts";
 import { describedOperations } from "../src/api/operations.ts";
+import { referenceFiles } from "./reference/pages.ts";
 import { sdkFiles } from "./sdk/generate.ts";
 import type { ApiDescription } from "../src/api/description.ts";
 
-export function generatedFiles(): ReadonlyMap<string, string> {
+export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const operations = describedOperations();
   const api = describeApi(operations);
   return new Map([
     ["openapi.json", `${JSON.stringify(api, undefined, 2)}\n`],
     ["operations.txt", operationLines(operations)],
+    ...(await referenceFiles(operations)),
     ...sdkFiles(api as unknown as ApiDescription),
   ]);
 }

@@ -143,8 +143,8 @@ describe("the house", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("has generated files as the declarations would make them now", () => {
-    for (const [path, text] of generatedFiles()) {
+  it("has generated files as the declarations would make them now", async () => {
+    for (const [path, text] of await generatedFiles()) {
       // Not `equal`, whose message would hold both whole files.
       assert.ok(readFileSync(path, "utf8") === text, `${path} is stale: run \`npm run generate\``);
     }

@@ -20,6 +20,13 @@ export interface Command<S extends Settings = Settings> {
   run(values: ValuesOf<S>, operands: readonly string[]): Promise<number>;
 }
 
+/** A command that is loaded when it is needed. */
+export interface CommandEntry {
+  readonly doc: string;
+  /** `args` are those after the name. */
+  load(args: readonly string[]): Promise<Command>;
+}
+
 export function defineCommand<const S extends Settings>(command: Command<S>): Command<S> {
   return command;
 }

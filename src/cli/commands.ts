@@ -1,13 +1,7 @@
-import type { Command } from "./command.ts";
-
-interface Entry {
-  readonly doc: string;
-  /** `args` are those after the name. */
-  load(args: readonly string[]): Promise<Command>;
-}
+import type { Command, CommandEntry } from "./command.ts";
 
 /** The commands in the order of the help; each is loaded only when it is needed. */
-export const commands: Readonly<Record<string, Entry>> = {
+export const commands: Readonly<Record<string, CommandEntry>> = {
   dev: {
     doc: "Run everything here, with a public URL for a local port.",
     load: async () => (await import("./dev.ts")).dev as Command,
@@ -54,7 +48,7 @@ export const commands: Readonly<Record<string, Entry>> = {
   },
   completion: {
     doc: "Print a script by which a shell completes commands and options.",
-    load: async () => (await import("./completion.ts")).completion as Command,
+    load: async () => (await import("./completion.ts")).completionOf(commands),
   },
   version: {
     doc: "Print the version.",

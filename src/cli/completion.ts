@@ -1,8 +1,7 @@
 import { apiCommand, wordsOf } from "./api/command.ts";
 import { resourceVerbs } from "./api/description.ts";
 import { defineCommand } from "./command.ts";
-import type { Command } from "./command.ts";
-import { commands } from "./commands.ts";
+import type { Command, CommandEntry } from "./command.ts";
 import { renderBash, renderFish, renderZsh } from "./completion-scripts.ts";
 import type { Candidates } from "./completion-scripts.ts";
 import { Failure, exitCodes } from "./exit.ts";
@@ -14,28 +13,31 @@ const scripts: Readonly<Record<string, (candidates: Candidates) => string>> = {
   fish: renderFish,
 };
 
-export const completion = defineCommand({
-  name: "completion",
-  doc: "Print a script by which a shell completes commands, resources, verbs and options.",
-  operands: "bash|zsh|fish",
-  least: 1,
-  most: 1,
-  settings: {},
-  examples: [
-    'eval "$(postern completion bash)"',
-    "postern completion zsh > ~/.zfunc/_postern",
-    "postern completion fish > ~/.config/fish/completions/postern.fish",
-  ],
-  async run(_values, [shell = ""]) {
-    const render = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
-    if (!render) throw new Failure("usage", `there is no completion for "${shell}": bash, zsh, fish`);
-    process.stdout.write(render(await candidates()));
-    return exitCodes.fine;
-  },
-});
+/** `commands` are all that there are. */
+export function completionOf(commands: Readonly<Record<string, CommandEntry>>): Command {
+  return defineCommand({
+    name: "completion",
+    doc: "Print a script by which a shell completes commands, resources, verbs and options.",
+    operands: "bash|zsh|fish",
+    least: 1,
+    most: 1,
+    settings: {},
+    examples: [
+      'eval "$(postern completion bash)"',
+      "postern completion zsh > ~/.zfunc/_postern",
+      "postern completion fish > ~/.config/fish/completions/postern.fish",
+    ],
+    async run(_values, [shell = ""]) {
+      const render = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
+      if (!render) throw new Failure("usage", `there is no completion for "${shell}": bash, zsh, fish`);
+      process.stdout.write(render(await candidates(commands)));
+      return exitCodes.fine;
+    },
+  }) as Command;
+}
 
 /** What may follow each sequence of words, `` being none. */
-async function candidates(): Promise<Candidates> {
+async function candidates(commands: Readonly<Record<string, CommandEntry>>): Promise<Candidates> {
   const found = new Map<string, readonly string[]>();
   const names = Object.keys(commands);
   found.set("", [...new Set([...names.map((name) => name.split(" ")[0] as string), "help"])]);

@@ -1,6 +1,7 @@
 /** The reference page at `/docs`. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { describedOperations } from "../../src/api/operations.ts";
 import { html, prose } from "../../src/api/reference/html.ts";
@@ -84,5 +85,20 @@ describe("the reference page", () => {
       "<b>&#60;i a=&#34;1&#34;&#62;&#38;</b><u>1</u>",
     );
     assert.equal(prose("a `<b>` & c").html, "a <code>&#60;b&#62;</code> &#38; c");
+  });
+});
+
+describe("the reference of metrics", () => {
+  it("has every metric that the control plane shows, with its labels", async () => {
+    const api = await startApi(databases[0] as (typeof databases)[number]);
+    const { text } = await api.request("GET", "/metrics");
+    await api.stop();
+    const reference = readFileSync("docs/reference/metrics.md", "utf8");
+    const samples = [...text.matchAll(/^(postern_\w+)(?:\{(\w+)=)?/gm)];
+    assert(samples.length > 5);
+    for (const [, name, label] of samples) {
+      const row = new RegExp(`^\\| \`${name}\` \\| \\w+ \\| (.*?) \\|`, "m").exec(reference);
+      assert.equal(row?.[1], label === undefined ? "" : `\`${label}\``, name);
+    }
   });
 });

@@ -187,7 +187,7 @@ describe("the SDK, when what answers is not the API,", () => {
     await silent.stop();
   });
 
-  it("K4: sends the key to no address that an answer names", async () => {
+  it("sends the key to no address that an answer names", async () => {
     const reached: string[] = [];
     const other = await answering((request, response) => {
       reached.push(String(request.url));

@@ -117,7 +117,7 @@ describe("postern api", () => {
     assert.match(table.stdout, /a\.localhost:443 .* on /);
   });
 
-  it("P8: reads secrets from files, and has no option that takes only their text", async () => {
+  it("reads secrets from files, and has no option that takes only their text", async () => {
     writeFileSync(join(directory, "secret"), "from a file\n");
     const edge = await json("edges/https create");
     const route = await json(`edges/https/routes create ${edge.id} --match-type path_prefix --match /`);

@@ -1,0 +1,68 @@
+import type { Field, Fields } from "../../src/schema/fields.ts";
+import { inputName } from "../../src/schema/parse.ts";
+import { code, table } from "./markdown.ts";
+
+/** The fields of a resource or module, those of objects inside by their path. */
+export function fieldsTable(fields: Fields): string {
+  const rows = rowsOf(fields, "");
+  return rows.length === 0 ? "" : table(["Field", "Type", "Meaning"], rows);
+}
+
+function rowsOf(fields: Fields, prefix: string): string[][] {
+  return Object.entries(fields).flatMap(([name, field]) => {
+    if (field.internal) return [];
+    const input = inputName(name, field);
+    const path = prefix + name;
+    const shown = input === name ? code(path) : `${code(path)}, given as ${code(prefix + input)}`;
+    const facts = factsOf(field);
+    const row = [shown, typeOf(field), field.doc + (facts.length > 0 ? ` *(${facts.join("; ")})*` : "")];
+    const inner = "of" in field ? field.of : field;
+    return inner.type === "object" ? [row, ...rowsOf(inner.fields, `${path}.`)] : [row];
+  });
+}
+
+function typeOf(field: Field): string {
+  switch (field.type) {
+    case "string":
+      return field.format ? field.format.name.replaceAll("-", " ") : "text";
+    case "oneOf":
+      return field.values.map((value) => code(value ?? "null")).join(" or ");
+    case "list":
+      return `list of ${typeOf(field.of)}`;
+    case "map":
+      return `map to ${typeOf(field.of)}`;
+    case "ref":
+      return `one ${kinds(field.to)}`;
+    case "refList":
+      return `list of ${kinds(field.to)}`;
+    case "children":
+      return `list of ${kinds([field.kind])}`;
+    default:
+      return field.type;
+  }
+}
+
+function kinds(to: readonly string[]): string {
+  return to.map((kind) => kind.replaceAll("_", " ")).join(" or ");
+}
+
+function factsOf(field: Field): string[] {
+  const facts: string[] = [];
+  if (field.required) facts.push("required");
+  if (field.immutable) facts.push("not changed afterwards");
+  if (field.readOnly || field.live) facts.push("read only");
+  if (field.writeOnly) facts.push("never shown");
+  if (field.secret) facts.push("secret");
+  if (field.nullable) facts.push("may be `null`");
+  if (field.alias !== undefined) facts.push(`also accepted as \`${field.alias}\``);
+  if (field.type === "string") facts.push(`at most ${field.maxBytes} bytes`);
+  if (field.type === "integer" || field.type === "number") facts.push(`${field.min} to ${field.max}`);
+  if (field.type === "list" || field.type === "map" || field.type === "refList")
+    facts.push(`at most ${field.maxItems}`);
+  const fallback = field.default;
+  const isEmpty =
+    fallback === undefined || fallback === null || ["", "[]", "{}", '""'].includes(JSON.stringify(fallback));
+  if (!isEmpty && !field.required)
+    facts.push(`default ${code(typeof fallback === "string" ? fallback : JSON.stringify(fallback))}`);
+  return facts;
+}

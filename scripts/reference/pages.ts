@@ -1,0 +1,73 @@
+/** `docs/reference`: what the declarations say, as pages for people. */
+import { modulesOf, resources } from "../../src/api/declarations.ts";
+import type { Operation } from "../../src/api/call.ts";
+import { catalogue, errorCode } from "../../src/lib/errors.ts";
+import type { RefusalName } from "../../src/lib/errors.ts";
+import { modules } from "../../src/modules/index.ts";
+import type { Fields } from "../../src/schema/fields.ts";
+import type { ResourceDeclaration } from "../../src/schema/resource.ts";
+import { fieldsTable } from "./fields.ts";
+import { code, page, table } from "./markdown.ts";
+import { metricsPage } from "./metrics.ts";
+import { commandsPage, settingsPage } from "./settings.ts";
+
+export async function referenceFiles(operations: readonly Operation[]): Promise<[path: string, content: string][]> {
+  const folder = "docs/reference";
+  return [
+    [`${folder}/resources.md`, resourcesPage(operations)],
+    [`${folder}/modules.md`, modulesPage()],
+    [`${folder}/errors.md`, errorsPage()],
+    [`${folder}/settings.md`, settingsPage()],
+    [`${folder}/commands.md`, await commandsPage()],
+    [`${folder}/metrics.md`, metricsPage()],
+  ];
+}
+
+function resourcesPage(operations: readonly Operation[]): string {
+  const shown = resources.filter((resource) => !resource.internal);
+  const parts = shown.map((resource) => resourceSection(resource, operations));
+  const others = operations.filter(({ resource }) => !resource);
+  parts.push(`## Everything else\n\n${operationsTable(others)}`);
+  const introduction =
+    "What the management API keeps and shows. `/docs` of a running server has the same with examples, `openapi.json` is for machines. Every object also has `id` and `uri`, and all that are stored have `created_at`.";
+  return page("Resources", introduction, parts);
+}
+
+function resourceSection(resource: ResourceDeclaration, operations: readonly Operation[]): string {
+  const own = operations.filter((one) => one.resource === resource && one.block === undefined);
+  const attached = modulesOf(resource).map(([{ name }]) => name);
+  const bare: Fields = Object.fromEntries(Object.entries(resource.fields).filter(([name]) => !attached.includes(name)));
+  const links = attached.map((name) => `[${code(name)}](modules.md#${name})`).join(", ");
+  return [
+    `## ${resource.name.replaceAll("_", " ")}\n\n${resource.doc} Ids begin with ${code(`${resource.idPrefix}_`)}.\n\n`,
+    operationsTable(own),
+    fieldsTable(bare),
+    links === "" ? "" : `Modules, each also with a path of its own below \`${resource.path}/{id}/\`: ${links}.\n\n`,
+  ].join("");
+}
+
+function operationsTable(operations: readonly Operation[]): string {
+  const rows = operations.map(({ id, method, path, summary }) => [code(`${method} ${path}`), summary, code(id)]);
+  return table(["Request", "What it does", "Operation"], rows);
+}
+
+function modulesPage(): string {
+  const parts = modules.map(({ name, doc, on, fields }) => {
+    const places = on.map((place) => place.replaceAll("_", " ")).join(", ");
+    return `## ${name}\n\n${doc}\n\nOn: ${places}.\n\n${fieldsTable(fields)}`;
+  });
+  const introduction =
+    "What can be put in front of traffic, in the order in which it acts. Every module also has `enabled`, true unless given.";
+  return page("Modules", introduction, parts);
+}
+
+function errorsPage(): string {
+  const names = (Object.keys(catalogue) as RefusalName[]).sort((a, b) => catalogue[a].number - catalogue[b].number);
+  const rows = names.map((name) => {
+    const { status, what, fix } = catalogue[name];
+    return [code(errorCode(name)), String(status), code(name), what, fix];
+  });
+  const introduction =
+    "What a client of the API, a visitor or an agent can be told. `details` of an answer of the API has the `operation_id`, which the log has as well, and one entry per field that is wrong.";
+  return page("Errors", introduction, [table(["Code", "Status", "Name", "What happened", "What to do"], rows)]);
+}

@@ -1,0 +1,66 @@
+/** Settings and commands, from their declarations. */
+import type { Command } from "../../src/cli/command.ts";
+import { commands } from "../../src/cli/commands.ts";
+import { exitCodes } from "../../src/cli/exit.ts";
+import { flagOf, keyOf, variableOf } from "../../src/cli/read-settings.ts";
+import type { Setting } from "../../src/cli/setting.ts";
+import { settings } from "../../src/cli/settings.ts";
+import { code, page, table } from "./markdown.ts";
+
+export function settingsPage(): string {
+  const rows = Object.entries(settings).map(([name, given]) => {
+    const setting: Setting<unknown> = given;
+    const flag = flagOf(name, setting);
+    const variable = variableOf(name, setting);
+    const files = setting.secret ? `; from a file: ${code(`${flag}-file`)}, ${code(`${variable}_FILE`)}` : "";
+    const usage = setting.placeholder === undefined ? flag : `${flag} ${setting.placeholder}`;
+    return [code(usage), code(variable), code(keyOf(name)), setting.doc + files, code(setting.shown ?? "")];
+  });
+  const introduction =
+    "Every setting has a flag, an environment variable and a key in the YAML file that `--config` names. Flags win over the environment over the file over the default. [Commands](commands.md) says which command takes which.";
+  return page("Settings", introduction, [table(["Flag", "Variable", "Key", "Meaning", "Default"], rows)]);
+}
+
+export async function commandsPage(): Promise<string> {
+  const parts: string[] = [];
+  for (const [name, entry] of Object.entries(commands)) {
+    const command = await entry.load([]);
+    parts.push(`## \`postern ${name}\`\n\n${section(command)}`);
+  }
+  const codes = Object.entries(exitCodes).map(([name, number]) => [
+    String(number),
+    exitDocs[name as keyof typeof exitCodes],
+  ]);
+  parts.push(`## Exit codes\n\n${table(["Code", "Meaning"], codes)}`);
+  return page("Commands", "`postern COMMAND --help` shows the same on the terminal.", parts);
+}
+
+const exitDocs: Readonly<Record<keyof typeof exitCodes, string>> = {
+  fine: "fine",
+  unexpected: "unexpected",
+  usage: "usage or configuration",
+  credentials: "credentials refused",
+  unreachable: "server unreachable",
+  nameTaken: "name not available",
+  upstream: "upstream unreachable",
+  refused: "refused by policy or limit, or not there",
+  planHasChanges: "the plan has changes",
+  interrupted: "interrupted",
+};
+
+function section(command: Command): string {
+  const operands = command.operands === "" ? "" : ` ${command.operands}`;
+  const rows = Object.entries(command.settings).map(([name, setting]) => {
+    const flag = flagOf(name, setting);
+    const usage = setting.placeholder === undefined ? flag : `${flag} ${setting.placeholder}`;
+    return [code(usage), setting.doc, code(setting.shown ?? "")];
+  });
+  const lines = (title: string, texts: readonly string[] | undefined): string =>
+    texts && texts.length > 0 ? `${title}\n\n\`\`\`text\n${texts.join("\n")}\n\`\`\`\n\n` : "";
+  return [
+    `\`postern ${command.name} [OPTIONS]${operands}\`\n\n${command.doc}\n\n`,
+    rows.length > 0 ? table(["Option", "Meaning", "Default"], rows) : "",
+    lines("Also:", command.notes),
+    lines("Examples:", command.examples),
+  ].join("");
+}
