@@ -94,6 +94,16 @@ describe("the vendor's TypeScript client", () => {
       change: { address: "10.0.0.2:80" },
     },
     {
+      service: () => client.eventDestinations,
+      create: async () => ({ format: "json", target: { webhook: { url: "https://127.0.0.1:1/" } } }),
+      change: { description: "b" },
+    },
+    {
+      service: () => client.eventSubscriptions,
+      create: async () => ({ sources: [{ type: "ip_policy_created.v0" }], destinationIds: [await destination()] }),
+      change: { description: "b" },
+    },
+    {
       service: () => client.edges.edgesHttps,
       create: async () => ({ hostports: ["js1.example.com:443"], tlsTermination: { minVersion: "1.3" } }),
       change: { description: "b" },
@@ -109,6 +119,28 @@ describe("the vendor's TypeScript client", () => {
       change: { description: "b" },
     },
   ];
+
+  const destination = async (): Promise<string> => {
+    const target = { webhook: { url: "https://127.0.0.1:1/" } };
+    return (await client.eventDestinations.create({ target })).id;
+  };
+
+  it("eventSources: creates, gets, lists, updates and deletes", async () => {
+    const made = await client.eventSubscriptions.create({ sources: [], destinationIds: [await destination()] });
+    const at = { subscriptionId: made.id, type: "vault_deleted.v0" };
+    const source = await client.eventSources.create(at);
+    assert.equal(source.type, at.type);
+    assert.deepEqual(await client.eventSources.get(at), source);
+    assert.deepEqual((await client.eventSources.list(at)).sources, [source]);
+    assert.deepEqual(await client.eventSources.update(at), source);
+    await removed(client.eventSources.delete(at));
+    await assert.rejects(client.eventSources.get(at), (error: Body) => error.statusCode === 404);
+  });
+
+  it("applicationUsers and applicationSessions: list", async () => {
+    assert.deepEqual(await client.applicationUsers.list(), []);
+    assert.deepEqual(await client.applicationSessions.list(), []);
+  });
 
   for (const { service, create, change } of resources) {
     const name = /client\.([\w.]+)/.exec(service.toString())?.[1] ?? "";
