@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import type { Metrics } from "../lib/metrics.ts";
+import type { Counter, Metrics } from "../lib/metrics.ts";
 import type { ConnectionFacts, TlsFacts } from "../modules/exchange.ts";
 import type { Handshake } from "../modules/module.ts";
 import type { ConnectionSite, Site } from "../routing/compiled.ts";
@@ -86,8 +86,14 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
   const servers = makeTlsServers(options.protocols, clock);
   // nobody here knows what is spoken behind a TLS edge
   const opaqueServers = makeTlsServers([], clock);
+  const handshakes = new Map<HandshakeResult, Counter>();
   const ended = (result: HandshakeResult): void => {
-    metrics.counter("postern_tls_handshakes_total", "TLS handshakes, by how they ended.", { result }).add();
+    let counter = handshakes.get(result);
+    if (!counter) {
+      counter = metrics.counter("postern_tls_handshakes_total", "TLS handshakes, by how they ended.", { result });
+      handshakes.set(result, counter);
+    }
+    counter.add();
   };
 
   const handshake = async (socket: Socket, client: Client, serverName: string, startedAt: number): Promise<void> => {

@@ -27,6 +27,15 @@ const ticketKeyBytes = 48;
 /** @param protocols offered by ALPN, the preferred one first; without any, what clients offer is left unanswered */
 export function makeTlsServers(protocols: readonly string[], clock: Clock): TlsServers {
   const servers = new Lru<string, Entry>(maxServers);
+  // Mostly a certificate is shown by one site with the same demands: hashing those is dear beside the look-up.
+  const last = new WeakMap<ServerCertificate, { siteId: string; handshake: Handshake; key: string }>();
+  const keyOf = (siteId: string, handshake: Handshake, certificate: ServerCertificate): string => {
+    const known = last.get(certificate);
+    if (known?.siteId === siteId && known.handshake === handshake) return known.key;
+    const key = digest([siteId, certificate.id, ...demands(handshake)]);
+    last.set(certificate, { siteId, handshake, key });
+    return key;
+  };
   let secret = randomBytes(32);
   const rotation: Timer = clock.every(ticketRotationMs, () => {
     secret = randomBytes(32);
@@ -34,7 +43,7 @@ export function makeTlsServers(protocols: readonly string[], clock: Clock): TlsS
   });
   return {
     server(siteId, handshake, certificate) {
-      const key = digest([siteId, certificate.id, ...demands(handshake)]);
+      const key = keyOf(siteId, handshake, certificate);
       let entry = servers.get(key);
       if (!entry) {
         // with an empty list clients that offer anything would be refused

@@ -453,7 +453,8 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
     this.#head = undefined;
     this.#state = lingering;
     this.expiresAt = this.#context.deadlines.now + lingerMs;
-    this.#socket.end();
+    // Ending a stream twice makes an error, stack and all, for nobody.
+    if (!this.#socket.writableEnded) this.#socket.end();
     if (this.#socket.readableEnded) this.#socket.destroySoon();
     else if (this.#socket.isPaused()) this.#socket.resume();
   }
