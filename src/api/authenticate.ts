@@ -6,6 +6,7 @@ import { Refusal } from "../lib/errors.ts";
 import { fingerprint, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../lib/tokens.ts";
 import type { ApiPrincipal } from "./call.ts";
 import type { Bucket } from "./rate-limit.ts";
+import { readScopes } from "./scopes/scope.ts";
 import type { Store, StoredObject } from "../storage/store.ts";
 
 export interface Key {
@@ -23,16 +24,25 @@ export interface KeyRing {
   lastUsedAt(keyId: string): string | null;
 }
 
+interface KeyDoc {
+  readonly token_hash: string;
+  readonly fingerprint: string;
+  readonly owner_id: string | null;
+  readonly operator: boolean;
+  readonly scopes?: readonly string[];
+}
+
 const noHash = Buffer.alloc(32);
 
 export function openKeyRing(store: Store, clock: Clock): KeyRing {
   const byFingerprint = new Map<string, Key>();
   const byId = new Map<string, Key>();
   const add = (object: StoredObject): void => {
-    const doc = object.doc as { token_hash: string; fingerprint: string; owner_id: string | null; operator: boolean };
+    const doc = object.doc as unknown as KeyDoc;
+    const scope = readScopes(doc.scopes);
     const before = byId.get(object.id);
     const key: Key = {
-      principal: { accountId: object.account_id, id: object.id, operator: doc.operator },
+      principal: { accountId: object.account_id, id: object.id, operator: doc.operator, ...(scope && { scope }) },
       hash: Buffer.from(doc.token_hash, "hex"),
       ownerId: doc.owner_id,
       bucket: before?.bucket ?? { wholeAtMs: 0 },

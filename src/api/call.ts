@@ -6,6 +6,7 @@ import type { JsonSchema } from "../schema/json-schema.ts";
 import type { Operation as ResourceOperation, ResourceDeclaration } from "../schema/resource.ts";
 import type { Fields } from "../schema/fields.ts";
 import type { WriteContext } from "../storage/store.ts";
+import type { Scope } from "./scopes/scope.ts";
 
 export interface ApiPrincipal {
   readonly accountId: string;
@@ -13,6 +14,8 @@ export interface ApiPrincipal {
   readonly id: string;
   /** May manage accounts. */
   readonly operator: boolean;
+  /** What the key is limited to; absent: nothing. */
+  readonly scope?: Scope;
 }
 
 export interface Call {
@@ -72,6 +75,8 @@ export interface Operation {
   readonly answers?: string;
   /** The schemas of what is answered, where no resource has them: by name. */
   readonly schemas?: Readonly<Record<string, JsonSchema>>;
+  /** Changes nothing, although its method is not GET. */
+  readonly reads?: boolean;
   /** Writes to storage, without being of one resource. */
   readonly stores?: boolean;
   /** What it may be refused with beyond what follows from the rest. */

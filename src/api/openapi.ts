@@ -132,7 +132,7 @@ function errorResponses(operation: Operation, shared: Shared): Record<string, Js
   const reasons: RefusalName[] = [...(operation.refusals ?? [])];
   if (!operation.open) {
     reasons.push("missing_credentials", "unknown_credentials", "version_missing", "version_unsupported");
-    reasons.push("too_many_requests");
+    reasons.push("too_many_requests", "scope_missing");
   }
   if (operation.takes === "object" || operation.takes === "document") {
     reasons.push("body_unreadable", "unknown_field", "invalid_field", "content_type", "body_too_large");

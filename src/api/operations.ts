@@ -17,6 +17,7 @@ import { explainOperations } from "./traffic/explain.ts";
 import { requestOperations } from "./traffic/requests.ts";
 import { referenceOperation } from "./reference/page.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
+import { scoped } from "./scopes/enforce.ts";
 import { makeSpecials } from "./specials.ts";
 import { cloudEndpointOperations } from "./special/cloud-endpoints.ts";
 import { vaultOperations } from "./special/secrets.ts";
@@ -62,7 +63,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...healthOperations(metrics, commands, readiness),
   ];
   return {
-    operations: described(operations).map((one) => waiting(one, input.applied)),
+    operations: described(operations).map((one) => waiting(scoped(one, store, liveObjects), input.applied)),
     uriOf(accountId, kind, id, baseUrl) {
       const reader = resourceNamed(kind).live ? liveObjects : store;
       const object = reader.get(accountId, kind, id);

@@ -97,6 +97,8 @@ export interface APIKey {
   readonly owner_id: string | null;
   /** Whether the key may manage accounts. Only an operator's key can create another. */
   readonly operator: boolean;
+  /** What the key is limited to; empty: nothing. A limited key may do what its scopes allow together. (at most 100) */
+  readonly scopes: readonly string[];
   /** When it was last used, since the server started; else null. */
   readonly last_used_at: string | null;
 }
@@ -114,6 +116,8 @@ export interface APIKeyCreate {
   readonly owner_id?: string | null | undefined;
   /** Whether the key may manage accounts. Only an operator's key can create another. (default false) */
   readonly operator?: boolean | null | undefined;
+  /** What the key is limited to; empty: nothing. A limited key may do what its scopes allow together. (at most 100) */
+  readonly scopes?: readonly string[] | null | undefined;
 }
 
 /** A key to this API. */

@@ -31,6 +31,7 @@ export function declarativeOperations(crud: Crud): Operation[] {
       ...shared,
       id: "planDocument",
       path: "/plan",
+      reads: true,
       summary: "Say what applying a document of many objects would change, field by field, and change nothing.",
       schemas,
       run: (call) => plan(call, crud),

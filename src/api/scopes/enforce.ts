@@ -1,0 +1,115 @@
+/** Calls by keys that are limited: refused where a scope is missing, with secrets masked where they may not be seen. */
+import { Refusal } from "../../lib/errors.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import type { Reader, Store } from "../../storage/store.ts";
+import type { ApiPrincipal, Call, Operation } from "../call.ts";
+import type { ReadPage } from "../filter/list.ts";
+import type { LiveObjects } from "../live-objects.ts";
+import { accountOf, find, theOne } from "../lookup.ts";
+import { maskReply } from "./mask.ts";
+import { hasPrefix, isVisible, isWithin, readScopes } from "./scope.ts";
+import type { Scope } from "./scope.ts";
+
+/** Objects looked at in one step of a list. */
+const stepObjects = 100;
+
+/** The operation, limited to what the caller's key may do. */
+export function scoped(operation: Operation, store: Store, liveObjects: LiveObjects): Operation {
+  if (operation.open) return operation;
+  return {
+    ...operation,
+    run(call) {
+      const { scope } = call.principal;
+      if (!scope) return operation.run(call);
+      check(operation, call, scope, store, liveObjects);
+      const reply = operation.run(call);
+      if (scope.secrets) return reply;
+      return reply instanceof Promise ? reply.then((done) => maskReply(operation, done)) : maskReply(operation, reply);
+    },
+  };
+}
+
+/** The pages of a list without the objects that the caller's key may not see. */
+export function onlyVisible({ scope }: ApiPrincipal, read: ReadPage): ReadPage {
+  if (!scope?.prefixes) return read;
+  return ({ limit, beforeId }) => {
+    const objects = [];
+    let below = beforeId;
+    for (;;) {
+      const page = read({ limit: stepObjects, beforeId: below });
+      for (const object of page.objects) {
+        if (!isVisible(scope, object)) continue;
+        if (objects.length === limit) return { objects, more: true };
+        objects.push(object);
+      }
+      if (!page.more) return { objects, more: false };
+      below = page.objects.at(-1)?.id;
+    }
+  };
+}
+
+function check(operation: Operation, call: Call, scope: Scope, store: Store, liveObjects: LiveObjects): void {
+  const { resource } = operation;
+  if (operation.method !== "GET" && !operation.reads && !scope.write) throw missing(operation, "write");
+  if (scope.kinds && !(resource && scope.kinds.has(resource.name))) {
+    throw missing(operation, `type:${resource?.name ?? "*"}`);
+  }
+  if (resource?.name === "api_key" && operation.verb === "create") checkWithin(operation, call, scope);
+  if (!scope.prefixes) return;
+  const reader = resource?.live ? liveObjects : store;
+  // What is not known to keep to the objects that the key may see is not offered to it.
+  if (!resource || !("metadata" in resource.fields) || !isPlain(operation, resource) || call.query.has("at_revision")) {
+    throw missing(operation, "metadata:");
+  }
+  checkMetadata(operation, resource, call, scope.prefixes, reader, store);
+}
+
+function checkMetadata(
+  operation: Operation,
+  resource: ResourceDeclaration,
+  call: Call,
+  prefixes: readonly string[],
+  reader: Pick<Reader, "get">,
+  store: Store,
+): void {
+  const owner = resource.ownedBy;
+  if (owner && resource.path.includes("{")) {
+    const found = find(store, accountOf(resource, call), owner.kind, call.parameters[0] as string);
+    if (!hasPrefix(prefixes, found.doc["metadata"])) throw missing(operation, scopeOf(found.doc["metadata"]));
+  }
+  if (operation.path.includes("{id}")) {
+    const { doc } = theOne(resource, call, reader);
+    if (!hasPrefix(prefixes, doc["metadata"])) throw missing(operation, scopeOf(doc["metadata"]));
+  }
+  const given = call.body["metadata"];
+  const leaves = operation.verb === "create" || (operation.verb === "update" && given !== undefined);
+  if (leaves && !hasPrefix(prefixes, given)) throw missing(operation, scopeOf(given));
+}
+
+/** A key makes only keys that can do no more than it can. */
+function checkWithin(operation: Operation, call: Call, scope: Scope): void {
+  const scopes = call.body["scopes"];
+  const list = Array.isArray(scopes) ? scopes.filter((one): one is string => typeof one === "string") : [];
+  if (isWithin(readScopes(list), scope) && call.body["operator"] !== true) return;
+  throw missing(operation, "*", "a limited key makes only keys that are limited as much");
+}
+
+/** Whether the operation is about one object, or lists or makes one, in the way of all resources. */
+function isPlain({ path, verb, block }: Operation, resource: ResourceDeclaration): boolean {
+  if (verb === "command") return false;
+  const collections = [resource.path, ...(resource.aliases ?? []).map((alias) => alias.path)];
+  const inside = [
+    ...(block === undefined ? [] : [`/${block}`]),
+    ...(resource.clears ?? []).map((clear) => `/${clear.path}`),
+    "",
+  ];
+  return collections.some((one) => path === one || inside.some((rest) => path === `${one}/{id}${rest}`));
+}
+
+function scopeOf(metadata: unknown): string {
+  return `metadata:${typeof metadata === "string" ? metadata.slice(0, 64) : ""}`;
+}
+
+function missing({ id }: Operation, scope: string, why = `it needs the scope "${scope}"`): Refusal {
+  return new Refusal("scope_missing", `${id}: the API key is limited, ${why}`, { scope });
+}

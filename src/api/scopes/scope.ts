@@ -1,0 +1,44 @@
+/** What an API key is limited to. */
+import type { StoredObject } from "../../storage/store.ts";
+
+export interface Scope {
+  readonly write: boolean;
+  /** May see secrets; they are masked otherwise. */
+  readonly secrets: boolean;
+  /** Kinds; absent: all. */
+  readonly kinds: ReadonlySet<string> | undefined;
+  /** Of the metadata of objects; absent: all objects. */
+  readonly prefixes: readonly string[] | undefined;
+}
+
+/** Undefined for a key that is not limited. */
+export function readScopes(scopes: readonly string[] | undefined): Scope | undefined {
+  if (!scopes || scopes.length === 0) return undefined;
+  const named = (word: string): string[] =>
+    scopes.flatMap((scope) => (scope.startsWith(`${word}:`) ? [scope.slice(word.length + 1)] : []));
+  const [kinds, prefixes] = [named("type"), named("metadata")];
+  return {
+    // Without a word on reading or writing it is both.
+    write: scopes.includes("write") || !scopes.includes("read"),
+    secrets: scopes.includes("secrets"),
+    kinds: kinds.length === 0 || kinds.includes("*") ? undefined : new Set(kinds),
+    prefixes: prefixes.length === 0 || prefixes.includes("") ? undefined : prefixes,
+  };
+}
+
+/** Whether a key with `inner` can do nothing that one with `outer` cannot. */
+export function isWithin(inner: Scope | undefined, outer: Scope | undefined): boolean {
+  if (!outer) return true;
+  if (!inner || (inner.write && !outer.write) || (inner.secrets && !outer.secrets)) return false;
+  const { kinds, prefixes } = outer;
+  if (kinds && !(inner.kinds && [...inner.kinds].every((kind) => kinds.has(kind)))) return false;
+  return !prefixes || (inner.prefixes?.every((prefix) => prefixes.some((wide) => prefix.startsWith(wide))) ?? false);
+}
+
+export function isVisible(scope: Scope | undefined, object: StoredObject): boolean {
+  return !scope?.prefixes || hasPrefix(scope.prefixes, object.doc["metadata"]);
+}
+
+export function hasPrefix(prefixes: readonly string[], metadata: unknown): boolean {
+  return typeof metadata === "string" && prefixes.some((prefix) => metadata.startsWith(prefix));
+}
