@@ -112,6 +112,12 @@ export const catalogue = {
     "There are more objects than one document may hold.",
     "Export them by the documents that made them, with `?document=NAME`.",
   ),
+  scope_missing: entry(
+    245,
+    403,
+    "The API key is limited and does not have the scope that this takes.",
+    "`details.scope` names it: use a key that has it, or one without limits.",
+  ),
   operator_only: entry(237, 403, "Only an operator's key may do this.", "Use the key that the first start created."),
   metrics_local_only: entry(
     240,
