@@ -61,11 +61,16 @@ export const headerEditFields = {
 
 type Edit = (exchange: Exchange, headers: HeaderFields) => void;
 
-/** What `remove`, then `add` do to header fields. @param replaced names that can be there only once */
+/**
+ * What `remove`, then `add` do to header fields. Throws for what no configuration may touch, in case one came here
+ * without having been validated. @param replaced names that can be there only once
+ */
 export function compileHeaderEdit(
   { add, remove }: { readonly add: Readonly<Record<string, string>>; readonly remove: readonly string[] },
   replaced: ReadonlySet<string>,
 ): Edit {
+  for (const name of [...remove, ...Object.keys(add)]) demand(headerName, name);
+  for (const value of Object.values(add)) demand(headerValue, value);
   const additions = Object.entries(add).map(([name, value]) => ({
     name,
     parts: compileValue(value),
@@ -79,6 +84,11 @@ export function compileHeaderEdit(
       else headers.append(name, value);
     }
   };
+}
+
+function demand(format: StringFormat, text: string): void {
+  const wrong = format.check(text);
+  if (wrong !== undefined) throw new Error(`edit the header field ${JSON.stringify(text)}: it must ${wrong}`);
 }
 
 /** Bytes that the variables of one value may come to. */

@@ -56,11 +56,26 @@ export interface MovableClock extends Clock {
 
 export function movableClock(): MovableClock {
   let ahead = 0;
+  const periodic = new Set<() => void>();
   return {
     ...systemClock,
     now: () => systemClock.now() + ahead,
     monotonic: () => systemClock.monotonic() + ahead,
-    move: (milliseconds) => void (ahead += milliseconds),
+    every(periodMs, run) {
+      periodic.add(run);
+      const timer = systemClock.every(periodMs, run);
+      return {
+        cancel() {
+          periodic.delete(run);
+          timer.cancel();
+        },
+      };
+    },
+    move(milliseconds) {
+      ahead += milliseconds;
+      // Whoever looks at the time now and then has to see that it went on before anybody relies on that.
+      for (const run of periodic) run();
+    },
   };
 }
 
@@ -72,16 +87,16 @@ export interface Fixture {
   /** Every request that reached the service. */
   readonly received: Received[];
   /** Sets how the service answers from now on; undefined: 200 and "served". */
-  answer(handler: ((request: Received, response: ServerResponse) => void) | undefined): void;
+  readonly answer: (handler: ((request: Received, response: ServerResponse) => void) | undefined) => void;
   /** The service's own server: for upgrades and for closing it. */
   readonly service: Server;
   readonly servicePort: number;
-  put(kind: string, id: string, doc: Readonly<Record<string, unknown>>): void;
+  readonly put: (kind: string, id: string, doc: Readonly<Record<string, unknown>>) => void;
   /** Replaces the route's modules. */
-  route(blocks: Readonly<Record<string, unknown>>): void;
-  ask(protocol: Protocol, options?: AskOptions): Promise<Asked>;
-  connect(protocol: Protocol, options?: AskOptions): Promise<TLSSocket>;
-  stop(): Promise<void>;
+  readonly route: (blocks: Readonly<Record<string, unknown>>) => void;
+  readonly ask: (protocol: Protocol, options?: AskOptions) => Promise<Asked>;
+  readonly connect: (protocol: Protocol, options?: AskOptions) => Promise<TLSSocket>;
+  readonly stop: () => Promise<void>;
 }
 
 export async function startFixture(options: Partial<EdgeOptions> = {}): Promise<Fixture> {
@@ -241,7 +256,8 @@ function asked(status: number, headers: IncomingHttpHeaders, body: Buffer): Aske
   return { status, headers, body, id: String(headers["x-request-id"] ?? "") };
 }
 
+/** Rejects when it fails, or closes without a word. */
 async function failureOf(emitter: NodeJS.EventEmitter): Promise<never> {
-  const [error] = (await once(emitter, "error")) as [Error];
-  throw error;
+  const [error] = (await Promise.race([once(emitter, "error"), once(emitter, "close")])) as [Error | undefined];
+  throw error ?? new Error("closed without a response");
 }

@@ -138,7 +138,8 @@ function framed(
   };
 }
 
-function clientFrame(opcode: number, payload: Buffer): Buffer {
+/** A masked frame, as clients send them. */
+export function clientFrame(opcode: number, payload: Buffer): Buffer {
   const { length } = payload;
   const head =
     length < 126

@@ -123,7 +123,8 @@ export class UpstreamPool implements Timed {
     this.#openings -= 1;
     if (stream === undefined) {
       if (this.#openings >= this.#waiting.length) return;
-      this.#waiting.shift()?.user.upstreamFailed("tunnel_gone", true);
+      const reason = this.options.isAgent ? "tunnel_gone" : "upstream_refused";
+      this.#waiting.shift()?.user.upstreamFailed(reason, true);
       return;
     }
     if (this.#closed) {

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import type { KeyedCertificate } from "../../src/lib/x509.ts";
+import { protocols } from "../support/agents.ts";
+import { host, startFixture } from "../support/modules.ts";
+import type { Fixture } from "../support/modules.ts";
+
+let fixture: Fixture;
+before(async () => (fixture = await startFixture()));
+after(() => fixture.stop());
+
+const edit = (add: Readonly<Record<string, string>>, remove: readonly string[] = []) => ({
+  enabled: true,
+  add,
+  remove,
+});
+
+/** Values of a header field as the service got them, in order. */
+function arrived(name: string): string[] {
+  const raw = fixture.received.at(-1)?.rawHeaders ?? [];
+  return raw.filter((_, index) => index % 2 === 1 && raw[index - 1]?.toLowerCase() === name);
+}
+
+for (const protocol of protocols) {
+  describe(`header modules over ${protocol}`, () => {
+    it("remove every value of a name, then add", async () => {
+      fixture.route({ request_headers: edit({ "x-kind": "new", "x-more": "2" }, ["x-kind", "x-gone"]) });
+      await fixture.ask(protocol, { headers: { "X-Kind": ["a", "b"], "x-gone": "1", "x-more": "1" } });
+      assert.deepEqual(arrived("x-kind"), ["new"]);
+      assert.deepEqual(arrived("x-gone"), []);
+      assert.deepEqual(arrived("x-more"), ["1", "2"]);
+    });
+
+    it("fill in what the edge knows, and nothing for what nobody knows", async () => {
+      fixture.route({
+        request_headers: edit({
+          "x-a": "${conn.client_ip}|${req.method}|${req.url.path}|${req.url.query}|${req.headers['x-in']}",
+          "x-b": "[${no.such.variable}][${conn.geo.city}]",
+          "x-c": "${conn.tls.version} ${conn.tls.sni} ${req.version}",
+          "x-d": "${.ngrok.request_id}",
+        }),
+        response_headers: edit({ "x-e": "${res.status_code} ${.backend.id} ${res.headers['x-out']}" }),
+      });
+      fixture.answer((_request, response) => response.writeHead(201, { "x-out": "o" }).end());
+      const answer = await fixture.ask(protocol, { path: "/p/%7Eq?x=1", headers: { "x-in": "i" } });
+      assert.deepEqual(arrived("x-a"), ["127.0.0.1|GET|/p/~q|x=1|i"]);
+      assert.deepEqual(arrived("x-b"), ["[][]"]);
+      assert.deepEqual(arrived("x-c"), [`TLSv1.3 ${host} HTTP/${protocol === "h1" ? "1.1" : "2"}`]);
+      assert.deepEqual(arrived("x-d"), [answer.id]);
+      assert.equal(answer.headers["x-e"], "201 bkdtg_1 o");
+      fixture.answer(undefined);
+    });
+
+    it("P4: keep what a variable brings from breaking the message", async () => {
+      fixture.route({
+        request_headers: edit({ "x-echo": "${req.url.query_params['q']}", "x-path": "${req.url.path}" }),
+        response_headers: edit({ "x-back": "${req.url.query_params['q']}" }),
+      });
+      const path = "/%C3%A9?q=a%0d%0aSet-Cookie:%20evil=1%00%ff";
+      const answer = await fixture.ask(protocol, { path });
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers["set-cookie"], undefined);
+      assert.equal(arrived("set-cookie").length, 0);
+      for (const value of [String(answer.headers["x-back"]), ...arrived("x-echo"), ...arrived("x-path")]) {
+        assert.match(value, /^[\x20-\x7e]+$/);
+      }
+    });
+
+    it("P4: neither remove nor add what frames messages: such a route is closed", async () => {
+      for (const name of ["transfer-encoding", "content-length", "connection", "upgrade", "te", "trailer"]) {
+        for (const module of ["request_headers", "response_headers"]) {
+          for (const edited of [edit({}, [name]), edit({ [name]: "chunked" }), edit({ "x-a": "b\r\nc: d" })]) {
+            fixture.route({ [module]: edited });
+            assert.equal((await fixture.ask(protocol)).status, 500, `${module} ${name}`);
+          }
+        }
+      }
+    });
+
+    it("rewrite Host for the service, and leave X-Forwarded-Host as it was", async () => {
+      fixture.route({ request_headers: edit({ host: "inner.test" }) });
+      await fixture.ask(protocol);
+      assert.deepEqual(arrived("host"), ["inner.test"]);
+      assert.deepEqual(arrived("x-forwarded-host"), [host]);
+    });
+
+    it("R3, W5: cannot take away what the edge sets, nor can a client", async () => {
+      fixture.route({ request_headers: edit({}, ["x-forwarded-for", "x-request-id"]) });
+      const lies = {
+        "x-forwarded-for": "9.9.9.9",
+        "x-forwarded-proto": "http",
+        "x-real-ip": "9.9.9.9",
+        forwarded: "for=9.9.9.9",
+        "x-original-url": "/admin",
+        proxy: "evil",
+        "ngrok-auth-user-id": "root",
+        ngrok_auth_user_id: "root",
+        "Ngrok-Mtls-Subject-Cn": "root",
+        "postern-anything": "1",
+      };
+      const nominated: Record<string, string> =
+        protocol === "h1" ? { connection: "x-forwarded-for, x-request-id" } : {};
+      const answer = await fixture.ask(protocol, { headers: { ...lies, ...nominated } });
+      assert.deepEqual(arrived("x-forwarded-for"), ["127.0.0.1"]);
+      assert.deepEqual(arrived("x-forwarded-proto"), ["https"]);
+      assert.deepEqual(arrived("x-request-id"), [answer.id]);
+      const names = Object.keys(fixture.received.at(-1)?.headers ?? {}).join(" ");
+      assert.doesNotMatch(names, /ngrok|postern|real-ip|original-url|\bforwarded\b(?!-)|proxy/);
+    });
+
+    it("W2: drop names with an underscore that stand for what the edge says", async () => {
+      fixture.route({});
+      const headers = { x_forwarded_for: "9.9.9.9", "x.forwarded.for": "9.9.9.9", "x-fine": "1" };
+      await fixture.ask(protocol, { headers });
+      assert.deepEqual(arrived("x_forwarded_for"), []);
+      assert.deepEqual(arrived("x.forwarded.for"), []);
+      assert.deepEqual(arrived("x-fine"), ["1"]);
+    });
+
+    it("leave the response's framing to the edge, and act on errors of the service too", async () => {
+      fixture.route({ response_headers: edit({ "x-added": "1", server: "mine" }, ["x-powered-by", "server"]) });
+      fixture.answer((_request, response) =>
+        response.writeHead(500, { "x-powered-by": "secrets", server: "theirs" }).end("broken"),
+      );
+      const answer = await fixture.ask(protocol);
+      assert.equal(answer.status, 500);
+      assert.equal(answer.body.toString(), "broken");
+      assert.deepEqual(
+        [answer.headers["x-added"], answer.headers["x-powered-by"], answer.headers["server"]],
+        ["1", undefined, "mine"],
+      );
+      fixture.answer(undefined);
+    });
+  });
+
+  describe(`mutual TLS over ${protocol}`, () => {
+    let authority: KeyedCertificate;
+    let client: KeyedCertificate;
+    before(async () => {
+      authority = await createAuthority({ commonName: "Clients", now: Date.now() });
+      const names = ["client.example.com", "10.0.0.1"];
+      client = await issueLeaf(authority, {
+        names,
+        commonName: "Zoë",
+        usages: ["clientAuth"],
+        now: Date.now(),
+        days: 1,
+      });
+      fixture.route({});
+      fixture.put("certificate_authority", "ca_1", { ca_pem: authority.certificatePem });
+      fixture.put("https_edge", "edghts_1", {
+        hostports: [`${host}:443`],
+        mutual_tls: { enabled: true, certificate_authority_ids: ["ca_1"] },
+        tls_termination: null,
+      });
+    });
+    after(() => fixture.put("https_edge", "edghts_1", { hostports: [`${host}:443`], mutual_tls: null }));
+
+    it("K2: tells the service who the client is, and takes no client's word for it", async () => {
+      const tls = { cert: client.certificatePem, key: client.keyPem };
+      const headers = { "ngrok-mtls-subject-cn": "root", ngrok_mtls_subject_cn: "root" };
+      assert.equal((await fixture.ask(protocol, { tls, headers })).status, 200);
+      assert.deepEqual(arrived("ngrok-mtls-subject-cn"), ["Zo%C3%AB"]);
+      assert.deepEqual(arrived("ngrok-mtls-subject-alt-name-dns"), ["client.example.com"]);
+      assert.equal(arrived("ngrok-mtls-serial-number").length, 1);
+      assert.deepEqual(arrived("ngrok_mtls_subject_cn"), []);
+    });
+
+    it("K2: lets nobody in without a certificate, with one of another authority, or one for servers", async () => {
+      const reached = fixture.received.length;
+      await assert.rejects(fixture.ask(protocol));
+      const other = await createAuthority({ commonName: "Clients", now: Date.now() });
+      for (const [issuer, usage] of [
+        [other, "clientAuth"],
+        [authority, "serverAuth"],
+      ] as const) {
+        const wrong = await issueLeaf(issuer, { names: ["c.example"], usages: [usage], now: Date.now(), days: 1 });
+        await assert.rejects(fixture.ask(protocol, { tls: { cert: wrong.certificatePem, key: wrong.keyPem } }), usage);
+      }
+      assert.equal(fixture.received.length, reached);
+    });
+  });
+}
