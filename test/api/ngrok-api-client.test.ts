@@ -10,6 +10,7 @@ import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
+import { seedWorld } from "../support/world.ts";
 
 const now = Date.now();
 
@@ -17,8 +18,8 @@ describe("the vendor's TypeScript client", () => {
   let api: TestApi;
   let client: Body;
   before(async () => {
-    api = await startApi(databases[0] as (typeof databases)[number]);
-    client = new Ngrok({ apiToken: api.apiKey, baseUrl: api.baseUrl });
+    api = await startApi(databases[0] as (typeof databases)[number], { seed: seedWorld });
+    client = recorded(new Ngrok({ apiToken: api.apiKey, baseUrl: api.baseUrl }), "");
   });
   after(() => api.stop());
 
@@ -137,11 +138,6 @@ describe("the vendor's TypeScript client", () => {
     await assert.rejects(client.eventSources.get(at), (error: Body) => error.statusCode === 404);
   });
 
-  it("applicationUsers and applicationSessions: list", async () => {
-    assert.deepEqual(await client.applicationUsers.list(), []);
-    assert.deepEqual(await client.applicationSessions.list(), []);
-  });
-
   for (const { service, create, change } of resources) {
     const name = /client\.([\w.]+)/.exec(service.toString())?.[1] ?? "";
     it(`${name}: creates, gets, lists over pages, updates and deletes`, async () => {
@@ -186,6 +182,19 @@ describe("the vendor's TypeScript client", () => {
     ["edgeRouteCompressionModule", "route", async () => ({ enabled: true })],
     ["edgeRouteCircuitBreakerModule", "route", async () => ({ errorThresholdPercentage: 0.25 })],
     ["edgeRouteUserAgentFilterModule", "route", async () => ({ deny: ["curl"] })],
+    ["edgeRouteWebhookVerificationModule", "route", async () => ({ provider: "github", secret: "s3cret" })],
+    [
+      "edgeRouteOAuthModule",
+      "route",
+      async () => ({ provider: { google: { clientId: "id", clientSecret: "secret", scopes: ["email"] } } }),
+    ],
+    [
+      "edgeRouteOidcModule",
+      "route",
+      async () => ({ issuer: "https://id.example.com", clientId: "id", clientSecret: "secret" }),
+    ],
+    ["edgeRouteSamlModule", "route", async () => ({ idpMetadataUrl: "https://id.example.com/metadata" })],
+    ["edgeRouteWebsocketTcpConverterModule", "route", async () => ({ enabled: true })],
     ["httpsEdgeMutualTlsModule", "https", async () => ({ certificateAuthorityIds: [await uploaded()] })],
     ["httpsEdgeTlsTerminationModule", "https", async () => ({ minVersion: "1.3" })],
     ["tlsEdgeBackendModule", "tls", async () => ({ backendId: (await backend()).id })],
@@ -245,6 +254,15 @@ describe("the vendor's TypeScript client", () => {
     assert.deepEqual(commands, ["restart", "stop", "update"]);
   });
 
+  for (const name of ["applicationUsers", "applicationSessions"]) {
+    it(`${name}: lists, gets and deletes`, async () => {
+      const [one] = await client[name].list();
+      assert.deepEqual(await client[name].get(one.id), one);
+      await removed(client[name].delete(one.id));
+      await assert.rejects(client[name].get(one.id), (error: Body) => error.statusCode === 404);
+    });
+  }
+
   it("reservedDomains: unsets certificate and policy", async () => {
     const made = await client.reservedDomains.create({
       name: "policy.example.com",
@@ -264,4 +282,58 @@ describe("the vendor's TypeScript client", () => {
       return true;
     });
   });
+
+  const notOffered: readonly string[] = [
+    "abuseReports",
+    "agentIngresses",
+    "sshCertificateAuthorities",
+    "sshCredentials",
+    "sshHostCertificates",
+    "sshUserCertificates",
+  ];
+
+  for (const name of notOffered) {
+    it(`${name}: is told that there is no such path`, async () => {
+      await assert.rejects(client[name].get("x_1"), (error: Body) => error.errorCode === "ERR_POSTERN_223");
+    });
+  }
+
+  it("has run every other operation that it has", () => {
+    const all = [...operationsOf(client, "")].filter((name) => !notOffered.includes(name.split(".")[0] as string));
+    assert.ok(all.length > 150, String(all.length));
+    assert.deepEqual(
+      all.filter((name) => !called.has(name)),
+      [],
+    );
+  });
 });
+
+/** Names of the operations that were called. */
+const called = new Set<string>();
+
+/** The client, remembering what is called. */
+function recorded(part: Body, path: string): Body {
+  return new Proxy(part, {
+    get(target, name: string) {
+      const value = target[name];
+      if (typeof value === "function") {
+        return (...args: Body[]) => {
+          called.add(`${path}${name}`);
+          return value.apply(target, args);
+        };
+      }
+      return typeof value === "object" && value !== null ? recorded(value, `${path}${name}.`) : value;
+    },
+  });
+}
+
+function* operationsOf(part: Body, path: string): Generator<string> {
+  const own = Object.getPrototypeOf(part);
+  for (const name of own === Object.prototype ? [] : Object.getOwnPropertyNames(own)) {
+    if (path !== "" && !/^(constructor$|_)/.test(name)) yield `${path}${name}`;
+  }
+  for (const [name, value] of Object.entries(part)) {
+    if (name !== "httpClient" && typeof value === "object" && value !== null)
+      yield* operationsOf(value, `${path}${name}.`);
+  }
+}

@@ -98,7 +98,7 @@ describe("the reference of metrics", () => {
     assert(samples.length > 5);
     for (const [, name, label] of samples) {
       const row = new RegExp(`^\\| \`${name}\` \\| \\w+ \\| (.*?) \\|`, "m").exec(reference);
-      assert.equal(row?.[1], label === undefined ? "" : `\`${label}\``, name);
+      assert.equal(row?.[1], label === undefined ? "" : `\`${label}\``, String(name));
     }
   });
 });
