@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { parse } from "yaml";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLog } from "../../src/lib/log.ts";
+import { modules } from "../../src/modules/index.ts";
+import { resources } from "../../src/resources/index.ts";
+import { openStore } from "../../src/storage/open.ts";
 import { send, startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -338,6 +343,32 @@ objects:
       const again = await api.request("POST", `/revisions/${revision}/rollback`, { key });
       assert.equal(again.status, 200, again.text);
       assert.deepEqual((await done(plan(shop, key))).summary, { create: 0, update: 0, delete: 0, unchanged: 7 });
+    });
+
+    it("P6: leave a chain of hashes that holds, after applies, refusals, prunes and rollbacks", async () => {
+      const place = await database.create();
+      const bootstrap = { apiKey: api.apiKey, authtoken: api.authtoken };
+      const own = await startApi(database, { databaseUrl: place.url, bootstrap });
+      const body = parse(template.replace("HOST", "chain.example.com")) as Body;
+      const { revision } = await own.ok("POST", "/apply", body);
+      fails(await own.request("POST", "/apply", { body: { objects: { bot_user: { x: {} } } } }), 400, 215);
+      await own.ok("POST", "/apply", { document: "shop", prune: true, objects: {} });
+      await own.ok("POST", `/revisions/${revision}/rollback`);
+      const { changes } = await own.ok("POST", "/plan", body);
+      assert.ok(changes.every(({ action }: Body) => action === "unchanged"));
+      await own.plane.stop();
+      const store = await openStore({
+        database: place.url,
+        dataDirectory: "/",
+        declarations: { resources, modules },
+        sealingKey: own.sealingKey,
+        clock: systemClock,
+        log: silentLog,
+      });
+      assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+      assert.equal(store.revision, revision + 2);
+      await store.close();
+      await place.drop();
     });
 
     it("P7: happen once per Idempotency-Key", async () => {
