@@ -47,7 +47,9 @@ describe("the README", () => {
   });
 
   it("names only commands and options that exist", () => {
-    for (const [, command, rest] of readme.matchAll(/npx postern (serve|http|ca|account create)([^\n#`]*)/g)) {
+    for (const [, command, rest] of readme.matchAll(
+      /npx postern (serve|http|ca|account create|api \S+ \S+|completion)([^\n#`]*)/g,
+    )) {
       const help = spawnSync(process.execPath, [`${root}bin/postern.js`, ...(command as string).split(" "), "--help"], {
         encoding: "utf8",
       }).stdout;
