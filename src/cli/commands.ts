@@ -30,6 +30,22 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Create an account with an API key of its own.",
     load: async () => (await import("./account-create.ts")).accountCreate as Command,
   },
+  explain: {
+    doc: "Say what an edge would do with a request, and why.",
+    load: async () => (await import("./explain.ts")).explain as Command,
+  },
+  "webhook send": {
+    doc: "Send a sample webhook, signed as its provider would.",
+    load: async () => (await import("./webhook-send.ts")).webhookSend as Command,
+  },
+  api: {
+    doc: "Call one operation of the management API.",
+    load: async (args) => (await import("./api/command.ts")).apiCommand(args),
+  },
+  completion: {
+    doc: "Print a script by which a shell completes commands and options.",
+    load: async () => (await import("./completion.ts")).completionOf(commands),
+  },
   plan: {
     doc: "Say what a document of many objects would change.",
     load: async () => (await import("./plan.ts")).plan as Command,
@@ -41,14 +57,6 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   export: {
     doc: "Write the account's objects down as a document.",
     load: async () => (await import("./export.ts")).exportCommand as Command,
-  },
-  api: {
-    doc: "Call one operation of the management API.",
-    load: async (args) => (await import("./api/command.ts")).apiCommand(args),
-  },
-  completion: {
-    doc: "Print a script by which a shell completes commands and options.",
-    load: async () => (await import("./completion.ts")).completionOf(commands),
   },
   version: {
     doc: "Print the version.",

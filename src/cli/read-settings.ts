@@ -69,13 +69,14 @@ interface Flags {
 }
 
 function readFlags(settings: Settings, args: readonly string[]): Flags {
-  const names = new Map<string, { readonly name: string; readonly type: "string" | "boolean" }>();
+  const names = new Map<string, { readonly name: string; readonly type: "string" | "boolean"; short?: string }>();
   for (const [name, setting] of Object.entries(settings)) {
     const flag = flagOf(name, setting).slice(2);
-    names.set(flag, { name, type: setting.placeholder === undefined ? "boolean" : "string" });
+    const short = setting.short === undefined ? {} : { short: setting.short };
+    names.set(flag, { name, type: setting.placeholder === undefined ? "boolean" : "string", ...short });
     if (setting.secret) names.set(`${flag}-file`, { name: `${name}File`, type: "string" });
   }
-  const options = Object.fromEntries([...names].map(([flag, { type }]) => [flag, { type }]));
+  const options = Object.fromEntries(names);
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   const texts = new Map<string, string[]>();
   const positionals: string[] = [];
@@ -83,7 +84,8 @@ function readFlags(settings: Settings, args: readonly string[]): Flags {
     if (token.kind === "positional") positionals.push(token.value);
     if (token.kind !== "option") continue;
     const known = names.get(token.name);
-    if (!known || !token.rawName.startsWith("--")) throw new Failure("usage", unknownFlag(token.rawName, names.keys()));
+    if (!known || (!token.rawName.startsWith("--") && token.rawName !== `-${known.short}`))
+      throw new Failure("usage", unknownFlag(token.rawName, names.keys()));
     if (
       known.type === "string" &&
       (token.value === undefined || (!token.inlineValue && /^--?[a-z]/.test(token.value)))

@@ -5,6 +5,8 @@ export interface Setting<T> {
   readonly placeholder?: string;
   /** Flag without dashes, where it is not the name in kebab-case. */
   readonly flag?: string;
+  /** One letter that stands for the flag as well. */
+  readonly short?: string;
   /** Environment variable, where it is not `POSTERN_` and the name. */
   readonly variable?: string;
   /** May also be read from a file: `--x-file`, `POSTERN_X_FILE`, `x_file`. Never printed. */
@@ -28,7 +30,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-type Facts = Partial<Pick<Setting<unknown>, "placeholder" | "flag" | "variable" | "secret" | "shown">>;
+type Facts = Partial<Pick<Setting<unknown>, "placeholder" | "flag" | "short" | "variable" | "secret" | "shown">>;
 
 export function text(doc: string, fallback: string, facts: Facts = {}): Setting<string> {
   return one(doc, { placeholder: "TEXT", ...facts }, fallback === "" ? undefined : fallback, fallback, nonEmpty);
@@ -88,6 +90,19 @@ export function count(doc: string, fallback: number): Setting<number> {
   });
 }
 
+/** A whole number from 0 up, or nothing. */
+export function optionalCount(doc: string, placeholder: string): Setting<number | undefined> {
+  return one<number | undefined>(doc, { placeholder }, undefined, undefined, (given) => {
+    if (!/^\d{1,9}$/.test(given)) throw new Error("must be a whole number from 0 to 999999999");
+    return Number(given);
+  });
+}
+
+/** The setting as an option of one call: neither in the environment nor in the file. */
+export function flagOnly<T>(setting: Setting<T>): Setting<T> {
+  return { ...setting, flagOnly: true };
+}
+
 export interface PortRange {
   readonly first: number;
   readonly last: number;
@@ -102,19 +117,6 @@ function parsePortRange(given: string): PortRange {
   const [first = 0, last = 0] = /^(\d{1,5})-(\d{1,5})$/.exec(given)?.slice(1).map(Number) ?? [];
   if (first === 0 || first > last || last > 65_535) throw new Error("must be two ports, such as 20000-20999");
   return { first, last };
-}
-
-/** A whole number from 0 up, or nothing. */
-export function optionalCount(doc: string, placeholder: string): Setting<number | undefined> {
-  return one<number | undefined>(doc, { placeholder }, undefined, undefined, (given) => {
-    if (!/^\d{1,9}$/.test(given)) throw new Error("must be a whole number from 0 to 999999999");
-    return Number(given);
-  });
-}
-
-/** The setting as an option of one call: neither in the environment nor in the file. */
-export function flagOnly<T>(setting: Setting<T>): Setting<T> {
-  return { ...setting, flagOnly: true };
 }
 
 /** `HOST:PORT`, `:PORT` or `PORT`; an IPv6 host in brackets. Port 0 takes any free one. */
