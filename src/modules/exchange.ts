@@ -9,6 +9,8 @@ export interface Exchange {
   readonly request: RequestHead;
   /** Present from the upstream's response head on. */
   readonly response: ResponseHead | undefined;
+  /** The upstream's connection had carried a request before; known once there is a response of it. */
+  readonly connectionReused?: boolean | undefined;
   /** What was decided so far, in order. */
   readonly steps: Step[];
   /** The client went away before there was a response: that there is none says nothing about the upstream. */

@@ -82,6 +82,7 @@ const variables: Readonly<Record<string, Variable>> = Object.assign(Object.creat
     stepBy(exchange, "compression")?.outcome === "changed"
       ? (exchange.response?.headers.get("content-encoding") ?? "")
       : "",
+  ".backend.connection_reused": ({ connectionReused }) => String(connectionReused ?? ""),
   ".backend.id": (exchange) => stepBy(exchange, "backend")?.decidedBy?.id ?? "",
 } satisfies Record<string, Variable>);
 

@@ -52,6 +52,27 @@ for (const protocol of protocols) {
       fixture.answer(undefined);
     });
 
+    it("tell whether the upstream's connection was new", async () => {
+      const add = { "x-reused": "${.backend.connection_reused}" };
+      fixture.route({ request_headers: edit(add), response_headers: edit(add) });
+      const release = Promise.withResolvers<void>();
+      const both = Promise.withResolvers<void>();
+      let held = 0;
+      fixture.answer((_request, response) => {
+        held += 1;
+        if (held === 2) both.resolve();
+        void release.promise.then(() => response.end());
+      });
+      // Two at once need two connections, whatever there was before.
+      const asked = [fixture.ask(protocol), fixture.ask(protocol)];
+      await both.promise;
+      release.resolve();
+      await Promise.all(asked);
+      fixture.answer(undefined);
+      assert.equal((await fixture.ask(protocol)).headers["x-reused"], "true");
+      assert.deepEqual(arrived("x-reused"), [""]);
+    });
+
     it("P4: keep what a variable brings from breaking the message", async () => {
       fixture.route({
         request_headers: edit({ "x-echo": "${req.url.query_params['q']}", "x-path": "${req.url.path}" }),

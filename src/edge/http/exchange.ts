@@ -101,6 +101,10 @@ export class HttpExchange implements Exchange, ExchangeInput, UpstreamUser, Stag
     return this.#response;
   }
 
+  get connectionReused(): boolean | undefined {
+    return this.#response === undefined ? undefined : this.#warm;
+  }
+
   get method(): string {
     return this.request.method;
   }
