@@ -72,7 +72,7 @@ describe("the requests that have ended", () => {
   it("hold what was forwarded too, with the backend and tunnel that were chosen", async () => {
     const answer = await platform.request(url("/admin"), { headers: { "user-agent": "good" } });
     assert.equal(answer.status, 200);
-    const { body } = await platform.api("GET", `/requests/${answer.headers["x-request-id"]}`);
+    const { body } = await platform.api("GET", `/requests/${String(answer.headers["x-request-id"])}`);
     assert.equal(body.outcome, "forwarded");
     assert.equal(body.bytes_out, 6);
     const last = body.steps.at(-1);
@@ -94,7 +94,7 @@ describe("the requests that have ended", () => {
 
   it("P1: are those of the key's account alone", async () => {
     const answer = await platform.request(url("/none"));
-    const id = answer.headers["x-request-id"];
+    const id = String(answer.headers["x-request-id"]);
     assert.equal((await platform.api("GET", `/requests/${id}`, undefined, otherKey)).status, 404);
     assert.deepEqual((await platform.api("GET", "/requests", undefined, otherKey)).body.requests, []);
     assert.equal((await platform.api("GET", "/requests/req_none")).body.error_code, "ERR_POSTERN_222");

@@ -24,10 +24,10 @@ describe("a write that prefers to wait for the edges", () => {
   /** Resolves once a request waits, or with its answer if it does not. */
   const waits = async (request: Promise<ApiResponse>): Promise<boolean> => {
     const before = clock.pending;
-    let answered = false;
-    void request.then(() => (answered = true));
-    while (!answered && clock.pending === before) await turn();
-    return !answered;
+    const state = { answered: false };
+    void request.then(() => (state.answered = true));
+    while (!state.answered && clock.pending === before) await turn();
+    return !state.answered;
   };
   const lastRevision = (): number => {
     const last = api.edge.received.findLast((message) => message.type === "changes");

@@ -47,7 +47,8 @@ export function readDocument(body: JsonObject, issues: Issue[]): Document {
     issues.push({ path: name, message, reason: "unknown_field" });
   }
   const name = body["document"] ?? defaultDocument;
-  if (typeof name !== "string" || !documentPattern.test(name)) {
+  const text = typeof name === "string" ? name : "";
+  if (!documentPattern.test(text)) {
     issues.push({ path: "document", message: "must be 1 to 64 letters, digits, dots, dashes and underscores" });
   }
   const prune = body["prune"] ?? false;
@@ -55,8 +56,8 @@ export function readDocument(body: JsonObject, issues: Issue[]): Document {
   const objects = body["objects"];
   const entries = new Map<string, Entry>();
   if (!isObject(objects)) issues.push({ path: "objects", message: "must be an object: kind, then name, then fields" });
-  else for (const [kind, named] of Object.entries(objects)) readKind(String(name), kind, named, entries, issues);
-  return { name: String(name), prune: prune === true, entries };
+  else for (const [kind, named] of Object.entries(objects)) readKind(text, kind, named, entries, issues);
+  return { name: text, prune: prune === true, entries };
 }
 
 function readKind(document: string, kind: string, named: unknown, entries: Map<string, Entry>, issues: Issue[]): void {

@@ -47,7 +47,11 @@ export function eventSourceOperations(crud: Crud): Operation[] {
         const subscription = subscriptionOf(call, crud);
         const sources = sourcesOf(subscription).map((source) => shown(source, subscription, call));
         const uri = `${call.baseUrl}/event_subscriptions/${subscription.id}/sources`;
-        return { status: 200, body: JSON.stringify({ sources, uri, next_page_uri: null }), revision: crud.store.revision };
+        return {
+          status: 200,
+          body: JSON.stringify({ sources, uri, next_page_uri: null }),
+          revision: crud.store.revision,
+        };
       },
     },
     {

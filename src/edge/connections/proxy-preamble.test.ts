@@ -22,16 +22,18 @@ describe("the PROXY protocol's header", () => {
   it("is the specification's bytes in version 2", () => {
     assert.equal(
       proxyPreamble(2, four)?.toString("hex"),
-      "0d0a0d0a000d0a515549540a" + "2111000c" + "c0000201" + "c6336402" + "1267" + "1538",
+      ["0d0a0d0a000d0a515549540a", "2111000c", "c0000201", "c6336402", "1267", "1538"].join(""),
     );
     assert.equal(
       proxyPreamble(2, mixed)?.toString("hex"),
-      "0d0a0d0a000d0a515549540a" +
-        "21210024" +
-        "20010db8000000000000000000000007" +
-        "00000000000000000000ffffc6336402" +
-        "1267" +
+      [
+        "0d0a0d0a000d0a515549540a",
+        "21210024",
+        "20010db8000000000000000000000007",
+        "00000000000000000000ffffc6336402",
+        "1267",
         "1538",
+      ].join(""),
     );
   });
 
