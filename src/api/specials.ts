@@ -28,6 +28,7 @@ export function makeSpecials(surroundings: Surroundings): Readonly<Record<string
         return { doc };
       },
     },
+    tls_certificate: { configured: (doc) => (doc["issued_at"] === null ? doc : undefined) },
     secret: secretSpecial,
     event_destination: eventDestinationSpecial(surroundings),
     event_subscription: eventSubscriptionSpecial,

@@ -5,7 +5,11 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { modules } from "../../src/modules/index.ts";
 import { resources } from "../../src/resources/index.ts";
+import { emptyDoc } from "../../src/schema/parse.ts";
+import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import { openStore } from "../../src/storage/open.ts";
+import type { StoreOptions } from "../../src/storage/open.ts";
+import type { StoredObject, WriteContext } from "../../src/storage/store.ts";
 import { send, startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -51,7 +55,18 @@ for (const database of databases) {
     before(async () => {
       api = await startApi(database);
     });
-    after(() => api.stop());
+    const others: TestApi[] = [];
+    after(async () => {
+      // A test that fails half-way leaves its own running.
+      for (const other of others) await other.plane.stop();
+      await api.stop();
+    });
+    const startOther = async (databaseUrl: string): Promise<TestApi> => {
+      const bootstrap = { apiKey: api.apiKey, authtoken: api.authtoken };
+      const other = await startApi(database, { databaseUrl, bootstrap });
+      others.push(other);
+      return other;
+    };
 
     let count = 0;
     /** The document, with a host of its own for the last account. */
@@ -347,8 +362,7 @@ objects:
 
     it("P6: leave a chain of hashes that holds, after applies, refusals, prunes and rollbacks", async () => {
       const place = await database.create();
-      const bootstrap = { apiKey: api.apiKey, authtoken: api.authtoken };
-      const own = await startApi(database, { databaseUrl: place.url, bootstrap });
+      const own = await startOther(place.url);
       const body = parse(template.replace("HOST", "chain.example.com")) as Body;
       const { revision } = await own.ok("POST", "/apply", body);
       fails(await own.request("POST", "/apply", { body: { objects: { bot_user: { x: {} } } } }), 400, 215);
@@ -357,17 +371,54 @@ objects:
       const { changes } = await own.ok("POST", "/plan", body);
       assert.ok(changes.every(({ action }: Body) => action === "unchanged"));
       await own.plane.stop();
-      const store = await openStore({
-        database: place.url,
-        dataDirectory: "/",
-        declarations: { resources, modules },
-        sealingKey: own.sealingKey,
-        clock: systemClock,
-        log: silentLog,
-      });
+      const store = await openStore(storeOptions(place.url, own));
       assert.deepEqual(await store.history.verify(), { revisions: store.revision });
       assert.equal(store.revision, revision + 2);
       await store.close();
+      await place.drop();
+    });
+
+    it("leave a certificate alone that the server has obtained under a domain's policy", async () => {
+      const place = await database.create();
+      const policy = { authority: "letsencrypt", private_key_type: "ecdsa" };
+      const fields = { domain: "own.example.com", certificate_management_policy: policy };
+      const body = { objects: { reserved_domain: { own: fields } } };
+      const first = await startOther(place.url);
+      const { revision } = await first.ok("POST", "/apply", body);
+      await first.plane.stop();
+      const store = await openStore(storeOptions(place.url, first));
+      const account = store.accounts()[0]?.id as string;
+      const { result } = await store.write(systemContext(account), (draft) => {
+        const domain = draft.holder(account, "domain", "own.example.com") as StoredObject;
+        const { fields } = resources.find(({ name }) => name === "tls_certificate") as ResourceDeclaration;
+        const doc = {
+          ...emptyDoc(fields),
+          issued_at: "2026-01-01T00:00:00Z",
+          certificate_pem: "x",
+          private_key_pem: "y",
+        };
+        const certificate = draft.create(account, "tls_certificate", doc);
+        return draft.replace(domain, { ...domain.doc, certificate_id: certificate.id });
+      });
+      await store.close();
+
+      const again = await startOther(place.url);
+      const path = `/reserved_domains/${result.id}`;
+      const before = await again.ok("GET", path);
+      assert.match(before.certificate.id, /^cert_/);
+      assert.equal((await again.ok("POST", "/plan", body)).summary.unchanged, 1);
+      const exported = await again.ok("GET", "/export");
+      const bare = { domain: "own.example.com", certificate_management_policy: {} };
+      assert.deepEqual(exported.objects, { reserved_domain: { own: bare } });
+      const described = { objects: { reserved_domain: { own: { ...fields, description: "new" } } } };
+      await again.ok("POST", "/apply", described);
+      assert.deepEqual(await again.ok("GET", path), { ...before, description: "new" });
+      await again.ok("POST", `/revisions/${revision}/rollback`);
+      assert.deepEqual(await again.ok("GET", path), before);
+      const without = { objects: { reserved_domain: { own: { domain: "own.example.com" } } } };
+      await again.ok("POST", "/apply", without);
+      assert.equal((await again.ok("GET", path)).certificate, null);
+      await again.plane.stop();
       await place.drop();
     });
 
@@ -415,4 +466,13 @@ objects:
       }
     });
   });
+}
+
+function storeOptions(url: string, { sealingKey }: TestApi): StoreOptions {
+  const declarations = { resources, modules };
+  return { database: url, dataDirectory: "/", declarations, sealingKey, clock: systemClock, log: silentLog };
+}
+
+function systemContext(accountId: string): WriteContext {
+  return { principal: { accountId, id: "system" }, operation: "obtainCertificate", operationId: "op_test" };
 }

@@ -15,6 +15,7 @@ import type { Put } from "../history/settle.ts";
 import { identified } from "../identities.ts";
 import type { Identities } from "../identities.ts";
 import { inputRefusal } from "../problems.ts";
+import { withServerSet } from "../special/server-set.ts";
 import { documentKinds, isId, keyOf, storedKey } from "./document.ts";
 import type { Document, Entry } from "./document.ts";
 import { resolveFields } from "./fields.ts";
@@ -50,7 +51,7 @@ export function carryOut(
   const aims = aimsOf(document, accountId, draft, crud, issues);
   const byId = new Map([...aims.values()].map((aim) => [aim.id, aim]));
   const wanted = [...aims.values()].map((aim) => {
-    const doc = wantedDoc(aim, document, aims, accountId, draft, issues);
+    const doc = wantedDoc(aim, document, aims, crud, accountId, draft, issues);
     const owner = { id: aim.id, domain: crud.domain };
     const made = identities.get(aim.entry.key) ?? new Map();
     return { aim, doc: issues.length > 0 ? doc : identified(aim.entry.resource, doc, aim.present?.doc, made, owner) };
@@ -135,6 +136,7 @@ function wantedDoc(
   { entry, present }: Aim,
   document: Document,
   aims: ReadonlyMap<string, Aim>,
+  crud: Crud,
   accountId: string,
   draft: Draft,
   issues: Issue[],
@@ -160,7 +162,8 @@ function wantedDoc(
     }
   }
   for (const issue of own) issues.push({ ...issue, path: `${entry.path}.${issue.path}` });
-  return { ...parsed.doc, [documentKeyField]: entry.key };
+  const doc = withServerSet(crud.specials[entry.resource.name], parsed.doc, present?.doc);
+  return { ...doc, [documentKeyField]: entry.key };
 }
 
 /** Deletes what entries of the document made before and that is not in it any more. */
@@ -177,7 +180,7 @@ function prune(document: Document, accountId: string, draft: Draft): void {
 
 /** The refusal of one object as one of the document. */
 function inDocument(error: Refusal, byId: ReadonlyMap<string, Aim>): Refusal {
-  const { object_id, object_kind, ...details } = error.details;
+  const { object_id, object_kind: _, ...details } = error.details;
   const aim = object_id === undefined ? undefined : byId.get(object_id);
   if (!aim) return error;
   const { path } = aim.entry;

@@ -1,8 +1,11 @@
 /** What an account has, as a document whose application changes nothing. */
 import { Refusal } from "../../lib/errors.ts";
 import { inputName } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/parse.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
-import type { Reader, StoredObject } from "../../storage/store.ts";
+import type { StoredObject } from "../../storage/store.ts";
+import type { Crud } from "../crud.ts";
+import { withoutServerSet } from "../special/server-set.ts";
 import { defaultDocument, documentKinds, maxDocumentObjects, storedKey } from "./document.ts";
 import { documentFields } from "./fields.ts";
 
@@ -12,7 +15,7 @@ import { documentFields } from "./fields.ts";
  * @throws Refusal when there are more than a document may hold
  */
 export function exportDocument(
-  reader: Reader,
+  { store: reader, specials }: Crud,
   accountId: string,
   document: string | undefined,
 ): Record<string, unknown> {
@@ -23,7 +26,12 @@ export function exportDocument(
   let count = 0;
   for (const resource of documentKinds) {
     const { objects } = reader.page(accountId, resource.name, { limit: maxDocumentObjects + 1 });
-    const wanted = objects.filter((one) => document === undefined || storedKey(one)?.startsWith(`${document}/`));
+    const special = specials[resource.name];
+    const wanted = objects.filter(
+      (one) =>
+        (document === undefined || storedKey(one)?.startsWith(`${document}/`)) &&
+        withoutServerSet(special, one.doc) !== undefined,
+    );
     count += wanted.length;
     if (count > maxDocumentObjects || objects.length > maxDocumentObjects) {
       throw new Refusal("document_too_large", `the account has more than ${maxDocumentObjects} objects`);
@@ -46,7 +54,8 @@ export function exportDocument(
   const kinds = found.flatMap(({ resource, objects }): [string, unknown][] => {
     if (objects.length === 0) return [];
     const entries = objects.map((object) => {
-      const fields = documentFields(resource.fields, object.doc, nameOf);
+      const configured = withoutServerSet(specials[resource.name], object.doc) as Doc;
+      const fields = documentFields(resource.fields, configured, nameOf);
       return [nameOf(object.id), storedKey(object) === undefined ? { id: object.id, ...fields } : fields] as const;
     });
     return [[resource.name, Object.fromEntries(entries)]];

@@ -90,7 +90,7 @@ function answer(made: Plan): Reply {
 function exportAll(call: Call, crud: Crud): Reply {
   const name = once(call, "document");
   if (name === "") throw new Refusal("query_invalid", `${call.operation.id}: "document" must be the name of one`);
-  const document = exportDocument(crud.store, call.principal.accountId, name);
+  const document = exportDocument(crud, call.principal.accountId, name);
   const { revision } = crud.store;
   if (!/\byaml\b/i.test(header(call.request, "accept") ?? "")) {
     return { status: 200, body: JSON.stringify(document), revision };

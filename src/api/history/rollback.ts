@@ -6,6 +6,7 @@ import type { Change, Commit, Draft, Store, StoredObject } from "../../storage/s
 import type { Call, Reply } from "../call.ts";
 import type { Crud } from "../crud.ts";
 import { resourceNamed, resources } from "../declarations.ts";
+import { withServerSet, withoutServerSet } from "../special/server-set.ts";
 import { writeOnce } from "../write-once.ts";
 import { objectChange, summaryOf } from "./change-set.ts";
 import type { RecentCommits } from "./recent-commits.ts";
@@ -34,7 +35,7 @@ export async function rollback(revision: number, call: Call, crud: Crud, recent:
     const work = (draft: Draft): readonly Change[] => {
       addCommits(past, accountId, watch.commits);
       if (draft.revision - 1 > store.revision) addUncommitted(past, accountId, draft, store);
-      draft.together(() => settle(call, crud, draft, restore(past, accountId, draft)));
+      draft.together(() => settle(call, crud, draft, restore(past, accountId, draft, crud)));
       return draft.changes();
     };
     return await writeOnce(call, store, work, (made, written) => {
@@ -69,17 +70,21 @@ function addUncommitted(past: Past, accountId: string, draft: Draft, store: Stor
   }
 }
 
-function restore(past: Past, accountId: string, draft: Draft): Put[] {
+/** What the server has set by itself stays: a certificate that it has obtained is not there twice. */
+function restore(past: Past, accountId: string, draft: Draft, { specials }: Crud): Put[] {
   const puts: Put[] = [];
   for (const [id, { kind, past: then }] of past) {
+    const special = specials[kind];
     if (!isDocumentKind(resourceNamed(kind))) continue;
     const present = draft.get(accountId, kind, id);
+    const configured = then && withoutServerSet(special, then.doc);
     if (!then) {
-      if (present) draft.delete(present);
-    } else if (!present) {
-      puts.push({ object: draft.revive(then), before: undefined });
-    } else if (!isDeepStrictEqual(present.doc, then.doc)) {
-      puts.push({ object: draft.replace(present, then.doc), before: present });
+      if (present && withoutServerSet(special, present.doc)) draft.delete(present);
+    } else if (!configured) continue;
+    else if (!present) puts.push({ object: draft.revive({ ...then, doc: configured }), before: undefined });
+    else {
+      const doc = withServerSet(special, configured, present.doc);
+      if (!isDeepStrictEqual(present.doc, doc)) puts.push({ object: draft.replace(present, doc), before: present });
     }
   }
   return puts;

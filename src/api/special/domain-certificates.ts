@@ -16,3 +16,8 @@ export function settleCertificate({ doc, previous }: Preparation): Doc {
   const path = "certificate_management_policy";
   throw inputRefusal("reserved domain", [{ path, message: "must not be set together with certificate_id" }]);
 }
+
+/** The domain without the certificate that the server has obtained for it under its policy. */
+export function withoutObtained(doc: Doc): Doc {
+  return doc["certificate_management_policy"] === null ? doc : { ...doc, certificate_id: null };
+}

@@ -3,7 +3,7 @@ import { Refusal } from "../../lib/errors.ts";
 import { emptyDoc } from "../../schema/parse.ts";
 import { resourceNamed } from "../declarations.ts";
 import type { Draft } from "../../storage/store.ts";
-import { settleCertificate } from "./domain-certificates.ts";
+import { settleCertificate, withoutObtained } from "./domain-certificates.ts";
 import type { Special, Surroundings } from "./special.ts";
 
 export function reservedDomainSpecial(surroundings: Surroundings): Special {
@@ -13,6 +13,7 @@ export function reservedDomainSpecial(surroundings: Surroundings): Special {
       if (!previous) checkFree(draft, accountId, doc["domain"] as string, surroundings.domain);
       return { doc: settleCertificate(input) };
     },
+    configured: withoutObtained,
     live(object) {
       const name = object.doc["domain"] as string;
       const below = name === surroundings.domain || name.endsWith(`.${surroundings.domain}`);

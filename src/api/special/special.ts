@@ -43,4 +43,6 @@ export interface Special {
   /** What else the write does, once the object has its id. */
   created?(draft: Draft, object: StoredObject): { readonly shown?: Doc };
   readonly live?: LiveValues;
+  /** `doc` as somebody has configured it, without what the server set by itself; undefined for what it made. */
+  configured?(doc: Doc): Doc | undefined;
 }
