@@ -86,6 +86,8 @@ const connectionFields = { source_ip: source } satisfies Fields;
 export function explainOperations({ store, commands }: Explaining): Operation[] {
   const shared = {
     method: "POST",
+    // It describes a request and changes nothing.
+    reads: true,
     takes: "object",
     status: 200,
     answers: "Explanation",
