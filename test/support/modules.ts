@@ -49,18 +49,33 @@ export interface AskOptions {
   readonly tls?: ConnectionOptions;
 }
 
-/** The system's clock, which can be moved on. */
+/** The system's clock, which can be moved on and stopped. */
 export interface MovableClock extends Clock {
   move(milliseconds: number): void;
+  /** What `run` does happens at one moment: time goes on from there when it has ended. */
+  hold<Result>(run: () => Promise<Result>): Promise<Result>;
 }
 
 export function movableClock(): MovableClock {
   let ahead = 0;
+  let heldAt: number | undefined;
+  const elapsed = (): number => heldAt ?? systemClock.monotonic();
+  const wallOffset = systemClock.now() - systemClock.monotonic();
   const periodic = new Set<() => void>();
   return {
     ...systemClock,
-    now: () => systemClock.now() + ahead,
-    monotonic: () => systemClock.monotonic() + ahead,
+    now: () => Math.floor(wallOffset + elapsed() + ahead),
+    monotonic: () => elapsed() + ahead,
+    async hold(run) {
+      const from = systemClock.monotonic();
+      heldAt = from;
+      try {
+        return await run();
+      } finally {
+        heldAt = undefined;
+        ahead -= systemClock.monotonic() - from;
+      }
+    },
     every(periodMs, run) {
       periodic.add(run);
       const timer = systemClock.every(periodMs, run);
