@@ -1,40 +1,57 @@
+import type { FieldTable } from "../../http1/field-table.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
+import type { ClientSide } from "./client-side.ts";
+import type { ReceivedRequest } from "./received-request.ts";
+
+const noBytes = Buffer.alloc(0);
+const noPieces: readonly Buffer[] = [];
 
 /**
- * What has come of a request body and was not passed on yet: a few pieces while the request is being decided, or
- * all of it when a module wants to see it whole.
+ * A request's body on its way: what has come and was not passed on yet, a few pieces while the request is being
+ * decided or all of it when a module wants to see it whole; and the credit that the client is owed for it.
  */
 export class RequestBody {
-  #pieces: Buffer[] = [];
+  /** The client sends no more of it. */
+  hasEnded: boolean;
+  trailers: FieldTable | undefined;
+  readonly #client: ClientSide;
+  readonly #length: number;
+  /** The client waits for 100 before it sends. */
+  #awaitsContinue: boolean;
+  #pieces: Buffer[] | undefined;
   #size = 0;
-  #ended = false;
+  #owed = 0;
   #whole:
     | { readonly maxBytes: number; readonly resolve: (body: Buffer) => void; readonly reject: (error: Error) => void }
     | undefined;
   #promise: Promise<Buffer> | undefined;
 
+  constructor(client: ClientSide, request: ReceivedRequest) {
+    this.#client = client;
+    this.#length = request.bodyLength;
+    this.#awaitsContinue = request.expectsContinue;
+    this.hasEnded = request.bodyLength === 0;
+  }
+
+  /** Bytes that are kept. */
   get size(): number {
     return this.#size;
   }
 
-  /** A module waits for all of it. */
-  get isCollecting(): boolean {
-    return this.#whole !== undefined;
-  }
-
-  /** Keeps a piece. True when it is kept for a module, so that more may be read right away. */
-  add(bytes: Buffer): boolean {
-    this.#pieces.push(bytes);
+  /** Keeps a piece, which the client is owed until it is passed on or a module waits for all of them. */
+  keep(bytes: Buffer): void {
+    (this.#pieces ??= []).push(bytes);
     this.#size += bytes.length;
+    this.#owed += bytes.length;
     const whole = this.#whole;
-    if (whole === undefined) return false;
+    if (whole === undefined) return;
     if (this.#size > whole.maxBytes) this.fail("payload_too_large");
-    return this.#whole !== undefined;
+    else this.credit();
   }
 
-  end(): void {
-    this.#ended = true;
+  end(trailers: FieldTable | undefined): void {
+    this.trailers = trailers;
     const whole = this.#whole;
     if (whole === undefined) return;
     this.#whole = undefined;
@@ -47,26 +64,50 @@ export class RequestBody {
     this.#whole = undefined;
   }
 
-  /** All of it, once it has ended; the pieces are still there to be passed on. */
+  /** All of it, once it has ended; the pieces are still there to be passed on. Rejects with a `Refusal`. */
   collect(maxBytes: number): Promise<Buffer> {
-    if (this.#size > maxBytes) return Promise.reject(new Refusal("payload_too_large"));
-    if (this.#ended) return Promise.resolve(this.#join());
+    if (this.#length === 0) return Promise.resolve(noBytes);
+    if (this.#length > maxBytes || this.#size > maxBytes) return Promise.reject(new Refusal("payload_too_large"));
+    if (this.hasEnded) return Promise.resolve(this.#join());
     this.#promise ??= new Promise((resolve, reject) => {
       this.#whole = { maxBytes, resolve, reject };
     });
+    this.sendContinue();
+    this.credit();
     return this.#promise;
+  }
+
+  /** Tells a client that holds its body back to send it. */
+  sendContinue(): void {
+    if (!this.#awaitsContinue || this.hasEnded) return;
+    this.#awaitsContinue = false;
+    this.#client.sendInterim(100, undefined);
   }
 
   /** The pieces, which are no longer kept. */
   take(): readonly Buffer[] {
-    const pieces = this.#pieces;
-    this.#pieces = [];
+    const pieces = this.#pieces ?? noPieces;
+    this.#pieces = undefined;
     this.#size = 0;
     return pieces;
   }
 
+  /** The client is not credited for so many bytes until `credit`. */
+  owe(byteCount: number): void {
+    this.#owed += byteCount;
+  }
+
+  credit(): void {
+    const owed = this.#owed;
+    if (owed === 0) return;
+    this.#owed = 0;
+    this.#client.requestConsumed(owed);
+  }
+
   #join(): Buffer {
-    if (this.#pieces.length !== 1) this.#pieces = [Buffer.concat(this.#pieces)];
-    return this.#pieces[0] as Buffer;
+    const pieces = this.#pieces;
+    if (pieces === undefined) return noBytes;
+    if (pieces.length !== 1) this.#pieces = [Buffer.concat(pieces)];
+    return (this.#pieces as Buffer[])[0] as Buffer;
   }
 }

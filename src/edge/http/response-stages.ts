@@ -1,11 +1,12 @@
 import type { Transform } from "node:stream";
 import type { ResponseHead } from "../../modules/exchange.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
+import { isBodiless } from "./answer.ts";
 
 /** Where transformed bytes go. */
 export interface StagesOutput {
   /** False: hold on until `resume`. */
-  stagedBody(bytes: Buffer): boolean;
+  sendBody(bytes: Buffer): boolean;
   stagedEnd(): void;
   stagedFailed(error: Error): void;
   /** Room to `write` again after a `false`. */
@@ -16,16 +17,27 @@ export interface StagesOutput {
 export class ModuleResponse implements ResponseHead {
   status: number;
   readonly headers: FieldTable;
+  readonly #upstreamStatus: number;
   #makers: (() => Transform)[] = [];
   #stages: Transform[] = [];
 
   constructor(status: number, headers: FieldTable) {
     this.status = status;
+    this.#upstreamStatus = status;
     this.headers = headers;
   }
 
   transform(make: () => Transform): void {
     this.#makers.push(make);
+  }
+
+  /** Throws when a module has set a status that the response cannot be sent with. */
+  check(): void {
+    const { status } = this;
+    if (!(status >= 200 && status <= 599)) throw new Error(`answer: ${status} is no final status`);
+    if (isBodiless(status) !== isBodiless(this.#upstreamStatus)) {
+      throw new Error(`answer: status ${status} changes the framing of a ${this.#upstreamStatus}`);
+    }
   }
 
   /** The body goes through the stages. */
@@ -50,7 +62,7 @@ export class ModuleResponse implements ResponseHead {
     stages[0]?.on("drain", () => output.stagesDrained());
     const last = stages.at(-1);
     last?.on("data", (bytes: Buffer) => {
-      if (!output.stagedBody(bytes)) last.pause();
+      if (!output.sendBody(bytes)) last.pause();
     });
     last?.on("end", () => output.stagedEnd());
   }

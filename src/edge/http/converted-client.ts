@@ -1,0 +1,47 @@
+import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
+import type { ClientSide } from "./client-side.ts";
+
+/** The exchange, as the client's end of a converter sees it. */
+export interface ConvertedExchange {
+  readonly isOver: boolean;
+  /** False: hold on until the receiver's `drained`. */
+  sendBody(bytes: Buffer): boolean;
+  upgradedEnd(): void;
+  cut(): void;
+}
+
+/** An upgraded client as a stream of bytes, for the route's converter. */
+export class ConvertedClient implements ByteStream {
+  receiver: ByteReceiver = nobody;
+  readonly #exchange: ConvertedExchange;
+  readonly #client: ClientSide;
+
+  constructor(exchange: ConvertedExchange, client: ClientSide) {
+    this.#exchange = exchange;
+    this.#client = client;
+  }
+
+  write(bytes: Uint8Array): boolean {
+    return (
+      this.#exchange.isOver || this.#exchange.sendBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+    );
+  }
+
+  writeLatin1(text: string): boolean {
+    return this.#exchange.isOver || this.#exchange.sendBody(Buffer.from(text, "latin1"));
+  }
+
+  end(): void {
+    if (!this.#exchange.isOver) this.#exchange.upgradedEnd();
+  }
+
+  abort(): void {
+    if (!this.#exchange.isOver) this.#exchange.cut();
+  }
+
+  consumed(byteCount: number): void {
+    this.#client.requestConsumed(byteCount);
+  }
+}
+
+const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

@@ -1,0 +1,91 @@
+import type { ConnectionFacts } from "../../modules/exchange.ts";
+import type { Step } from "../../modules/step.ts";
+import type { CompiledRoute, Site } from "../../routing/compiled.ts";
+import type { ClientConnection } from "./client-connection.ts";
+import type { FinishedExchange } from "./context.ts";
+import type { ReceivedRequest } from "./received-request.ts";
+import { newRequestId } from "./request-id.ts";
+
+/** What is known of an exchange, from its first moment on: for modules, the log, the counters and the trace. */
+export class ExchangeRecord implements FinishedExchange {
+  readonly id: string;
+  readonly request: ReceivedRequest;
+  readonly shared: ClientConnection;
+  readonly steps: Step[] = [];
+  site: Site | undefined;
+  route: CompiledRoute | undefined;
+  status = 0;
+  bytesIn = 0;
+  bytesOut = 0;
+  abandoned = false;
+  cutShort = false;
+  /** Nothing more comes of it. */
+  isOver = false;
+  readonly #startedAt: number;
+
+  constructor(shared: ClientConnection, request: ReceivedRequest) {
+    const { context } = shared;
+    this.shared = shared;
+    this.request = request;
+    this.id = newRequestId(context.clock.now());
+    this.#startedAt = context.finished === undefined ? 0 : context.clock.monotonic();
+    context.counters.openExchanges += 1;
+  }
+
+  get connection(): ConnectionFacts {
+    return this.shared.facts;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get host(): string {
+    return this.request.host;
+  }
+
+  get path(): string {
+    return this.request.path;
+  }
+
+  get source(): string {
+    return this.shared.facts.source;
+  }
+
+  get accountId(): string | undefined {
+    return this.site?.accountId;
+  }
+
+  get siteId(): string | undefined {
+    return this.site?.id;
+  }
+
+  get routeId(): string | undefined {
+    return this.route?.id;
+  }
+
+  get durationMs(): number {
+    return this.shared.context.clock.monotonic() - this.#startedAt;
+  }
+
+  received(byteCount: number): void {
+    this.bytesIn += byteCount;
+    this.shared.context.counters.bytesIn += byteCount;
+  }
+
+  sent(byteCount: number): void {
+    this.bytesOut += byteCount;
+    this.shared.context.counters.bytesOut += byteCount;
+  }
+
+  /** Ends the record, once, and hands it on. */
+  conclude(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { counters, finished } = this.shared.context;
+    counters.openExchanges -= 1;
+    const digit = Math.floor(this.status / 100);
+    counters.byClass[digit] = (counters.byClass[digit] as number) + 1;
+    finished?.(this);
+  }
+}

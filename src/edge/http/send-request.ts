@@ -1,0 +1,51 @@
+import { putBytes, reserve, slab } from "../../http1/slab.ts";
+import { requestHeadBytes, writeRequestHead } from "./forwarding.ts";
+import type { ReceivedRequest } from "./received-request.ts";
+import type { RequestBody } from "./request-body.ts";
+import type { UpstreamConnection, UpstreamUser } from "./upstream-connection.ts";
+
+/** A body in hand up to this size is written together with the head. */
+const joinBytes = 16 * 1024;
+const noPieces: readonly Buffer[] = [];
+
+/**
+ * Begins a request on a connection: its head, and what there is of its body. False: hold on until `upstreamDrained`.
+ *
+ * @param forwarded the lines that tell the upstream of the client
+ */
+export function sendRequest(
+  connection: UpstreamConnection,
+  user: UpstreamUser,
+  request: ReceivedRequest,
+  forwarded: string,
+  requestId: string,
+  body: RequestBody,
+): boolean {
+  const { headers, path, query, method } = request;
+  const chunked = request.bodyLength < 0;
+  const joined = !chunked && body.size <= joinBytes ? body.size : 0;
+  reserve(
+    requestHeadBytes +
+      method.length +
+      path.length +
+      query.length +
+      headers.byteBound +
+      forwarded.length +
+      requestId.length +
+      joined,
+  );
+  const { bytes, used } = slab;
+  let at = writeRequestHead(bytes, used, request, chunked, forwarded, requestId);
+  if (joined > 0) for (const piece of body.take()) at = putBytes(bytes, at, piece, 0, piece.length);
+  slab.used = at;
+  const left = body.size > 0 ? body.take() : noPieces;
+  let hasRoom = connection.begin(user, bytes.subarray(used, at), {
+    isHead: method === "HEAD",
+    websocket: request.websocket,
+    chunked,
+    complete: body.hasEnded && !chunked && left.length === 0,
+  });
+  for (const piece of left) hasRoom = connection.sendBody(piece);
+  if (body.hasEnded && (chunked || left.length > 0)) connection.endBody(body.trailers);
+  return hasRoom;
+}

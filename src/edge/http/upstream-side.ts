@@ -1,0 +1,300 @@
+import { emptyFields } from "../../http1/field-table.ts";
+import type { FieldTable } from "../../http1/field-table.ts";
+import type { ResponseRead } from "../../http1/read-response.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+import type { Exchange } from "../../modules/exchange.ts";
+import type { Converter } from "../../modules/module.ts";
+import { skipped } from "../../modules/step.ts";
+import type { Answer } from "../../modules/step.ts";
+import type { UpstreamPlan } from "../../modules/upstream-plan.ts";
+import type { CompiledRoute } from "../../routing/compiled.ts";
+import type { ClientConnection } from "./client-connection.ts";
+import type { ClientSide } from "./client-side.ts";
+import { ConvertedClient } from "./converted-client.ts";
+import type { ConvertedExchange } from "./converted-client.ts";
+import { dialFailure } from "./dial-failure.ts";
+import { stripResponse } from "./forwarding.ts";
+import type { ForwardedBefore } from "./forwarding.ts";
+import type { ReceivedRequest } from "./received-request.ts";
+import type { RequestBody } from "./request-body.ts";
+import { sendRequest } from "./send-request.ts";
+import type { UpstreamConnection, UpstreamUser } from "./upstream-connection.ts";
+import { UpstreamPool } from "./upstream-pool.ts";
+
+/** Pools that one request is sent to at most, when streams to them cannot be opened. */
+const maxTries = 8;
+/** Methods that may be sent again after a connection broke (RFC 9110 §9.2.2). */
+const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
+const noPools: readonly UpstreamPool[] = [];
+
+/** The exchange, as its upstream side sees it. */
+export interface ForwardedExchange extends Exchange, ConvertedExchange {
+  readonly request: ReceivedRequest;
+  readonly shared: ClientConnection;
+  /** Of the response head that was sent to the client; 0 before. */
+  readonly status: number;
+  /** The final response head; 101 turns both directions into raw bytes. `bodyLength` -1: only the end will tell. */
+  responseHead(head: ResponseRead, bodyLength: number): void;
+  /** False: hold on until `creditUpstream`. */
+  responseBody(bytes: Buffer): boolean;
+  responseEnd(trailers: FieldTable | undefined): void;
+  /** The client's end of a converter is joined to the upstream's. */
+  converted(fields: FieldTable): void;
+  answer(answer: Answer): void;
+  refuse(reason: RefusalName, why: string): void;
+  moduleFailed(error: unknown): void;
+}
+
+/**
+ * What an exchange has upstream: chooses where its request goes, sends it there, tries elsewhere while nothing was
+ * lost, and hands back what is answered. Told by it of everything that its client sends in the meantime.
+ */
+export class UpstreamSide implements UpstreamUser {
+  readonly exchange: ForwardedExchange;
+  /** The connection had carried a request before. */
+  isWarm = false;
+  readonly #client: ClientSide;
+  readonly #body: RequestBody;
+  readonly #route: CompiledRoute;
+  readonly #plan: UpstreamPlan;
+  readonly #before: ForwardedBefore;
+  #pool: UpstreamPool | undefined;
+  #tried: UpstreamPool[] | undefined;
+  #lastFailure: RefusalName | undefined;
+  #connection: UpstreamConnection | undefined;
+  #converted: ConvertedClient | undefined;
+  #isRetry = false;
+  #isSettled = false;
+  /** Response bytes that the upstream is not credited for until the client has room. */
+  #owed = 0;
+
+  constructor(
+    exchange: ForwardedExchange,
+    client: ClientSide,
+    body: RequestBody,
+    route: CompiledRoute,
+    plan: UpstreamPlan,
+    before: ForwardedBefore,
+  ) {
+    this.exchange = exchange;
+    this.#client = client;
+    this.#body = body;
+    this.#route = route;
+    this.#plan = plan;
+    this.#before = before;
+  }
+
+  /** Somebody takes the request's body as it comes. */
+  get takesBody(): boolean {
+    return this.#connection !== undefined || this.#converted !== undefined;
+  }
+
+  choose(): void {
+    const { exchange } = this;
+    const { upstreams } = exchange.shared.context;
+    let chosen: UpstreamPool | Answer;
+    try {
+      chosen = upstreams.choose(this.#plan, exchange, this.#tried ?? noPools, this.#route.converter !== undefined);
+    } catch (error) {
+      exchange.moduleFailed(error);
+      return;
+    }
+    if (chosen instanceof UpstreamPool) {
+      this.#pool = chosen;
+      chosen.request(this);
+    } else if ("error" in chosen) {
+      this.#refuse(this.#lastFailure ?? chosen.error, "no backend is left to send the request to");
+    } else {
+      this.#settle(chosen.status);
+      exchange.answer(chosen);
+    }
+  }
+
+  // What the client sends.
+
+  /** While `takesBody`. */
+  sendBody(bytes: Buffer): void {
+    const { length } = bytes;
+    if (this.#converted !== undefined) this.#converted.receiver.data(bytes);
+    else if (this.#connection?.sendBody(bytes) === true) this.#client.requestConsumed(length);
+    else this.#body.owe(length);
+  }
+
+  bodyEnded(): void {
+    this.#connection?.endBody(this.#body.trailers);
+    this.#converted?.receiver.ended();
+  }
+
+  clientDrained(): void {
+    if (this.#converted !== undefined) this.#converted.receiver.drained();
+    else this.creditUpstream();
+  }
+
+  /** After `release`. */
+  clientGone(): void {
+    if (this.#pool !== undefined) this.#settle(undefined);
+    this.#converted?.receiver.closed(undefined);
+  }
+
+  creditUpstream(): void {
+    const owed = this.#owed;
+    if (owed === 0) return;
+    this.#owed = 0;
+    this.#connection?.consumed(owed);
+  }
+
+  /** Lets go of the upstream, wherever the request is. */
+  release(): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (connection === undefined) this.#pool?.withdraw(this);
+    else connection.abort();
+  }
+
+  // UpstreamUser.
+
+  upstreamReady(connection: UpstreamConnection, warm: boolean): void {
+    const { exchange } = this;
+    if (exchange.isOver) {
+      connection.abort();
+      return;
+    }
+    const { converter } = this.#route;
+    if (converter !== undefined) {
+      this.#convert(converter, connection);
+      return;
+    }
+    this.#connection = connection;
+    this.isWarm = warm;
+    const forwarded = exchange.shared.forwarded(exchange.request, this.#before);
+    if (sendRequest(connection, this, exchange.request, forwarded, exchange.id, this.#body)) this.#body.credit();
+  }
+
+  upstreamInterim(status: number, fields: FieldTable): void {
+    if (status === 100) {
+      this.#body.sendContinue();
+      return;
+    }
+    stripResponse(fields);
+    this.#client.sendInterim(status, fields);
+  }
+
+  upstreamHead(head: ResponseRead, bodyLength: number): void {
+    if (head.status === 502 && this.#pool?.options.isAgent === true && dialFailure(head)) {
+      const connection = this.#connection;
+      this.#connection = undefined;
+      connection?.abort();
+      this.#tryAnother("agent_dial_failed", this.exchange.request.bodyLength === 0);
+      return;
+    }
+    this.#settle(head.status);
+    stripResponse(head.fields);
+    this.exchange.responseHead(head, bodyLength);
+  }
+
+  upstreamBody(bytes: Buffer): void {
+    const { length } = bytes;
+    if (this.exchange.responseBody(bytes)) this.#connection?.consumed(length);
+    else this.#owed += length;
+  }
+
+  upstreamEnd(trailers: FieldTable | undefined): void {
+    const { exchange } = this;
+    if (exchange.status === 101) {
+      exchange.upgradedEnd();
+      return;
+    }
+    // The connection goes to the next request with its window whole, though the client may still be reading.
+    this.creditUpstream();
+    this.#connection = undefined;
+    exchange.responseEnd(trailers);
+  }
+
+  upstreamFailed(reason: RefusalName, unused: boolean): void {
+    const { exchange } = this;
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (exchange.isOver) return;
+    if (exchange.status !== 0) {
+      exchange.cut();
+      return;
+    }
+    if (connection === undefined || unused) {
+      this.#tryAnother(reason, unused);
+      return;
+    }
+    const { request } = exchange;
+    const again =
+      this.isWarm &&
+      !connection.answered &&
+      !this.#isRetry &&
+      reason === "upstream_refused" &&
+      request.bodyLength === 0 &&
+      !request.websocket &&
+      idempotent.has(request.method);
+    if (again) {
+      this.#isRetry = true;
+      this.#pool?.request(this, true);
+      return;
+    }
+    this.#refuse(reason, "the upstream did not answer the request");
+  }
+
+  upstreamDrained(): void {
+    this.#body.credit();
+  }
+
+  /** Goes on to the next choice when the request can still be sent whole, else answers. */
+  #tryAnother(reason: RefusalName, untouched: boolean): void {
+    this.#lastFailure = reason;
+    const tried = (this.#tried ??= []);
+    if (this.#pool !== undefined) tried.push(this.#pool);
+    this.#pool = undefined;
+    if (untouched && tried.length < maxTries) {
+      this.exchange.steps.push(skipped("backend", `no stream could be opened: ${reason}`));
+      this.choose();
+      return;
+    }
+    this.#refuse(reason, "the upstream could not be reached");
+  }
+
+  #refuse(reason: RefusalName, why: string): void {
+    this.#settle(undefined);
+    this.exchange.refuse(reason, why);
+  }
+
+  /** Hands the client and the upstream's stream to the converter, as streams of bytes. */
+  #convert(converter: Converter, connection: UpstreamConnection): void {
+    const { exchange } = this;
+    this.#pool = undefined;
+    const upstream = connection.raw();
+    const client = new ConvertedClient(exchange, this.#client);
+    const fields = emptyFields();
+    try {
+      const accepted = converter.accept(exchange);
+      for (const name in accepted) fields.append(name, accepted[name] as string);
+      converter.join(client, upstream);
+    } catch (error) {
+      upstream.abort();
+      exchange.moduleFailed(error);
+      return;
+    }
+    this.#converted = client;
+    this.#settle(101);
+    exchange.converted(fields);
+  }
+
+  /** Tells the modules how the upstream did, once. */
+  #settle(upstreamStatus: number | undefined): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    const { exchange } = this;
+    for (const hook of this.#route.settled) {
+      try {
+        hook.settled?.(exchange, upstreamStatus);
+      } catch (error) {
+        exchange.shared.context.log.error("module failed", { request: exchange.id, route: this.#route.id, error });
+      }
+    }
+  }
+}
