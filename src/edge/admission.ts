@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { readAddress } from "../lib/address.ts";
 import type { ConnectionLimits } from "./limits.ts";
-import { makeRate } from "./rate.ts";
-import type { Rate } from "./rate.ts";
+import { makeRate } from "../lib/rate.ts";
+import type { Rate } from "../lib/rate.ts";
 
 /** Counts connections by where they come from, and says when there are too many (D2). */
 export interface Admission {
@@ -10,9 +10,12 @@ export interface Admission {
   readonly open: number;
   /** Addresses remembered. */
   readonly sources: number;
-  /** Why a connection from `source` is not taken, or undefined: then `leave` is owed when it closes. */
-  enter(source: string): "connections" | "connections_per_source" | "openings_per_source" | undefined;
-  leave(source: string): void;
+  /**
+   * Why a connection from `source` is not taken, or undefined: then `leave` is owed when it closes.
+   * @param source undefined for one that stands for many: it counts in the sum alone
+   */
+  enter(source: string | undefined): "connections" | "connections_per_source" | "openings_per_source" | undefined;
+  leave(source: string | undefined): void;
 }
 
 interface Source {
@@ -48,7 +51,7 @@ export function makeAdmission(limits: ConnectionLimits, monotonic: () => number)
     },
     enter(address) {
       if (open >= most) return "connections";
-      const key = sourceKey(address);
+      const key = address === undefined ? undefined : sourceKey(address);
       if (key !== undefined) {
         let source = sources.get(key);
         if (!source) {
@@ -74,7 +77,7 @@ export function makeAdmission(limits: ConnectionLimits, monotonic: () => number)
     },
     leave(address) {
       open -= 1;
-      const source = sources.get(sourceKey(address) ?? "");
+      const source = sources.get((address !== undefined && sourceKey(address)) || "");
       if (!source) return;
       source.open -= 1;
       if (source.open > 0) return;

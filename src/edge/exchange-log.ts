@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { FinishedExchange } from "./http/context.ts";
-import { makeRate } from "./rate.ts";
+import { makeRate } from "../lib/rate.ts";
 
 /** Lines a second, and at once (D10). */
 const rate = { perSecond: 50, burst: 500 };

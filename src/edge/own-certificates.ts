@@ -4,8 +4,8 @@ import type { Log } from "../lib/log.ts";
 import { issueLeaf } from "../lib/x509.ts";
 import type { KeyedCertificate } from "../lib/x509.ts";
 import { Lru } from "./lru.ts";
-import { makeRate } from "./rate.ts";
-import type { Rate } from "./rate.ts";
+import { makeRate } from "../lib/rate.ts";
+import type { Rate } from "../lib/rate.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
 
 /** Leaves from the server's own authority, made when a name is first asked for, and again before they end. */

@@ -3,8 +3,8 @@ import type { Clock } from "../lib/clock.ts";
 import { codeOf, outcomeOf, stepReports } from "../routing/questions.ts";
 import type { RequestTrace } from "../routing/questions.ts";
 import type { FinishedExchange } from "./http/context.ts";
-import { makeRate } from "./rate.ts";
-import type { Rate } from "./rate.ts";
+import { makeRate } from "../lib/rate.ts";
+import type { Rate } from "../lib/rate.ts";
 import { Ring } from "./ring.ts";
 
 export interface TraceLimits {
