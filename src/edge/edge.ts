@@ -162,7 +162,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     metrics,
   });
   const upstreams = makeUpstreams({ registry, context: { deadlines, limits, log }, dial });
-  const logExchange = makeExchangeLog(log, clock);
+  const logExchange = makeExchangeLog(log);
   const traces = makeTraces(clock, { ...defaultTraceLimits, ...options.limits?.traces });
   const context: HttpContext = {
     log,

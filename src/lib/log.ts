@@ -1,3 +1,6 @@
+import { makeRate } from "./rate.ts";
+import type { Rate } from "./rate.ts";
+
 /** Structured log lines: readable on a terminal, one JSON object per line otherwise. Never given a secret. */
 export interface Log {
   debug(event: string, fields?: LogFields): void;
@@ -16,10 +19,17 @@ export interface LogOptions {
   readonly level: LogLevel;
   readonly format: "text" | "json";
   readonly now: () => number;
+  /** Milliseconds, see `Clock`. */
+  readonly monotonic: () => number;
   /** Takes whole lines; must not block the caller. */
   readonly write: (lines: string) => void;
 }
 
+/**
+ * Lines of one event: so many at once, then so many a second. Whoever makes something go wrong again and again must
+ * not fill a disk with it (D10); the next line says how many were left out.
+ */
+const eventRate = { perSecond: 100, burst: 1000 };
 /** Lines kept while `write` has not been called yet in this turn; beyond it they are dropped and counted. */
 const maxPendingLines = 10_000;
 
@@ -28,6 +38,15 @@ export function makeLog(options: LogOptions): Log {
   const render = options.format === "json" ? jsonLine : textLine;
   let pending: string[] = [];
   let dropped = 0;
+  const events = new Map<string, { readonly rate: Rate; unlogged: number }>();
+  const allowanceOf = (event: string): { readonly rate: Rate; unlogged: number } => {
+    let allowance = events.get(event);
+    if (!allowance) {
+      const { perSecond, burst } = eventRate;
+      events.set(event, (allowance = { rate: makeRate(perSecond, burst, options.monotonic), unlogged: 0 }));
+    }
+    return allowance;
+  };
   const flush = (): void => {
     const lines = pending;
     pending = [];
@@ -41,8 +60,15 @@ export function makeLog(options: LogOptions): Log {
       dropped += 1;
       return;
     }
+    const allowance = allowanceOf(event);
+    if (!allowance.rate.take()) {
+      allowance.unlogged += 1;
+      return;
+    }
+    const { unlogged } = allowance;
+    allowance.unlogged = 0;
     if (pending.length === 0) setImmediate(flush);
-    pending.push(render(options.now(), level, event, fields));
+    pending.push(render(options.now(), level, event, unlogged > 0 ? { ...fields, unlogged } : fields));
   };
   const bound = (base: LogFields): Log => ({
     debug: (event, fields) => emit("debug", event, { ...base, ...fields }),

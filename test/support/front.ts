@@ -64,7 +64,7 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
   const finished: Front["finished"] = [];
   let pool: UpstreamPool | undefined;
   const context: HttpContext = {
-    log: makeLog({ level: "debug", format: "text", now: () => clock.now(), write: (text) => lines.push(text) }),
+    log: makeLog({ level: "debug", format: "text", now: () => clock.now(), monotonic: () => clock.monotonic(), write: (text) => lines.push(text) }),
     clock,
     deadlines,
     limits: { ...defaultLimits, ...options.limits },

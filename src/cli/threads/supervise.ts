@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { writeLines } from "../log-output.ts";
 import type { FromThread, LogSettings, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
 
 /** Pause before a crashed thread is started again, doubling up to the longest; milliseconds. */
@@ -49,7 +50,8 @@ export function supervise<Options, Facts>(plan: ThreadPlan<Options, Facts>): Sup
   const start = (): void => {
     const port = plan.line();
     const data: ThreadData<Options> = { options: plan.options(facts), port, log: plan.logSettings };
-    const current = new Worker(plan.file, { name: plan.name, workerData: data, transferList: [port] });
+    const current = new Worker(plan.file, { name: plan.name, workerData: data, transferList: [port], stderr: true });
+    current.stderr.on("data", writeLines);
     worker = current;
     startedAt = plan.clock.monotonic();
     const gone = Promise.withResolvers<void>();

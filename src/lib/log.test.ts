@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { makeLog } from "./log.ts";
+import type { Log } from "./log.ts";
+
+interface Kept {
+  readonly log: Log;
+  /** What was written, line by line, since it was last asked for. */
+  lines(): Promise<Record<string, unknown>[]>;
+  pass(milliseconds: number): void;
+}
+
+function keepLog(): Kept {
+  let written = "";
+  let now = 0;
+  const log = makeLog({
+    level: "info",
+    format: "json",
+    now: () => now,
+    monotonic: () => now,
+    write: (lines) => (written += lines),
+  });
+  return {
+    log,
+    async lines() {
+      await turn();
+      const lines = written.split("\n").filter((line) => line !== "");
+      written = "";
+      return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
+    pass: (milliseconds) => void (now += milliseconds),
+  };
+}
+
+describe("the log", () => {
+  it("writes what is of its level or above, with the fields that it is bound to", async () => {
+    const { log, lines } = keepLog();
+    log.debug("left out");
+    log.with({ edge: "e_1" }).warn("broken", { error: new Error("outer", { cause: new Error("inner") }) });
+    assert.deepEqual(await lines(), [
+      { time: "1970-01-01T00:00:00.000Z", level: "warn", event: "broken", edge: "e_1", error: "outer: inner" },
+    ]);
+  });
+
+  it("D10: bounds the lines of one event, says how many it left out, and goes on with others", async () => {
+    const { log, lines, pass } = keepLog();
+    for (let count = 0; count < 5000; count += 1) log.info("refused");
+    log.error("something else");
+    const first = await lines();
+    assert.equal(first.length, 1001);
+    assert.equal(first.at(-1)?.["event"], "something else");
+    pass(1000);
+    for (let count = 0; count < 5000; count += 1) log.info("refused");
+    const second = await lines();
+    assert.equal(second.length, 100);
+    assert.equal(second[0]?.["unlogged"], 4000);
+    assert.equal("unlogged" in (second[1] ?? {}), false);
+  });
+
+  it("D10: bounds what one turn writes, whatever it is about", async () => {
+    const { log, lines } = keepLog();
+    for (let count = 0; count < 20_000; count += 1) log.info(`event ${count % 100}`);
+    const written = await lines();
+    assert.equal(written.length, 10_001);
+    assert.deepEqual([written.at(-1)?.["event"], written.at(-1)?.["dropped"]], ["log lines dropped", 10_000]);
+    log.info("event 1");
+    assert.equal((await lines()).length, 1);
+  });
+});
