@@ -38,6 +38,7 @@ export function healthOperations(metrics: Metrics, commands: Commands, readiness
       id: "getMetrics",
       path: "/metrics",
       summary: "Metrics of both planes in Prometheus' text format; only from this machine.",
+      refusals: ["metrics_local_only"],
       async run(call) {
         if (!isLocal(call.request)) throw new Refusal("metrics_local_only");
         const body = metrics.render() + (await commands.metrics());

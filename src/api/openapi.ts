@@ -2,19 +2,20 @@
 import { catalogue, errorCode } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { Fields } from "../schema/fields.ts";
-import { objectSchema, schemaRef, typeName } from "../schema/json-schema.ts";
+import { objectSchema, schemaRef } from "../schema/json-schema.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../schema/resource.ts";
 import type { Operation } from "./call.ts";
 import { resources } from "./declarations.ts";
 import { exampleInput } from "./examples.ts";
+import { anyRefusals, isStored, refusalsOf } from "./refusals.ts";
 
 /** Responses that several operations share, by name. */
 type Shared = Record<string, JsonSchema>;
 
 export function describeApi(operations: readonly Operation[]): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
-  const responses: Shared = { Failure: errorResponse("Any other failure.", []) };
+  const responses: Shared = { Failure: errorResponse("Any other failure.", anyRefusals) };
   for (const operation of operations) {
     (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation, responses);
   }
@@ -98,12 +99,6 @@ function headerNames(operation: Operation): (keyof typeof parameters)[] {
   return operation.method === "POST" ? [...shared] : [...shared, "IfMatch"];
 }
 
-/** Whether it writes to storage. */
-function isStored(operation: Operation): boolean {
-  if (operation.stores) return true;
-  return operation.resource !== undefined && operation.method !== "GET" && operation.verb !== "command";
-}
-
 function requestBody(operation: Operation): JsonSchema {
   const name = inputSchemaName(operation);
   const fields = operation.input as Fields;
@@ -129,35 +124,15 @@ function inputSchemaName(operation: Operation): string | undefined {
 
 /** What each operation may be refused with, by status. */
 function errorResponses(operation: Operation, shared: Shared): Record<string, JsonSchema> {
-  const reasons: RefusalName[] = [...(operation.refusals ?? [])];
-  if (!operation.open) {
-    reasons.push("missing_credentials", "unknown_credentials", "version_missing", "version_unsupported");
-    reasons.push("too_many_requests", "scope_missing");
-  }
-  if (operation.takes === "object" || operation.takes === "document") {
-    reasons.push("body_unreadable", "unknown_field", "invalid_field", "content_type", "body_too_large");
-  }
-  if (operation.query?.includes("limit")) reasons.push("limit_invalid", "query_invalid", "query_unknown");
-  if (operation.path.includes("{")) reasons.push("not_found");
-  if (operation.block) reasons.push("module_unset");
-  if (operation.resource?.operatorOnly) reasons.push("operator_only");
-  if (operation.resource && isStored(operation)) {
-    reasons.push("write_unavailable");
-    if (operation.verb === "create") reasons.push("idempotency_reused", "idempotency_key_invalid");
-    if (operation.method !== "POST") reasons.push("precondition_failed");
-    if (operation.verb === "delete" && !operation.block) reasons.push("in_use");
-    if (operation.resource.taken && operation.verb !== "delete") reasons.push(operation.resource.taken);
-    if (operation.takes === "object") reasons.push("reference_unknown");
-  }
-  if (operation.verb === "command") reasons.push("command_unsupported", "command_failed", "command_timeout");
   const byStatus = new Map<number, RefusalName[]>();
-  for (const reason of reasons) {
+  for (const reason of refusalsOf(operation)) {
     const { status } = catalogue[reason];
     byStatus.set(status, [...(byStatus.get(status) ?? []), reason]);
   }
   return Object.fromEntries(
-    [...byStatus].map(([status, names]) => {
-      const name = names.map(typeName).join("Or");
+    [...byStatus].map(([status, reasons]) => {
+      const names = reasons.toSorted((a, b) => catalogue[a].number - catalogue[b].number);
+      const name = `Refused${names.map((one) => catalogue[one].number).join("_")}`;
       shared[name] ??= errorResponse(names.map((one) => `${errorCode(one)}: ${catalogue[one].what}`).join("\n"), names);
       return [String(status), { $ref: `#/components/responses/${name}` }];
     }),

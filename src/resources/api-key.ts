@@ -36,5 +36,6 @@ export const apiKey = defineResource({
     last_used_at: f.timestamp("When it was last used, since the server started; else null.", { live: true }),
   },
   issued: true,
+  refusals: ["operator_only"],
   claims: tokenClaims,
 });

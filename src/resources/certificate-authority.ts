@@ -23,6 +23,7 @@ export const certificateAuthority = defineResource({
     ...certificateFields,
   },
   traffic: true,
+  refusals: ["certificate_invalid"],
   derive({ ca_pem }) {
     const read = readPemCertificates(ca_pem, maxCertificates);
     if (typeof read === "string") return { path: "ca_pem", message: `must ${read}`, reason: "certificate_invalid" };

@@ -30,4 +30,5 @@ export const eventDestination = defineResource({
       { live: true },
     ),
   },
+  refusals: ["operator_only"],
 });

@@ -18,4 +18,5 @@ export const failoverBackend = defineResource({
     ),
   },
   traffic: true,
+  refusals: ["backend_nesting"],
 });

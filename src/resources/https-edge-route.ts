@@ -30,6 +30,7 @@ export const httpsEdgeRoute = defineResource({
   traffic: true,
   claims: ({ edge_id, match_type, match }) => [{ space: `route of ${edge_id}`, name: `${match_type} ${match}` }],
   taken: "route_exists",
+  refusals: ["login_exclusive"],
   rules: [oneLogin],
 });
 

@@ -29,4 +29,5 @@ export const httpsEdge = defineResource({
   traffic: true,
   claims: hostportClaims,
   taken: "hostport_held",
+  refusals: ["domain_held", "domain_unreserved"],
 });

@@ -24,4 +24,5 @@ export const ipRestriction = defineResource({
   traffic: true,
   claims: ({ type }) => [{ space: "ip_restriction", name: type }],
   taken: "restriction_exists",
+  refusals: ["restriction_shuts_out"],
 });

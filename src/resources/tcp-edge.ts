@@ -18,6 +18,7 @@ export const tcpEdge = defineResource({
     ...doc.hostports.map((hostport) => ({ space: "tcp port", name: portOf(hostport), global: true })),
   ],
   taken: "hostport_held",
+  refusals: ["domain_unreserved"],
 });
 
 export function portOf(hostport: string): string {

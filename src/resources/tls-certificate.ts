@@ -51,6 +51,7 @@ export const tlsCertificate = defineResource({
     subject_country: f.string("Country of the subject.", readOnly),
   },
   traffic: true,
+  refusals: ["certificate_invalid"],
   derive({ certificate_pem, private_key_pem }) {
     const read = readPemCertificates(certificate_pem, maxChain);
     if (typeof read === "string") return issue("certificate_pem", read);

@@ -15,6 +15,7 @@ export const tlsEdge = defineResource({
   traffic: true,
   claims: hostportClaims,
   taken: "hostport_held",
+  refusals: ["domain_held", "domain_unreserved", "module_needs_termination"],
   rules: [passthroughHasNoClientCertificates],
 });
 

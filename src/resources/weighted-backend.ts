@@ -18,6 +18,7 @@ export const weightedBackend = defineResource({
     ),
   },
   traffic: true,
+  refusals: ["backend_nesting"],
   rules: [
     ({ backends }) =>
       Object.values(backends).some((weight) => weight > 0)

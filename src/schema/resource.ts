@@ -35,6 +35,8 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   /** Names it holds; a clash is refused with `taken` (409 with the holder in `details`). */
   claims?(doc: StoredOf<F>): readonly Claim[];
   readonly taken?: RefusalName;
+  /** What writes of it may be refused with beyond that and its fields: by its rules, or for what it does. */
+  readonly refusals?: readonly RefusalName[];
   /** Facts across fields: pure; each returns what is wrong, or undefined. */
   readonly rules?: readonly Rule<StoredOf<F>>[];
   /** Read-only fields that follow from the given ones (a certificate's dates): pure; or what is wrong with them. */

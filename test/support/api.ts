@@ -224,6 +224,11 @@ async function responseValidator(baseUrl: string): Promise<Validate> {
     const operation = template === undefined ? undefined : description.paths[template][method.toLowerCase()];
     const described = operation?.responses[String(response.status)];
     if (operation && response.status < 400) assert.ok(described, `${method} ${path}: ${response.status} is described`);
+    if (operation && response.status >= 400 && response.headers["content-type"] === "application/json") {
+      const listed = [described, operation.responses.default].flatMap((one) => codesOf(description, one));
+      const code = response.body.error_code;
+      assert.ok(listed.includes(code), `${method} ${path}: ${response.status} ${code} is described`);
+    }
     const schema = described?.content?.["application/json"]?.schema;
     const ref = schema?.$ref ?? (response.status >= 400 && response.status !== 503 ? "#/components/schemas/Error" : "");
     if (ref === "") {
@@ -233,6 +238,13 @@ async function responseValidator(baseUrl: string): Promise<Validate> {
     const check = schemaFor(ref);
     assert.ok(check(response.body), `${method} ${path} ${response.status}: ${ajv.errorsText(check.errors)}`);
   };
+}
+
+/** The codes that a described answer lists. */
+function codesOf(description: Body, described: { readonly $ref: string } | undefined): string[] {
+  const shared = description.components.responses[described?.$ref.split("/").at(-1) ?? ""];
+  const examples = shared?.content["application/json"].examples ?? {};
+  return Object.values<Body>(examples).map(({ value }) => value.error_code);
 }
 
 function placeholders(template: string): number {

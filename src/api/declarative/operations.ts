@@ -12,6 +12,7 @@ import { makeIdentities, missingIdentities } from "../identities.ts";
 import type { Identities } from "../identities.ts";
 import { once } from "../pages.ts";
 import { inputRefusal } from "../problems.ts";
+import { objectRefusals } from "../refusals.ts";
 import { writeOnce } from "../write-once.ts";
 import { carryOut, maxIssues, presentOf } from "./apply.ts";
 import { documentKinds, maxDocumentObjects, readDocument } from "./document.ts";
@@ -24,7 +25,8 @@ import type { Plan } from "./plan.ts";
 const maxIdentities = 100;
 
 export function declarativeOperations(crud: Crud): Operation[] {
-  const shared = { method: "POST", takes: "document", status: 200, answers: "Plan" } as const;
+  const refusals = [...new Set([...documentKinds.flatMap(objectRefusals), "in_use" as const])];
+  const shared = { method: "POST", takes: "document", status: 200, answers: "Plan", refusals } as const;
   const schemas = { Plan: planSchema, PlannedChange: plannedChangeSchema, Document: documentSchema };
   return [
     {
@@ -42,10 +44,6 @@ export function declarativeOperations(crud: Crud): Operation[] {
       path: "/apply",
       summary: "Make the account's objects what a document says, all or nothing, as one revision.",
       stores: true,
-      refusals: [
-        ...(["reference_unknown", "in_use", "hostport_held", "write_unavailable"] as const),
-        ...(["idempotency_reused", "idempotency_key_invalid"] as const),
-      ],
       run: (call) => apply(call, crud),
     },
     {

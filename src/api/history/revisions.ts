@@ -7,6 +7,7 @@ import type { Call, Operation, Reply } from "../call.ts";
 import type { Crud } from "../crud.ts";
 import { resourceOfId, resources } from "../declarations.ts";
 import { once, pageBody, readLimit } from "../pages.ts";
+import { ruleRefusals } from "../refusals.ts";
 import { objectChange, objectChangeSchema, summarySchema } from "./change-set.ts";
 import { rollback } from "./rollback.ts";
 import { watchCommits } from "./recent-commits.ts";
@@ -53,10 +54,7 @@ export function revisionOperations(crud: Crud): Operation[] {
       stores: true,
       answers: "Rollback",
       schemas: { Rollback: rollbackSchema },
-      refusals: [
-        ...(["revision_unknown", "rollback_too_large", "in_use", "hostport_held", "write_unavailable"] as const),
-        ...(["idempotency_reused", "idempotency_key_invalid"] as const),
-      ],
+      refusals: ["revision_unknown", "rollback_too_large", "in_use", ...resources.flatMap(ruleRefusals)],
       run: (call) => rollback(readNumber(call, crud), call, crud, recent),
     },
   ];
