@@ -29,6 +29,9 @@ type Values = Pick<
   | "tcpPorts"
   | "domain"
   | "trustedProxies"
+  | "trustedForwarders"
+  | "webhookMaxBytes"
+  | "webhookRefuseReplays"
   | "allowLocalUpstreams"
   | "requireReservedDomains"
   | "acmeDirectory"
@@ -56,10 +59,8 @@ export function platformOptions(values: Values): PlatformOptions {
   if (apiUrl !== undefined && !/^https?:$/.test(URL.parse(apiUrl)?.protocol ?? "")) {
     throw new Failure("usage", `--api-url must be an http:// or https:// URL: "${values.apiUrl}"`);
   }
-  for (const network of values.trustedProxies) {
-    const fault = cidrIssue(network);
-    if (fault !== undefined) throw new Failure("usage", `--trusted-proxies must ${fault}: "${network}"`);
-  }
+  checkNetworks("--trusted-proxies", values.trustedProxies);
+  checkNetworks("--trusted-forwarders", values.trustedForwarders);
   if (values.tcpBind !== undefined && isIP(values.tcpBind) === 0) {
     throw new Failure("usage", `--tcp-bind must be an address: "${values.tcpBind}"`);
   }
@@ -81,6 +82,8 @@ export function platformOptions(values: Values): PlatformOptions {
     tcpPorts: values.tcpPorts,
     domain: values.domain.toLowerCase(),
     trustedProxies: values.trustedProxies,
+    trustedForwarders: values.trustedForwarders,
+    webhooks: { maxBytes: values.webhookMaxBytes, refuseReplays: values.webhookRefuseReplays },
     allowLocalUpstreams: values.allowLocalUpstreams,
     requireReservedDomains: values.requireReservedDomains,
     acme: acmeSettings(values),
@@ -131,4 +134,11 @@ function chosenSecret(flag: string, value: string | undefined): string | undefin
     );
   }
   return value;
+}
+
+function checkNetworks(flag: string, networks: readonly string[]): void {
+  for (const network of networks) {
+    const fault = cidrIssue(network);
+    if (fault !== undefined) throw new Failure("usage", `${flag} must ${fault}: "${network}"`);
+  }
 }

@@ -9,6 +9,8 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { dataFiles, openDataDirectory } from "./data-directory.ts";
 import type { ChosenSecrets } from "./data-directory.ts";
+import { defaultWebhookSettings } from "../modules/webhook-check.ts";
+import type { WebhookSettings } from "../modules/webhook-check.ts";
 import { announceServer, withdrawServer } from "./local-server.ts";
 import { startFailure } from "./start-failure.ts";
 import type { ListenAddress, PortRange } from "./setting.ts";
@@ -37,6 +39,10 @@ export interface PlatformOptions {
   readonly domain: string;
   /** Networks of proxies that speak the PROXY protocol to the public listeners, in CIDR notation. */
   readonly trustedProxies?: readonly string[];
+  /** Networks of HTTP proxies whose X-Forwarded-For is believed, in CIDR notation. */
+  readonly trustedForwarders?: readonly string[];
+  /** The modules' own unless given. */
+  readonly webhooks?: WebhookSettings;
   /** Also lets events go to addresses that are not public, and without TLS. */
   readonly allowLocalUpstreams?: boolean;
   readonly requireReservedDomains?: boolean;
@@ -147,8 +153,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       tcpPorts: options.tcpPorts,
       domain,
       proxies: options.trustedProxies ?? [],
-      allowLocalUpstreams: options.allowLocalUpstreams ?? false,
+      forwarders: options.trustedForwarders ?? [],
+      webhooks: options.webhooks ?? defaultWebhookSettings,
       advertisedHttpsPort: options.httpsPort,
+      allowLocalUpstreams: options.allowLocalUpstreams ?? false,
       authority: kept.authority,
       tunnelSecret: kept.tunnelSecret,
       region: "local",

@@ -5,6 +5,7 @@
 import { challengeTypes } from "../acme/challenge-types.ts";
 import { defaultAcmeSettings } from "../api/provisioning/settings.ts";
 import { logLevels } from "../lib/log.ts";
+import { defaultWebhookSettings } from "../modules/webhook-check.ts";
 import {
   count,
   list,
@@ -46,6 +47,17 @@ export const settings = {
   trustedProxies: list(
     "Network of proxies in front of the public listeners, in CIDR notation; repeatable. They must send the PROXY protocol, and are believed.",
     { placeholder: "CIDR" },
+  ),
+  trustedForwarders: list(
+    "Network of HTTP proxies in front of the HTTPS listener, in CIDR notation; repeatable. A request from there has the source that its X-Forwarded-For names: list only proxies that write that field, and whom nobody else can send through.",
+    { placeholder: "CIDR" },
+  ),
+  webhookMaxBytes: count(
+    "Bytes of a webhook's body that are held in memory until its signature is verified; beyond it 413.",
+    defaultWebhookSettings.maxBytes,
+  ),
+  webhookRefuseReplays: toggle(
+    "Refuse a webhook whose signed id was answered with success before (SNS, Svix, Clerk, Brex, Mailgun, Plivo). A provider that missed the answer gets 409 when it tries again.",
   ),
   allowLocalUpstreams: toggle(
     "Let static backends name loopback and link-local addresses of the server, and events go to any address.",

@@ -21,6 +21,16 @@ describe("the admission of connections", () => {
     assert.equal(admission.enter("192.0.2.1"), undefined);
   });
 
+  it("D2: counts what stands for many in the sum alone", () => {
+    const { admission } = make({ connections: 3, connectionsPerSource: 1, openingsPerSecond: 0.1 });
+    for (let count = 0; count < 3; count += 1) assert.equal(admission.enter(undefined), undefined);
+    assert.equal(admission.sources, 0);
+    assert.equal(admission.enter(undefined), "connections");
+    admission.leave(undefined);
+    assert.equal(admission.open, 2);
+    assert.equal(admission.enter("192.0.2.1"), undefined);
+  });
+
   it("D2: counts IPv6 by the network that one host is given", () => {
     const { admission } = make({ connectionsPerSource: 1 });
     assert.equal(admission.enter("2001:db8:0:1::1"), undefined);

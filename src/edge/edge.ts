@@ -5,6 +5,9 @@ import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { KeyedCertificate } from "../lib/x509.ts";
 import type { Downward, Link, Upward } from "../routing/messages.ts";
+import { modulesWith } from "../modules/index.ts";
+import { defaultWebhookSettings } from "../modules/webhook-check.ts";
+import type { WebhookSettings } from "../modules/webhook-check.ts";
 import type { ConnectionSite, Site } from "../routing/compiled.ts";
 import { makeRoutingTable } from "../routing/table.ts";
 import { makeAgentServer } from "../tunnel/server.ts";
@@ -35,6 +38,7 @@ import { defaultConnectionLimits } from "./limits.ts";
 import type { ConnectionLimits } from "./limits.ts";
 import type { ListenAddress, Listener } from "./listener.ts";
 import { machineNames } from "./machine-names.ts";
+import { networksOf } from "./networks.ts";
 import { startRedirectListener } from "./redirect.ts";
 import { defaultTraceLimits, makeTraces } from "./traces.ts";
 import type { TraceLimits } from "./traces.ts";
@@ -53,6 +57,11 @@ export interface EdgeOptions {
    * PROXY protocol header (version 1 or 2), which is believed; nobody else's is.
    */
   readonly proxies?: readonly string[];
+  /**
+   * Networks of HTTP proxies, in CIDR notation: the source of a request from there is the one that its
+   * X-Forwarded-For names. What `proxies` say about a connection comes first.
+   */
+  readonly forwarders?: readonly string[];
   /** Names under it are the server's own, lower case. */
   readonly domain: string;
   /** The port in public URLs; the HTTPS listener's unless given. */
@@ -70,6 +79,7 @@ export interface EdgeOptions {
   readonly metrics: Metrics;
   /** How long a stop waits for what is in flight, milliseconds; 10 s unless given. */
   readonly drainMs?: number;
+  readonly webhooks?: Partial<WebhookSettings>;
   /** Whether backends may name loopback and link-local addresses. */
   readonly allowLocalUpstreams?: boolean;
   readonly limits?: {
@@ -104,7 +114,8 @@ const drainCheckMs = 20;
 export async function startEdge(options: EdgeOptions, link: Link<Upward, Downward>): Promise<Edge> {
   const { clock, log, metrics, domain, authority, region } = options;
   const connectionLimits = { ...defaultConnectionLimits, ...options.limits?.connections };
-  const table = makeRoutingTable(clock);
+  const modules = modulesWith({ webhooks: { ...defaultWebhookSettings, ...options.webhooks } });
+  const table = makeRoutingTable(clock, modules);
   const certificates = makeCertificates(authority, domain, clock, log);
   const challenges = makeAcmeChallenges(log);
   const listeners: Listener[] = [];
@@ -121,6 +132,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     clock,
     log,
     limits: { ...defaultAgentLimits, ...options.limits?.agents },
+    modules,
     tcp: {
       range: options.tcpPorts ?? defaultTcpPorts,
       open: (site, failed) => tcpPorts.open(site, failed),
@@ -152,6 +164,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const deadlines = new Deadlines(clock);
   const limits = { ...defaultLimits, ...options.limits?.http };
   const dial = { clock, allowLocal: options.allowLocalUpstreams ?? false };
+  const forwarders = networksOf(options.forwarders ?? []);
   const splices = makeConnectionServer({
     registry,
     dial,
@@ -179,7 +192,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       http: 80,
     },
     challengeBody: challenges.body,
-    trustsProxy: undefined,
+    trustsProxy: forwarders,
     finished(exchange) {
       logExchange(exchange);
       traces.note(exchange);
@@ -215,6 +228,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
         ...shared,
         at: options.httpsListen,
         proxies: options.proxies,
+        forwarders,
         siteFor,
         connections: { siteFor: tlsSiteFor, admits: splices.admits, serve: splices.serve },
         certificates,
@@ -234,6 +248,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
             ...shared,
             at: options.httpListen,
             proxies: options.proxies,
+            forwarders,
             advertisedHttpsPort: advertisedHttpsPort(),
             challengeBody: challenges.body,
           }),

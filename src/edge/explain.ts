@@ -10,7 +10,7 @@ import { explainConnection, explainRequest } from "../routing/explain.ts";
 import type { Explainer, Explanation } from "../routing/explain.ts";
 import { codeOf, outcomeOf, stepReports } from "../routing/questions.ts";
 import type { EdgeAnswer, EdgeQuestion, ExplanationReport, RequestDescription } from "../routing/questions.ts";
-import { refused, unknownHost } from "../routing/refusals.ts";
+import { refused, unknownHost, unreadableForwarding } from "../routing/refusals.ts";
 import type { Picked } from "./agents/pick.ts";
 import type { TunnelUpstreams } from "./agents/upstreams.ts";
 import { challengeAnswer } from "./http/challenge-answer.ts";
@@ -102,11 +102,13 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       if (typeof request === "string") return ended(edgeId, refused("bad_request", request));
       const { host, headers } = request;
       if (siteFor(host)?.id !== edgeId) return { name: "elsewhere", host };
+      const client = new ClientConnection(facts(described.source, host), siteFor, context);
+      const connection = client.factsOf(request);
+      if (connection === "forwarding_unreadable") return ended(edgeId, unreadableForwarding);
       const wrong = checkHead(request, context.limits.maxBodyBytes);
       if (wrong) return ended(edgeId, wrong);
       const challenge = context.challengeBody?.(host, request.path);
       if (challenge !== undefined) return ended(edgeId, challengeAnswer(challenge));
-      const client = new ClientConnection(facts(described.source, host), siteFor, context);
       const site = client.site(host, request.port);
       if (site === "unknown_host") return ended(edgeId, unknownHost(host));
       if (typeof site === "string") {
@@ -119,7 +121,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
         ...requestFacts(request),
         headers: headers.entries(),
         body: Buffer.from(described.body),
-        connection: client.facts,
+        connection,
         ...(described.response && { response: described.response }),
       });
       const leaving = explanation.answer ? [] : [...explanation.requestHeaders, ...pairs(forwarded)];

@@ -14,6 +14,7 @@ import type { Handshaker } from "./handshaker.ts";
 import type { ConnectionLimits } from "./limits.ts";
 import { startListener } from "./listener.ts";
 import type { Client, ListenAddress, Listener } from "./listener.ts";
+import type { Networks } from "./networks.ts";
 import { peek } from "./peek.ts";
 import type { Look } from "./peek.ts";
 import { makeTlsServers, sameDemands } from "./tls-servers.ts";
@@ -32,6 +33,7 @@ export interface HttpsListenerOptions {
   readonly protocols: readonly HttpProtocol[];
   readonly ready: Promise<void>;
   readonly proxies?: readonly string[] | undefined;
+  readonly forwarders?: Networks | undefined;
   readonly limits: ConnectionLimits;
   readonly clock: Clock;
   readonly log: Log;

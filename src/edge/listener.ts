@@ -1,13 +1,15 @@
 import { once } from "node:events";
-import { BlockList, createServer } from "node:net";
+import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
-import { formatAddress, normaliseAddress, parseCidr } from "../lib/address.ts";
+import { normaliseAddress } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { makeAdmission } from "./admission.ts";
 import type { Admission } from "./admission.ts";
 import type { ConnectionLimits } from "./limits.ts";
+import { networksOf } from "./networks.ts";
+import type { Networks } from "./networks.ts";
 import { peek } from "./peek.ts";
 import { readProxyHeader } from "./proxy-protocol.ts";
 
@@ -32,6 +34,8 @@ export interface ListenerOptions {
   readonly ready: Promise<void>;
   /** Networks of proxies, in CIDR notation, that begin each connection with a PROXY protocol header (R3). */
   readonly proxies?: readonly string[] | undefined;
+  /** Clients that stand for many others: no limit per source is theirs. */
+  readonly forwarders?: Networks | undefined;
   /**
    * A connection that was admitted: paused, half-open allowed, errors already listened to (they are followed by
    * `close`).
@@ -90,13 +94,14 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     socket.destroy();
   };
   const enter = (socket: Socket, client: Client): void => {
-    const reason = admission.enter(client.address);
+    const source = options.forwarders?.(client.address) ? undefined : client.address;
+    const reason = admission.enter(source);
     if (reason !== undefined) {
       refuse(socket, reason);
       return;
     }
     accepted.add();
-    socket.once("close", () => admission.leave(client.address));
+    socket.once("close", () => admission.leave(source));
     if (isReady) options.accept(socket, client);
     else void wait(socket, client);
   };
@@ -113,7 +118,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return { taken: read.length, next: () => enter(socket, client) };
     });
   };
-  const proxies = proxyList(options.proxies ?? []);
+  const proxies = networksOf(options.proxies ?? []);
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
     socket.on("error", ignore);
     const address = normaliseAddress(socket.remoteAddress ?? "");
@@ -124,7 +129,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     open.add(socket);
     socket.once("close", () => open.delete(socket));
     const peer = { address, port: socket.remotePort ?? 0 };
-    if (proxies?.check(address, address.includes(":") ? "ipv6" : "ipv4")) enterProxied(socket, peer);
+    if (proxies?.(address)) enterProxied(socket, peer);
     else enter(socket, peer);
   });
   server.listen({ ...(at.host !== undefined && { host: at.host }), port: at.port, backlog });
@@ -150,19 +155,6 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       for (const socket of open) socket.destroy();
     },
   };
-}
-
-/** Throws on what is no network. */
-function proxyList(cidrs: readonly string[]): BlockList | undefined {
-  if (cidrs.length === 0) return undefined;
-  const list = new BlockList();
-  for (const cidr of cidrs) {
-    const network = parseCidr(cidr);
-    if (!network) throw new Error(`read the proxies' networks: "${cidr}" is none`);
-    const { family, prefix, first } = network;
-    list.addSubnet(formatAddress(family, first), prefix, family === 4 ? "ipv4" : "ipv6");
-  }
-  return list;
 }
 
 function ignore(): void {

@@ -9,6 +9,7 @@ import type { Metrics } from "../lib/metrics.ts";
 import type { ConnectionLimits } from "./limits.ts";
 import { startListener } from "./listener.ts";
 import type { ListenAddress, Listener } from "./listener.ts";
+import type { Networks } from "./networks.ts";
 
 export interface RedirectOptions {
   readonly at: ListenAddress;
@@ -18,6 +19,7 @@ export interface RedirectOptions {
   readonly challengeBody: (host: string, path: string) => string | undefined;
   readonly ready: Promise<void>;
   readonly proxies?: readonly string[] | undefined;
+  readonly forwarders?: Networks | undefined;
   readonly limits: ConnectionLimits;
   readonly clock: Clock;
   readonly log: Log;

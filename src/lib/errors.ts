@@ -243,6 +243,24 @@ export const catalogue = {
   payload_too_large: entry(3012, 413, "The request's body is too large.", "Send less."),
   method_refused: entry(3013, 405, "The method is not forwarded here.", "CONNECT and TRACE end at the edge."),
   expectation_failed: entry(3014, 417, "The expectation cannot be met.", "Only `Expect: 100-continue` is known."),
+  forwarding_unreadable: entry(
+    3015,
+    400,
+    "The proxy in front does not say who asks.",
+    "It must write addresses to X-Forwarded-For, by comma, without ports.",
+  ),
+  webhook_too_large: entry(
+    3016,
+    413,
+    "The webhook's body is too large to be verified.",
+    "Send less; the server's operator can raise --webhook-max-bytes.",
+  ),
+  webhook_replayed: entry(
+    3017,
+    409,
+    "This webhook was taken before.",
+    "Send it under a new id, unless it was sent twice by mistake.",
+  ),
   unknown_host: entry(
     3200,
     404,

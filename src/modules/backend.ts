@@ -10,5 +10,8 @@ export const backend = defineModule({
   fields: {
     backend: f.ref("Backend used to back the endpoint.", { to: backendKinds, input: "backend_id" }, { required: true }),
   },
-  compile: ({ backend_id }, scope) => ({ upstream: planOf(scope, backend_id as string) }),
+  compile({ backend_id }, scope) {
+    const id = backend_id as string;
+    return { upstream: scope.shared(`backend ${id}`, (look) => planOf(look, id)) };
+  },
 });

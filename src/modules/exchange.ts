@@ -23,8 +23,12 @@ export interface Exchange {
 }
 
 export interface ConnectionFacts {
-  /** The peer's address as text, IPv4-mapped IPv6 unmapped: "192.0.2.1". */
+  /**
+   * Where it comes from, as text, IPv4-mapped IPv6 unmapped: "192.0.2.1". The peer, or whom a trusted proxy names by
+   * a PROXY protocol header or, for each request, by X-Forwarded-For.
+   */
   readonly source: string;
+  /** 0 where the proxy did not say. */
   readonly sourcePort: number;
   readonly localAddress: string;
   readonly localPort: number;

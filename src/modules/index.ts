@@ -13,23 +13,35 @@ import { saml } from "./saml.ts";
 import { tlsTermination } from "./tls-termination.ts";
 import { trafficPolicy } from "./traffic-policy.ts";
 import { userAgentFilter } from "./user-agent-filter.ts";
-import { webhookVerification } from "./webhook-verification.ts";
+import { defaultWebhookSettings } from "./webhook-check.ts";
+import type { WebhookSettings } from "./webhook-check.ts";
+import { webhookVerificationWith } from "./webhook-verification.ts";
 import { websocketTcpConverter } from "./websocket-tcp-converter.ts";
 
-export const modules: readonly ModuleDeclaration[] = [
-  tlsTermination,
-  mutualTls,
-  ipRestriction,
-  userAgentFilter,
-  webhookVerification,
-  oauth,
-  oidc,
-  saml,
-  trafficPolicy,
-  circuitBreaker,
-  websocketTcpConverter,
-  requestHeaders,
-  backend,
-  compression,
-  responseHeaders,
-] as unknown as readonly ModuleDeclaration[];
+export const modules: readonly ModuleDeclaration[] = modulesWith({ webhooks: defaultWebhookSettings });
+
+/** What the operator of an edge decides about modules. */
+export interface ModuleSettings {
+  readonly webhooks: WebhookSettings;
+}
+
+/** The modules as an edge runs them. */
+export function modulesWith({ webhooks }: ModuleSettings): readonly ModuleDeclaration[] {
+  return [
+    tlsTermination,
+    mutualTls,
+    ipRestriction,
+    userAgentFilter,
+    webhookVerificationWith(webhooks),
+    oauth,
+    oidc,
+    saml,
+    trafficPolicy,
+    circuitBreaker,
+    websocketTcpConverter,
+    requestHeaders,
+    backend,
+    compression,
+    responseHeaders,
+  ] as unknown as readonly ModuleDeclaration[];
+}

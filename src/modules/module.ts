@@ -79,7 +79,7 @@ export interface CompiledModule {
   /** Decides over, or changes, a request. A step with an `answer` ends the exchange. */
   request?(exchange: Exchange): Step | Promise<Step>;
   /** What `request` would answer now, without its side effects; absent when it has none. */
-  rehearse?(exchange: Exchange): Step;
+  rehearse?(exchange: Exchange): Step | Promise<Step>;
   /** Where the request goes, as data; the edge carries it out. */
   readonly upstream?: UpstreamPlan;
   /** Stands between an upgraded client and a plain byte stream to the upstream, instead of HTTP. */

@@ -6,7 +6,9 @@ import type { ExchangeInit } from "../../test/support/exchange.ts";
 import { tableOf } from "../../test/support/routing.ts";
 import { parseFields } from "../schema/parse.ts";
 import { sign } from "../webhooks/verify.ts";
-import { maxWebhookBytes, webhookVerification } from "./webhook-verification.ts";
+import { modulesWith } from "./index.ts";
+import { defaultWebhookSettings } from "./webhook-check.ts";
+import { webhookVerification } from "./webhook-verification.ts";
 
 const clock = makeManualClock();
 const url = "https://app.example.com:8443/in%7E?x=1";
@@ -51,10 +53,21 @@ describe("webhook verification", () => {
     assert.match(step.reason, /no signature/);
   });
 
-  it("refuses a body that is larger than it holds", async () => {
-    const body = Buffer.alloc(maxWebhookBytes + 1);
-    const { headers } = sign("github", { secret: "s", body, url, now: clock.now() });
-    assert.deepEqual((await run("github", { headers, body })).answer, { error: "payload_too_large" });
+  it("refuses a body that is larger than it holds, and says how much that is and what sets it", async () => {
+    const table = tableOf(clock, modulesWith({ webhooks: { ...defaultWebhookSettings, maxBytes: 1000 } }));
+    const route = routeWith("webhook_verification", { provider: "github", secret: "s" }, table);
+    for (const [size, outcome] of [
+      [1000, "passed"],
+      [1001, "denied"],
+    ] as const) {
+      const body = Buffer.alloc(size);
+      const { headers } = sign("github", { secret: "s", body, url, now: clock.now() });
+      const step = await runRequest(route, exchangeOf({ method: "POST", headers, body }));
+      assert.equal(step.outcome, outcome);
+      if (outcome === "passed") continue;
+      assert.deepEqual(step.answer, { error: "webhook_too_large" });
+      assert.match(step.reason, /larger than the 1000 bytes that --webhook-max-bytes allows/);
+    }
   });
 
   it("answers endpoint tests at the edge, and Xero's with 401 when they do not verify", async () => {

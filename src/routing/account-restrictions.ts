@@ -1,10 +1,9 @@
-import { compileAdmission } from "../modules/ip-restriction.ts";
-import type { CompiledModule, Scope } from "../modules/module.ts";
-import { denied, skipped } from "../modules/step.ts";
+import type { CompiledModule } from "../modules/module.ts";
+import { skipped } from "../modules/step.ts";
 import type { Step } from "../modules/step.ts";
 import type { ResourceObject } from "../schema/object.ts";
 
-type Admits = (source: string) => Step;
+export type Admits = (source: string) => Step;
 
 interface Restriction {
   /** Undefined when it is not enforced. */
@@ -14,7 +13,6 @@ interface Restriction {
 }
 
 const lifted = skipped("ip_restriction", "the account's restriction was lifted meanwhile");
-const unusable = denied("ip_restriction", "source_denied", "the account's restriction has a problem");
 
 /** Where the parts of each account may be used from (completing-the-api.md §1.B.9, `ip_restrictions`). */
 export class AccountRestrictions {
@@ -39,15 +37,6 @@ export class AccountRestrictions {
     restriction.admits = admits;
     return was !== (admits !== undefined);
   }
-}
-
-/** Throws when a policy cannot be used; until that is mended nobody is admitted. */
-export function compileRestriction({ doc }: ResourceObject, scope: Scope): Admits | undefined {
-  return doc["enforced"] === true ? compileAdmission(doc["ip_policy_ids"] as readonly string[], scope) : undefined;
-}
-
-export function admitsNobody(): Step {
-  return unusable;
 }
 
 function makeRestriction(): Restriction {

@@ -59,9 +59,11 @@ export function compileChain(
       throw new CompileError(name, `compile ${name}: this server has no such module for ${place}`);
     }
   }
+  let isEmpty = true;
   for (const module of declared.values()) {
     const config = doc[module.name];
     if (!isBlock(config) || config["enabled"] === false) continue;
+    isEmpty = false;
     let compiled: CompiledModule;
     try {
       compiled = module.compile(config as Parameters<typeof module.compile>[0], scope);
@@ -76,6 +78,7 @@ export function compileChain(
     upstream = compiled.upstream ?? upstream;
     converter = compiled.converter ?? converter;
   }
+  if (isEmpty) return emptyChain;
   if (handshake.passthrough && (place === "https_edge" || handshake.clientAuthorities)) {
     throw new CompileError(
       "tls_termination",

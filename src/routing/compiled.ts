@@ -66,6 +66,13 @@ export interface CompiledCredential {
   readonly active: boolean;
 }
 
+/** Who holds a name or a port: an edge, or a reservation. */
+export interface Holder {
+  readonly kind: string;
+  readonly id: string;
+  readonly accountId: string;
+}
+
 export interface RoutingTable {
   readonly revision: number;
   /** Replaces everything. Returns what could not be compiled. */
@@ -75,13 +82,13 @@ export interface RoutingTable {
   /** The HTTPS edge for a lower-case host name: exact, else the longest wildcard. */
   httpsSite(host: string): Site | undefined;
   /** Who holds an HTTPS or TLS host name, also when it is only reserved: for agents that ask for it. */
-  hostHolder(host: string): { readonly kind: string; readonly id: string; readonly accountId: string } | undefined;
+  hostHolder(host: string): Holder | undefined;
   tlsSite(host: string): ConnectionSite | undefined;
   tcpSites(): Iterable<ConnectionSite>;
   /** The TCP edge of this id. */
   tcpSite(id: string): ConnectionSite | undefined;
   /** Who holds a port of TCP addresses, also when it is only reserved. */
-  portHolder(port: number): { readonly kind: string; readonly id: string; readonly accountId: string } | undefined;
+  portHolder(port: number): Holder | undefined;
   credential(fingerprint: string): CompiledCredential | undefined;
   accountName(accountId: string): string;
   /**

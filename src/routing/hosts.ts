@@ -1,5 +1,6 @@
 import type { ResourceObject } from "../schema/object.ts";
 import { HostMap } from "./host-map.ts";
+import { nothing } from "./units.ts";
 
 /** Who holds host names: edges that serve them, and reservations. HTTPS and TLS edges share the names. */
 export class Hosts<Holder extends { readonly object: ResourceObject }> {
@@ -47,4 +48,19 @@ export class Hosts<Holder extends { readonly object: ResourceObject }> {
 
 function nameOf({ doc }: ResourceObject): string {
   return String(doc["domain"]).toLowerCase();
+}
+
+export function hostportsOf({ doc }: ResourceObject): readonly string[] {
+  return Array.isArray(doc["hostports"]) ? (doc["hostports"] as string[]) : nothing;
+}
+
+/** Host names of the hostports, lower case, each once. */
+export function hostsOf(object: ResourceObject): readonly string[] {
+  const hostports = hostportsOf(object);
+  if (hostports.length === 1) return [hostOf(hostports[0] as string)];
+  return [...new Set(hostports.map(hostOf))];
+}
+
+function hostOf(hostport: string): string {
+  return hostport.slice(0, hostport.lastIndexOf(":")).toLowerCase();
 }

@@ -13,6 +13,11 @@ export function refused(reason: RefusalName, why: string): Step {
 
 export const noBackend: Step = refused("backend_empty", "the route has no backend");
 
+export const unreadableForwarding: Step = refused(
+  "forwarding_unreadable",
+  "the trusted proxy's X-Forwarded-For holds something else than addresses",
+);
+
 export function unknownHost(host: string): Step {
   return refused("unknown_host", `no edge serves host "${host}"`);
 }

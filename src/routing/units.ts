@@ -44,7 +44,8 @@ export class Units {
     try {
       return compile(this.#scope(unit, asked, object));
     } finally {
-      unit.dependencies = asked.dependencies;
+      // One empty list for all: most units ask for nothing.
+      unit.dependencies = asked.dependencies.length === 0 ? nothing : asked.dependencies;
       unit.kept = asked.kept.length === 0 ? nothing : asked.kept;
       this.#drop(unit, dependencies, kept);
     }

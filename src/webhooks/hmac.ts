@@ -42,8 +42,10 @@ export function hmac(header: string, options: HmacOptions = {}): Scheme {
     return sum.digest();
   };
 
+  const { id: idHeader } = options;
   return {
     isClaimed: (headers) => headers.getAll(header).length > 0,
+    ...(idHeader !== undefined && { messageId: ({ headers }) => headers.getAll(idHeader)[0] }),
 
     verify(secret, message, now) {
       const { headers } = message;

@@ -34,6 +34,10 @@ export interface Scheme {
    */
   verify(secret: string, message: WebhookMessage, now: number): string | undefined | Promise<string | undefined>;
   sign(sample: Sample): Signed;
+  /** Id of a message that verifies, where the signature covers one: the same in every delivery of the message. */
+  messageId?(message: WebhookMessage): string | undefined;
+  /** URL that `verify` would fetch now, besides; undefined when it would not. */
+  wouldFetch?(message: WebhookMessage, now: number): string | undefined;
 }
 
 /** The one value of a header that may come once, or what is wrong with it (control I6). */

@@ -40,7 +40,12 @@ function setUp(fetch: (url: string) => Promise<string> = async () => signer.cert
     const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
     return scheme.verify("", { method: "POST", url: "https://h/", headers: { getAll: () => [] }, body: bytes }, at);
   };
-  return { verify, fetched };
+  const wouldFetch = (body: object, at = now) =>
+    scheme.wouldFetch?.(
+      { method: "POST", url: "https://h/", headers: { getAll: () => [] }, body: Buffer.from(JSON.stringify(body)) },
+      at,
+    );
+  return { verify, wouldFetch, fetched };
 }
 
 describe("SNS signatures", () => {
@@ -114,6 +119,25 @@ describe("SNS signatures", () => {
     assert.equal(await verify(message, now + 61_000), undefined);
     assert.equal(await verify(message, now + 600_000), undefined);
     assert.equal(fetched.length, 2);
+  });
+
+  it("are foreseen without a fetch: which certificate would be fetched, and that it is there", async () => {
+    let down = true;
+    const { verify, wouldFetch, fetched } = setUp(async () => {
+      if (down) throw new Error("down");
+      return signer.certificatePem;
+    });
+    const message = signed(notification);
+    assert.equal(wouldFetch(message), certificateUrl);
+    assert.equal(wouldFetch({ ...message, SigningCertURL: "https://evil.example/x.pem" }), undefined);
+    assert.equal(wouldFetch(message, now + 3_700_000), undefined);
+    assert.deepEqual(fetched, []);
+    await verify(message);
+    assert.equal(wouldFetch(message, now + 59_000), undefined);
+    assert.equal(wouldFetch(message, now + 61_000), certificateUrl);
+    down = false;
+    await verify(message, now + 61_000);
+    assert.equal(wouldFetch(message, now + 600_000), undefined);
   });
 
   it("bound the fetches at one time", async () => {

@@ -32,25 +32,10 @@ export function sns(fetchCertificate: FetchCertificate = download): Scheme {
   return {
     isClaimed: () => true,
     async verify(_secret, { body }, now) {
-      const message = parseJson(body) as Record<string, unknown> | undefined;
-      if (!message) return "the body is no JSON object";
-      if (hasRepeatedKey(body.toString())) return "the body has a name twice";
-      const fields = signedFields[String(message["Type"])];
-      if (!fields) return "the body's Type is none of SNS";
-      let signed = "";
-      for (const name of fields) {
-        const value = message[name];
-        if (value === undefined && name === "Subject") continue;
-        if (typeof value !== "string") return `the body's ${name} is no string`;
-        signed += `${name}\n${value}\n`;
-      }
-      const stale = staleness(Date.parse(String(message["Timestamp"])), now, toleranceSeconds);
-      if (stale) return stale;
-      const { SignatureVersion: version, Signature: signature, SigningCertURL: url } = message;
-      if (typeof url !== "string" || !certificateUrl.test(url)) return "SigningCertURL is no address of SNS";
-      if (typeof signature !== "string" || (version !== "1" && version !== "2"))
-        return "the signature's version is unknown";
-      const certificate = await certificates(url, now);
+      const claim = readClaim(body, now);
+      if (typeof claim === "string") return claim;
+      const { signed, version, signature } = claim;
+      const certificate = await certificates.get(claim.url, now);
       if (!certificate) return "the signing certificate could not be fetched";
       if (now < certificate.validFromDate.getTime() || now > certificate.validToDate.getTime()) {
         return "the signing certificate is not valid now";
@@ -61,25 +46,74 @@ export function sns(fetchCertificate: FetchCertificate = download): Scheme {
     sign() {
       throw new Error("sign for sns: only Amazon has the key");
     },
+    messageId({ body }) {
+      return String((parseJson(body) as Record<string, unknown> | undefined)?.["MessageId"]);
+    },
+    wouldFetch({ body }, now) {
+      const claim = readClaim(body, now);
+      return typeof claim === "string" || certificates.has(claim.url, now) ? undefined : claim.url;
+    },
   };
+}
+
+/** What a message says of its signature, or what is wrong with it before that is looked at. */
+function readClaim(
+  body: Buffer,
+  now: number,
+): string | { readonly signed: string; readonly version: "1" | "2"; readonly signature: string; readonly url: string } {
+  const message = parseJson(body) as Record<string, unknown> | undefined;
+  if (!message) return "the body is no JSON object";
+  if (hasRepeatedKey(body.toString())) return "the body has a name twice";
+  const fields = signedFields[String(message["Type"])];
+  if (!fields) return "the body's Type is none of SNS";
+  let signed = "";
+  for (const name of fields) {
+    const value = message[name];
+    if (value === undefined && name === "Subject") continue;
+    if (typeof value !== "string") return `the body's ${name} is no string`;
+    signed += `${name}\n${value}\n`;
+  }
+  const stale = staleness(Date.parse(String(message["Timestamp"])), now, toleranceSeconds);
+  if (stale) return stale;
+  const { SignatureVersion: version, Signature: signature, SigningCertURL: url } = message;
+  if (typeof url !== "string" || !certificateUrl.test(url)) return "SigningCertURL is no address of SNS";
+  if (typeof signature !== "string" || (version !== "1" && version !== "2"))
+    return "the signature's version is unknown";
+  return { signed, version, signature, url };
 }
 
 /** Certificates by URL, each fetched once; failures are remembered for a while. */
 function makeCache(fetchCertificate: FetchCertificate) {
-  const known = new Map<string, { readonly at: number; readonly certificate: Promise<X509Certificate | undefined> }>();
+  interface Fetched {
+    readonly at: number;
+    failed: boolean;
+    readonly certificate: Promise<X509Certificate | undefined>;
+  }
+  const known = new Map<string, Fetched>();
   let fetching = 0;
-  return async (url: string, now: number): Promise<X509Certificate | undefined> => {
-    const present = known.get(url);
-    if (present && (now - present.at < failureLifeMs || (await present.certificate))) return present.certificate;
-    if (fetching >= maxFetches) return undefined;
-    fetching += 1;
-    const certificate = fetchCertificate(url)
-      .then((pem) => new X509Certificate(pem))
-      .catch(() => undefined)
-      .finally(() => (fetching -= 1));
-    if (known.size >= maxCertificates) known.delete(known.keys().next().value as string);
-    known.set(url, { at: now, certificate });
-    return certificate;
+  const present = (url: string, now: number): Fetched | undefined => {
+    const fetched = known.get(url);
+    return fetched?.failed === true && now - fetched.at >= failureLifeMs ? undefined : fetched;
+  };
+  return {
+    has: (url: string, now: number): boolean => present(url, now) !== undefined,
+    async get(url: string, now: number): Promise<X509Certificate | undefined> {
+      const had = present(url, now);
+      if (had) return had.certificate;
+      if (fetching >= maxFetches) return undefined;
+      fetching += 1;
+      const certificate = fetchCertificate(url)
+        .then((pem) => new X509Certificate(pem))
+        .catch(() => {
+          fetched.failed = true;
+          return undefined;
+        })
+        .finally(() => (fetching -= 1));
+      const fetched: Fetched = { at: now, failed: false, certificate };
+      if (known.size >= maxCertificates) known.delete(known.keys().next().value as string);
+      known.set(url, fetched);
+      return certificate;
+    },
   };
 }
 

@@ -87,6 +87,10 @@ export const mailgun: Scheme = {
       .digest();
     return isSame(given, "hex", expected) ? undefined : "the signature is another";
   },
+  messageId({ body }) {
+    const { signature } = (parseJson(body) ?? {}) as { signature?: { token?: unknown } };
+    return typeof signature?.token === "string" ? signature.token : undefined;
+  },
   sign({ secret, body, now }) {
     const timestamp = String(Math.floor(now / 1000));
     const token = createHmac("sha256", secret).update(body).digest("hex").slice(0, 50);

@@ -96,6 +96,7 @@ function plivo(header: string, nonceHeader: string, text: (message: Signable, no
       const holds = found.value.split(",", 16).some((one) => isSame(one.trim(), "base64", expected));
       return holds ? undefined : "the signature is another";
     },
+    messageId: ({ headers }) => headers.getAll(nonceHeader)[0],
     sign(sample) {
       const nonce = String(sample.now);
       return { headers: { [header]: digest(sample.secret, sample, nonce).toString("base64"), [nonceHeader]: nonce } };

@@ -7,8 +7,14 @@ export function unsigned(provider: string, headers: WebhookMessage["headers"]): 
   return schemes.some((scheme) => scheme.isClaimed(headers)) ? undefined : "there is no signature";
 }
 
+export interface Verdict {
+  /** What is wrong, as a clause for operators; undefined when a signature of the provider holds. */
+  readonly wrong: string | undefined;
+  /** Of a message that holds, where its signature covers one. */
+  readonly messageId?: string | undefined;
+}
+
 /**
- * What is wrong with a webhook, as a clause for operators; undefined when a signature of the provider holds.
  * @param provider as `providerNamed` gives it
  * @param now milliseconds since 1970
  */
@@ -17,15 +23,25 @@ export async function verifyWebhook(
   secret: string,
   message: WebhookMessage,
   now: number,
-): Promise<string | undefined> {
+): Promise<Verdict> {
   let first: string | undefined;
   for (const scheme of providers[provider] ?? []) {
     if (!scheme.isClaimed(message.headers)) continue;
     const wrong = await scheme.verify(secret, message, now);
-    if (wrong === undefined) return undefined;
+    // Of the scheme that holds: the fields of another one are not covered by what was verified.
+    if (wrong === undefined) return { wrong, messageId: scheme.messageId?.(message) };
     first ??= wrong;
   }
-  return first ?? "there is no signature";
+  return { wrong: first ?? "there is no signature" };
+}
+
+/** URL that `verifyWebhook` would fetch now; undefined when it would not. */
+export function wouldFetch(provider: string, message: WebhookMessage, now: number): string | undefined {
+  for (const scheme of providers[provider] ?? []) {
+    const url = scheme.isClaimed(message.headers) ? scheme.wouldFetch?.(message, now) : undefined;
+    if (url !== undefined) return url;
+  }
+  return undefined;
 }
 
 /**

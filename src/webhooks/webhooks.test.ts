@@ -16,7 +16,7 @@ function headersOf(fields: Fields) {
   return { getAll: (name: string) => (map.get(name) as string[] | undefined) ?? [] };
 }
 
-function verify(
+async function verify(
   provider: string,
   secret: string,
   fields: Fields,
@@ -29,7 +29,7 @@ function verify(
     headers: headersOf(fields),
     body: Buffer.from(body),
   };
-  return verifyWebhook(provider, secret, message, more.now ?? now);
+  return (await verifyWebhook(provider, secret, message, more.now ?? now)).wrong;
 }
 
 /** Secrets as the provider hands them out, for signing and for verifying. */

@@ -82,6 +82,11 @@ describe("the command line", () => {
     ["a name to bind ports on", ["serve", "--tcp-bind", "localhost"], /--tcp-bind must be an address/],
     ["a domain that is none", ["serve", "--domain", "under_score"], /--domain must not contain an underscore/],
     ["a proxy network that is none", ["serve", "--trusted-proxies", "10.0.0.1"], /--trusted-proxies must have a mask/],
+    [
+      "a forwarder that is no network",
+      ["dev", "--trusted-forwarders", "proxy"],
+      /--trusted-forwarders must have a mask/,
+    ],
     ["a guessable first key", ["serve", "--bootstrap-api-key", "secret"], /--bootstrap-api-key must be 27 to 512/],
     ["an API URL that is none", ["serve", "--api-url", "example.com"], /--api-url must be an http/],
   ] as const) {

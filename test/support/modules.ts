@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server, Ser
 import { connect as connectHttp2 } from "node:http2";
 import type { IncomingHttpHeaders as Http2Headers } from "node:http2";
 import { request as requestHttps } from "node:https";
+import { connect as connectTcp } from "node:net";
 import type { AddressInfo } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { ConnectionOptions, TLSSocket } from "node:tls";
@@ -45,6 +46,8 @@ export interface AskOptions {
   readonly host?: string;
   /** Address that it comes from: one of 127.0.0.0/8. */
   readonly source?: string;
+  /** Sent on the connection before TLS begins. */
+  readonly preface?: string;
   /** More for the TLS handshake. */
   readonly tls?: ConnectionOptions;
 }
@@ -202,13 +205,17 @@ async function readBody(stream: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 async function connectEdge(edge: TestEdge, protocol: Protocol, options: AskOptions): Promise<TLSSocket> {
-  const socket = connectTls({
+  const bare = connectTcp({
     host: "127.0.0.1",
     port: edge.edge.https.port,
+    ...(options.source !== undefined && { localAddress: options.source }),
+  });
+  if (options.preface !== undefined) bare.write(options.preface);
+  const socket = connectTls({
+    socket: bare,
     servername: options.host ?? host,
     ca: edge.authority.certificatePem,
     ALPNProtocols: [protocol === "h2" ? "h2" : "http/1.1"],
-    ...(options.source !== undefined && { localAddress: options.source }),
     ...options.tls,
   } as ConnectionOptions);
   await once(socket, "secureConnect");

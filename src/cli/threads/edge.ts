@@ -4,6 +4,7 @@ import { startEdge } from "../../edge/edge.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import type { KeyedCertificate } from "../../lib/x509.ts";
+import type { WebhookSettings } from "../../modules/webhook-check.ts";
 import type { Downward, Upward } from "../../routing/messages.ts";
 import type { ListenAddress, PortRange } from "../setting.ts";
 import { edgePortLink } from "./port-link.ts";
@@ -19,6 +20,8 @@ export interface EdgeThreadOptions {
   readonly tcpPorts: PortRange | undefined;
   readonly domain: string;
   readonly proxies: readonly string[];
+  readonly forwarders: readonly string[];
+  readonly webhooks: WebhookSettings;
   readonly allowLocalUpstreams: boolean;
   /** The port in public URLs; the HTTPS listener's unless given. */
   readonly advertisedHttpsPort: number | undefined;

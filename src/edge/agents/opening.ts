@@ -1,7 +1,7 @@
 /** What an agent's request for a tunnel comes to: checked, named and ready to be put on the register. */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { modules } from "../../modules/index.ts";
+import type { ModuleDeclaration } from "../../modules/module.ts";
 import type { RoutingTable } from "../../routing/compiled.ts";
 import type { Place } from "../../schema/object.ts";
 import type { AgentSession, BindRequest, LabelRequest } from "../../tunnel/server-hooks.ts";
@@ -16,6 +16,8 @@ import { compileOptions } from "./options.ts";
 import type { Endpoint, EndpointProto, Tunnel } from "./tunnel.ts";
 
 export interface OpeningOptions {
+  /** As this edge runs them. */
+  readonly modules: readonly ModuleDeclaration[];
   readonly table: RoutingTable;
   readonly hosts: EndpointHosts;
   /** Undefined: tcp tunnels are refused. */
@@ -42,7 +44,7 @@ export interface Opening {
 const maxGenerated = 5000;
 
 export function makeOpening(options: OpeningOptions): Opening {
-  const { table, hosts, domain, clock, limits } = options;
+  const { table, hosts, domain, clock, limits, modules } = options;
 
   const checkTexts = (texts: Readonly<Record<string, string>>): void => {
     for (const [name, text] of Object.entries(texts)) {

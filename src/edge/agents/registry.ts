@@ -3,6 +3,8 @@ import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import { errorCode, Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
+import { modules } from "../../modules/index.ts";
+import type { ModuleDeclaration } from "../../modules/module.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/compiled.ts";
 import type { SessionCommand, SessionReport, Upward } from "../../routing/messages.ts";
 import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";
@@ -30,6 +32,8 @@ export interface AgentRegistryOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: AgentLimits;
+  /** As this edge runs them; every module, set as by default, unless given. */
+  readonly modules?: readonly ModuleDeclaration[] | undefined;
   /** Where tcp endpoints are published; undefined: nowhere. */
   readonly tcp?: TcpAddresses | undefined;
 }
@@ -72,7 +76,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   const groups = makeTunnelGroups();
   const { tcp } = options;
   const addresses = tcp && makeEndpointAddresses(table, options.domain, tcp.range, () => clock.monotonic());
-  const opening = makeOpening({ ...options, hosts, addresses });
+  const opening = makeOpening({ ...options, modules: options.modules ?? modules, hosts, addresses });
   const tunnels = new Map<string, Tunnel>();
   const listeners: ((tunnel: Tunnel) => void)[] = [];
 

@@ -3,6 +3,7 @@ import type { ConnectionFacts } from "../../modules/exchange.ts";
 import type { Handshake } from "../../modules/module.ts";
 import type { Site } from "../../routing/compiled.ts";
 import type { HttpContext, SiteLookup } from "./context.ts";
+import { forwardedSource } from "./forwarded-source.ts";
 import { forwardedText } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
@@ -15,7 +16,7 @@ export class ClientConnection {
   readonly facts: ConnectionFacts;
   readonly context: HttpContext;
   readonly scheme: "https" | "http";
-  /** The peer is a proxy whose X-Forwarded-* are kept. */
+  /** The peer is a proxy that speaks for others: a request's source is whom it names. */
   readonly trusted: boolean;
   readonly #sites: SiteLookup;
   /** What the TLS handshake was bound to; the same for as long as the connection lasts. */
@@ -51,6 +52,15 @@ export class ClientConnection {
     }
     if (site === undefined) return "unknown_host";
     return sameDemands(site.handshake, this.#handshake) ? site : "misdirected";
+  }
+
+  /** Where a request comes from, before its header is stripped; "forwarding_unreadable" when that cannot be said. */
+  factsOf(request: ReceivedRequest): ConnectionFacts | "forwarding_unreadable" {
+    const { facts, context } = this;
+    if (!this.trusted || context.trustsProxy === undefined) return facts;
+    const source = forwardedSource(request.headers.getAll("x-forwarded-for"), context.trustsProxy);
+    if (source === "unreadable") return "forwarding_unreadable";
+    return source === undefined ? facts : { ...facts, source, sourcePort: 0 };
   }
 
   /** The lines that tell the upstream of this client; the same text again for the same Host field. */

@@ -20,7 +20,7 @@ export interface HttpContext {
   readonly advertisedPort: { readonly https: number; readonly http: number };
   /** What a certificate authority is answered at a path of a lower-case host, before any route (RFC 8555 §8.3). */
   readonly challengeBody?: (host: string, path: string) => string | undefined;
-  /** Peers whose X-Forwarded-* are kept and extended. Nobody by default. */
+  /** Peers that a request's source is taken from, and whose X-Forwarded-* are kept and extended (R3). */
   readonly trustsProxy: ((source: string) => boolean) | undefined;
   /**
    * Told of every exchange when it is over. The object is the exchange itself: take what is needed before

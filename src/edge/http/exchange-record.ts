@@ -12,6 +12,8 @@ export class ExchangeRecord implements FinishedExchange {
   readonly request: ReceivedRequest;
   readonly shared: ClientConnection;
   readonly steps: Step[] = [];
+  /** Of this request: behind a trusted proxy each has a source of its own. */
+  connection: ConnectionFacts;
   site: Site | undefined;
   route: CompiledRoute | undefined;
   status = 0;
@@ -27,13 +29,10 @@ export class ExchangeRecord implements FinishedExchange {
     const { context } = shared;
     this.shared = shared;
     this.request = request;
+    this.connection = shared.facts;
     this.id = newRequestId(context.clock.now());
     this.#startedAt = context.finished === undefined ? 0 : context.clock.monotonic();
     context.counters.openExchanges += 1;
-  }
-
-  get connection(): ConnectionFacts {
-    return this.shared.facts;
   }
 
   get method(): string {
@@ -49,7 +48,7 @@ export class ExchangeRecord implements FinishedExchange {
   }
 
   get source(): string {
-    return this.shared.facts.source;
+    return this.connection.source;
   }
 
   get accountId(): string | undefined {

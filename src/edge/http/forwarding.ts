@@ -29,8 +29,8 @@ const nothingBefore: ForwardedBefore = { for: [], proto: [], host: undefined };
 
 /** Removes from a request's fields, or its trailers, what goes no further. Returns what a trusted proxy said. */
 export function stripRequest(fields: FieldTable, trusted: boolean): ForwardedBefore {
-  if (fields.connectionNames) dropNamed(fields);
   let before = nothingBefore;
+  // Before what Connection names is dropped: it is the client's word that a proxy passes on without thinking.
   if (trusted) {
     before = {
       for: fields.getAll("x-forwarded-for"),
@@ -38,6 +38,7 @@ export function stripRequest(fields: FieldTable, trusted: boolean): ForwardedBef
       host: fields.get("x-forwarded-host"),
     };
   }
+  if (fields.connectionNames) dropNamed(fields);
   const { count, bytes } = fields;
   for (let index = 0; index < count; index += 1) {
     const id = fields.knownAt(index);

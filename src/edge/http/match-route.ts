@@ -1,5 +1,5 @@
 import type { Step } from "../../modules/step.ts";
-import { refused, unknownHost, unroutable } from "../../routing/refusals.ts";
+import { refused, unknownHost, unreadableForwarding, unroutable } from "../../routing/refusals.ts";
 import { challengeAnswer } from "./challenge-answer.ts";
 import { checkHead } from "./check-head.ts";
 import type { ExchangeRecord } from "./exchange-record.ts";
@@ -15,6 +15,9 @@ export function matchRoute(record: ExchangeRecord): Step | undefined {
   const site = shared.site(host, request.port);
   // Whose request it is, whatever is wrong with it.
   if (typeof site !== "string") record.site = site;
+  const facts = shared.factsOf(request);
+  if (facts === "forwarding_unreadable") return unreadableForwarding;
+  record.connection = facts;
   const wrong = checkHead(request, context.limits.maxBodyBytes);
   if (wrong !== undefined) return wrong;
   const { path } = request;

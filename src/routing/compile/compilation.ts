@@ -1,0 +1,102 @@
+import type { Clock } from "../../lib/clock.ts";
+import type { ModuleDeclaration } from "../../modules/module.ts";
+import type { Place, ResourceObject } from "../../schema/object.ts";
+import { AccountRestrictions } from "../account-restrictions.ts";
+import { CompileError, compileChain, emptyChain } from "../chain.ts";
+import type { Chain } from "../chain.ts";
+import type { ConnectionSite, Site } from "../compiled.ts";
+import { Hosts } from "../hosts.ts";
+import type { Problem } from "../messages.ts";
+import { objectKey, ObjectSet } from "../object-set.ts";
+import { Units } from "../units.ts";
+import type { Unit } from "../units.ts";
+
+/** An object that is compiled; its compiler adds what it is compiled to. */
+export interface Owner extends Unit {
+  object: ResourceObject;
+  problem: Problem | undefined;
+}
+
+/** An edge that is found by host name. */
+export interface HostOwner extends Owner {
+  /** Set while it is in effect. */
+  site: Site | ConnectionSite | undefined;
+}
+
+/** How objects of one kind are compiled, and come into and go out of effect. */
+export interface Compiler<O extends Owner = Owner> {
+  readonly kind: string;
+  readonly owners: Map<string, O>;
+  /** For an object that was not there before; not compiled yet. */
+  own(object: ResourceObject): O;
+  compile(owner: O, again: Again): void;
+  /** Takes out of the look-ups what `owner` was compiled to. Harmless when repeated. */
+  withdraw(owner: O): void;
+  /** The object was deleted, and withdrawn. */
+  forget?(owner: O, again: Again): void;
+}
+
+/** Has others compiled in the same change: only of kinds that come later in the order. */
+export interface Again {
+  one(kind: string, id: string): void;
+  /** All of these kinds that the account has. */
+  all(kinds: readonly string[], accountId: string): void;
+}
+
+/** What the compilers share. */
+export class Compilation {
+  readonly objects = new ObjectSet();
+  readonly units: Units;
+  readonly hosts = new Hosts<HostOwner>();
+  readonly restrictions = new AccountRestrictions();
+  readonly #modules: Readonly<Record<Place, ReadonlyMap<string, ModuleDeclaration>>>;
+
+  constructor(clock: Clock, declared: readonly ModuleDeclaration[]) {
+    this.units = new Units(this.objects, clock);
+    const on = (place: Place) =>
+      new Map(declared.filter((module) => module.on.includes(place)).map((module) => [module.name, module]));
+    this.#modules = {
+      https_edge: on("https_edge"),
+      https_route: on("https_route"),
+      tls_edge: on("tls_edge"),
+      tcp_edge: on("tcp_edge"),
+    };
+  }
+
+  /** The chain of `owner`'s modules. When one does not compile, `owner` has a problem and an empty chain. */
+  chain(owner: Owner, place: Place): Chain {
+    const { object } = owner;
+    owner.problem = undefined;
+    try {
+      return this.units.compile(owner, object, (scope) => compileChain(place, this.#modules[place], object.doc, scope));
+    } catch (error) {
+      owner.problem = problemOf(object, error instanceof CompileError ? error.module : undefined, error);
+      return emptyChain;
+    }
+  }
+
+  /** Gives `owner` the names; those that another edge serves are a problem of `owner`. */
+  serve(owner: HostOwner, hosts: readonly string[]): void {
+    for (const host of hosts) {
+      const holder = this.hosts.serve(host, owner);
+      if (holder) this.contested(owner, holder, `serve "${host}": ${holder.object.kind} ${holder.object.id} holds it`);
+    }
+  }
+
+  /** Reports that `owner` cannot have what `holder` has, and tries again when `holder` changes. */
+  contested(owner: Owner, holder: Owner, message: string): void {
+    owner.problem ??= problemOf(owner.object, undefined, message);
+    this.units.watch(owner, objectKey(holder.object.kind, holder.object.id));
+  }
+}
+
+/** @param why a message, or what was thrown */
+export function problemOf({ kind, id, account_id }: ResourceObject, module: string | undefined, why: unknown): Problem {
+  const message = why instanceof Error ? why.message : String(why);
+  return Object.freeze({ kind, id, accountId: account_id, module, message });
+}
+
+/** `second` itself when there is nothing before it. */
+export function joined<T>(first: readonly T[], second: readonly T[]): readonly T[] {
+  return first.length === 0 ? second : Object.freeze([...first, ...second]);
+}

@@ -1,0 +1,55 @@
+import type { ResourceObject } from "../../schema/object.ts";
+import type { ConnectionSite } from "../compiled.ts";
+import { hostportsOf, hostsOf } from "../hosts.ts";
+import { portsOf } from "../ports.ts";
+import { nothing } from "../units.ts";
+import { joined } from "./compilation.ts";
+import type { Compilation, Compiler, HostOwner } from "./compilation.ts";
+
+interface ConnectionEdgeOwner extends HostOwner {
+  site: ConnectionSite | undefined;
+}
+
+/** TLS edges, found by host name, and TCP edges, found by port. */
+export class ConnectionEdgeCompiler implements Compiler<ConnectionEdgeOwner> {
+  readonly kind: "tls_edge" | "tcp_edge";
+  readonly owners = new Map<string, ConnectionEdgeOwner>();
+  readonly #compilation: Compilation;
+
+  constructor(kind: "tls_edge" | "tcp_edge", compilation: Compilation) {
+    this.kind = kind;
+    this.#compilation = compilation;
+  }
+
+  own(object: ResourceObject): ConnectionEdgeOwner {
+    return { object, problem: undefined, dependencies: nothing, kept: nothing, site: undefined };
+  }
+
+  compile(owner: ConnectionEdgeOwner): void {
+    const { object } = owner;
+    const { id, account_id: accountId, revision } = object;
+    const chain = this.#compilation.chain(owner, this.kind);
+    const hosts = hostsOf(object);
+    owner.site = Object.freeze({
+      kind: this.kind,
+      id,
+      accountId,
+      revision,
+      hostports: hostportsOf(object),
+      hosts,
+      ports: portsOf(object),
+      handshake: chain.handshake,
+      problem: owner.problem,
+      connection: joined(this.#compilation.restrictions.modules(accountId), chain.connection),
+      upstream: chain.upstream,
+    });
+    if (this.kind === "tls_edge") this.#compilation.serve(owner, hosts);
+  }
+
+  withdraw(owner: ConnectionEdgeOwner): void {
+    if (this.kind === "tls_edge") {
+      for (const host of owner.site?.hosts ?? nothing) this.#compilation.hosts.withdraw(host, owner);
+    }
+    owner.site = undefined;
+  }
+}

@@ -1,0 +1,63 @@
+import { compileAdmission } from "../../modules/ip-restriction.ts";
+import type { Scope } from "../../modules/module.ts";
+import { denied } from "../../modules/step.ts";
+import type { Step } from "../../modules/step.ts";
+import type { ResourceObject } from "../../schema/object.ts";
+import type { Admits } from "../account-restrictions.ts";
+import { nothing } from "../units.ts";
+import { problemOf } from "./compilation.ts";
+import type { Again, Compilation, Compiler, Owner } from "./compilation.ts";
+
+/** What carries the account's restriction of its endpoints in it. */
+const restrictedKinds = ["tls_edge", "tcp_edge", "https_edge_route"];
+
+/** Where the parts of an account may be used from. */
+export class RestrictionCompiler implements Compiler {
+  readonly kind = "ip_restriction";
+  readonly owners = new Map<string, Owner>();
+  readonly #compilation: Compilation;
+
+  constructor(compilation: Compilation) {
+    this.#compilation = compilation;
+  }
+
+  own(object: ResourceObject): Owner {
+    return { object, problem: undefined, dependencies: nothing, kept: nothing };
+  }
+
+  compile(owner: Owner, again: Again): void {
+    const { object } = owner;
+    owner.problem = undefined;
+    let admits: Admits | undefined = admitsNobody;
+    try {
+      admits = this.#compilation.units.compile(owner, object, (scope) => admissionOf(object, scope));
+    } catch (error) {
+      owner.problem = problemOf(object, undefined, error);
+    }
+    this.#restrict(object, admits, again);
+  }
+
+  /** In effect until it is replaced: nobody gets past it meanwhile. */
+  withdraw(): void {}
+
+  forget({ object }: Owner, again: Again): void {
+    this.#restrict(object, undefined, again);
+  }
+
+  /** Puts an account's restriction into effect, or lifts it. */
+  #restrict(object: ResourceObject, admits: Admits | undefined, again: Again): void {
+    if (!this.#compilation.restrictions.set(object, admits) || object.doc["type"] !== "endpoints") return;
+    again.all(restrictedKinds, object.account_id);
+  }
+}
+
+/** Throws when a policy cannot be used; until that is mended nobody is admitted. */
+function admissionOf({ doc }: ResourceObject, scope: Scope): Admits | undefined {
+  return doc["enforced"] === true ? compileAdmission(doc["ip_policy_ids"] as readonly string[], scope) : undefined;
+}
+
+const unusable = denied("ip_restriction", "source_denied", "the account's restriction has a problem");
+
+function admitsNobody(): Step {
+  return unusable;
+}

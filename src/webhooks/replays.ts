@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+
+/** Twice the longest time in which a provider's timestamp is taken: after it a replay is stale anyway. */
+const lifeMs = 2 * 3_600_000;
+/** Messages remembered at most; beyond it the oldest are forgotten. */
+const maxMessages = 10_000;
+
+/** The messages that were taken on, so that none is taken on twice (I6). */
+export class TakenMessages {
+  /** When, by a hash of the id; the oldest first. */
+  readonly #taken = new Map<string, number>();
+
+  /** @param now milliseconds since 1970 */
+  has(id: string, now: number): boolean {
+    const at = this.#taken.get(keyOf(id));
+    return at !== undefined && now - at < lifeMs;
+  }
+
+  add(id: string, now: number): void {
+    const key = keyOf(id);
+    this.#taken.delete(key);
+    this.#taken.set(key, now);
+    for (const [oldest, at] of this.#taken) {
+      if (this.#taken.size <= maxMessages && now - at < lifeMs) break;
+      this.#taken.delete(oldest);
+    }
+  }
+}
+
+/** Ids may be as long as a header field. */
+function keyOf(id: string): string {
+  return createHash("sha256").update(id).digest("base64");
+}

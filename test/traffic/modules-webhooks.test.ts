@@ -1,0 +1,226 @@
+/** Webhook verification on real traffic: what the operator sets, replays, and providers that test the endpoint. */
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { after, before, describe, it } from "node:test";
+import type { EdgeQuestion } from "../../src/routing/questions.ts";
+import { sign } from "../../src/webhooks/verify.ts";
+import { protocols } from "../support/agents.ts";
+import { host, startFixture } from "../support/modules.ts";
+import type { Asked, Fixture } from "../support/modules.ts";
+
+const maxBytes = 1000;
+const secret = Buffer.from("secret").toString("base64");
+let strict: Fixture;
+let plain: Fixture;
+let calls = 0;
+
+before(async () => {
+  const limits = { traces: { sampled: { perSecond: 1e6, burst: 1e6 } } };
+  strict = await startFixture({ webhooks: { maxBytes, refuseReplays: true }, limits });
+  plain = await startFixture();
+});
+after(async () => {
+  await strict.stop();
+  await plain.stop();
+});
+
+function verify(fixture: Fixture, provider: string, more: object = {}): void {
+  const given = { enabled: true, provider, secret: provider === "sns" ? "" : secret };
+  fixture.route({ webhook_verification: given, ...more });
+}
+
+type Fields = Readonly<Record<string, string>>;
+
+function signed(fixture: Fixture, provider: string, body: string): Fields {
+  return sign(provider, { secret, body: Buffer.from(body), url: `https://${host}/`, now: fixture.clock.now() }).headers;
+}
+
+async function answerTo(fixture: Fixture, question: EdgeQuestion) {
+  calls += 1;
+  const call = calls;
+  fixture.edge.send({ type: "question", call, question });
+  const report = await fixture.edge.report((message) => message.type === "answer" && message.call === call);
+  assert.ok(report.type === "answer" && report.answer);
+  return report.answer;
+}
+
+const codeOf = ({ headers }: Asked): unknown => headers["postern-error-code"];
+
+for (const protocol of protocols) {
+  const post = (fixture: Fixture, headers: Fields, body: string) =>
+    fixture.ask(protocol, { method: "POST", headers, body });
+
+  describe(`webhook verification over ${protocol}`, () => {
+    it("I6: holds no more of a body than the operator allows, and tells which setting that is", async () => {
+      verify(strict, "github");
+      const fits = "a".repeat(maxBytes);
+      assert.equal((await post(strict, signed(strict, "github", fits), fits)).status, 200);
+      const reached = strict.received.length;
+      const refused = await post(strict, signed(strict, "github", `${fits}a`), `${fits}a`);
+      assert.equal(refused.status, 413);
+      assert.equal(codeOf(refused), "ERR_POSTERN_3016");
+      assert.match(refused.body.toString(), /--webhook-max-bytes/);
+      assert.equal(strict.received.length, reached);
+      const told = await answerTo(strict, { name: "request", accountId: "ac_1", id: refused.id });
+      assert.match((told.name === "requests" && told.requests[0]?.steps.at(-1)?.reason) || "", /than the 1000 bytes/);
+    });
+
+    it("I6: takes a message once, where the operator wants that and the signature covers an id", async () => {
+      for (const provider of ["svix", "clerk", "brex"]) {
+        verify(strict, provider);
+        const body = JSON.stringify({ for: `${protocol} ${provider}` });
+        strict.clock.move(1000);
+        const headers = signed(strict, provider, body);
+        assert.equal((await post(strict, headers, body)).status, 200);
+        // also when something else on the route was changed in between
+        verify(strict, provider, { compression: { enabled: true } });
+        const reached = strict.received.length;
+        const again = await post(strict, headers, body);
+        assert.equal(again.status, 409, provider);
+        assert.equal(codeOf(again), "ERR_POSTERN_3017");
+        assert.equal(strict.received.length, reached);
+        strict.clock.move(1000);
+        assert.equal((await post(strict, signed(strict, provider, body), body)).status, 200);
+      }
+    });
+
+    it("I6: knows a message again under the scheme's other header names", async () => {
+      verify(strict, "svix");
+      strict.clock.move(1000);
+      const headers = signed(strict, "svix", "{}");
+      assert.equal((await post(strict, headers, "{}")).status, 200);
+      const renamed = Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name.replace("svix-", "webhook-"), value]),
+      );
+      assert.equal((await post(strict, renamed, "{}")).status, 409);
+      const decoy = { ...renamed, ...headers, "svix-id": "msg_other" };
+      assert.equal((await post(strict, decoy, "{}")).status, 409);
+    });
+
+    it("takes a message again that was not answered with success: that is how providers retry", async () => {
+      verify(strict, "svix");
+      strict.clock.move(1000);
+      const headers = signed(strict, "svix", "{}");
+      for (const status of [500, 404, 302]) {
+        strict.answer((_request, response) => response.writeHead(status).end());
+        assert.equal((await post(strict, headers, "{}")).status, status);
+      }
+      strict.answer(undefined);
+      assert.equal((await post(strict, headers, "{}")).status, 200);
+      assert.equal((await post(strict, headers, "{}")).status, 409);
+    });
+
+    it("takes messages as often as they come unless the operator wants otherwise", async () => {
+      verify(plain, "svix");
+      const headers = signed(plain, "svix", "{}");
+      for (let count = 0; count < 2; count += 1) assert.equal((await post(plain, headers, "{}")).status, 200);
+    });
+
+    it("is explained without taking the message, or fetching what verifies it", async () => {
+      const explain = async (headers: Fields, body: string) => {
+        const request = {
+          method: "POST",
+          host,
+          target: "/",
+          headers: Object.entries(headers),
+          source: "127.0.0.1",
+          body,
+          response: undefined,
+        };
+        const told = await answerTo(strict, {
+          name: "explain_request",
+          accountId: "ac_1",
+          edgeId: "edghts_1",
+          request,
+        });
+        assert.equal(told.name, "explanation");
+        return told.explanation.steps.find(({ by }) => by === "webhook_verification");
+      };
+      verify(strict, "svix");
+      strict.clock.move(1000);
+      const headers = signed(strict, "svix", "{}");
+      for (let count = 0; count < 2; count += 1) assert.equal((await explain(headers, "{}"))?.outcome, "passed");
+      assert.equal((await post(strict, headers, "{}")).status, 200);
+      assert.match((await explain(headers, "{}"))?.reason ?? "", /taken before/);
+
+      verify(strict, "sns");
+      const url = "https://sns.us-east-1.amazonaws.com/SimpleNotificationService-0123.pem";
+      const notification = {
+        Type: "Notification",
+        MessageId: "m",
+        TopicArn: "arn:aws:sns:us-east-1:1:t",
+        Message: "hello",
+        Timestamp: new Date(strict.clock.now()).toISOString(),
+        SignatureVersion: "2",
+        Signature: "AAAA",
+        SigningCertURL: url,
+      };
+      for (let count = 0; count < 2; count += 1) {
+        const step = await explain({}, JSON.stringify(notification));
+        assert.equal(step?.outcome, "skipped");
+        assert.equal(step.reason, `would fetch ${url} and verify the signature by it`);
+      }
+      assert.match((await explain({}, "{}"))?.reason ?? "", /none of SNS/);
+    });
+  });
+
+  describe(`a provider that tests the endpoint over ${protocol}`, () => {
+    /** Nothing of it reaches the service. */
+    const atEdge = async (asking: Promise<Asked>): Promise<Asked> => {
+      const reached = strict.received.length;
+      const answer = await asking;
+      assert.equal(strict.received.length, reached);
+      return answer;
+    };
+
+    it("Twitter is answered with its token signed", async () => {
+      verify(strict, "twitter");
+      const answer = await atEdge(strict.ask(protocol, { path: "/?crc_token=abc%3D&nonce=1" }));
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers["content-type"], "application/json");
+      const expected = `sha256=${createHmac("sha256", secret).update("abc=").digest("base64")}`;
+      assert.deepEqual(JSON.parse(answer.body.toString()), { response_token: expected });
+      assert.equal((await atEdge(strict.ask(protocol, { path: "/?crc_token=%7B%7D" }))).status, 403);
+      assert.equal((await atEdge(strict.ask(protocol))).status, 403);
+    });
+
+    it("Worldline gets its token back", async () => {
+      verify(strict, "worldline");
+      const header = "x-gcs-webhooks-endpoint-verification";
+      const answer = await atEdge(strict.ask(protocol, { headers: { [header]: "b297-tok" } }));
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers["content-type"], "text/plain");
+      assert.equal(answer.body.toString(), "b297-tok");
+      assert.equal((await atEdge(strict.ask(protocol, { headers: { [header]: ["a", "b"] } }))).status, 403);
+      assert.equal((await atEdge(strict.ask(protocol, { headers: { [header]: "x".repeat(300) } }))).status, 403);
+    });
+
+    it("Xero is told whether its signature holds, and only then", async () => {
+      verify(strict, "xero");
+      const intent = '{"events":[],"lastEventSequence":0,"firstEventSequence":0,"entropy":"S0m3r4Nd0mt3xt"}';
+      const answer = await atEdge(post(strict, signed(strict, "xero", intent), intent));
+      assert.equal(answer.status, 200);
+      assert.equal(answer.body.length, 0);
+      const wrong = await atEdge(post(strict, { "x-xero-signature": "AAAA" }, intent));
+      assert.equal(wrong.status, 401);
+      const event = '{"events":[{"eventType":"UPDATE"}]}';
+      assert.equal((await post(strict, signed(strict, "xero", event), event)).body.toString(), "served");
+    });
+
+    it("Zoom is answered with its token signed, when the question itself is signed", async () => {
+      verify(strict, "zoom");
+      const question = '{"payload":{"plainToken":"qgg8vlvZRS6UYooatFL8Aw"},"event":"endpoint.url_validation"}';
+      const headers = signed(strict, "zoom", question);
+      const answer = await atEdge(post(strict, headers, question));
+      assert.equal(answer.status, 200);
+      assert.deepEqual(JSON.parse(answer.body.toString()), {
+        plainToken: "qgg8vlvZRS6UYooatFL8Aw",
+        encryptedToken: createHmac("sha256", secret).update("qgg8vlvZRS6UYooatFL8Aw").digest("hex"),
+      });
+      assert.equal((await atEdge(post(strict, { ...headers, "x-zm-signature": "v0=00" }, question))).status, 403);
+      assert.equal((await atEdge(post(strict, {}, question))).status, 403);
+      const event = '{"event":"meeting.started","payload":{}}';
+      assert.equal((await post(strict, signed(strict, "zoom", event), event)).body.toString(), "served");
+    });
+  });
+}
