@@ -1,9 +1,5 @@
 import type { Socket } from "node:net";
-import { BodyReader } from "../../http1/body-reader.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
-import { HeadBuffer } from "../../http1/head-buffer.ts";
-import { fault, targetTooLong, tooLarge } from "../../http1/read-fields.ts";
-import { readRequestHead } from "../../http1/read-request.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { ConnectionFacts } from "../../modules/exchange.ts";
@@ -14,6 +10,17 @@ import type { HttpContext, ServedConnection, SiteLookup } from "./context.ts";
 import type { Timed } from "./deadlines.ts";
 import { HttpExchange } from "./exchange.ts";
 import { Http1Output } from "./http1-output.ts";
+import {
+  awaitingResponse,
+  betweenRequests,
+  closed,
+  Http1Reader,
+  inBody,
+  inHead,
+  lingering,
+  upgraded,
+} from "./http1-reader.ts";
+import type { RequestReceiver } from "./http1-reader.ts";
 import { receiveHttp1 } from "./http1-request.ts";
 import { newRequestId } from "./request-id.ts";
 
@@ -25,14 +32,6 @@ const readAheadBytes = 64 * 1024;
  */
 const lingerMs = 5_000;
 const lingerBytes = 1024 * 1024;
-
-const betweenRequests = 0;
-const inHead = 1;
-const inBody = 2;
-const awaitingResponse = 3;
-const upgraded = 4;
-const lingering = 5;
-const closed = 6;
 
 /**
  * Serves HTTP/1.1 on a connected socket, after the TLS handshake where there is one. `sites` is asked for each
@@ -53,21 +52,16 @@ export function serveHttp1(
   return connection;
 }
 
-class Http1Connection implements ClientSide, ServedConnection, Timed {
+class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, Timed {
   expiresAt: number;
+  isBlocked = false;
   readonly #socket: Socket;
   readonly #shared: ClientConnection;
   readonly #context: HttpContext;
   readonly #output: Http1Output;
-  readonly #body = new BodyReader();
+  readonly #reader: Http1Reader;
   readonly #bornAt: number;
-  #state = betweenRequests;
   #exchange: HttpExchange | undefined;
-  #isReading = false;
-  /** A head that did not come whole. */
-  #head: HeadBuffer | undefined;
-  /** What was read behind the present request. */
-  #held: Buffer[] = [];
   #isOld = false;
   #closeAfter = false;
   #isDraining = false;
@@ -77,8 +71,6 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
   #untilClose = false;
   /** The client holds its body back until it is told to go on. */
   #awaitsContinue = false;
-  /** Waiting for the socket to drain. */
-  #isBlocked = false;
   #unconsumed = 0;
   #windowBytes = 0;
   #lingered = 0;
@@ -89,6 +81,7 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
     this.#shared = shared;
     this.#context = context;
     this.#output = new Http1Output(socket);
+    this.#reader = new Http1Reader(socket, context.limits, this);
     this.#bornAt = context.deadlines.now;
     this.expiresAt = this.#bornAt + context.limits.headTimeoutMs;
     context.deadlines.add(this);
@@ -104,9 +97,9 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
   }
 
   receive(bytes: Buffer): void {
-    switch (this.#state) {
+    switch (this.#reader.state) {
       case upgraded:
-        this.#bodyBytes(bytes);
+        this.bodyBytes(bytes);
         return;
       case lingering:
         if ((this.#lingered += bytes.length) > lingerBytes) this.destroy();
@@ -114,13 +107,13 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
       case closed:
         return;
       default:
-        this.#read(bytes);
+        this.#reader.read(bytes);
     }
   }
 
   drain(): void {
     this.#isDraining = true;
-    if (this.#state === betweenRequests) this.#end();
+    if (this.#reader.state === betweenRequests) this.#end();
   }
 
   destroy(): void {
@@ -130,12 +123,12 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
 
   expired(): void {
     const { limits, deadlines } = this.#context;
-    switch (this.#state) {
+    switch (this.#reader.state) {
       case inHead:
-        this.#refuse("request_timeout", "head not complete in time");
+        this.malformed("request_timeout", "head not complete in time");
         return;
       case inBody:
-        if (this.#isBlocked) break;
+        if (this.isBlocked) break;
         if (
           !this.#responseBegun &&
           !this.#awaitsContinue &&
@@ -150,7 +143,7 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
         return;
       case awaitingResponse:
       case upgraded:
-        if (!this.#isBlocked && !this.#responseDone) {
+        if (!this.isBlocked && !this.#responseDone) {
           this.expiresAt = Infinity;
           return;
         }
@@ -158,145 +151,40 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
     this.destroy();
   }
 
-  // Reading.
+  // RequestReceiver.
 
-  #read(first: Buffer): void {
-    if (this.#isReading) {
-      this.#held.push(first);
-      return;
-    }
-    this.#isReading = true;
-    let bytes: Buffer | undefined = first;
-    while (bytes !== undefined) {
-      const at = this.#advance(bytes);
-      if (at < bytes.length) {
-        this.#held.unshift(at === 0 ? bytes : bytes.subarray(at));
-        this.#socket.pause();
-        break;
-      }
-      bytes = this.#held.shift();
-    }
-    this.#isReading = false;
+  headBegun(): void {
+    this.expiresAt = this.#context.deadlines.now + this.#context.limits.headTimeoutMs;
   }
 
-  /** Reads as far as it may; what is left waits for the response. */
-  #advance(bytes: Buffer): number {
-    let at = 0;
-    while (at < bytes.length) {
-      switch (this.#state) {
-        case betweenRequests:
-        case inHead:
-          if (this.#isBlocked) return at;
-          at = this.#readHead(bytes, at);
-          break;
-        case inBody:
-          at = this.#readBody(bytes, at);
-          break;
-        case upgraded:
-          this.#bodyBytes(at === 0 ? bytes : bytes.subarray(at));
-          return bytes.length;
-        case awaitingResponse:
-          return at;
-        default:
-          return bytes.length;
-      }
-    }
-    return at;
-  }
-
-  #readHead(chunk: Buffer, from: number): number {
-    const { limits, deadlines } = this.#context;
-    let bytes = chunk;
-    let start = from;
-    const kept = this.#head;
-    const before = kept?.length ?? 0;
-    if (kept !== undefined) {
-      if (!kept.add(from === 0 ? chunk : chunk.subarray(from), limits.maxHeadBytes)) return chunk.length;
-      bytes = kept.bytes();
-      start = 0;
-    }
-    const head = readRequestHead(bytes, start, limits);
-    if (head === undefined) {
-      if (kept === undefined) {
-        this.#head = new HeadBuffer();
-        this.#head.add(chunk.subarray(from), limits.maxHeadBytes);
-        this.#state = inHead;
-        this.expiresAt = deadlines.now + limits.headTimeoutMs;
-      }
-      return chunk.length;
-    }
-    if ("outcome" in head) {
-      const names = { [tooLarge]: "headers_too_large", [targetTooLong]: "uri_too_long" } as const;
-      this.#refuse(
-        head.outcome === tooLarge || head.outcome === targetTooLong ? names[head.outcome] : "bad_request",
-        head.reason,
-      );
-      return chunk.length;
-    }
-    this.#head = undefined;
-    const used = kept === undefined ? head.end : from + head.end - before;
-    return this.#begin(head, chunk, used);
-  }
-
-  /** Starts the exchange of a head, with what there is of its body. Returns how far it came. */
-  #begin(head: RequestRead, bytes: Buffer, from: number): number {
-    const { fields } = head;
-    const { limits, deadlines } = this.#context;
-    const request = receiveHttp1(head, this.#shared.scheme);
+  head(read: RequestRead): boolean {
+    const { fields } = read;
+    const request = receiveHttp1(read, this.#shared.scheme);
     if (typeof request === "string") {
-      this.#refuse("bad_request", request);
-      return bytes.length;
+      this.malformed("bad_request", request);
+      return false;
     }
-    this.#isOld = head.minorVersion === 0;
+    this.#isOld = read.minorVersion === 0;
     this.#closeAfter = fields.connectionClose || (this.#isOld && !fields.connectionKeepAlive);
     this.#responseBegun = false;
     this.#responseDone = false;
-    const { bodyLength, expectsContinue } = request;
-    const exchange = new HttpExchange(this.#shared, this, request);
-    this.#exchange = exchange;
-    this.#awaitsContinue = expectsContinue;
-    let at = from;
-    if (bodyLength === 0) {
-      this.#state = awaitingResponse;
+    this.#exchange = new HttpExchange(this.#shared, this, request);
+    this.#awaitsContinue = request.expectsContinue;
+    if (request.bodyLength === 0) {
       this.expiresAt = Infinity;
-    } else {
-      if (bodyLength < 0) this.#body.startChunked();
-      else this.#body.startLength(bodyLength);
-      this.#state = inBody;
-      this.#windowBytes = 0;
-      this.expiresAt = deadlines.now + limits.bodyWindowMs;
-      if (at < bytes.length) at = this.#readBody(bytes, at);
+      return true;
     }
-    exchange.start();
-    return at;
+    this.#reader.expectBody(request.bodyLength);
+    this.#windowBytes = 0;
+    this.expiresAt = this.#context.deadlines.now + this.#context.limits.bodyWindowMs;
+    return true;
   }
 
-  #readBody(bytes: Buffer, start: number): number {
-    const body = this.#body;
-    let at = start;
-    while (at < bytes.length && !body.done) {
-      const next = body.step(bytes, at);
-      if (next < 0) {
-        this.#closeAfter = true;
-        this.#context.log.info("request body refused", { reason: fault, request: this.#exchange?.id });
-        this.#exchange?.requestFailed("bad_request");
-        return bytes.length;
-      }
-      at = next;
-      const { pieceStart, pieceEnd } = body;
-      if (pieceEnd === pieceStart) continue;
-      this.#bodyBytes(pieceStart === 0 && pieceEnd === bytes.length ? bytes : bytes.subarray(pieceStart, pieceEnd));
-      // An answer may have ended the exchange, and with it the reading of this body.
-      if (this.#state !== inBody) return bytes.length;
-    }
-    if (!body.done) return at;
-    this.#state = awaitingResponse;
-    this.expiresAt = this.#isBlocked ? this.expiresAt : Infinity;
-    this.#exchange?.requestEnded(body.trailers);
-    return at;
+  begin(): void {
+    this.#exchange?.start();
   }
 
-  #bodyBytes(bytes: Buffer): void {
+  bodyBytes(bytes: Buffer): void {
     this.#unconsumed += bytes.length;
     this.#windowBytes += bytes.length;
     this.#awaitsContinue = false;
@@ -304,14 +192,39 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
     this.#exchange?.requestBody(bytes);
   }
 
+  bodyEnded(trailers: FieldTable | undefined): void {
+    if (!this.isBlocked) this.expiresAt = Infinity;
+    this.#exchange?.requestEnded(trailers);
+  }
+
+  bodyMalformed(why: string): void {
+    this.#closeAfter = true;
+    this.#context.log.info("request body refused", { reason: why, request: this.#exchange?.id });
+    this.#exchange?.requestFailed("bad_request");
+  }
+
+  /** Answers what cannot become an exchange, and closes: where the next request starts is not known (W1). */
+  malformed(reason: RefusalName, why: string): void {
+    const { context } = this.#shared;
+    const id = newRequestId(context.clock.now());
+    context.counters.malformed += 1;
+    context.log.info("request refused", { reason: why, source: this.#shared.facts.source, request: id });
+    const facts = { id, method: "GET", accept: undefined };
+    const { status, fields, body } = renderAnswer({ error: reason }, facts, context.clock.now());
+    this.#output.head(status, undefined, fields, `x-request-id: ${id}\r\nConnection: close\r\n`, false);
+    this.#output.body(body);
+    this.#output.end(undefined);
+    this.#end();
+  }
+
   /** The client sends no more: the end of an upgraded stream's direction, else the client has gone away. */
   #ended(): void {
-    if (this.#state === upgraded) {
+    if (this.#reader.state === upgraded) {
       this.#exchange?.requestEnded(undefined);
       if (this.#responseDone) this.#socket.end();
       return;
     }
-    if (this.#state === betweenRequests || this.#state === lingering) {
+    if (this.#reader.state === betweenRequests || this.#reader.state === lingering) {
       this.#end();
       return;
     }
@@ -337,16 +250,16 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
     this.#responseBegun = true;
     if (status === 101) {
       this.#output.head(status, reason, fields, upgradeLines(requestId), false);
-      this.#state = upgraded;
+      this.#reader.state = upgraded;
       this.expiresAt = Infinity;
-      for (const held of this.#held.splice(0)) this.#bodyBytes(held);
+      for (const held of this.#reader.takeHeld()) this.bodyBytes(held);
       if (this.#unconsumed < readAheadBytes && this.#socket.isPaused()) this.#socket.resume();
       return;
     }
     const chunked = bodyLength < 0 && !this.#isOld;
     this.#untilClose = bodyLength < 0 && this.#isOld;
     this.#closeAfter ||=
-      this.#state === inBody ||
+      this.#reader.state === inBody ||
       this.#isDraining ||
       this.#untilClose ||
       this.#context.deadlines.now - this.#bornAt > this.#context.limits.maxConnectionAgeMs;
@@ -366,17 +279,17 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
   sendEnd(trailers: FieldTable | undefined): void {
     this.#output.end(trailers);
     this.#responseDone = true;
-    if (this.#state === upgraded) {
+    if (this.#reader.state === upgraded) {
       this.#socket.end();
       this.expiresAt = this.#context.deadlines.now + this.#context.limits.writeTimeoutMs;
       return;
     }
     this.#exchange = undefined;
-    if (this.#closeAfter || this.#state === inBody) {
+    if (this.#closeAfter || this.#reader.state === inBody) {
       this.#end();
       return;
     }
-    this.#state = betweenRequests;
+    this.#reader.state = betweenRequests;
     if (this.#socket.writableNeedDrain) this.#blocked();
     else this.#next();
   }
@@ -396,7 +309,7 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
 
   requestConsumed(byteCount: number): void {
     this.#unconsumed -= byteCount;
-    if (this.#unconsumed < readAheadBytes && this.#held.length === 0 && this.#socket.isPaused()) this.#socket.resume();
+    if (this.#unconsumed < readAheadBytes && !this.#reader.hasHeld && this.#socket.isPaused()) this.#socket.resume();
   }
 
   // What follows a response.
@@ -409,49 +322,31 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
     }
     const { deadlines, limits } = this.#context;
     this.expiresAt = deadlines.now + limits.keepAliveMs;
-    if (this.#isReading) return;
-    const held = this.#held.shift();
-    if (held !== undefined) this.#read(held);
-    if (this.#held.length === 0 && this.#unconsumed < readAheadBytes && this.#socket.isPaused()) this.#socket.resume();
+    if (!this.#reader.next()) return;
+    if (!this.#reader.hasHeld && this.#unconsumed < readAheadBytes && this.#socket.isPaused()) this.#socket.resume();
   }
 
   #blocked(): void {
-    this.#isBlocked = true;
+    this.isBlocked = true;
     this.expiresAt = this.#context.deadlines.now + this.#context.limits.writeTimeoutMs;
   }
 
   #drained(): void {
-    if (!this.#isBlocked) return;
-    this.#isBlocked = false;
-    if (this.#state === betweenRequests) {
+    if (!this.isBlocked) return;
+    this.isBlocked = false;
+    if (this.#reader.state === betweenRequests) {
       this.#next();
       return;
     }
     this.expiresAt =
-      this.#state === inBody ? this.#context.deadlines.now + this.#context.limits.bodyWindowMs : Infinity;
+      this.#reader.state === inBody ? this.#context.deadlines.now + this.#context.limits.bodyWindowMs : Infinity;
     this.#exchange?.clientDrained();
-  }
-
-  /** Answers what cannot become an exchange, and closes: where the next request starts is not known (W1). */
-  #refuse(reason: RefusalName, why: string): void {
-    const { context } = this.#shared;
-    const id = newRequestId(context.clock.now());
-    context.counters.malformed += 1;
-    context.log.info("request refused", { reason: why, source: this.#shared.facts.source, request: id });
-    const facts = { id, method: "GET", accept: undefined };
-    const { status, fields, body } = renderAnswer({ error: reason }, facts, context.clock.now());
-    this.#output.head(status, undefined, fields, `x-request-id: ${id}\r\nConnection: close\r\n`, false);
-    this.#output.body(body);
-    this.#output.end(undefined);
-    this.#end();
   }
 
   /** Closes behind what was written; what the client still sends is thrown away for a while. */
   #end(): void {
-    if (this.#state === closed) return;
-    this.#held = [];
-    this.#head = undefined;
-    this.#state = lingering;
+    if (this.#reader.state === closed) return;
+    this.#reader.finish(lingering);
     this.expiresAt = this.#context.deadlines.now + lingerMs;
     // Ending a stream twice makes an error, stack and all, for nobody.
     if (!this.#socket.writableEnded) this.#socket.end();
@@ -460,10 +355,8 @@ class Http1Connection implements ClientSide, ServedConnection, Timed {
   }
 
   #closed(): void {
-    if (this.#state === closed) return;
-    this.#state = closed;
-    this.#held = [];
-    this.#head = undefined;
+    if (this.#reader.state === closed) return;
+    this.#reader.finish(closed);
     const { deadlines, connections, counters } = this.#context;
     deadlines.delete(this);
     connections.delete(this);
