@@ -59,7 +59,10 @@ export interface Database {
 export class CommitInDoubt extends Error {}
 
 /** Another process holds the database, or has held it since. Only a restart helps. */
-export class Superseded extends Error {}
+export class Superseded extends Error {
+  /** Names the condition where only plain data arrives, such as in another thread. */
+  readonly code = "DATABASE_HELD";
+}
 
 /** `Database.transact` on the one connection of `writes`. */
 export async function transactOn<T>(

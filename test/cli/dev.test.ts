@@ -11,6 +11,7 @@ import { after, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { freePorts, runCommand, startCommand } from "../support/command.ts";
 import { startUpstream } from "../support/platform.ts";
+import { databases } from "../support/postgres.ts";
 
 const run = promisify(execFile);
 
@@ -100,12 +101,19 @@ describe("postern dev", () => {
     });
   }
 
-  it("says in one sentence that a directory is in use by another server", async () => {
-    const dev = startCommand(["dev", "--json", "--data", directory], { env: freePorts });
-    await dev.firstLine();
-    const second = await runCommand(["dev", "--data", directory], { env: freePorts });
-    assert.equal(second.code, 1);
-    assert.match(second.stderr, /^postern: the start failed: .*another process.*\n$/);
-    await dev.end();
-  });
+  for (const database of databases) {
+    it(`says in one sentence that another server has the database open, on ${database.name}`, async () => {
+      const stored = database.name === "sqlite" ? undefined : await database.create();
+      const env = { ...freePorts, ...(stored && { POSTERN_DATABASE: stored.url }) };
+      const dev = startCommand(["dev", "--json", "--data", directory], { env });
+      await dev.firstLine();
+      for (const command of ["dev", "serve"]) {
+        const second = await runCommand([command, "--data", directory], { env });
+        assert.equal(second.code, 2, second.stderr);
+        assert.match(second.stderr, /^postern: [^\n]*another process has it open[^\n]*stop that one first[^\n]*\n$/);
+      }
+      await dev.end();
+      await stored?.drop();
+    });
+  }
 });
