@@ -21,7 +21,7 @@ import { accountOf, find, theOne } from "./lookup.ts";
 import { pageBody, pageQuery, readPageQuery } from "./pages.ts";
 import { checkIfMatch } from "./preconditions.ts";
 import { inputRefusal } from "./problems.ts";
-import { onlyVisible } from "./scopes/enforce.ts";
+import { checkReferencesVisible, onlyVisible } from "./scopes/enforce.ts";
 import type { Special } from "./special/special.ts";
 import type { Views } from "./views.ts";
 import { writeOnce } from "./write-once.ts";
@@ -275,7 +275,11 @@ export function prepare(
   if (issues.length === 0) checkRules(resource.rules ?? [], doc, "", issues);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const source = call.request.socket.remoteAddress ?? "";
-  return special?.prepare?.({ draft, accountId, principal: call.principal, source, doc, previous }) ?? { doc };
+  const prepared = special?.prepare?.({ draft, accountId, principal: call.principal, source, doc, previous }) ?? {
+    doc,
+  };
+  checkReferencesVisible(resource, call, draft, prepared.doc, previous?.doc);
+  return prepared;
 }
 
 /** The body with what the path says put in, so that it wins. */

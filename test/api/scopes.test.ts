@@ -92,6 +92,56 @@ for (const database of databases) {
       }
     });
 
+    it("K5: write no reference to an object that they may not see", async () => {
+      const key = await keyWith("metadata:own");
+      const group = (metadata: string) => ({ metadata, labels: { app: "x" } });
+      const [own, other] = [
+        await api.ok("POST", "/backends/tunnel_group", group("own/1")),
+        await api.ok("POST", "/backends/tunnel_group", group("theirs")),
+      ];
+      const edge = await api.ok("POST", "/edges/https", { metadata: "own" });
+      const routes = `/edges/https/${edge.id}/routes`;
+      const route = (id: string, match = "/") => ({
+        metadata: "own",
+        match_type: "path_prefix",
+        match,
+        backend: { backend_id: id },
+      });
+      lacks(await call("POST", routes, key, route(other.id)), "metadata:theirs");
+      const made = await call("POST", routes, key, route(own.id));
+      assert.equal(made.status, 201, made.text);
+      const one = `${routes}/${made.body.id}`;
+      lacks(await call("PATCH", one, key, { backend: { backend_id: other.id } }), "metadata:theirs");
+      lacks(await call("PUT", `${one}/backend`, key, { backend_id: other.id }), "metadata:theirs");
+      const policy = await api.ok("POST", "/ip_policies", {});
+      lacks(await call("PUT", `${one}/ip_restriction`, key, { ip_policy_ids: [policy.id] }), "metadata:");
+      const weighted = (id: string) => ({ metadata: "own", backends: { [id]: 1 } });
+      lacks(await call("POST", "/backends/weighted", key, weighted(other.id)), "metadata:theirs");
+      assert.equal((await call("POST", "/backends/weighted", key, weighted(own.id))).status, 201);
+      const rule = { ip_policy_id: policy.id, cidr: "192.0.2.0/24", action: "allow", metadata: "own" };
+      lacks(await call("POST", "/ip_policy_rules", key, rule), "metadata:");
+      const vault = await api.ok("POST", "/vaults", { name: "theirs by name", metadata: "theirs" });
+      const secret = { name: "s", value: "x", vault_name: vault.name, metadata: "own" };
+      lacks(await call("POST", "/vault_secrets", key, secret), "metadata:theirs");
+      const bot = await api.ok("POST", "/bot_users", { name: "without metadata" });
+      lacks(await call("POST", "/credentials", key, { owner_id: bot.id, metadata: "own" }), "metadata:");
+      const unknown = await call("PUT", `${one}/backend`, key, { backend_id: "bkdtg_none" });
+      assert.deepEqual([unknown.status, unknown.body.error_code], [400, "ERR_POSTERN_7007"]);
+    });
+
+    it("K5: keep what others have tied to their objects, while they change the rest", async () => {
+      const key = await keyWith("metadata:kept");
+      const policy = await api.ok("POST", "/ip_policies", { metadata: "theirs" });
+      const edge = await api.ok("POST", "/edges/tcp", {
+        metadata: "kept",
+        ip_restriction: { ip_policy_ids: [policy.id] },
+      });
+      const changed = await call("PATCH", `/edges/tcp/${edge.id}`, key, { description: "changed" });
+      assert.equal(changed.status, 200, changed.text);
+      assert.equal(changed.body.ip_restriction.ip_policies[0].id, policy.id);
+      assert.equal((await call("DELETE", `/edges/tcp/${edge.id}/ip_restriction`, key)).status, 204);
+    });
+
     it("K5: list only what they may see, in whole pages", async () => {
       const key = await keyWith("metadata:listed");
       const wanted: string[] = [];

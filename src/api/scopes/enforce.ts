@@ -1,5 +1,7 @@
 /** Calls by keys that are limited: refused where a scope is missing, with secrets masked where they may not be seen. */
 import { Refusal } from "../../lib/errors.ts";
+import type { Doc } from "../../schema/parse.ts";
+import { references } from "../../schema/references.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Reader, Store } from "../../storage/store.ts";
 import type { ApiPrincipal, Call, Operation } from "../call.ts";
@@ -46,6 +48,26 @@ export function onlyVisible({ scope }: ApiPrincipal, read: ReadPage): ReadPage {
       below = page.objects.at(-1)?.id;
     }
   };
+}
+
+/** Refuses to tie an object to one that the caller's key may not see; what is tied already may stay. */
+export function checkReferencesVisible(
+  resource: ResourceDeclaration,
+  { operation, principal }: Pick<Call, "operation" | "principal">,
+  reader: Pick<Reader, "get">,
+  doc: Doc,
+  previous: Doc | undefined,
+): void {
+  const prefixes = principal.scope?.prefixes;
+  if (!prefixes) return;
+  const present = new Set(previous && references(resource.fields, previous).map(({ id }) => id));
+  for (const { path, to, id } of references(resource.fields, doc)) {
+    if (present.has(id)) continue;
+    const target = to.map((kind) => reader.get(principal.accountId, kind, id)).find((found) => found !== undefined);
+    if (!target || hasPrefix(prefixes, target.doc["metadata"])) continue;
+    const scope = scopeOf(target.doc["metadata"]);
+    throw missing(operation, scope, `"${path}" refers to "${id}", which needs the scope "${scope}"`);
+  }
 }
 
 function check(operation: Operation, call: Call, scope: Scope, store: Store, liveObjects: LiveObjects): void {
