@@ -2,12 +2,20 @@ import { Refusal } from "../lib/errors.ts";
 import { header } from "./call.ts";
 import type { Call } from "./call.ts";
 
-/** `If-Match` (RFC 9110 §13.1.1): refused unless it lists the present tag; weak tags never match. */
+/**
+ * `If-Match` (RFC 9110 §13.1.1): refused unless it lists the present tag; weak tags never match. Only what is
+ * stored is compared: an agent that comes or goes between a read and a write takes nothing from the writer.
+ */
 export function checkIfMatch(call: Call, etag: string): void {
   const wanted = header(call.request, "if-match");
   if (wanted === undefined || wanted.trim() === "*") return;
-  if (wanted.split(",").some((tag) => tag.trim() === etag)) return;
+  if (wanted.split(",").some((tag) => storedPart(tag.trim()) === storedPart(etag))) return;
   throw new Refusal("precondition_failed", undefined, { etag });
+}
+
+/** The tag without what follows its dot, see `Views.etag`. */
+function storedPart(etag: string): string {
+  return etag.replace(/\.[^"]*"$/, '"');
 }
 
 /** The key under which a POST happens once; throws `Refusal` for one that cannot be used. */

@@ -2,6 +2,7 @@
  * Stored objects → the JSON that clients see. The JSON of an object without live fields is made once per
  * revision and base URL, and kept as long as the object is.
  */
+import { createHash } from "node:crypto";
 import type { Fields } from "../schema/fields.ts";
 import type { Doc } from "../schema/parse.ts";
 import { renderFields } from "../schema/render.ts";
@@ -21,7 +22,10 @@ export interface Views {
   /** One block (a module) of an object. */
   block(object: StoredObject, name: string, baseUrl: string): unknown;
   uri(object: { readonly kind: string; readonly id: string; readonly doc: Doc }, baseUrl: string): string;
-  /** Changes whenever the object, or one that is shown inside it, does. */
+  /**
+   * Changes whenever the object, or one that is shown inside it, does; after a dot, with what is computed on each
+   * read (RFC 9110 §8.8.3).
+   */
   etag(object: StoredObject): string;
 }
 
@@ -86,9 +90,13 @@ export function makeViews(reader: Pick<Reader, "children">, live: Readonly<Recor
         const latest = children.reduce((most, child) => Math.max(most, child.revision), 0);
         text += `-${children.length}-${latest}`;
       }
-      return `${text}"`;
+      return `${live[object.kind] ? `${text}.${fingerprintOf(render(object, ""))}` : text}"`;
     },
   };
+}
+
+function fingerprintOf(shown: unknown): string {
+  return createHash("sha256").update(JSON.stringify(shown)).digest("base64url").slice(0, 11);
 }
 
 export function uriOf(

@@ -72,6 +72,24 @@ describe("what agents have online", () => {
     assert.equal((await api.ok("GET", "/tunnel_sessions")).tunnel_sessions.length, 2);
   });
 
+  it("P7: changes an ETag with what an agent changes of the answer, and leaves writers theirs", async () => {
+    const made = await api.request("POST", "/backends/tunnel_group", { body: { labels: { app: "etag" } } });
+    const path = `/backends/tunnel_group/${made.body.id}`;
+    const etag = async () => (await api.request("GET", path)).headers["etag"] as string;
+    const idle = await etag();
+    assert.equal(idle, made.headers["etag"]);
+    api.edge.send(labelled(9, { app: "etag" }));
+    const online = await etag();
+    assert.notEqual(online, idle);
+    assert.equal(await etag(), online);
+    const change = (description: string, tag: string) =>
+      api.request("PATCH", path, { body: { description }, headers: { "if-match": tag } });
+    const changed = await change("by who saw it idle", idle);
+    assert.equal(changed.status, 200, changed.text);
+    assert.equal((await change("by who missed that", online)).status, 412);
+    assert.equal((await change("by who saw all", changed.headers["etag"] as string)).status, 200);
+  });
+
   it("matches a tunnel with every backend whose labels it has all of, both ways", async () => {
     const exact = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "x", dc: "eu" } });
     const wider = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "x" } });
