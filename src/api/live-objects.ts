@@ -25,6 +25,9 @@ export interface LiveObjects {
   receive(message: Upward): boolean;
 }
 
+/** Kinds of backends that need no agent. */
+const alwaysOnline = ["static_backend", "http_response_backend"];
+
 type Kept = Map<string, Map<string, StoredObject>>;
 
 export function openLiveObjects(store: Store): LiveObjects {
@@ -87,9 +90,9 @@ export function openLiveObjects(store: Store): LiveObjects {
     if (kind !== "endpoint") return kept;
     const online = (backend: StoredObject) => matchingTunnels(accountId, labelsOf(backend)).length > 0;
     const all = new Map(kept);
-    for (const found of edgeEndpoints(store, accountId, backends.values(accountId).filter(online))) {
-      all.set(found.id, found);
-    }
+    const groups = backends.values(accountId).filter(online);
+    const always = alwaysOnline.flatMap((one) => store.page(accountId, one, { limit: Infinity }).objects);
+    for (const found of edgeEndpoints(store, accountId, [...groups, ...always])) all.set(found.id, found);
     return all;
   };
   return {
