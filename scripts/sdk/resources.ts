@@ -31,9 +31,7 @@ export function renderResources(operations: readonly SdkOperation[]): string {
   const used: Used = { types: new Set(), options: new Map() };
   const body = renderGroup("Resources", "Everything that the API offers, by the words of its paths.", root, used);
   const types = [...used.types].sort().map((name) => `  ${name},\n`);
-  const options = [...used.options].map(
-    ([fields, name]) => `export interface ${name} extends ReadOptions {\n${fields}}\n\n`,
-  );
+  const options = [...used.options].map(([text, name]) => `export interface ${name} ${text}\n\n`);
   return [
     "/** The methods of the SDK. */\n",
     'import type { CallOptions, ReadOptions } from "../call-options.ts";\n',
@@ -86,8 +84,8 @@ function optionsType(operation: SdkOperation, used: Used): string {
       `${comment(description ?? "", "  ")}  readonly ${name}?: ${typeOf(schema)} | undefined;\n`,
   );
   if (fields.length === 0) return operation.method === "GET" ? "ReadOptions" : "CallOptions";
-  if (operation.method !== "GET") throw new Error(`${operation.id}: query parameters of a write have no type yet`);
-  const text = fields.join("");
+  const base = operation.method === "GET" ? "ReadOptions" : "CallOptions";
+  const text = `extends ${base} {\n${fields.join("")}}`;
   const found = used.options.get(text);
   if (found !== undefined) return found;
   const short = `${pascal(operation.verb)}Options`;

@@ -37,7 +37,7 @@ function method(operation: Operation, send: Send): Method {
     const query = new URLSearchParams();
     for (const name of operation.query ?? []) {
       const value = options[name];
-      if (typeof value === "string" || typeof value === "number") query.set(name, String(value));
+      if (["string", "number", "boolean"].includes(typeof value)) query.set(name, String(value));
     }
     const call = (search: URLSearchParams): Promise<unknown> => {
       const target = search.size === 0 ? path : `${path}?${search.toString()}`;

@@ -313,8 +313,16 @@ const queryDocs: Readonly<Record<string, string>> = {
   kind: "Kind of the object that was changed, such as `ip_policy`.",
   object_id: "Id of the object that was changed.",
   document: "Name of the document.",
+  dry_run: "`true` answers what would be changed, and changes nothing.",
 };
 
 function querySchema(name: string): JsonSchema {
-  return name === "limit" ? { type: "integer", minimum: 1, maximum: 100, default: 100 } : { type: "string" };
+  return querySchemas[name] ?? { type: "string" };
 }
+
+/** Of those that are not just strings. */
+const querySchemas: Readonly<Record<string, JsonSchema>> = {
+  limit: { type: "integer", minimum: 1, maximum: 100, default: 100 },
+  at_revision: { type: "integer", minimum: 0 },
+  dry_run: { type: "boolean", default: false },
+};

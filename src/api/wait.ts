@@ -8,7 +8,7 @@ const maxWaitSeconds = 30;
 
 /** The operation, waiting when it is asked to; reads are left as they are. */
 export function waiting(operation: Operation, applied: AppliedRevisions): Operation {
-  if (operation.method === "GET" || operation.open) return operation;
+  if (operation.method === "GET" || operation.open || operation.reads) return operation;
   return {
     ...operation,
     run(call) {

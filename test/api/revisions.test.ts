@@ -165,6 +165,39 @@ for (const database of databases) {
       assert.deepEqual([again.body.revision, again.body.changes], [before + 1, []]);
     });
 
+    it("say what going back would change, and change nothing", async () => {
+      const [policy, gone] = [
+        await api.request("POST", "/ip_policies", { body: { description: "as it was" }, key: tenantKey }),
+        await api.request("POST", "/bot_users", { body: { name: "to come back" }, key: tenantKey }),
+      ];
+      await api.ok("PATCH", `/ip_policies/${policy.body.id}`, { description: "changed" }, tenantKey);
+      await api.ok("DELETE", `/bot_users/${gone.body.id}`, undefined, tenantKey);
+      const path = `/revisions/${numberOf(gone)}/rollback`;
+      const headers = { "idempotency-key": "dry-run" };
+      const before = numberOf(await api.request("GET", "/bot_users", { key: tenantKey }));
+      const dry = await api.request("POST", `${path}?dry_run=true`, { key: tenantKey, headers });
+      assert.equal(dry.status, 200, dry.text);
+      assert.deepEqual([dry.body.applied, dry.body.revision], [false, before]);
+      assert.deepEqual(dry.body.summary, { create: 1, update: 1, delete: 0, unchanged: 0 });
+      const after = await api.request("GET", "/bot_users", { key: tenantKey });
+      assert.deepEqual([numberOf(after), after.body.bot_users.length], [before, 0]);
+      const done = await api.request("POST", path, { key: tenantKey, headers });
+      assert.deepEqual([done.body.applied, done.body.revision], [true, before + 1]);
+      assert.deepEqual(done.body.changes, dry.body.changes);
+      const nothing = await api.request("POST", `${path}?dry_run=true`, { key: tenantKey });
+      assert.deepEqual(nothing.body.changes, []);
+      const wrong = await api.request("POST", `${path}?dry_run=maybe`, { key: tenantKey });
+      assert.deepEqual([wrong.status, wrong.body.error_code], [400, "ERR_POSTERN_230"]);
+    });
+
+    it("refuse a rollback that is only tried as they would the rollback", async () => {
+      const made = await api.request("POST", "/reserved_domains", { body: { domain: "tried.example.com" } });
+      await api.ok("DELETE", `/reserved_domains/${made.body.id}`);
+      await api.ok("POST", "/reserved_domains", { domain: "tried.example.com" }, tenantKey);
+      const held = await api.request("POST", `/revisions/${numberOf(made)}/rollback?dry_run=true`);
+      assert.deepEqual([held.status, held.body.error_code], [409, "ERR_POSTERN_413"], held.text);
+    });
+
     it("give names back that objects have exchanged since", async () => {
       const [left, right] = [
         await api.ok("POST", "/bot_users", { name: "left" }),

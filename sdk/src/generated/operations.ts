@@ -1928,6 +1928,7 @@ export const operations: readonly Operation[] = [
     verb: "rollback",
     method: "POST",
     path: "/revisions/{id}/rollback",
+    query: ["dry_run"],
     answers: "object",
   },
   {

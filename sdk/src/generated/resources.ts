@@ -131,12 +131,12 @@ export interface ListOptions extends ReadOptions {
   /** A condition on the objects, such as `obj.metadata.contains('team-a')`. */
   readonly filter?: string | undefined;
   /** Number of the revision whose state is shown. */
-  readonly at_revision?: string | undefined;
+  readonly at_revision?: number | undefined;
 }
 
 export interface GetOptions extends ReadOptions {
   /** Number of the revision whose state is shown. */
-  readonly at_revision?: string | undefined;
+  readonly at_revision?: number | undefined;
 }
 
 export interface VaultsSecretsListOptions extends ReadOptions {
@@ -168,6 +168,11 @@ export interface RevisionsListOptions extends ReadOptions {
   readonly kind?: string | undefined;
   /** Id of the object that was changed. */
   readonly object_id?: string | undefined;
+}
+
+export interface RollbackOptions extends CallOptions {
+  /** `true` answers what would be changed, and changes nothing. */
+  readonly dry_run?: boolean | undefined;
 }
 
 /** Everything that the API offers, by the words of its paths. */
@@ -1120,7 +1125,7 @@ export interface Revisions {
    * Bring the account's objects back to what they were at a revision, as one new revision. Keys and agent tokens stay
    * as they are. `POST /revisions/{id}/rollback`
    */
-  rollback(id: string, options?: CallOptions): Promise<Rollback>;
+  rollback(id: string, options?: RollbackOptions): Promise<Rollback>;
 }
 
 /** `/requests` */

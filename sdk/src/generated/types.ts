@@ -2830,9 +2830,11 @@ export interface ObjectChange {
   }[];
 }
 
-/** What a rollback changed. */
+/** What a rollback changed, or would change. */
 export interface Rollback {
-  /** The new revision; the last one when nothing had to be changed. */
+  /** Whether it has been done. */
+  readonly applied: boolean;
+  /** The new revision; the last one when nothing had to be changed, or nothing was to be. */
   readonly revision: number;
   /** URI of the revision. */
   readonly uri: string;

@@ -51,6 +51,7 @@ export function revisionOperations(crud: Crud): Operation[] {
       summary:
         "Bring the account's objects back to what they were at a revision, as one new revision. Keys and agent tokens stay as they are.",
       takes: "anything",
+      query: ["dry_run"],
       stores: true,
       answers: "Rollback",
       schemas: { Rollback: rollbackSchema },
@@ -179,13 +180,17 @@ const listSchema: JsonSchema = {
 
 const rollbackSchema: JsonSchema = {
   type: "object",
-  description: "What a rollback changed.",
+  description: "What a rollback changed, or would change.",
   properties: {
-    revision: { type: "integer", description: "The new revision; the last one when nothing had to be changed." },
+    applied: { type: "boolean", description: "Whether it has been done." },
+    revision: {
+      type: "integer",
+      description: "The new revision; the last one when nothing had to be changed, or nothing was to be.",
+    },
     uri: uriSchema,
     summary: summarySchema,
     changes: changesSchema,
   },
-  required: ["revision", "uri", "summary", "changes"],
+  required: ["applied", "revision", "uri", "summary", "changes"],
   additionalProperties: false,
 };

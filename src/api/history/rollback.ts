@@ -6,6 +6,7 @@ import type { Change, Commit, Draft, Store, StoredObject } from "../../storage/s
 import type { Call, Reply } from "../call.ts";
 import type { Crud } from "../crud.ts";
 import { resourceNamed, resources } from "../declarations.ts";
+import { once } from "../pages.ts";
 import { withServerSet, withoutServerSet } from "../special/server-set.ts";
 import { writeOnce } from "../write-once.ts";
 import { objectChange, summaryOf } from "./change-set.ts";
@@ -21,8 +22,12 @@ const documentKinds = resources.filter(isDocumentKind).map(({ name }) => name);
 /** An object's state at the revision that is gone back to; undefined when it did not exist then. */
 type Past = Map<string, { readonly kind: string; readonly past: StoredObject | undefined }>;
 
-/** Brings back what the account had at `revision`; refused like any write whose outcome breaks a rule. */
+/**
+ * Brings back what the account had at `revision`; refused like any write whose outcome breaks a rule. A dry run
+ * answers the same and changes nothing.
+ */
 export async function rollback(revision: number, call: Call, crud: Crud, recent: RecentCommits): Promise<Reply> {
+  const dryRun = isDryRun(call);
   const { store, views } = crud;
   const { accountId } = call.principal;
   const watch = recent.begin();
@@ -38,15 +43,23 @@ export async function rollback(revision: number, call: Call, crud: Crud, recent:
       draft.together(() => settle(call, crud, draft, restore(past, accountId, draft, crud)));
       return draft.changes();
     };
-    return await writeOnce(call, store, work, (made, written) => {
+    const reply = (made: readonly Change[], number: number, applied: boolean): Reply => {
       const changes = made.map((change) => objectChange(change, views, call.baseUrl));
-      const uri = `${call.baseUrl}/revisions/${written}`;
-      const body = JSON.stringify({ revision: written, uri, summary: summaryOf(changes), changes });
-      return { status: 200, body, revision: written };
-    });
+      const uri = `${call.baseUrl}/revisions/${number}`;
+      const body = JSON.stringify({ applied, revision: number, uri, summary: summaryOf(changes), changes });
+      return { status: 200, body, revision: number };
+    };
+    if (dryRun) return reply(store.rehearse(work), store.revision, false);
+    return await writeOnce(call, store, work, (made, written) => reply(made, written, true));
   } finally {
     watch.end();
   }
+}
+
+function isDryRun(call: Call): boolean {
+  const text = once(call, "dry_run") ?? "false";
+  if (text === "true" || text === "false") return text === "true";
+  throw new Refusal("query_invalid", `${call.operation.id}: "dry_run" must be true or false`);
 }
 
 /** What was committed since the database was read: before that, it was what it had been at the revision. */
