@@ -37,6 +37,8 @@ export interface ControlPlaneOptions {
   readonly domain: string;
   /** Hostports need a reserved domain first. */
   readonly requireReservedDomains?: boolean;
+  /** Ports that reserved addresses are given, both ends included; 20000 to 29999 unless given. */
+  readonly tcpPorts?: { readonly first: number; readonly last: number } | undefined;
   /** Who issues certificates; an authority whose terms nobody has agreed to, unless given. */
   readonly acme?: AcmeSettings;
   readonly clock: Clock;
@@ -57,6 +59,7 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
+const defaultTcpPorts = { first: 20_000, last: 29_999 };
 const defaultLimits: ApiLimits = { requestsPerMinute: 60_000, wrongKeysPerMinute: 60, maxConnections: 4_096 };
 
 /** Rejects when the database cannot be opened or the address is taken. */
@@ -126,7 +129,8 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
   });
   const requireReservation = options.requireReservedDomains ?? false;
   const domain = options.domain.toLowerCase();
-  const surroundings = { clock, domain, liveObjects, keys, requireReservation, events, provisioning };
+  const tcpPorts = options.tcpPorts ?? defaultTcpPorts;
+  const surroundings = { clock, domain, liveObjects, keys, requireReservation, tcpPorts, events, provisioning };
   const server = await startServer({
     listen: options.listen,
     ...(apiUrl !== undefined && { apiUrl }),

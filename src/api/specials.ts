@@ -5,19 +5,25 @@ import { reservedAddrSpecial, tcpEdgeSpecial } from "./special/addresses.ts";
 import { hostportsSpecial, reservedDomainSpecial } from "./special/domains.ts";
 import { eventDestinationSpecial, eventSubscriptionSpecial } from "./events/specials.ts";
 import { secretSpecial } from "./special/secrets.ts";
-import { nestedBackendSpecial } from "./special/nesting.ts";
+import { checkCarriesConnections, nestedBackendSpecial } from "./special/nesting.ts";
 import { apiKeySpecial, credentialSpecial } from "./special/tokens.ts";
 import { checkNotShutOut } from "./source-restriction.ts";
 
 export function makeSpecials(surroundings: Surroundings): Readonly<Record<string, Special>> {
   const { liveObjects } = surroundings;
   const labelsOf = (doc: Readonly<Record<string, unknown>>) => doc["labels"] as Readonly<Record<string, string>>;
+  const reserving = hostportsSpecial(surroundings);
   return {
     account: accountSpecial,
     api_key: apiKeySpecial(surroundings),
     credential: credentialSpecial,
-    https_edge: hostportsSpecial(surroundings),
-    tls_edge: hostportsSpecial(surroundings),
+    https_edge: reserving,
+    tls_edge: {
+      prepare(input) {
+        checkCarriesConnections(input.draft, input);
+        return reserving.prepare(input);
+      },
+    },
     tcp_edge: tcpEdgeSpecial(surroundings),
     reserved_addr: reservedAddrSpecial(surroundings),
     failover_backend: nestedBackendSpecial,

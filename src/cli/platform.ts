@@ -34,7 +34,7 @@ export interface PlatformOptions {
   readonly agentListen: ListenAddress;
   /** Where TCP edges and tcp tunnels are listened on; every address unless given. */
   readonly tcpBind?: string | undefined;
-  /** Ports that tcp tunnels are given; the edge's own default unless given. */
+  /** Ports that tcp tunnels and reserved addresses are given; the planes's own default unless given. */
   readonly tcpPorts?: PortRange | undefined;
   readonly domain: string;
   /** Networks of proxies that speak the PROXY protocol to the public listeners, in CIDR notation. */
@@ -131,6 +131,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         sealingKeys: kept.sealingKeys,
         domain,
         requireReservedDomains: options.requireReservedDomains ?? false,
+        tcpPorts: options.tcpPorts,
         acme: options.acme ?? defaultAcmeSettings,
         apiRate: options.apiRate,
         events: { allowPrivate: options.allowLocalUpstreams ?? false },

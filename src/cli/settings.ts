@@ -42,7 +42,7 @@ export const settings = {
     "Address on which the ports of TCP edges and tcp tunnels are listened on. API keys open ports there: keep those that must not be public behind a firewall.",
     { placeholder: "ADDRESS", shown: "every address" },
   ),
-  tcpPorts: portRange("Ports that tcp tunnels are given.", "20000-29999"),
+  tcpPorts: portRange("Ports that tcp tunnels and reserved addresses are given.", "20000-29999"),
   domain: text("Domain under which names for agents are made up.", "localhost", { placeholder: "NAME" }),
   trustedProxies: list(
     "Network of proxies in front of the public listeners, in CIDR notation; repeatable. They must send the PROXY protocol, and are believed.",

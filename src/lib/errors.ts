@@ -345,6 +345,12 @@ export const catalogue = {
     "Backends of backends go in a circle, or too deep.",
     "Give each backend members that do not lead back to it.",
   ),
+  backend_needs_http: entry(
+    6525,
+    400,
+    "A fixed HTTP response cannot answer the connections of a TLS or TCP edge.",
+    "Use backends of tunnels or addresses there, or an HTTPS edge.",
+  ),
   backend_empty: entry(
     6515,
     503,

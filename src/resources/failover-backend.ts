@@ -18,5 +18,5 @@ export const failoverBackend = defineResource({
     ),
   },
   traffic: true,
-  refusals: ["backend_nesting"],
+  refusals: ["backend_nesting", "backend_needs_http"],
 });

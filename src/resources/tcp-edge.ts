@@ -18,7 +18,7 @@ export const tcpEdge = defineResource({
     ...doc.hostports.map((hostport) => ({ space: "tcp port", name: portOf(hostport), global: true })),
   ],
   taken: "hostport_held",
-  refusals: ["domain_unreserved"],
+  refusals: ["domain_unreserved", "backend_needs_http"],
 });
 
 export function portOf(hostport: string): string {

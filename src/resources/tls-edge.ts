@@ -15,7 +15,7 @@ export const tlsEdge = defineResource({
   traffic: true,
   claims: hostportClaims,
   taken: "hostport_held",
-  refusals: ["domain_held", "domain_unreserved", "module_needs_termination"],
+  refusals: ["domain_held", "domain_unreserved", "module_needs_termination", "backend_needs_http"],
   rules: [passthroughHasNoClientCertificates],
 });
 

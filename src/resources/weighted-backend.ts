@@ -18,7 +18,7 @@ export const weightedBackend = defineResource({
     ),
   },
   traffic: true,
-  refusals: ["backend_nesting"],
+  refusals: ["backend_nesting", "backend_needs_http"],
   rules: [
     ({ backends }) =>
       Object.values(backends).some((weight) => weight > 0)

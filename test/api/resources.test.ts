@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startApi } from "../support/api.ts";
-import type { TestApi } from "../support/api.ts";
+import type { ApiResponse, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
 
 for (const database of databases) {
@@ -46,6 +46,59 @@ for (const database of databases) {
       assert.equal(fixed.status, 400);
       assert.equal((await api.request("DELETE", `/ip_policies/${policy.id}`)).status, 204);
       assert.equal((await api.request("GET", `/ip_policy_rules/${rule.id}`)).status, 404);
+    });
+
+    it("refuses fixed HTTP responses where whole connections come, however deep", async () => {
+      const fixed = await api.ok("POST", "/backends/http_response", { body: "hello" });
+      const group = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "db" } });
+      const failover = await api.ok("POST", "/backends/failover", { backends: [group.id, fixed.id] });
+      const weighted = await api.ok("POST", "/backends/weighted", { backends: { [failover.id]: 1 } });
+      const refused = (response: ApiResponse) => {
+        assert.deepEqual([response.status, response.body.error_code], [400, "ERR_POSTERN_6525"], response.text);
+        assert.match(response.body.msg, new RegExp(fixed.id));
+      };
+      for (const kind of ["tcp", "tls"]) {
+        for (const { id } of [fixed, failover, weighted]) {
+          refused(await api.request("POST", `/edges/${kind}`, { body: { backend: { backend_id: id } } }));
+        }
+        const edge = await api.ok("POST", `/edges/${kind}`, {});
+        refused(await api.request("PUT", `/edges/${kind}/${edge.id}/backend`, { body: { backend_id: failover.id } }));
+        const inner = await api.ok("POST", "/backends/failover", { backends: [group.id] });
+        const outer = await api.ok("POST", "/backends/weighted", { backends: { [inner.id]: 1 } });
+        await api.ok("PUT", `/edges/${kind}/${edge.id}/backend`, { backend_id: outer.id });
+        const body = { backends: [group.id, fixed.id] };
+        refused(await api.request("PATCH", `/backends/failover/${inner.id}`, { body }));
+        refused(await api.request("PATCH", `/backends/failover/${inner.id}`, { body: { backends: [weighted.id] } }));
+        await api.ok("PATCH", `/backends/failover/${inner.id}`, { description: "unchanged" });
+        await api.ok("DELETE", `/edges/${kind}/${edge.id}/backend`);
+        await api.ok("PATCH", `/backends/failover/${inner.id}`, body);
+      }
+      const edge = await api.ok("POST", "/edges/https", {});
+      const route = { match_type: "path_prefix", match: "/", backend: { backend_id: weighted.id } };
+      await api.ok("POST", `/edges/https/${edge.id}/routes`, route);
+      const objects = {
+        http_response_backend: { hello: { body: "hello" } },
+        failover_backend: { both: { backends: ["hello"] } },
+        tcp_edge: { port: { backend: { backend_id: "both" } } },
+      };
+      const planned = await api.request("POST", "/plan", { body: { objects } });
+      assert.deepEqual([planned.status, planned.body.error_code], [400, "ERR_POSTERN_6525"], planned.text);
+    });
+
+    it("chooses TCP addresses among the ports that the platform gives out", async () => {
+      const narrow = await startApi(database, { tcpPorts: { first: 31_000, last: 31_001 } });
+      try {
+        const taken = [
+          await narrow.ok("POST", "/reserved_addrs", {}),
+          await narrow.ok("POST", "/reserved_addrs", {}),
+        ].map(({ addr }) => addr as string);
+        assert.deepEqual(taken.sort(), ["postern.test:31000", "postern.test:31001"]);
+        const full = await narrow.request("POST", "/reserved_addrs", { body: {} });
+        assert.deepEqual([full.status, full.body.error_code], [409, "ERR_POSTERN_722"]);
+        assert.match(full.body.msg, /31000 to 31001/);
+      } finally {
+        await narrow.stop();
+      }
     });
 
     it("serves an edge with its routes inside and modules on both", async () => {

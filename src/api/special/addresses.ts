@@ -5,17 +5,14 @@ import { portOf } from "../../resources/tcp-edge.ts";
 import { emptyDoc } from "../../schema/parse.ts";
 import { resourceNamed } from "../declarations.ts";
 import type { Draft } from "../../storage/store.ts";
+import { checkCarriesConnections } from "./nesting.ts";
 import type { Special, Surroundings } from "./special.ts";
 
-/** Ports that the server chooses from. */
-const firstPort = 20_000;
-const portCount = 10_000;
-
-export function reservedAddrSpecial({ domain }: Surroundings): Special {
+export function reservedAddrSpecial({ domain, tcpPorts }: Surroundings): Special {
   return {
     prepare({ draft, accountId, doc, previous }) {
       if (previous || doc["addr"]) return { doc };
-      return { doc: { ...doc, addr: `${domain}:${freePort(draft, accountId)}` } };
+      return { doc: { ...doc, addr: `${domain}:${freePort(draft, accountId, tcpPorts)}` } };
     },
   };
 }
@@ -23,6 +20,7 @@ export function reservedAddrSpecial({ domain }: Surroundings): Special {
 export function tcpEdgeSpecial({ requireReservation }: Surroundings): Special {
   return {
     prepare({ draft, accountId, doc, previous }) {
+      checkCarriesConnections(draft, { accountId, doc, previous });
       const before = new Set((previous?.doc["hostports"] ?? []) as readonly string[]);
       for (const hostport of doc["hostports"] as readonly string[]) {
         if (!before.has(hostport)) reserve(draft, accountId, hostport, requireReservation);
@@ -42,12 +40,13 @@ function reserve(draft: Draft, accountId: string, hostport: string, requireReser
   draft.create(accountId, "reserved_addr", { ...emptyDoc(resourceNamed("reserved_addr").fields), addr: hostport });
 }
 
-function freePort(draft: Draft, accountId: string): number {
-  const start = randomInt(portCount);
-  for (let step = 0; step < portCount; step += 1) {
-    const port = firstPort + ((start + step) % portCount);
+function freePort(draft: Draft, accountId: string, { first, last }: Surroundings["tcpPorts"]): number {
+  const count = last - first + 1;
+  const start = randomInt(count);
+  for (let step = 0; step < count; step += 1) {
+    const port = first + ((start + step) % count);
     const taken = (space: string) => draft.holder(accountId, space, String(port)) !== undefined;
     if (!taken("address") && !taken("tcp port")) return port;
   }
-  throw new Refusal("hostport_held", `all ports from ${firstPort} to ${firstPort + portCount - 1} are taken`);
+  throw new Refusal("hostport_held", `all ports from ${first} to ${last} are taken`);
 }

@@ -4,7 +4,7 @@ import { emptyDoc } from "../../schema/parse.ts";
 import { resourceNamed } from "../declarations.ts";
 import type { Draft } from "../../storage/store.ts";
 import { settleCertificate, withoutObtained } from "./domain-certificates.ts";
-import type { Special, Surroundings } from "./special.ts";
+import type { Preparation, Special, Surroundings } from "./special.ts";
 
 export function reservedDomainSpecial(surroundings: Surroundings): Special {
   return {
@@ -26,9 +26,9 @@ export function reservedDomainSpecial(surroundings: Surroundings): Special {
 }
 
 /** For edges whose hostports are names of the account. */
-export function hostportsSpecial(surroundings: Surroundings): Special {
+export function hostportsSpecial(surroundings: Surroundings) {
   return {
-    prepare({ draft, accountId, doc, previous }) {
+    prepare({ draft, accountId, doc, previous }: Preparation) {
       const before = new Set((previous?.doc["hostports"] ?? []) as readonly string[]);
       for (const hostport of doc["hostports"] as readonly string[]) {
         if (before.has(hostport)) continue;
@@ -38,7 +38,7 @@ export function hostportsSpecial(surroundings: Surroundings): Special {
       }
       return { doc };
     },
-  };
+  } satisfies Special;
 }
 
 function heldByAgent(hostport: string, tunnelId: string | undefined): Refusal {

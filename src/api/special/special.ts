@@ -18,6 +18,8 @@ export interface Surroundings {
   readonly keys: KeyRing;
   /** Hostports need a reserved domain first. */
   readonly requireReservation: boolean;
+  /** Ports that reserved addresses are given, both ends included. */
+  readonly tcpPorts: { readonly first: number; readonly last: number };
   readonly events: Pick<Events, "status" | "allowPrivate">;
   readonly provisioning: Pick<Provisioning, "status">;
 }

@@ -4,7 +4,7 @@ import type { AcmeSettings } from "../../api/provisioning/settings.ts";
 import { startControlPlane } from "../../api/control-plane.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Downward, Upward } from "../../routing/messages.ts";
-import type { ListenAddress } from "../setting.ts";
+import type { ListenAddress, PortRange } from "../setting.ts";
 import { portLink } from "./port-link.ts";
 import { runThread } from "./run-thread.ts";
 import type { ThreadData } from "./thread-messages.ts";
@@ -17,6 +17,7 @@ export interface ControlPlaneThreadOptions {
   readonly sealingKeys: readonly Uint8Array[];
   readonly domain: string;
   readonly requireReservedDomains: boolean;
+  readonly tcpPorts: PortRange | undefined;
   readonly acme: AcmeSettings;
   readonly apiRate: number | undefined;
   readonly events: { readonly allowPrivate: boolean };
