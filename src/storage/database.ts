@@ -1,4 +1,5 @@
 /** The database as storage uses it: the same tables and queries on both kinds. */
+import { CompiledQuery } from "kysely";
 import type { ControlledTransaction, Kysely } from "kysely";
 
 export interface Tables {
@@ -42,6 +43,14 @@ export interface Tables {
 
 export type Transaction = ControlledTransaction<Tables>;
 
+/** A statement of a transaction that is known beforehand. */
+export interface Step {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+  /** How many rows it has to change; absent: any number. */
+  readonly changes?: number;
+}
+
 export interface Database {
   readonly dialect: "sqlite" | "postgres";
   /** For reads: sees what is committed, and does not wait for writes. */
@@ -51,6 +60,11 @@ export interface Database {
    * @throws CommitInDoubt when the outcome is unknown; anything else: nothing was stored
    */
   transact<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /**
+   * Carries out the steps in one transaction and resolves when that is on disk.
+   * @throws Superseded when a step did not change as many rows as it had to; else as `transact`
+   */
+  store(steps: readonly Step[]): Promise<void>;
   /** Gives up the database for other processes. */
   close(): Promise<void>;
 }
@@ -86,6 +100,20 @@ export async function transactOn<T>(
     throw new CommitInDoubt("commit", { cause: error });
   }
   return result;
+}
+
+/** `Database.store` by way of `transact`. */
+export async function storeBy(transact: Database["transact"], steps: readonly Step[]): Promise<void> {
+  await transact(async (transaction) => {
+    for (const { sql, parameters, changes } of steps) {
+      const { numAffectedRows } = await transaction.executeQuery(CompiledQuery.raw(sql, [...parameters]));
+      if (changes !== undefined && Number(numAffectedRows) !== changes) throw superseded();
+    }
+  });
+}
+
+export function superseded(): Superseded {
+  return new Superseded("store writes: another process has taken the database over; this one must be restarted");
 }
 
 /** Its failure says nothing new: the transaction is over already, or the connection is and takes it along. */

@@ -1,6 +1,5 @@
-/** Inserts of many rows as texts that are made once: building them anew costs more than carrying them out. */
-import { CompiledQuery } from "kysely";
-import type { Database, Tables } from "./database.ts";
+/** Statements for many rows as texts that are made once: building them anew costs more than carrying them out. */
+import type { Database, Step, Tables } from "./database.ts";
 
 /** Rows per statement: far below what either database takes, and few shapes to prepare. */
 const chunkRows = 64;
@@ -8,7 +7,7 @@ const chunkRows = 64;
 export type Dialect = Database["dialect"];
 
 /** Makes the statements that insert rows of one table. */
-export type Insert<Row> = (dialect: Dialect, rows: readonly Row[]) => Iterable<CompiledQuery>;
+export type Insert<Row> = (dialect: Dialect, rows: readonly Row[]) => Iterable<Step>;
 
 /**
  * @param columns every column, in the order of the values
@@ -29,7 +28,7 @@ export function insertInto<Name extends keyof Tables>(
         const row = rows[index] as Tables[Name];
         for (const column of columns) values.push(row[column]);
       }
-      yield CompiledQuery.raw(text, values);
+      yield { sql: text, parameters: values };
     }
   };
 }
@@ -41,10 +40,32 @@ function insertText(
   onConflict: string,
   dialect: Dialect,
 ): string {
-  const place = (at: number): string => (dialect === "sqlite" ? "?" : `$${at + 1}`);
   const lists = Array.from({ length: rows }, (_, row) => {
-    const places = columns.map((_, column) => place(row * columns.length + column));
+    const places = columns.map((_, column) => placeholder(dialect, row * columns.length + column));
     return `(${places.join(", ")})`;
   });
   return `insert into ${table} (${columns.map((name) => `"${name}"`).join(", ")}) values ${lists.join(", ")} ${onConflict}`;
+}
+
+/** Makes the statements that delete rows by the values of a column. */
+export function deleteFrom<Name extends keyof Tables>(
+  table: Name,
+  column: keyof Tables[Name] & string,
+): (dialect: Dialect, values: readonly string[]) => Iterable<Step> {
+  const texts: Record<Dialect, string[]> = { sqlite: [], postgres: [] };
+  return function* (dialect, values) {
+    for (let at = 0; at < values.length; at += chunkRows) {
+      const parameters = values.slice(at, at + chunkRows);
+      const places = parameters.map((_, index) => placeholder(dialect, index));
+      yield {
+        sql: (texts[dialect][places.length] ??= `delete from ${table} where "${column}" in (${places.join(", ")})`),
+        parameters,
+      };
+    }
+  };
+}
+
+/** The `at`th parameter of a statement, counted from 0. */
+export function placeholder(dialect: Dialect, at: number): string {
+  return dialect === "sqlite" ? "?" : `$${at + 1}`;
 }

@@ -9,7 +9,7 @@ import { Client, DatabaseError, Pool, types } from "pg";
 import type { ClientConfig } from "pg";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import { Superseded, transactOn } from "./database.ts";
+import { storeBy, Superseded, transactOn } from "./database.ts";
 import type { Database, Tables } from "./database.ts";
 
 /** Any number that nothing else in the same database uses. */
@@ -38,10 +38,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   pool.on("error", (error) => options.log.warn("a reading database connection broke", { error }));
   const writes = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: connection }) });
   const reads = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: pool as unknown as PostgresPool }) });
+  const transact: Database["transact"] = (work) => transactOn(writes, work);
   return {
     dialect: "postgres",
     reads,
-    transact: (work) => transactOn(writes, work),
+    transact,
+    store: (steps) => storeBy(transact, steps),
     async close() {
       await pool.end();
       await connection.end();

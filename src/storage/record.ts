@@ -1,9 +1,8 @@
-/** Puts a batch of writes into the database, in the transaction that it is given. */
+/** A batch of writes as rows, and as the statements that put them into the database. */
 import { chainHash } from "./chain.ts";
-import { Superseded } from "./database.ts";
-import type { Tables, Transaction } from "./database.ts";
+import type { Step, Tables } from "./database.ts";
 import type { Documents } from "./documents.ts";
-import { insertInto } from "./insert.ts";
+import { deleteFrom, insertInto, placeholder } from "./insert.ts";
 import type { Dialect } from "./insert.ts";
 import type { Change, WriteContext } from "./store.ts";
 
@@ -38,8 +37,6 @@ export interface Batch {
   /** Answers made before this (milliseconds since 1970) are forgotten. */
   readonly forgetBefore: number | undefined;
 }
-
-const deletedPerStatement = 64;
 
 /** The rows of a batch. `changes` are those of all entries together, one per object. */
 export function batchOf(
@@ -117,38 +114,36 @@ const putCursors = insertInto(
   "on conflict (name) do update set revision = excluded.revision, position = excluded.position",
 );
 
-/** @throws Superseded when the database does not stand where the batch begins */
-export async function record(transaction: Transaction, dialect: Dialect, batch: Batch): Promise<void> {
+const dropObjects = deleteFrom("objects", "id");
+const dropCursors = deleteFrom("cursors", "name");
+
+/** What puts a batch into the database, provided that it stands where the batch begins. */
+export function stepsOf(dialect: Dialect, batch: Batch): Step[] {
   const { before, after } = batch;
-  const moved = await transaction
-    .updateTable("head")
-    .set({ revision: after.revision, hash: after.hash })
-    .where("id", "=", 1)
-    .where("revision", "=", before.revision)
-    .where("hash", "=", before.hash)
-    .where("holder", "=", before.holder)
-    .executeTakeFirst();
-  if (moved.numUpdatedRows !== 1n) {
-    throw new Superseded("store writes: another process has taken the database over; this one must be restarted");
-  }
-  const inserts = [
-    insertRevisions(dialect, batch.revisions),
-    insertHistory(dialect, batch.history),
-    putObjects(dialect, batch.objects),
-    putAnswers(dialect, batch.answers),
-    putCursors(dialect, batch.cursors),
+  const place = (at: number): string => placeholder(dialect, at);
+  const steps: Step[] = [
+    {
+      sql:
+        `update head set revision = ${place(0)}, hash = ${place(1)} where id = 1 ` +
+        `and revision = ${place(2)} and hash = ${place(3)} and holder = ${place(4)}`,
+      parameters: [after.revision, after.hash, before.revision, before.hash, before.holder],
+      changes: 1,
+    },
+    ...insertRevisions(dialect, batch.revisions),
+    ...insertHistory(dialect, batch.history),
+    ...putObjects(dialect, batch.objects),
+    ...putAnswers(dialect, batch.answers),
+    ...putCursors(dialect, batch.cursors),
+    ...dropObjects(dialect, batch.deleted),
+    ...dropCursors(dialect, batch.droppedCursors),
   ];
-  for (const queries of inserts) for (const query of queries) await transaction.executeQuery(query);
-  for (let at = 0; at < batch.deleted.length; at += deletedPerStatement) {
-    const ids = batch.deleted.slice(at, at + deletedPerStatement);
-    await transaction.deleteFrom("objects").where("id", "in", ids).execute();
-  }
-  if (batch.droppedCursors.length > 0) {
-    await transaction.deleteFrom("cursors").where("name", "in", batch.droppedCursors).execute();
-  }
   if (batch.forgetBefore !== undefined) {
-    await transaction.deleteFrom("idempotency").where("created_ms", "<", batch.forgetBefore).execute();
+    steps.push({
+      sql: `delete from idempotency where created_ms < ${place(0)}`,
+      parameters: [batch.forgetBefore],
+    });
   }
+  return steps;
 }
 
 /** PostgreSQL takes neither NUL nor lone surrogates in text. */

@@ -6,10 +6,9 @@ import type { SqliteDatabase, SqliteStatement } from "kysely";
 import type { Log } from "../lib/log.ts";
 import { Superseded, transactOn } from "./database.ts";
 import type { Database, Tables } from "./database.ts";
+import { commitsTo } from "./sqlite-commits.ts";
+import { connect, preparing } from "./sqlite-connection.ts";
 import { walDamage } from "./wal.ts";
-
-/** Statements kept prepared; there are about thirty, and one per number of rows for inserts. */
-const maxStatements = 500;
 
 /**
  * Opens or creates the file. Every commit is on disk before it is answered (S1).
@@ -27,11 +26,14 @@ export async function openSqlite(file: string, log: Log): Promise<Database> {
     const reads = new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(connect(file)) }) });
     // Kysely closes only what it has used.
     await Promise.all([writes, reads].map((one) => one.selectNoFrom((eb) => eb.lit(1).as("one")).execute()));
+    const commits = commitsTo(file);
     return {
       dialect: "sqlite",
       reads,
       transact: (work) => transactOn(writes, work),
+      store: (steps) => commits.store(steps),
       async close() {
+        await commits.close();
         await reads.destroy();
         await writes.destroy();
         lock.close();
@@ -41,17 +43,6 @@ export async function openSqlite(file: string, log: Log): Promise<Database> {
     lock.close();
     throw error;
   }
-}
-
-function connect(file: string): DatabaseSync {
-  const connection = new DatabaseSync(file, { timeout: 5000 });
-  try {
-    connection.exec("pragma journal_mode = wal; pragma synchronous = full");
-  } catch (error) {
-    connection.close();
-    throw new Error(`open database "${file}": it is not a database that SQLite can use`, { cause: error });
-  }
-  return connection;
 }
 
 /** Held by an open transaction in a file of its own: it goes with the process, and backups can still read the database. */
@@ -69,24 +60,18 @@ function lockFile(file: string): DatabaseSync {
   return lock;
 }
 
-/** node:sqlite in the form that Kysely's dialect expects, with statements prepared once. */
+/** node:sqlite in the form that Kysely's dialect expects. */
 function adapt(connection: DatabaseSync): SqliteDatabase {
-  const statements = new Map<string, SqliteStatement>();
   return {
     close: () => connection.close(),
-    prepare(sql) {
-      const known = statements.get(sql);
-      if (known) return known;
+    prepare: preparing((sql): SqliteStatement => {
       const prepared = connection.prepare(sql);
-      const statement: SqliteStatement = {
+      return {
         reader: prepared.columns().length > 0,
         all: (parameters) => prepared.all(...(parameters as string[])),
         run: (parameters) => prepared.run(...(parameters as string[])),
         iterate: (parameters) => prepared.iterate(...(parameters as string[])),
       };
-      if (statements.size >= maxStatements) statements.clear();
-      statements.set(sql, statement);
-      return statement;
-    },
+    }),
   };
 }

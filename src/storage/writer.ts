@@ -15,7 +15,7 @@ import { draftOn } from "./draft.ts";
 import type { DraftContext } from "./draft.ts";
 import type { Kinds } from "./kinds.ts";
 import { Overlay } from "./overlay.ts";
-import { batchOf, record } from "./record.ts";
+import { batchOf, stepsOf } from "./record.ts";
 import type { Batch, Entry, Head } from "./record.ts";
 import type { Sealer } from "./sealing.ts";
 import type { State } from "./state.ts";
@@ -208,7 +208,7 @@ export class Writer {
   async #store(outcome: Outcome): Promise<void> {
     const { database } = this.#options;
     try {
-      await database.transact((transaction) => record(transaction, database.dialect, outcome.batch));
+      await database.store(stepsOf(database.dialect, outcome.batch));
     } catch (error) {
       if (!(error instanceof CommitInDoubt)) throw error;
       this.#doubt = outcome;

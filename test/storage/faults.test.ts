@@ -58,6 +58,12 @@ function failing(database: Database, fault: { left: number }): Database {
         };
         return work(counted);
       }),
+    store(steps) {
+      const at = fault.left - 1;
+      fault.left -= steps.length;
+      if (at < 0 || at >= steps.length) return database.store(steps);
+      return database.store(steps.with(at, { sql: "injected", parameters: [] }));
+    },
     close: () => database.close(),
   };
 }
@@ -85,7 +91,13 @@ for (const database of databases) {
       const query = database.name === "sqlite" ? sql`pragma synchronous` : sql`show synchronous_commit`;
       const { rows } = await opened.transact((transaction) => query.execute(transaction));
       assert.deepEqual(Object.values(rows[0] as object), [database.name === "sqlite" ? 2 : "on"]);
-      await opened.close();
+      if (database.name === "sqlite") {
+        const store = await openOn(opened);
+        const sql = "insert into cursors select 'synchronous', synchronous, 0 from pragma_synchronous";
+        await opened.store([{ sql, parameters: [], changes: 1 }]);
+        assert.equal((await store.feed.cursors()).get("synchronous")?.revision, 2);
+        await store.close();
+      } else await opened.close();
       await place.drop();
     });
 
@@ -344,21 +356,22 @@ if (databases.some(({ name }) => name === "postgres")) {
 /** When `next` is set, breaks off at the COMMIT, which is `stored` or not; while `down`, nothing else works either. */
 function inDoubt(database: Database, fault: { next: boolean; down?: boolean }, stored: boolean): Database {
   let broken = false;
+  const reach = (): void => {
+    if (broken && fault.down) throw new Error("the database is down");
+    broken = false;
+  };
   return {
     ...database,
     async transact(work) {
-      if (broken && fault.down) throw new Error("the database is down");
-      broken = false;
-      if (!fault.next) return await database.transact(work);
+      reach();
+      return await database.transact(work);
+    },
+    async store(steps) {
+      reach();
+      if (!fault.next) return await database.store(steps);
       fault.next = false;
       broken = true;
-      const undo = new Error("undo");
-      await database
-        .transact(async (transaction) => {
-          await work(transaction);
-          if (!stored) throw undo;
-        })
-        .catch((error: unknown) => assert.equal(error, undo));
+      if (stored) await database.store(steps);
       throw new CommitInDoubt("commit");
     },
   };

@@ -1,0 +1,59 @@
+/** Commits to SQLite in a thread of their own: while the disk works, this thread goes on. */
+import { Worker } from "node:worker_threads";
+import { CommitInDoubt, superseded } from "./database.ts";
+import type { Database, Step } from "./database.ts";
+
+/** The steps of one transaction; undefined: there will be no more. */
+export type ToThread = readonly Step[] | undefined;
+
+export type Outcome =
+  | { readonly is: "stored" | "unmet" }
+  /** Nothing was stored, or that is not known. */
+  | { readonly is: "failed" | "in doubt"; readonly error: unknown };
+
+export interface Commits extends Pick<Database, "store"> {
+  close(): Promise<void>;
+}
+
+/** The thread starts at once, and again with the next commit should it have died. */
+export function commitsTo(file: string): Commits {
+  let thread: Worker | undefined;
+  let gone: Promise<void> = Promise.resolve();
+  let answered: (outcome: Outcome) => void = () => {};
+
+  const start = (): Worker => {
+    const started = new Worker(new URL("./sqlite-thread.ts", import.meta.url), { name: "commits", workerData: file });
+    let failure: unknown = new Error("the thread that commits has ended");
+    started.on("message", (outcome: Outcome) => answered(outcome));
+    started.on("error", (error) => (failure = error));
+    gone = new Promise((resolve) => {
+      started.on("exit", () => {
+        if (thread === started) thread = undefined;
+        answered({ is: "in doubt", error: failure });
+        resolve();
+      });
+    });
+    started.unref();
+    return started;
+  };
+
+  thread = start();
+  return {
+    async store(steps) {
+      const writing = (thread ??= start());
+      const outcome = await new Promise<Outcome>((resolve) => {
+        answered = resolve;
+        writing.postMessage(steps);
+        writing.ref();
+      });
+      writing.unref();
+      if (outcome.is === "unmet") throw superseded();
+      if (outcome.is === "in doubt") throw new CommitInDoubt("commit", { cause: outcome.error });
+      if (outcome.is === "failed") throw outcome.error;
+    },
+    async close() {
+      thread?.postMessage(undefined);
+      await gone;
+    },
+  };
+}

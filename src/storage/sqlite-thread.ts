@@ -1,0 +1,37 @@
+/** The thread that makes SQLite's commits. It gets the steps of one after the other, and answers each. */
+import type { SQLInputValue } from "node:sqlite";
+import { parentPort, workerData } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
+import { connect, preparing } from "./sqlite-connection.ts";
+import type { Outcome, ToThread } from "./sqlite-commits.ts";
+
+const port = parentPort as MessagePort;
+const connection = connect(workerData as string);
+const statement = preparing((sql) => connection.prepare(sql));
+
+function store(steps: NonNullable<ToThread>): Outcome {
+  let committing = false;
+  try {
+    statement("begin immediate").run();
+    for (const { sql, parameters, changes } of steps) {
+      const done = statement(sql).run(...(parameters as SQLInputValue[]));
+      if (changes === undefined || Number(done.changes) === changes) continue;
+      statement("rollback").run();
+      return { is: "unmet" };
+    }
+    committing = true;
+    statement("commit").run();
+    return { is: "stored" };
+  } catch (error) {
+    if (connection.isTransaction) statement("rollback").run();
+    return { is: committing ? "in doubt" : "failed", error };
+  }
+}
+
+port.on("message", (steps: ToThread) => {
+  if (steps) port.postMessage(store(steps));
+  else {
+    connection.close();
+    port.close();
+  }
+});

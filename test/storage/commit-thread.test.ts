@@ -1,0 +1,86 @@
+/** The thread that makes SQLite's commits: the others go on while it waits for the disk, and it may die. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { DatabaseSync } from "node:sqlite";
+import { describe, it } from "node:test";
+import type { Worker } from "node:worker_threads";
+import { create, defaultAccount } from "./declarations.ts";
+import { inDirectory, open } from "./fixture.ts";
+import type { Store } from "../../src/storage/store.ts";
+
+/** A store with the thread that commits for it. */
+async function openWithThread(url: string): Promise<{ readonly store: Store; readonly thread: Worker }> {
+  const made = once(process, "worker") as Promise<[Worker]>;
+  const store = await open(url);
+  const [thread] = await made;
+  return { store, thread };
+}
+
+describe("the thread that commits", () => {
+  it("keeps a commit that waits from holding up reads, and nobody sees that commit before it is made", async () => {
+    await inDirectory(async (directory) => {
+      const url = `${directory}/postern.db`;
+      const store = await open(url);
+      const account = defaultAccount(store);
+      const kept = await create(store, account, "user", { name: "kept" });
+      const other = new DatabaseSync(url);
+      other.exec("begin immediate");
+      let stored = false;
+      const write = create(store, account, "user", { name: "waits" }).then(() => (stored = true));
+      for (let turn = 0; turn < 100; turn += 1) {
+        await new Promise(setImmediate);
+        assert.equal(store.get(account, "user", kept.id), kept);
+        assert.equal((await store.history.objectAt(store.revision, account, "user", kept.id))?.id, kept.id);
+        assert.equal(store.holder(account, "user", "waits"), undefined);
+      }
+      assert.equal(stored, false);
+      other.exec("rollback");
+      other.close();
+      await write;
+      assert.ok(store.holder(account, "user", "waits"));
+      await store.close();
+    });
+  });
+
+  it("is started again when it has died", async () => {
+    await inDirectory(async (directory) => {
+      const { store, thread } = await openWithThread(`${directory}/postern.db`);
+      const account = defaultAccount(store);
+      await create(store, account, "user", { name: "before" });
+      await thread.terminate();
+      await create(store, account, "user", { name: "after" });
+      assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+      await store.close();
+    });
+  });
+
+  it("leaves a write that it dies with answered as it is", async () => {
+    await inDirectory(async (directory) => {
+      const url = `${directory}/postern.db`;
+      const { store, thread } = await openWithThread(url);
+      const account = defaultAccount(store);
+      const { revision } = store;
+      const other = new DatabaseSync(url);
+      other.exec("begin immediate");
+      const write = create(store, account, "user", { name: "lost" });
+      for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
+      const dying = thread.terminate();
+      other.exec("rollback");
+      other.close();
+      const outcome = await write.then(
+        () => "stored",
+        () => "refused",
+      );
+      await dying;
+      const isStored = outcome === "stored";
+      assert.equal(store.revision, isStored ? revision + 1 : revision);
+      assert.equal(store.holder(account, "user", "lost") !== undefined, isStored);
+      await create(store, account, "user", { name: "next" });
+      assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+      await store.close();
+      const again = await open(url);
+      assert.equal(again.holder(account, "user", "lost") !== undefined, isStored);
+      await again.close();
+    });
+  });
+});
