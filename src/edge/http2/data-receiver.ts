@@ -1,0 +1,86 @@
+import type { Faults } from "./faults.ts";
+import { defaultWindow, errorCode, flag, frameType } from "./frames.ts";
+import type { Http2Output } from "./output.ts";
+import type { Http2Stream } from "./stream.ts";
+import type { StreamSet } from "./stream-set.ts";
+
+/** Body bytes of all streams that a client may send ahead of what was taken on (D1). */
+const windowBytes = 1024 * 1024;
+
+/** Takes a connection's DATA to its streams, within the windows that the client was given. */
+export class DataReceiver {
+  readonly #output: Http2Output;
+  readonly #streams: StreamSet;
+  readonly #faults: Faults;
+  /** What the client may still send of DATA. */
+  #window = windowBytes;
+  #unreturned = 0;
+  /** Stream of the frame being read; undefined when its bytes are dropped. */
+  #reading: Http2Stream | undefined;
+
+  constructor(output: Http2Output, streams: StreamSet, faults: Faults) {
+    this.#output = output;
+    this.#streams = streams;
+    this.#faults = faults;
+  }
+
+  /** Tells the client of the window, behind the first SETTINGS. */
+  open(): void {
+    this.#output.number(frameType.windowUpdate, 0, windowBytes - defaultWindow);
+  }
+
+  /** Body bytes need no more room in the client's window. */
+  credited(byteCount: number): void {
+    this.#unreturned += byteCount;
+    if (this.#unreturned < windowBytes / 4 || this.#faults.isDone) return;
+    this.#window += this.#unreturned;
+    this.#output.number(frameType.windowUpdate, 0, this.#unreturned);
+    this.#unreturned = 0;
+  }
+
+  /** A frame begins; `length` is its payload with padding, `padding` what of it is none of the body. */
+  begin(flags: number, streamId: number, length: number, padding: number): void {
+    this.#reading = undefined;
+    const faults = this.#faults;
+    if (streamId === 0 || streamId > this.#streams.lastId) {
+      return faults.broken(errorCode.protocolError, "DATA on no stream");
+    }
+    if (length === padding && (flags & flag.endStream) === 0 && !faults.count("hollow")) return;
+    this.#window -= length;
+    if (this.#window < 0) return faults.broken(errorCode.flowControlError, "more DATA than the window");
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined) {
+      this.credited(length);
+      if (!this.#streams.wasReset(streamId)) faults.broken(errorCode.streamClosed, "DATA on a closed stream");
+      return;
+    }
+    stream.receiveWindow -= length;
+    if (stream.remoteEnded || stream.receiveWindow < 0) {
+      this.credited(length);
+      const code = stream.remoteEnded ? errorCode.streamClosed : errorCode.flowControlError;
+      return faults.streamError(stream, code, "more DATA than may come");
+    }
+    this.#reading = stream;
+    if (padding > 0) stream.skipped(padding);
+  }
+
+  take(bytes: Buffer): void {
+    const stream = this.#reading;
+    // Given back when the frame began, where its stream was closed already.
+    if (stream === undefined) return;
+    if (stream.isGone) {
+      this.credited(bytes.length);
+    } else if (!stream.receive(bytes)) {
+      this.credited(bytes.length);
+      this.#faults.streamError(stream, errorCode.protocolError, "more DATA than content-length");
+    }
+  }
+
+  end(flags: number): void {
+    const stream = this.#reading;
+    this.#reading = undefined;
+    if (stream === undefined || stream.isGone || (flags & flag.endStream) === 0) return;
+    if (stream.receiveEnd(undefined)) return;
+    this.#faults.streamError(stream, errorCode.protocolError, "less DATA than content-length");
+  }
+}

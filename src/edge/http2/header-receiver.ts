@@ -1,0 +1,113 @@
+import type { ClientConnection } from "../http/client-connection.ts";
+import { newRequestId } from "../http/request-id.ts";
+import type { Faults } from "./faults.ts";
+import { errorCode } from "./frames.ts";
+import { HeadBuilder } from "./head-builder.ts";
+import { HeaderBlocks, hollow, unfinished } from "./header-blocks.ts";
+import type { BlockProgress } from "./header-blocks.ts";
+import { HpackDecoder } from "./hpack-decoder.ts";
+import type { PeerSettings } from "./peer-settings.ts";
+import { answerRefusal } from "./refusal.ts";
+import { readHead } from "./request-head.ts";
+import type { Malformed } from "./request-head.ts";
+import { Http2Stream } from "./stream.ts";
+import { maxStreams } from "./stream-set.ts";
+import type { StreamSet } from "./stream-set.ts";
+
+/** One for all connections: a block is decoded in one go. */
+const head = new HeadBuilder();
+
+/** Makes streams of a connection's header blocks, and trailers. */
+export class HeaderReceiver {
+  /** No further streams are opened. */
+  isDraining = false;
+  readonly #shared: ClientConnection;
+  readonly #streams: StreamSet;
+  readonly #peer: PeerSettings;
+  readonly #faults: Faults;
+  readonly #blocks = new HeaderBlocks();
+  readonly #decoder = new HpackDecoder();
+
+  constructor(shared: ClientConnection, streams: StreamSet, peer: PeerSettings, faults: Faults) {
+    this.#shared = shared;
+    this.#streams = streams;
+    this.#peer = peer;
+    this.#faults = faults;
+  }
+
+  /** In `Deadlines.now`: when the block that is being received began; Infinity when there is none. */
+  get openSince(): number {
+    return this.#blocks.openSince;
+  }
+
+  headers(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
+    this.#block(this.#blocks.headers(flags, streamId, bytes, start, end, this.#shared.context.deadlines.now));
+  }
+
+  continuation(flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
+    this.#block(this.#blocks.continuation(flags, streamId, bytes, start, end));
+  }
+
+  #block(block: BlockProgress): void {
+    if (block === unfinished) return;
+    if (block === hollow) {
+      this.#faults.count("hollow");
+      return;
+    }
+    if ("code" in block) return this.#faults.broken(block.code, block.reason);
+    const { limits } = this.#shared.context;
+    head.start(limits.maxHeadBytes, limits.maxFields);
+    if (!this.#decoder.decode(block.bytes, block.start, block.end, head)) {
+      return this.#faults.broken(errorCode.compressionError, "header block cannot be decoded");
+    }
+    const stream = this.#streams.get(block.streamId);
+    if (stream !== undefined) this.#trailers(stream, block.endStream);
+    else this.#request(block.streamId, block.endStream);
+  }
+
+  #request(streamId: number, endStream: boolean): void {
+    const streams = this.#streams;
+    if (streamId <= streams.lastId) {
+      if (!streams.wasReset(streamId)) this.#faults.broken(errorCode.streamClosed, "HEADERS on a closed stream");
+      return;
+    }
+    streams.lastId = streamId;
+    if (this.isDraining || streams.size >= maxStreams) {
+      streams.refuse(streamId, errorCode.refusedStream);
+      this.#faults.count("resets");
+      return;
+    }
+    const request = readHead(head, this.#shared.scheme, this.#shared.context.limits.maxTargetBytes, endStream);
+    if ("fault" in request) return this.#malformed(streamId, request, endStream);
+    const opened = new Http2Stream(streamId, streams, this.#shared, request, this.#peer.initialWindow);
+    streams.add(opened);
+    opened.exchange.start();
+  }
+
+  /** A request that never became one: answered where that says more than a reset. */
+  #malformed(streamId: number, { fault, refusal }: Malformed, endStream: boolean): void {
+    const { counters, log, clock } = this.#shared.context;
+    const id = newRequestId(clock.now());
+    counters.malformed += 1;
+    log.info("request refused", { reason: fault, source: this.#shared.facts.source, request: id });
+    const streams = this.#streams;
+    if (refusal === undefined) {
+      streams.refuse(streamId, errorCode.protocolError);
+    } else {
+      const room = Math.min(streams.room, this.#peer.initialWindow);
+      streams.sendWindow -= answerRefusal(streams.output, streamId, refusal, id, room);
+      streams.refuse(streamId, endStream ? undefined : errorCode.noError);
+    }
+    this.#faults.count("resets");
+  }
+
+  #trailers(stream: Http2Stream, endStream: boolean): void {
+    if (stream.remoteEnded) {
+      return this.#faults.streamError(stream, errorCode.streamClosed, "HEADERS behind the end");
+    }
+    const isValid = endStream && !head.hasPseudo && head.fault === "" && !head.tooLarge;
+    const fields = isValid ? head.build("") : undefined;
+    if (fields !== undefined && stream.receiveEnd(fields)) return;
+    this.#faults.streamError(stream, errorCode.protocolError, head.fault || "invalid trailers");
+  }
+}
