@@ -72,6 +72,21 @@ describe("an upstream", () => {
     });
   });
 
+  it("W4: bytes behind the last chunk belong to no request, and its stream is not used again", async () => {
+    const poisoned = `HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\npoisoned`;
+    let answers = 0;
+    const answer = answering(() => {
+      answers += 1;
+      return answers > 1 ? ok("second") : `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${poisoned}`;
+    });
+    await withFront(answer, {}, async (front, client) => {
+      await client.send(get).until("0\r\n\r\n");
+      client.clear().send(get);
+      assert.doesNotMatch(await client.until("second"), /poisoned/);
+      assert.equal(front.upstream.connections.length, 2);
+    });
+  });
+
   it("W4: bytes on an idle stream end it", async () => {
     await withFront(answering(ok("x")), {}, async (front, client) => {
       await client.send(get).until("\r\n\r\nx");
@@ -169,7 +184,7 @@ describe("an upstream", () => {
     });
   });
 
-  it("that sends the edge's own fields does not speak for the edge", async () => {
+  it("W5: that sends fields of this hop, or the edge's own, does not speak for the edge", async () => {
     const response =
       "HTTP/1.1 418 Teapot\r\nngrok-error-code: ERR_NGROK_1\r\nPostern-Error-Code: ERR_POSTERN_1\r\nX-Request-Id: mine\r\n" +
       "Keep-Alive: timeout=5\r\nProxy-Authenticate: Basic\r\nConnection: keep-alive, X-Hop\r\nX-Hop: a\r\nX-Kept: b\r\nContent-Length: 0\r\n\r\n";
