@@ -1,6 +1,7 @@
 import { parseUpstream } from "../agent/upstream.ts";
 import { agentSettings, publish } from "./agent-options.ts";
 import { defineCommand } from "./command.ts";
+import { settings } from "./settings.ts";
 
 export const http = defineCommand({
   name: "http",
@@ -8,11 +9,21 @@ export const http = defineCommand({
   operands: "PORT|HOST:PORT|URL",
   least: 1,
   most: 1,
-  settings: agentSettings,
+  settings: { ...agentSettings, proxyProtocol: settings.proxyProtocol },
   examples: [
     "postern http 3000",
     "postern http 3000 --url https://app.t.example.com --server t.example.com:4443",
     "postern http localhost:3000 --label app=web --label dc=eu",
   ],
-  run: (values, [target = ""]) => publish(values, target, { proto: "https", parse: parseUpstream }),
+  run: (values, [target = ""]) =>
+    publish(values, target, {
+      proto: "https",
+      proxyProtocol: values.proxyProtocol,
+      parse(given) {
+        const upstream = parseUpstream(given);
+        // The header would come behind the TLS handshake, where no service looks for it.
+        if (upstream.tls && values.proxyProtocol !== 0) throw new Error("cannot be https:// with --proxy-protocol");
+        return upstream;
+      },
+    }),
 });

@@ -26,7 +26,7 @@ export interface BindRequest {
   readonly forwardsTo: string;
   readonly forwardsProto: "" | "http1" | "http2";
   readonly metadata: string;
-  /** 0, 1 or 2: PROXY protocol header to write before the bytes. */
+  /** 0, 1 or 2: PROXY protocol header to write before the bytes of each stream, of HTTP ones too. */
   readonly proxyProtocol: 0 | 1 | 2;
   /** Options of the agent as sent, for what the register supports. */
   readonly options: Readonly<Record<string, unknown>>;
@@ -37,7 +37,7 @@ export interface LabelRequest {
   readonly forwardsTo: string;
   readonly forwardsProto: "" | "http1" | "http2";
   readonly metadata: string;
-  /** As of a bind; only our own agent asks for it. Left alone for HTTP, where a header field has the client. */
+  /** As of a bind; only our own agent asks for it. */
   readonly proxyProtocol?: 0 | 1 | 2;
 }
 

@@ -87,6 +87,11 @@ describe("the command line", () => {
       ["dev", "--trusted-forwarders", "proxy"],
       /--trusted-forwarders must have a mask/,
     ],
+    [
+      "a PROXY header inside TLS",
+      ["http", "https://localhost:3000", "--proxy-protocol", "1", "--server", "127.0.0.1:1", "--token", "x"],
+      /cannot be https:\/\/ with --proxy-protocol/,
+    ],
     ["a guessable first key", ["serve", "--bootstrap-api-key", "secret"], /--bootstrap-api-key must be 27 to 512/],
     ["an API URL that is none", ["serve", "--api-url", "example.com"], /--api-url must be an http/],
   ] as const) {

@@ -182,14 +182,8 @@ const places = { https: "https_route", tls: "tls_edge", tcp: "tcp_edge" } as con
   Place
 >;
 
-function protoOf({ proto, proxyProtocol, forwardsProto }: BindRequest): EndpointProto {
+function protoOf({ proto, forwardsProto }: BindRequest): EndpointProto {
   if (proto === "tls" || proto === "tcp") return proto;
-  if (proxyProtocol !== 0) {
-    throw new Refusal(
-      "agent_option_unsupported",
-      "write a PROXY header on an http tunnel: X-Forwarded-For has the client",
-    );
-  }
   checkForwardsProto(forwardsProto);
   return "https";
 }

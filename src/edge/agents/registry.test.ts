@@ -403,7 +403,6 @@ describe("tunnels", () => {
       { proto: "tls", options: { TLSTermination: { cert: "a", key: "b" } } },
       { proto: "tls", options: { Compression: {} } },
       { forwardsProto: "http2" },
-      { proxyProtocol: 2 },
       { options: { OAuth: { provider: "google" } } },
       { options: { BasicAuth: { credentials: [{ username: "a", cleartext_password: "b" }] } } },
       { options: { TrafficPolicy: "on_http_request: []" } },

@@ -3,6 +3,7 @@ import type { Answer, Step } from "../../modules/step.ts";
 import type { Exchange } from "../../modules/exchange.ts";
 import type { UpstreamPlan } from "../../modules/upstream-plan.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
+import { proxyPreamble } from "../connections/proxy-preamble.ts";
 import { UpstreamPool } from "../http/upstream-pool.ts";
 import type { PoolOptions } from "../http/upstream-pool.ts";
 import type { Upstreams } from "../http/upstreams.ts";
@@ -53,14 +54,17 @@ export function makeUpstreams({ registry, context, dial }: TunnelUpstreamsOption
     return ({ connection }, take) => {
       if (session.openStreams >= crowdedStreams) makeRoom(bySession.get(session));
       const clientAddress = addressText(connection.source, connection.sourcePort);
-      session.openProxy({ tunnelId: id, clientAddress, proto, edgeType, passthroughTls: false }, take);
+      const preamble = proxyPreamble(tunnel.proxyProtocol, connection);
+      const header = { tunnelId: id, clientAddress, proto, edgeType, passthroughTls: false };
+      session.openProxy({ ...header, ...(preamble && { preamble }) }, take);
     };
   };
   const wayTo = (tunnel: Tunnel): Way => {
     const known = ways.get(tunnel);
     if (known) return known;
-    const http = new UpstreamPool({ open: open(tunnel, "https"), context, isAgent: true, reuse: true });
-    const raw = new UpstreamPool({ open: open(tunnel, "tcp"), context, isAgent: true, reuse: false });
+    const shared = { context, isAgent: true, ...(tunnel.proxyProtocol !== 0 && { clientOf }) };
+    const http = new UpstreamPool({ open: open(tunnel, "https"), reuse: true, ...shared });
+    const raw = new UpstreamPool({ open: open(tunnel, "tcp"), reuse: false, ...shared });
     const way = { http, raw };
     ways.set(tunnel, way);
     const siblings = bySession.get(tunnel.session);
@@ -115,6 +119,11 @@ function makeRoom(pools: Set<UpstreamPool> | undefined): void {
     looks -= 1;
     if (looks === 0) return;
   }
+}
+
+/** Streams that begin with a PROXY header are used again under the same header alone. */
+function clientOf({ connection }: Exchange): string {
+  return addressText(connection.source, connection.sourcePort);
 }
 
 function addressText(address: string, port: number): string {

@@ -51,6 +51,8 @@ const asBytes = 6;
 export class UpstreamConnection implements ByteReceiver, Timed {
   expiresAt: number;
   readonly pool: UpstreamPool;
+  /** Whose requests alone it may carry; "" for anybody's. */
+  readonly client: string;
   readonly #stream: ByteStream;
   readonly #body = new BodyReader();
   #head: HeadBuffer | undefined;
@@ -66,8 +68,9 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   /** Of a stream that is not spoken to in HTTP. */
   #bytes: ByteStream | undefined;
 
-  constructor(pool: UpstreamPool, stream: ByteStream) {
+  constructor(pool: UpstreamPool, stream: ByteStream, client: string) {
     this.pool = pool;
+    this.client = client;
     this.#stream = stream;
     stream.receiver = this;
     const { deadlines, limits } = pool.options.context;

@@ -14,9 +14,17 @@ export interface PoolOptions {
   readonly context: Pick<HttpContext, "deadlines" | "limits" | "log">;
   /** The streams end at an agent, whose own refusals (it could not dial its upstream) are recognised as such. */
   readonly isAgent: boolean;
-  /** False where each stream is bound to one client, because a PROXY protocol header was written to it. */
+  /** False where no stream is used twice. */
   readonly reuse: boolean;
+  /**
+   * Names the client of an exchange, where streams speak of the client that they were opened for (in a PROXY
+   * protocol header): they are then given to that client's exchanges alone. Undefined: streams are anybody's.
+   */
+  readonly clientOf?: (exchange: Exchange) => string;
 }
+
+/** Where streams are nobody's own. */
+const anybody = "";
 
 /**
  * The HTTP streams of one tunnel or address: warm ones are used again, last in first out; the rest wait for a
@@ -27,8 +35,9 @@ export class UpstreamPool implements Timed {
   readonly options: PoolOptions;
   readonly #idle: UpstreamConnection[] = [];
   readonly #busy = new Set<UpstreamConnection>();
-  #waiting: { readonly user: UpstreamUser; readonly until: number }[] = [];
-  #openings = 0;
+  #waiting: { readonly user: UpstreamUser; readonly client: string; readonly until: number }[] = [];
+  /** Streams being opened, by client. */
+  readonly #openings = new Map<string, number>();
   #closed = false;
 
   constructor(options: PoolOptions) {
@@ -54,16 +63,17 @@ export class UpstreamPool implements Timed {
       user.upstreamFailed("tunnel_gone", true);
       return;
     }
-    const warm = fresh ? undefined : this.#idle.pop();
+    const client = this.options.clientOf?.(user.exchange) ?? anybody;
+    const warm = fresh ? undefined : this.#takeIdle(client);
     if (warm !== undefined) {
       this.#give(warm, user, true);
       return;
     }
     const { deadlines, limits } = this.options.context;
-    this.#waiting.push({ user, until: deadlines.now + limits.upstreamTimeoutMs });
-    this.#openings += 1;
+    this.#waiting.push({ user, client, until: deadlines.now + limits.upstreamTimeoutMs });
+    this.#openings.set(client, (this.#openings.get(client) ?? 0) + 1);
     if (this.#waiting.length === 1) this.#watch();
-    this.options.open(user.exchange, (stream) => this.#opened(stream));
+    this.options.open(user.exchange, (stream) => this.#opened(stream, client));
   }
 
   /** The user no longer wants the stream that it waits for. */
@@ -98,8 +108,8 @@ export class UpstreamPool implements Timed {
       connection.abort();
       return;
     }
-    const next = this.#waiting.shift();
-    if (next !== undefined) this.#give(connection, next.user, true);
+    const next = this.#takeWaiting(connection.client);
+    if (next !== undefined) this.#give(connection, next, true);
     else if (this.#idle.length < this.options.context.limits.maxIdleStreams) this.#idle.push(connection);
     else connection.finish();
   }
@@ -119,22 +129,39 @@ export class UpstreamPool implements Timed {
     for (const { user } of late) user.upstreamFailed("upstream_timeout", false);
   }
 
-  #opened(stream: ByteStream | undefined): void {
-    this.#openings -= 1;
+  #opened(stream: ByteStream | undefined, client: string): void {
+    const openings = (this.#openings.get(client) ?? 1) - 1;
+    if (openings === 0) this.#openings.delete(client);
+    else this.#openings.set(client, openings);
     if (stream === undefined) {
-      if (this.#openings >= this.#waiting.length) return;
+      // Those that still open are enough for those who wait.
+      if (openings >= this.#waiting.filter((waiting) => waiting.client === client).length) return;
       const reason = this.options.isAgent ? "tunnel_gone" : "upstream_refused";
-      this.#waiting.shift()?.user.upstreamFailed(reason, true);
+      this.#takeWaiting(client)?.upstreamFailed(reason, true);
       return;
     }
     if (this.#closed) {
       stream.abort();
       return;
     }
-    const connection = new UpstreamConnection(this, stream);
-    const next = this.#waiting.shift();
-    if (next !== undefined) this.#give(connection, next.user, false);
+    const connection = new UpstreamConnection(this, stream, client);
+    const next = this.#takeWaiting(client);
+    if (next !== undefined) this.#give(connection, next, false);
     else this.release(connection);
+  }
+
+  /** Last in, first out. */
+  #takeIdle(client: string): UpstreamConnection | undefined {
+    if (this.options.clientOf === undefined) return this.#idle.pop();
+    const at = this.#idle.findLastIndex((connection) => connection.client === client);
+    return at < 0 ? undefined : this.#idle.splice(at, 1)[0];
+  }
+
+  /** First in, first out. */
+  #takeWaiting(client: string): UpstreamUser | undefined {
+    if (this.options.clientOf === undefined) return this.#waiting.shift()?.user;
+    const at = this.#waiting.findIndex((waiting) => waiting.client === client);
+    return at < 0 ? undefined : this.#waiting.splice(at, 1)[0]?.user;
   }
 
   #give(connection: UpstreamConnection, user: UpstreamUser, warm: boolean): void {
