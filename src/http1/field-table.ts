@@ -1,4 +1,4 @@
-import { colon, isFieldValue, isToken, lowerByte, space } from "./bytes.ts";
+import { colon, cr, isFieldValue, isToken, lf, lowerByte, space } from "./bytes.ts";
 import { known, knownNames } from "./known-fields.ts";
 import { putBytes, putLatin1 } from "./slab.ts";
 
@@ -223,7 +223,13 @@ export class FieldTable {
     const added = this.#added;
     if (added === undefined) return at;
     for (let index = 0; index < added.length; index += 2) {
-      at = putLatin1(target, at, `${added[index]}: ${added[index + 1]}\r\n`);
+      at = putLatin1(target, at, added[index] as string);
+      target[at] = colon;
+      target[at + 1] = space;
+      at = putLatin1(target, at + 2, added[index + 1] as string);
+      target[at] = cr;
+      target[at + 1] = lf;
+      at += 2;
     }
     return at;
   }

@@ -29,6 +29,11 @@ export class Breaker {
     this.#failures = new Float64Array(buckets);
   }
 
+  /** Admits everything, whatever the time is. */
+  get isClosed(): boolean {
+    return this.#openedAt === undefined;
+  }
+
   /** @param now monotonic milliseconds */
   admit(request: object, now: number, limits: BreakerLimits): Admission {
     const admission = this.wouldAdmit(now, limits);

@@ -41,7 +41,8 @@ export const circuitBreaker = defineModule({
     };
     const { clock } = scope;
     return {
-      request: (exchange) => steps[breaker.admit(exchange, clock.monotonic(), limits)],
+      request: (exchange) =>
+        breaker.isClosed ? steps.closed : steps[breaker.admit(exchange, clock.monotonic(), limits)],
       rehearse: () => steps[breaker.wouldAdmit(clock.monotonic(), limits)],
       settled(exchange, status) {
         if (exchange.abandoned) breaker.abandon(exchange);

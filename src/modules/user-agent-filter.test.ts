@@ -38,6 +38,17 @@ describe("user agent filter", () => {
     assert.deepEqual(step.answer, { error: "user_agent_denied" });
   });
 
+  it("decides over each agent for itself, whatever it has seen before", async () => {
+    const route = routeWith("user_agent_filter", { allow: ["^bot/7$"], deny: ["^bot", "5$"] });
+    const agents = Array.from({ length: 200 }, (_, index) => `${index % 3 === 0 ? "bot" : "browser"}/${index}`);
+    const long = `browser/${"1".repeat(1000)}`;
+    for (const agent of [...agents, ...agents.toReversed(), long, `${long}5`, long]) {
+      const step = await runRequest(route, exchangeOf({ headers: { "user-agent": agent } }));
+      const expected = agent.startsWith("bot") || agent.endsWith("5") ? "denied" : "passed";
+      assert.equal(step.outcome, expected, agent);
+    }
+  });
+
   it("keeps expressions apart that cannot be joined, and their alternatives and flags to themselves", async () => {
     assert.equal(await outcome([], ["(?P<n>a)", "(?P<n>b)"], "b"), "denied");
     assert.equal(await outcome([], ["(?i)a|x", "b"], "B"), "passed");

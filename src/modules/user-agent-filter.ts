@@ -39,17 +39,31 @@ export const userAgentFilter = defineModule({
     const allows = anyOf(allow);
     const denies = anyOf(deny);
     const separately = deny.map((text) => ({ match: anyOf([text]), step: refused(`matches "${text}" of deny`) }));
+    const decide = (agent: string): Step => {
+      if (allows(agent)) return allowed;
+      if (!denies(agent)) return unmatched;
+      return separately.find(({ match }) => match(agent))?.step ?? unnamed;
+    };
+    const withoutAgent = allows("") ? allowed : absent;
+    const decided = new Map<string, Step>();
     return {
       request({ request }) {
         const agent = request.headers.get("user-agent");
-        if (allows(agent ?? "")) return allowed;
-        if (agent === undefined) return absent;
-        if (!denies(agent)) return unmatched;
-        return separately.find(({ match }) => match(agent))?.step ?? unnamed;
+        if (agent === undefined) return withoutAgent;
+        const known = decided.get(agent);
+        if (known) return known;
+        const step = decide(agent);
+        if (decided.size >= maxDecided) decided.clear();
+        if (agent.length <= maxDecidedLength) decided.set(agent, step);
+        return step;
       },
     };
   },
 });
+
+/** Decisions that a route remembers, and characters of an agent worth it: matching takes ten times a look-up. */
+const maxDecided = 64;
+const maxDecidedLength = 256;
 
 const refused = (reason: string): Step => denied("user_agent_filter", "user_agent_denied", reason);
 const allowed = passed("user_agent_filter", "matches an expression of allow");
