@@ -202,6 +202,63 @@ describe("webhook signatures that providers publish", () => {
     assert.equal(await verify("hubspot", secret, v1, body), undefined);
   });
 
+  it("Square", async () => {
+    const headers = { "x-square-hmacsha256-signature": "2kRE5qRU2tR+tBGlDwMEw2avJ7QM4ikPYD/PJ3bd9Og=" };
+    const to = { url: "https://example.com/webhook" };
+    assert.equal(await verify("square", "asdf1234", headers, '{"hello":"world"}', to), undefined);
+  });
+
+  it("Box, with either of its keys", async () => {
+    const body =
+      '{"type":"webhook_event","webhook":{"id":"1234567890"},"trigger":"FILE.UPLOADED","source":{"id":"1234567890","type":"file","name":"Test.txt"}}';
+    const headers = {
+      "box-delivery-timestamp": "2020-01-01T00:00:00-07:00",
+      "box-signature-primary": "6TfeAW3A1PASkgboxxA5yqHNKOwFyMWuEXny/FPD5hI=",
+      "box-signature-secondary": "v+1CD1Jdo3muIcbpv5lxxgPglOqMfsNHPV899xWYydo=",
+    };
+    const at = { now: Date.parse("2020-01-01T00:05:00-07:00") };
+    for (const key of ["SamplePrimaryKey", "SampleSecondaryKey"]) {
+      assert.equal(await verify("box", key, headers, body, at), undefined, key);
+    }
+    assert.notEqual(await verify("box", "IncorrectKey", headers, body, at), undefined);
+  });
+
+  it("Plivo, versions 2 and 3", async () => {
+    const v2 = {
+      "x-plivo-signature-v2": "ehV3IKhLysWBxC1sy8INm0qGoQYdYsHwuoKjsX7FsXc=",
+      "x-plivo-signature-v2-nonce": "12345",
+    };
+    assert.equal(await verify("plivo", "my_auth_token", v2, "", { url: "https://answer.url" }), undefined);
+
+    const token = "Y2Q2ZDgxZmY5YWRiOTI5YmQ1Njg0MTAxZWIyOTc4";
+    const uuid = "3e82ae9d-2c78-4d85-b1a4-6eae7dbafb36";
+    const form = new URLSearchParams({
+      Direction: "outbound",
+      From: "19792014278",
+      ALegUUID: uuid,
+      CallStatus: "in-progress",
+      BillRate: "0.002",
+      ParentAuthID: "MANWVLYTK4ZWU1YTY4QA",
+      To: "sip:PlivoSignature382029104058171078704104@phone-qa.voice.plivodev.com",
+      ALegRequestUUID: uuid,
+      CallUUID: uuid,
+      RequestUUID: uuid,
+      "SIP-H-To": "<sip:PlivoSignature382029104058171078704104@52.9.11.55;transport=udp>;tag=1",
+      SessionStart: "2020-04-08 11:34:33.238707",
+      Event: "StartApp",
+    }).toString();
+    const base = "https://plivobin.non-prod.plivops.com/api/v1/validate_signature03.xml";
+    for (const [method, to, body, signature] of [
+      ["POST", `${base}/?a=b&c=d`, form, "k7Pusd4OxCIjR5IfA9iedDNu/h/gbdYqdzG/MiYtd1c="],
+      ["POST", base, form, "iAjE5QqI37mbkYe4w3jTMudqEzbDufdqi7sYwTu64e0="],
+      ["GET", `${base}/?a=b&c=d&${form}`, "", "UBq8jAtd32wR8EK9VgxbBn4n5rpI/l1H9iN4WfSEHFQ="],
+      ["GET", `${base}?${form}`, "", "i/MQsaQSAd6fiKhOh2qeeeLHZ9faldADSb3/7+Akfbc="],
+    ] as const) {
+      const headers = { "x-plivo-signature-v3": signature, "x-plivo-signature-v3-nonce": "31627761595286130198" };
+      assert.equal(await verify("plivo", token, headers, body, { method, url: to }), undefined, `${method} ${to}`);
+    }
+  });
+
   it("SendGrid", async () => {
     const key =
       "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE83T4O/n84iotIvIW4mdBgQ/7dAfSmpqIM8kF9mN1flpVKS3GRqe62gw+2fNNRaINXvVpiglSI8eNEc6wEA3F+g==";
