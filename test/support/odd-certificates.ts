@@ -1,0 +1,113 @@
+/** Certificates as no decent authority issues them, and decent ones to compare them with. */
+import { generateKeyPairSync, sign } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import {
+  bitString,
+  boolean,
+  context,
+  contextPrimitive,
+  der,
+  integer,
+  octetString,
+  oid,
+  sequence,
+  tag,
+  time,
+} from "../../src/lib/der.ts";
+
+export interface OddCertificate {
+  readonly pem: string;
+  readonly keyPem: string;
+  readonly key: KeyObject;
+  readonly name: string;
+}
+
+export interface OddOptions {
+  readonly name: string;
+  /** Itself unless given. */
+  readonly issuer?: OddCertificate;
+  readonly key?: "ec" | { readonly rsaBits: number };
+  readonly hash?: "sha256" | "sha1";
+  readonly notBefore?: number;
+  readonly notAfter?: number;
+  readonly extensions: readonly Buffer[];
+}
+
+let serial = 0;
+const day = 86_400_000;
+const algorithms = {
+  "ec sha256": sequence(oid("1.2.840.10045.4.3.2")),
+  "ec sha1": sequence(oid("1.2.840.10045.4.1")),
+  "rsa sha256": sequence(oid("1.2.840.113549.1.1.11"), der(tag.null)),
+  "rsa sha1": sequence(oid("1.2.840.113549.1.1.5"), der(tag.null)),
+} as const;
+
+export function oddCertificate(options: OddOptions): OddCertificate {
+  const { name, issuer, hash = "sha256", key: kind = "ec", extensions } = options;
+  const { publicKey, privateKey } =
+    kind === "ec"
+      ? generateKeyPairSync("ec", { namedCurve: "P-256" })
+      : generateKeyPairSync("rsa", { modulusLength: kind.rsaBits });
+  const signer = issuer?.key ?? privateKey;
+  const algorithm = algorithms[`${signer.asymmetricKeyType === "rsa" ? "rsa" : "ec"} ${hash}`];
+  const now = Date.now();
+  serial += 1;
+  const toBeSigned = sequence(
+    context(0, integer(2)),
+    integer(serial),
+    algorithm,
+    commonName(issuer?.name ?? name),
+    sequence(time(options.notBefore ?? now - day), time(options.notAfter ?? now + day)),
+    commonName(name),
+    publicKey.export({ type: "spki", format: "der" }),
+    context(3, sequence(...extensions)),
+  );
+  const whole = sequence(toBeSigned, algorithm, bitString(sign(hash, toBeSigned, signer)));
+  const lines = whole.toString("base64").match(/.{1,64}/g) ?? [];
+  return {
+    name,
+    key: privateKey,
+    keyPem: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
+    pem: `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`,
+  };
+}
+
+/** `CA:TRUE`, with the number of authorities that may stand between it and a leaf. */
+export function authorityConstraints(pathLength?: number): Buffer {
+  const parts = [boolean(true), ...(pathLength === undefined ? [] : [integer(pathLength)])];
+  return extension("2.5.29.19", sequence(...parts), true);
+}
+
+/** Bits from the left, as RFC 5280 §4.2.1.3 numbers them: 0 digitalSignature, 5 keyCertSign, 6 cRLSign. */
+export function keyUsage(...bits: readonly number[]): Buffer {
+  let byte = 0;
+  for (const bit of bits) byte |= 0x80 >> bit;
+  return extension("2.5.29.15", bitString(Buffer.from([byte]), 7 - Math.max(...bits)), true);
+}
+
+export function extendedUsage(purpose: "clientAuth" | "serverAuth"): Buffer {
+  return extension("2.5.29.37", sequence(oid(purpose === "clientAuth" ? "1.3.6.1.5.5.7.3.2" : "1.3.6.1.5.5.7.3.1")));
+}
+
+export function dnsNames(...names: readonly string[]): Buffer {
+  return extension("2.5.29.17", sequence(...names.map((name) => contextPrimitive(2, Buffer.from(name)))));
+}
+
+/** Names that certificates below may have. */
+export function permittedNames(name: string): Buffer {
+  const subtree = sequence(contextPrimitive(2, Buffer.from(name)));
+  return extension("2.5.29.30", sequence(context(0, subtree)), true);
+}
+
+/** One that nobody knows, and that must be understood. */
+export function unknownCritical(): Buffer {
+  return extension("1.3.6.1.4.1.55555.1", octetString(Buffer.from("x")), true);
+}
+
+function extension(id: string, value: Buffer, critical = false): Buffer {
+  return sequence(oid(id), ...(critical ? [boolean(true)] : []), octetString(value));
+}
+
+function commonName(text: string): Buffer {
+  return sequence(der(tag.set, sequence(oid("2.5.4.3"), der(tag.utf8String, Buffer.from(text)))));
+}
