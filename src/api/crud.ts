@@ -16,6 +16,7 @@ import type { Identities } from "./identities.ts";
 import { filterQuery, listFiltered } from "./filter/list.ts";
 import type { ReadPage } from "./filter/list.ts";
 import { getPast, listPast, pastQuery } from "./history/past.ts";
+import type { KeptPages, Page } from "./kept-pages.ts";
 import type { LiveObjects } from "./live-objects.ts";
 import { accountOf, find, theOne } from "./lookup.ts";
 import { pageBody, pageQuery, readPageQuery } from "./pages.ts";
@@ -23,12 +24,14 @@ import { checkIfMatch } from "./preconditions.ts";
 import { inputRefusal } from "./problems.ts";
 import { checkReferencesVisible, onlyVisible } from "./scopes/enforce.ts";
 import type { Special } from "./special/special.ts";
+import { changing } from "./views.ts";
 import type { Views } from "./views.ts";
 import { writeOnce } from "./write-once.ts";
 
 export interface Crud {
   readonly store: Store;
   readonly views: Views;
+  readonly pages: KeptPages;
   readonly liveObjects: LiveObjects;
   readonly specials: Readonly<Record<string, Special>>;
   readonly clock: Clock;
@@ -195,11 +198,17 @@ function list(
   if (call.query.has("filter")) return listFiltered(resource, { path, listKey }, call, crud.views, read);
   if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, crud.store);
   const { limit, beforeId } = readPageQuery(call);
-  const { objects, more } = read({ limit, beforeId });
-  const items = objects.map((object) => crud.views.json(object, call.baseUrl));
-  const nextBeforeId = more ? objects.at(-1)?.id : undefined;
-  const body = pageBody(call, path, listKey, items, { limit, nextBeforeId });
-  return { status: 200, body, revision: crud.store.revision };
+  const render = ({ objects, more }: Page): string => {
+    const items = objects.map((object) => crud.views.json(object, call.baseUrl));
+    return pageBody(call, path, listKey, items, { limit, nextBeforeId: more ? objects.at(-1)?.id : undefined });
+  };
+  const { revision } = crud.store;
+  if (changing.has(resource.name) || resource.live || call.principal.scope?.prefixes) {
+    return { status: 200, body: render(read({ limit, beforeId })), revision };
+  }
+  const key = [accountId, call.baseUrl + path, limit, beforeId ?? ""].join(" ");
+  const { body, contentLength } = crud.pages.sent(key, revision, () => read({ limit, beforeId }), render);
+  return { status: 200, body, contentLength, revision };
 }
 
 async function update(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {

@@ -9,6 +9,7 @@ import { crudOperations } from "./crud.ts";
 import { resourceNamed, resources } from "./declarations.ts";
 import { declarativeOperations } from "./declarative/operations.ts";
 import { revisionOperations } from "./history/revisions.ts";
+import { makeKeptPages } from "./kept-pages.ts";
 import { describeApi } from "./openapi.ts";
 import { eventSourceOperations } from "./events/sources.ts";
 import { healthOperations } from "./health.ts";
@@ -49,7 +50,7 @@ export function makeOperations(input: OperationsInput): Operations {
   const live: Record<string, LiveValues> = {};
   for (const [name, special] of Object.entries(specials)) if (special.live) live[name] = special.live;
   const views = makeViews(store, live);
-  const crud = { store, views, liveObjects, specials, clock, domain };
+  const crud = { store, views, pages: makeKeptPages(), liveObjects, specials, clock, domain };
   const operations = [
     ...resources.flatMap((resource) => [...crudOperations(resource, crud), ...blockOperations(resource, crud)]),
     ...sessionOperations(liveObjects, commands),

@@ -36,7 +36,7 @@ interface Rendered {
 }
 
 /** Names whose answers cannot be kept: something in them is computed on each read. */
-const changing = new Set(
+export const changing: ReadonlySet<string> = new Set(
   resources.filter((one) => Object.values(one.fields).some((field) => field.live)).map((one) => one.name),
 );
 
