@@ -10,12 +10,14 @@ import { fieldsTable } from "./fields.ts";
 import { code, page, table } from "./markdown.ts";
 import { metricsPage } from "./metrics.ts";
 import { commandsPage, settingsPage } from "./settings.ts";
+import { variablesPage } from "./variables.ts";
 
 export async function referenceFiles(operations: readonly Operation[]): Promise<[path: string, content: string][]> {
   const folder = "docs/reference";
   return [
     [`${folder}/resources.md`, resourcesPage(operations)],
     [`${folder}/modules.md`, modulesPage()],
+    [`${folder}/variables.md`, variablesPage()],
     [`${folder}/errors.md`, errorsPage()],
     [`${folder}/settings.md`, settingsPage()],
     [`${folder}/commands.md`, await commandsPage()],

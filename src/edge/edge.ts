@@ -174,7 +174,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     log,
     metrics,
   });
-  const upstreams = makeUpstreams({ registry, context: { deadlines, limits, log }, dial });
+  const upstreams = makeUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
   const logExchange = makeExchangeLog(log);
   const traces = makeTraces(clock, { ...defaultTraceLimits, ...options.limits?.traces });
   const context: HttpContext = {

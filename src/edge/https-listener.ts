@@ -3,7 +3,7 @@ import type { TLSSocket } from "node:tls";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Counter, Metrics } from "../lib/metrics.ts";
-import type { ConnectionFacts, TlsFacts } from "../modules/exchange.ts";
+import type { ConnectionFacts, ServedCertificate, TlsFacts } from "../modules/exchange.ts";
 import type { Handshake } from "../modules/module.ts";
 import type { ConnectionSite, Site } from "../routing/compiled.ts";
 import type { AcmeChallenges } from "./acme-challenges.ts";
@@ -139,7 +139,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
         return;
       }
       ended("completed");
-      const facts = connectionFacts(socket, client, startedAt, tlsFacts(result, serverName));
+      const facts = connectionFacts(socket, client, startedAt, tlsFacts(result, serverName, certificate));
       if (opaque) connections?.serve(result, facts, opaque);
       else options.serve(result, facts, result.alpnProtocol === "h2" ? "h2" : "http/1.1");
     });
@@ -213,16 +213,18 @@ function connectionFacts(
     localAddress: socket.localAddress ?? "",
     localPort: socket.localPort ?? 0,
     startedAt,
+    traffic: socket,
     tls,
   };
 }
 
-function tlsFacts(socket: TLSSocket, serverName: string): TlsFacts {
+function tlsFacts(socket: TLSSocket, serverName: string, serverCertificate: ServedCertificate): TlsFacts {
   return {
     serverName,
     version: socket.getProtocol() ?? "",
     cipher: socket.getCipher().standardName,
     clientCertificate: socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined,
+    serverCertificate,
   };
 }
 

@@ -11,6 +11,8 @@ export interface Exchange {
   readonly response: ResponseHead | undefined;
   /** The upstream's connection had carried a request before; known once there is a response of it. */
   readonly connectionReused?: boolean | undefined;
+  /** What opening that connection took for this request, 0 for one that was reused; known as `connectionReused` is. */
+  readonly dialDurationMs?: number | undefined;
   /** What was decided so far, in order. */
   readonly steps: Step[];
   /** The client went away before there was a response: that there is none says nothing about the upstream. */
@@ -34,8 +36,16 @@ export interface ConnectionFacts {
   readonly localPort: number;
   /** Wall clock at accept, milliseconds since 1970. */
   readonly startedAt: number;
+  /** What has gone over the connection so far, TLS included; absent where it is described and not made. */
+  readonly traffic?: ConnectionTraffic | undefined;
   /** Absent on plain connections. */
   readonly tls: TlsFacts | undefined;
+}
+
+/** Bytes from the client, and to it. */
+export interface ConnectionTraffic {
+  readonly bytesRead: number;
+  readonly bytesWritten: number;
 }
 
 export interface TlsFacts {
@@ -44,6 +54,13 @@ export interface TlsFacts {
   readonly cipher: string;
   /** The verified client certificate, DER, where one was asked for and given. */
   readonly clientCertificate: Buffer | undefined;
+  /** Shown in the handshake; absent where a connection is described and not made. */
+  readonly serverCertificate?: ServedCertificate | undefined;
+}
+
+export interface ServedCertificate {
+  /** Leaf first. */
+  readonly certificatePem: string;
 }
 
 export interface RequestHead {

@@ -1,6 +1,6 @@
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
-import { fieldText } from "./client-certificate.ts";
+import { fieldText } from "./tls-certificates.ts";
 import type { Exchange, HeaderFields } from "./exchange.ts";
 import { variable } from "./variables.ts";
 
@@ -49,7 +49,7 @@ const name = f.string("A header name.", { maxBytes: 256, format: headerName });
 /** The fields of both header modules. */
 export const headerEditFields = {
   add: f.map(
-    "Header fields to add, after the removals. Values may hold variables as `${…}`; unknown and empty ones are left out.",
+    "Header fields to add, after the removals. Values may hold variables as `${…}`, listed in the reference; unknown and empty ones are left out.",
     f.string("A value.", { maxBytes: 4096, format: headerValue }),
     { key: name, maxItems: maxEdits },
   ),

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { f } from "../schema/fields.ts";
-import { clientCertificate, fieldText } from "./client-certificate.ts";
+import { clientCertificate, fieldText } from "./tls-certificates.ts";
 import { defineModule } from "./module.ts";
 import type { Scope } from "./module.ts";
 import { changed, denied } from "./step.ts";

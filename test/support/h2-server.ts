@@ -71,7 +71,7 @@ export async function startH2Server(
     counters: makeCounters(),
     upstreams: makeUpstreams({
       registry,
-      context: { deadlines, limits, log: silentLog },
+      context: { clock, deadlines, limits, log: silentLog },
       dial: { clock, allowLocal: true },
     }),
     connections: new Set(),

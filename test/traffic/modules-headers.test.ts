@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import type { KeyedCertificate } from "../../src/lib/x509.ts";
@@ -7,7 +10,7 @@ import { host, startFixture } from "../support/modules.ts";
 import type { Fixture } from "../support/modules.ts";
 
 let fixture: Fixture;
-before(async () => (fixture = await startFixture()));
+before(async () => (fixture = await startFixture({ allowLocalUpstreams: true })));
 after(() => fixture.stop());
 
 const edit = (add: Readonly<Record<string, string>>, remove: readonly string[] = []) => ({
@@ -71,6 +74,54 @@ for (const protocol of protocols) {
       fixture.answer(undefined);
       assert.equal((await fixture.ask(protocol)).headers["x-reused"], "true");
       assert.deepEqual(arrived("x-reused"), [""]);
+    });
+
+    it("tell what went over the connection so far, and what certificate it was shown", async () => {
+      const names =
+        "conn.bytes_in conn.bytes_out conn.tls.server.subject.common_name conn.tls.server.issuer.common_name";
+      const more = "conn.tls.server.serial_number conn.tls.server.san.dns_names conn.tls.server.validity.not_after";
+      const all = `${names} ${more} conn.tls.server.signature_algorithm conn.tls.client.serial_number`.split(" ");
+      const add = Object.fromEntries(all.map((name, index) => [`x-${index}`, `\${${name}}`]));
+      fixture.route({ request_headers: edit(add), response_headers: edit(add) });
+      const socket = await fixture.connect(protocol);
+      const shown = socket.getPeerX509Certificate();
+      socket.destroy();
+      const { headers } = await fixture.ask(protocol, { headers: { "x-long": "x".repeat(5000) } });
+      const before = all.map((_, index) => arrived(`x-${index}`)[0] ?? "");
+      const after = all.map((_, index) => String(headers[`x-${index}`] ?? ""));
+      const [bytesIn, bytesOut, subject, issuer, serial, hosts, until, algorithm, client] = before;
+      assert.ok(Number(bytesIn) > (protocol === "h1" ? 5000 : 3000));
+      assert.ok(Number(bytesOut) > 500);
+      assert.ok(Number(after[0]) >= Number(bytesIn) && Number(after[1]) >= Number(bytesOut));
+      assert.deepEqual([hosts, client], [host, ""]);
+      assert.equal(serial, shown?.serialNumber.toLowerCase());
+      assert.equal(until, shown?.validToDate.toISOString());
+      assert.equal(algorithm, shown?.signatureAlgorithm);
+      const named = shown?.toLegacyObject();
+      assert.deepEqual([subject, issuer], [named?.subject.CN ?? "", named?.issuer.CN ?? ""]);
+      assert.deepEqual(after.slice(2), before.slice(2));
+    });
+
+    it("tell how long the upstream's connection took to open, and nothing of one that was open", async () => {
+      const heads: (string | undefined)[] = [];
+      const direct = createServer(({ headers }, response) => {
+        heads.push(headers["x-dial"] as string | undefined);
+        response.end();
+      }).listen(0, "127.0.0.1");
+      await once(direct, "listening");
+      const address = `127.0.0.1:${(direct.address() as AddressInfo).port}`;
+      fixture.put("static_backend", "bkdsc_direct", { address, tls: { enabled: false } });
+      const modules = edit({ "x-dial": "${.backend.dial_duration}" });
+      const backend = { enabled: true, backend_id: "bkdsc_direct" };
+      fixture.route({ backend, request_headers: modules, response_headers: modules });
+      const began = fixture.clock.monotonic();
+      const first = Number((await fixture.ask(protocol)).headers["x-dial"]);
+      // A part of what the whole request took, in the same unit.
+      assert.ok(first > 0 && first < fixture.clock.monotonic() - began);
+      assert.equal((await fixture.ask(protocol)).headers["x-dial"], "0");
+      assert.deepEqual(heads, ["", ""]);
+      direct.closeAllConnections();
+      direct.close();
     });
 
     it("P4: keep what a variable brings from breaking the message", async () => {

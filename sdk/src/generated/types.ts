@@ -1669,8 +1669,8 @@ export interface EndpointRequestHeaders {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
   /**
-   * Header fields to add, after the removals. Values may hold variables as `${…}`; unknown and empty ones are left out.
-   * (at most 32)
+   * Header fields to add, after the removals. Values may hold variables as `${…}`, listed in the reference; unknown and
+   * empty ones are left out. (at most 32)
    */
   readonly add: Readonly<Record<string, string>>;
   /** Names of header fields to remove, with all their values. (at most 32) */
@@ -1682,8 +1682,8 @@ export interface EndpointRequestHeadersReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
   /**
-   * Header fields to add, after the removals. Values may hold variables as `${…}`; unknown and empty ones are left out.
-   * (at most 32)
+   * Header fields to add, after the removals. Values may hold variables as `${…}`, listed in the reference; unknown and
+   * empty ones are left out. (at most 32)
    */
   readonly add?: Readonly<Record<string, string>> | null | undefined;
   /** Names of header fields to remove, with all their values. (at most 32) */
@@ -1734,8 +1734,8 @@ export interface EndpointResponseHeaders {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
   /**
-   * Header fields to add, after the removals. Values may hold variables as `${…}`; unknown and empty ones are left out.
-   * (at most 32)
+   * Header fields to add, after the removals. Values may hold variables as `${…}`, listed in the reference; unknown and
+   * empty ones are left out. (at most 32)
    */
   readonly add: Readonly<Record<string, string>>;
   /** Names of header fields to remove, with all their values. (at most 32) */
@@ -1747,8 +1747,8 @@ export interface EndpointResponseHeadersReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
   /**
-   * Header fields to add, after the removals. Values may hold variables as `${…}`; unknown and empty ones are left out.
-   * (at most 32)
+   * Header fields to add, after the removals. Values may hold variables as `${…}`, listed in the reference; unknown and
+   * empty ones are left out. (at most 32)
    */
   readonly add?: Readonly<Record<string, string>> | null | undefined;
   /** Names of header fields to remove, with all their values. (at most 32) */

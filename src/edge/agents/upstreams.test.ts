@@ -99,7 +99,7 @@ function platform() {
   stops.push(() => deadlines.stop());
   const upstreams = makeUpstreams({
     registry,
-    context: { deadlines, limits: defaultLimits, log: silentLog },
+    context: { clock: systemClock, deadlines, limits: defaultLimits, log: silentLog },
     dial: { clock: systemClock, allowLocal: true },
   });
   let count = 0;

@@ -50,6 +50,10 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
     return this.#response === undefined ? undefined : this.#upstream?.isWarm;
   }
 
+  get dialDurationMs(): number | undefined {
+    return this.#response === undefined ? undefined : this.#upstream?.dialDurationMs;
+  }
+
   body(maxBytes: number): Promise<Buffer> {
     if (this.#upstream?.takesBody !== true) return this.#body.collect(maxBytes);
     return Promise.reject(new Error("read a request body: it is being forwarded"));

@@ -51,6 +51,8 @@ const asBytes = 6;
 export class UpstreamConnection implements ByteReceiver, Timed {
   expiresAt: number;
   readonly pool: UpstreamPool;
+  /** What opening its stream took. */
+  readonly dialDurationMs: number;
   /** Whose requests alone it may carry; "" for anybody's. */
   readonly client: string;
   readonly #stream: ByteStream;
@@ -68,8 +70,9 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   /** Of a stream that is not spoken to in HTTP. */
   #bytes: ByteStream | undefined;
 
-  constructor(pool: UpstreamPool, stream: ByteStream, client: string) {
+  constructor(pool: UpstreamPool, stream: ByteStream, client: string, dialDurationMs: number) {
     this.pool = pool;
+    this.dialDurationMs = dialDurationMs;
     this.client = client;
     this.#stream = stream;
     stream.receiver = this;

@@ -11,7 +11,7 @@ export interface PoolOptions {
    * later; undefined when it cannot be had. `exchange` is the one that asks: the stream's header names its client.
    */
   readonly open: (exchange: Exchange, take: (stream: ByteStream | undefined) => void) => void;
-  readonly context: Pick<HttpContext, "deadlines" | "limits" | "log">;
+  readonly context: Pick<HttpContext, "clock" | "deadlines" | "limits" | "log">;
   /** The streams end at an agent, whose own refusals (it could not dial its upstream) are recognised as such. */
   readonly isAgent: boolean;
   /** False where no stream is used twice. */
@@ -69,11 +69,12 @@ export class UpstreamPool implements Timed {
       this.#give(warm, user, true);
       return;
     }
-    const { deadlines, limits } = this.options.context;
+    const { clock, deadlines, limits } = this.options.context;
+    const begun = clock.monotonic();
     this.#waiting.push({ user, client, until: deadlines.now + limits.upstreamTimeoutMs });
     this.#openings.set(client, (this.#openings.get(client) ?? 0) + 1);
     if (this.#waiting.length === 1) this.#watch();
-    this.options.open(user.exchange, (stream) => this.#opened(stream, client));
+    this.options.open(user.exchange, (stream) => this.#opened(stream, client, begun));
   }
 
   /** The user no longer wants the stream that it waits for. */
@@ -129,7 +130,7 @@ export class UpstreamPool implements Timed {
     for (const { user } of late) user.upstreamFailed("upstream_timeout", false);
   }
 
-  #opened(stream: ByteStream | undefined, client: string): void {
+  #opened(stream: ByteStream | undefined, client: string, begun: number): void {
     const openings = (this.#openings.get(client) ?? 1) - 1;
     if (openings === 0) this.#openings.delete(client);
     else this.#openings.set(client, openings);
@@ -144,7 +145,7 @@ export class UpstreamPool implements Timed {
       stream.abort();
       return;
     }
-    const connection = new UpstreamConnection(this, stream, client);
+    const connection = new UpstreamConnection(this, stream, client, this.options.context.clock.monotonic() - begun);
     const next = this.#takeWaiting(client);
     if (next !== undefined) this.#give(connection, next, false);
     else this.release(connection);

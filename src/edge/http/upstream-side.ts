@@ -89,6 +89,11 @@ export class UpstreamSide implements UpstreamUser {
     return this.#connection !== undefined || this.#converted !== undefined;
   }
 
+  /** What it took to open the connection for this request, while there is one. */
+  get dialDurationMs(): number | undefined {
+    return this.isWarm ? 0 : this.#connection?.dialDurationMs;
+  }
+
   choose(): void {
     const { exchange } = this;
     const { upstreams } = exchange.shared.context;

@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
-import type { TlsFacts } from "./exchange.ts";
+import type { ServedCertificate, TlsFacts } from "./exchange.ts";
 
-/** Facts of a verified client certificate, as header fields and variables show them. */
-export interface ClientCertificate {
+/** Facts of a certificate, as header fields and variables show them. */
+export interface TlsCertificate {
   /** By attribute as in RFC 4514, e.g. `CN`; the first value of each. */
   readonly subject: Readonly<Record<string, string>>;
   readonly issuer: Readonly<Record<string, string>>;
@@ -12,23 +12,38 @@ export interface ClientCertificate {
   readonly uris: readonly string[];
   /** Lower-case hexadecimal. */
   readonly serialNumber: string;
+  /** As OpenSSL calls it: `ecdsa-with-SHA256`. */
+  readonly signatureAlgorithm: string;
   /** RFC 3339. */
   readonly notBefore: string;
   readonly notAfter: string;
 }
 
 /** Read once per connection, and only when somebody asks. */
-const read = new WeakMap<TlsFacts, ClientCertificate>();
+const ofClients = new WeakMap<TlsFacts, TlsCertificate>();
+/** Read once per certificate. */
+const ofServer = new WeakMap<ServedCertificate, TlsCertificate>();
 
-export function clientCertificate(tls: TlsFacts | undefined): ClientCertificate | undefined {
+/** The verified certificate of the client. */
+export function clientCertificate(tls: TlsFacts | undefined): TlsCertificate | undefined {
   if (!tls?.clientCertificate) return undefined;
-  let facts = read.get(tls);
-  if (!facts) read.set(tls, (facts = parse(tls.clientCertificate)));
+  let facts = ofClients.get(tls);
+  if (!facts) ofClients.set(tls, (facts = parse(tls.clientCertificate)));
   return facts;
 }
 
-function parse(der: Buffer): ClientCertificate {
-  const certificate = new X509Certificate(der);
+/** The certificate that the client was shown. */
+export function serverCertificate(tls: TlsFacts | undefined): TlsCertificate | undefined {
+  const served = tls?.serverCertificate;
+  if (!served) return undefined;
+  let facts = ofServer.get(served);
+  if (!facts) ofServer.set(served, (facts = parse(served.certificatePem)));
+  return facts;
+}
+
+/** @param encoded DER, or PEM of which the first certificate counts */
+function parse(encoded: Buffer | string): TlsCertificate {
+  const certificate = new X509Certificate(encoded);
   const { subject, issuer } = certificate.toLegacyObject();
   const names = alternativeNames(certificate.subjectAltName ?? "");
   const of = (type: string): string[] => names.filter((name) => name.type === type).map(({ value }) => value);
@@ -40,6 +55,7 @@ function parse(der: Buffer): ClientCertificate {
     ipAddresses: of("IP Address"),
     uris: of("URI"),
     serialNumber: certificate.serialNumber.toLowerCase(),
+    signatureAlgorithm: certificate.signatureAlgorithm ?? "",
     notBefore: certificate.validFromDate.toISOString(),
     notAfter: certificate.validToDate.toISOString(),
   };

@@ -1,0 +1,90 @@
+import type { ConnectionFacts, TlsFacts } from "./exchange.ts";
+import { clientCertificate, serverCertificate } from "./tls-certificates.ts";
+import type { TlsCertificate } from "./tls-certificates.ts";
+import { empty } from "./variable.ts";
+import type { VariableDeclaration, Variables } from "./variable.ts";
+
+const noPlaces = "Postern knows no places of addresses";
+
+/** Attributes of a name, as RFC 4514 calls them. */
+const attributes = {
+  common_name: "CN",
+  country: "C",
+  locality: "L",
+  organization: "O",
+  organizational_unit: "OU",
+  postal_code: "postalCode",
+  province: "ST",
+  street_address: "street",
+};
+
+/** What is known of the connection that a request came on. */
+export const connectionVariables: Variables = {
+  "conn.bytes_in": of("bytes from the client so far, TLS included", ({ traffic }) => text(traffic?.bytesRead)),
+  "conn.bytes_out": of("bytes to the client so far, TLS included", ({ traffic }) => text(traffic?.bytesWritten)),
+  "conn.client_ip": of("address of the client", ({ source }) => source),
+  "conn.client_port": of("port of the client, 0 behind a trusted proxy", ({ sourcePort }) => String(sourcePort)),
+  "conn.server_ip": of("address that the client reached", ({ localAddress }) => localAddress),
+  "conn.server_port": of("port that the client reached", ({ localPort }) => String(localPort)),
+  "conn.start_ts": of("when it was accepted, RFC 3339", ({ startedAt }) => new Date(startedAt).toISOString()),
+  "conn.end_ts": empty("the connection is still open"),
+  "conn.geo.city": empty(noPlaces),
+  "conn.geo.country": empty(noPlaces),
+  "conn.geo.country_code": empty(noPlaces),
+  "conn.geo.latitude": empty(noPlaces),
+  "conn.geo.longitude": empty(noPlaces),
+  "conn.geo.radius": empty(noPlaces),
+  "conn.geo.subdivision": empty(noPlaces),
+  "conn.tls.cipher_suite": of("cipher suite", ({ tls }) => tls?.cipher ?? ""),
+  "conn.tls.sni": of("server name that the client asked for", ({ tls }) => tls?.serverName ?? ""),
+  "conn.tls.version": of("protocol version, such as `TLSv1.3`", ({ tls }) => tls?.version ?? ""),
+  ...certificateVariables("client", "the client's verified certificate", clientCertificate),
+  ...certificateVariables("server", "the certificate that the client was shown", serverCertificate),
+};
+
+function of(doc: string, read: (connection: ConnectionFacts) => string): VariableDeclaration {
+  return { doc, read: ({ connection }) => read(connection) };
+}
+
+function text(value: number | undefined): string {
+  return value === undefined ? "" : String(value);
+}
+
+function certificateVariables(
+  whose: "client" | "server",
+  what: string,
+  certificateOf: (tls: TlsFacts | undefined) => TlsCertificate | undefined,
+): Variables {
+  const variables: Record<string, VariableDeclaration> = {};
+  const add = (name: string, doc: string, read: (certificate: TlsCertificate) => string): void => {
+    variables[`conn.tls.${whose}.${name}`] = of(`${doc} of ${what}`, ({ tls }) => {
+      const certificate = certificateOf(tls);
+      return certificate ? read(certificate) : "";
+    });
+  };
+  for (const name of ["subject", "issuer"] as const) {
+    add(name, `${name}, as in RFC 4514,`, (certificate) => distinguishedName(certificate[name]));
+    for (const [attribute, short] of Object.entries(attributes)) {
+      add(`${name}.${attribute}`, `${short} of the ${name}`, (certificate) => certificate[name][short] ?? "");
+    }
+  }
+  add("serial_number", "serial number, hexadecimal,", ({ serialNumber }) => serialNumber);
+  add("signature_algorithm", "algorithm of the signature", ({ signatureAlgorithm }) => signatureAlgorithm);
+  add("validity.not_before", "first moment", ({ notBefore }) => notBefore);
+  add("validity.not_after", "last moment", ({ notAfter }) => notAfter);
+  add("san", "alternative names, as JSON,", ({ dnsNames, emailAddresses, ipAddresses, uris }) =>
+    JSON.stringify({ dns_names: dnsNames, email_addresses: emailAddresses, ip_addresses: ipAddresses, uris }),
+  );
+  add("san.dns_names", "host names", ({ dnsNames }) => dnsNames.join(","));
+  add("san.email_addresses", "e-mail addresses", ({ emailAddresses }) => emailAddresses.join(","));
+  add("san.ip_addresses", "IP addresses", ({ ipAddresses }) => ipAddresses.join(","));
+  add("san.uris", "URIs", ({ uris }) => uris.join(","));
+  variables[`conn.tls.${whose}.extensions`] = empty("extensions are not written out");
+  return variables;
+}
+
+function distinguishedName(names: Readonly<Record<string, string>>): string {
+  return Object.entries(names)
+    .map(([name, value]) => `${name}=${value.replace(/[\\,+"<>;=]/g, "\\$&")}`)
+    .join(",");
+}

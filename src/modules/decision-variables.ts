@@ -1,0 +1,59 @@
+import type { Exchange } from "./exchange.ts";
+import type { Step } from "./step.ts";
+import { empty } from "./variable.ts";
+import type { Variables } from "./variable.ts";
+
+/** What the edge itself has done with a request so far. */
+export const decisionVariables: Variables = {
+  ".ngrok.client_ip": { doc: "address of the client", read: ({ connection }) => connection.source },
+  ".ngrok.request_id": { doc: "id of the request", read: ({ id }) => id },
+  ".ip_policy.decision": {
+    doc: "`allow` or `block`",
+    read: (exchange) => decision(stepBy(exchange, "ip_restriction")),
+  },
+  ".ip_policy.matching_rule": {
+    doc: "id of the rule that decided",
+    read: (exchange) => stepBy(exchange, "ip_restriction")?.decidedBy?.id ?? "",
+  },
+  ".webhook_validation.decision": {
+    doc: "`allow` or `block`",
+    read: (exchange) => decision(stepBy(exchange, "webhook_verification")),
+  },
+  ".circuit_breaker.decision": {
+    doc: "`allow`, `block` or `allow_while_open`",
+    read: (exchange) => {
+      const step = stepBy(exchange, "circuit_breaker");
+      return step?.outcome === "passed" && step.reason !== "closed" ? "allow_while_open" : decision(step);
+    },
+  },
+  ".compression.algorithm": {
+    doc: "coding of a response that is compressed here",
+    read: (exchange) =>
+      stepBy(exchange, "compression")?.outcome === "changed"
+        ? (exchange.response?.headers.get("content-encoding") ?? "")
+        : "",
+  },
+  ".compression.bytes_saved": empty("the body is compressed behind its headers"),
+  ".backend.id": {
+    doc: "id of the backend; of responses",
+    read: (exchange) => stepBy(exchange, "backend")?.decidedBy?.id ?? "",
+  },
+  ".backend.connection_reused": {
+    doc: "whether the upstream's connection had carried a request before; of responses",
+    read: ({ connectionReused }) => String(connectionReused ?? ""),
+  },
+  ".backend.dial_duration": {
+    doc: "milliseconds that opening the upstream's connection took, or for a tunnel its stream, 0 when reused; of responses",
+    read: ({ dialDurationMs }) => (dialDurationMs === undefined ? "" : String(Number(dialDurationMs.toFixed(3)))),
+  },
+};
+
+function stepBy({ steps }: Exchange, by: string): Step | undefined {
+  // The account's restriction comes before the route's own and says the same of itself.
+  return steps.findLast((step) => step.by === by);
+}
+
+function decision(step: Step | undefined): string {
+  if (!step || step.outcome === "skipped") return "";
+  return step.outcome === "denied" ? "block" : "allow";
+}

@@ -1,0 +1,123 @@
+import type { Exchange, HeaderFields } from "./exchange.ts";
+import { empty } from "./variable.ts";
+import type { CollectionDeclaration, Variables } from "./variable.ts";
+
+const trailersLater = "trailers come behind the body, headers before it";
+
+/** What is known of a request and its response. */
+export const messageVariables: Variables = {
+  "req.method": { doc: "method", read: ({ request }) => request.method },
+  "req.host": { doc: "host, without port", read: ({ request }) => request.host },
+  "req.version": {
+    doc: "protocol, such as `HTTP/1.1` or `HTTP/2`",
+    read: ({ request }) => `HTTP/${request.httpVersion}`,
+  },
+  "req.url": {
+    doc: "whole URL, as sent",
+    read: (exchange) => `${exchange.request.scheme}://${authority(exchange)}${exchange.request.target}`,
+  },
+  "req.url.authority": { doc: "host, with the port where one was given", read: authority },
+  "req.url.host": { doc: "host, without port", read: ({ request }) => request.host },
+  "req.url.path": { doc: "path in canonical form", read: ({ request }) => request.path },
+  "req.url.raw_path": { doc: "path as sent", read: ({ request }) => request.target.split("?", 1)[0] ?? "" },
+  "req.url.query": { doc: "query, without its `?`", read: ({ request }) => request.query.slice(1) },
+  "req.url.query_params": {
+    doc: "query parameters as JSON, lists by name",
+    read: ({ request }) => JSON.stringify(listed(new URLSearchParams(request.query))),
+  },
+  "req.url.scheme": { doc: "`https` or `http`", read: ({ request }) => request.scheme },
+  "req.url.uri": { doc: "path and query, as sent", read: ({ request }) => request.target },
+  "req.url.user": empty("requests name no user in their URL"),
+  "req.headers": {
+    doc: "header fields as JSON, lists by name",
+    read: ({ request }) => JSON.stringify(listed(request.headers.entries())),
+  },
+  "req.cookies": { doc: "cookies, as sent", read: ({ request }) => request.headers.getAll("cookie").join("; ") },
+  "req.trailers": empty(trailersLater),
+  ...contentVariables("req", ({ request }) => request.headers),
+  "req.user_agent": { doc: "User-Agent", read: ({ request }) => request.headers.get("user-agent") ?? "" },
+  "res.status_code": { doc: "status", read: ({ response }) => (response ? String(response.status) : "") },
+  "res.headers": {
+    doc: "header fields as JSON, lists by name",
+    read: ({ response }) => (response ? JSON.stringify(listed(response.headers.entries())) : ""),
+  },
+  "res.cookies": {
+    doc: "Set-Cookie fields",
+    read: ({ response }) => response?.headers.getAll("set-cookie").join("; ") ?? "",
+  },
+  "res.trailers": empty(trailersLater),
+  ...contentVariables("res", ({ response }) => response?.headers),
+};
+
+/** Variables with names of their own below them. */
+export const collections: Readonly<Record<string, CollectionDeclaration>> = {
+  "req.headers": {
+    doc: "one header field",
+    under:
+      (name) =>
+      ({ request }) =>
+        request.headers.getAll(name).join(", "),
+  },
+  "res.headers": {
+    doc: "one header field",
+    under:
+      (name) =>
+      ({ response }) =>
+        response?.headers.getAll(name).join(", ") ?? "",
+  },
+  "req.cookies": {
+    doc: "one cookie",
+    under:
+      (name) =>
+      ({ request }) =>
+        cookie(request.headers, name),
+  },
+  "req.url.query_params": {
+    doc: "one query parameter",
+    under:
+      (name) =>
+      ({ request }) =>
+        new URLSearchParams(request.query).get(name) ?? "",
+  },
+};
+
+function contentVariables(of: "req" | "res", headersOf: (exchange: Exchange) => HeaderFields | undefined): Variables {
+  const field = (exchange: Exchange, name: string): string => headersOf(exchange)?.get(name) ?? "";
+  return {
+    [`${of}.content_length`]: { doc: "Content-Length", read: (exchange) => field(exchange, "content-length") },
+    [`${of}.content_type`]: {
+      doc: "media type, without parameters",
+      read: (exchange) => field(exchange, "content-type").split(";", 1)[0]?.trim().toLowerCase() ?? "",
+    },
+    [`${of}.content_type.parameters`]: {
+      doc: "parameters of the media type",
+      read: (exchange) => field(exchange, "content-type").split(";").slice(1).join(";").trim(),
+    },
+    [`${of}.content_type.raw`]: { doc: "Content-Type", read: (exchange) => field(exchange, "content-type") },
+    [`${of}.location`]: { doc: "Location", read: (exchange) => field(exchange, "location") },
+  };
+}
+
+function authority({ request }: Exchange): string {
+  return request.headers.get("host") ?? request.host;
+}
+
+function listed(entries: Iterable<readonly [string, string]>): Record<string, string[]> {
+  const lists = new Map<string, string[]>();
+  for (const [name, value] of entries) {
+    const list = lists.get(name);
+    if (list) list.push(value);
+    else lists.set(name, [value]);
+  }
+  return Object.fromEntries(lists);
+}
+
+function cookie(headers: HeaderFields, name: string): string {
+  for (const line of headers.getAll("cookie")) {
+    for (const pair of line.split(";")) {
+      const equals = pair.indexOf("=");
+      if (equals >= 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();
+    }
+  }
+  return "";
+}
