@@ -71,7 +71,7 @@ function readFields(
       if (mode === "update" && previous) doc[key] = previous[key];
       else if (field.required) add(issues, { path, message: "is required" });
       else doc[key] = defaultValue(field, path, issues);
-    } else if (mode === "update" && previous && field.keepIfEmpty && isEmpty(given)) {
+    } else if (mode === "update" && previous && field.keepIfEmpty && isEmpty(field, given)) {
       doc[key] = previous[key];
     } else if (mode === "update" && field.immutable) {
       add(issues, { path, message: "is set on creation and cannot be changed" });
@@ -114,9 +114,12 @@ function givenValue(body: Readonly<Record<string, unknown>>, key: string, field:
   return field.alias !== undefined && Object.hasOwn(body, field.alias) ? body[field.alias] : undefined;
 }
 
-function isEmpty(value: unknown): boolean {
-  if (value === "" || value === 0 || value === null) return true;
-  return typeof value === "object" && Object.keys(value).length === 0;
+/** Whether `value` is null, or the empty value of the field's own type: another type's is wrong, not empty. */
+function isEmpty({ type }: Field, value: unknown): boolean {
+  if (value === null) return true;
+  if (type === "list" || type === "refList") return Array.isArray(value) && value.length === 0;
+  if (type === "map" || type === "object") return isObject(value) && Object.keys(value).length === 0;
+  return value === (type === "integer" || type === "number" ? 0 : "");
 }
 
 /** What a field holds when nothing was given: also for fields that the server sets. */

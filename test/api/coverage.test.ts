@@ -1,110 +1,211 @@
 /**
- * Every operation, from the declarations: a success, no credentials, another version, bad bodies, an object that
- * is not there and one of another account. An operation that is added is covered with no line here.
+ * Every operation, from the declarations: a success, no credentials, another version, bad bodies and parameters, an
+ * object that is not there and one of another account. An operation that is added is covered with no line here.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { describedOperations } from "../../src/api/operations.ts";
+import type { Operation } from "../../src/api/call.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
-import { badInputs } from "../support/coverage.ts";
+import { badInputs, referringInputs } from "../support/coverage.ts";
+import { edgeAnswers, otherCalls } from "../support/other-calls.ts";
 import { databases } from "../support/postgres.ts";
 import { inputOf, makeWorld, seedWorld } from "../support/world.ts";
 import type { World } from "../support/world.ts";
 
-const operations = describedOperations();
-const keyed = operations.filter((operation) => !operation.open && operation.resource);
+const keyed = describedOperations().filter((operation) => !operation.open);
+const unknownTail = "0".repeat(27);
+
+interface MadeCall {
+  readonly path: string;
+  readonly body?: Record<string, unknown> | undefined;
+  readonly status?: number;
+  readonly names?: boolean;
+}
 
 for (const database of databases) {
   describe(`every operation on ${database.name}`, () => {
     let api: TestApi;
     let world: World;
     let foreignKey: string;
+    let others: ReturnType<typeof otherCalls>;
     before(async () => {
       api = await startApi(database, { seed: seedWorld });
       world = makeWorld(api);
+      others = otherCalls(api, world);
       foreignKey = (await api.ok("POST", "/accounts", { name: "another" })).api_key;
-      api.edge.answer = (message) =>
-        message.type === "command" ? { type: "command_result", call: message.call } : undefined;
+      const own = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
+      api.edge.answer = edgeAnswers(() => own);
     });
     after(() => api.stop());
 
+    const callFor = async (operation: Operation): Promise<MadeCall> => {
+      if (!operation.resource) return (others[operation.id] as (typeof others)[string])();
+      return { names: operation.path.includes("{"), ...(await world.callFor(operation)) };
+    };
+
     for (const operation of keyed) {
-      const { id, method, status } = operation;
+      const { id, method, query = [] } = operation;
+      const direction = operation.verb === "update" ? "update" : "create";
+
       it(`${id} succeeds`, async () => {
-        const { path, body } = await world.callFor(operation);
+        const { path, body, status = operation.status } = await callFor(operation);
         const response = await api.request(method, path, { ...(body && { body }) });
         assert.equal(response.status, status, response.text);
         assert.equal(response.headers["content-type"] ?? "", status === 204 ? "" : "application/json");
+        const isWrite = method !== "GET" && operation.verb !== "command" && !operation.reads && status < 300;
+        if (isWrite) assert.match(response.headers["postern-revision"] ?? "", /^[0-9]+$/);
+        assert.match(response.headers["ratelimit-remaining"] ?? "", /^[0-9]+$/);
+        if ("created_at" in response.body) assert.match(response.body.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
       });
 
-      it(`${id} refuses a caller without credentials, and one with another version`, async () => {
+      it(`${id} refuses a caller without credentials, and one with another version or none`, async () => {
         const path = operation.path.replaceAll(/\{\w+\}/g, "x");
         const none = await api.request(method, path, { headers: { authorization: undefined } });
         assert.deepEqual([none.status, none.body.error_code], [401, "ERR_POSTERN_200"]);
-        const version = await api.request(method, path, { headers: { "service-version": "1" } });
-        assert.deepEqual([version.status, version.body.error_code], [400, "ERR_POSTERN_217"]);
+        for (const [version, code] of [["1", "ERR_POSTERN_217"] as const, [undefined, "ERR_POSTERN_218"] as const]) {
+          const response = await api.request(method, path, { headers: { "service-version": version } });
+          assert.deepEqual([response.status, response.body.error_code], [400, code]);
+        }
       });
+
+      it(`P2: ${id} refuses query parameters that it does not know or that are wrong`, async () => {
+        const { path } = await callFor(operation);
+        const wrong: [string, number][] = [["no_such_parameter=1", 231]];
+        if (query.includes("limit")) {
+          for (const limit of ["0", "101", "-1", "1.5", "1e1", "x", "", "9".repeat(400)]) {
+            wrong.push([`limit=${limit}`, 233]);
+          }
+          wrong.push(["limit=1&limit=1", 230]);
+        }
+        if (query.includes("before_id")) {
+          wrong.push(
+            ["before_id=%00", 230],
+            ["before_id=", 230],
+            ["before_id=../x", 230],
+            ["before_id=1&before_id=1", 230],
+          );
+        }
+        if (query.includes("filter")) {
+          for (const filter of ["", "obj", "obj.no_such_field == 'x'", "obj.id == 1", "obj.id ==", "(".repeat(999)]) {
+            wrong.push([`filter=${encodeURIComponent(filter)}`, 234]);
+          }
+          wrong.push(["filter=true&filter=true", 230]);
+        }
+        if (query.includes("at_revision")) {
+          wrong.push(
+            ["at_revision=x", 230],
+            ["at_revision=-1", 230],
+            ["at_revision=", 230],
+            ["at_revision=999999999", 242],
+          );
+          wrong.push(["at_revision=1&at_revision=1", 230]);
+        }
+        if (!query.includes("limit")) wrong.push(["limit=1", 231]);
+        for (const [text, number] of wrong) {
+          const response = await api.request(method, `${path}?${text}`);
+          assert.equal(response.body.error_code, `ERR_POSTERN_${number}`, `${text}: ${response.text}`);
+        }
+      });
+
+      if (operation.takes === "nothing") {
+        it(`P2: ${id} refuses a body, and does nothing`, async () => {
+          const { path } = await callFor(operation);
+          const response = await api.request(method, path, { body: { a: 1 } });
+          assert.deepEqual([response.status, response.body.error_code], [400, "ERR_POSTERN_211"]);
+          if (method === "DELETE" && operation.verb === "delete") {
+            assert.equal((await api.request("DELETE", path)).status, others[id] ? 409 : 204);
+          }
+        });
+      }
 
       if (operation.path.includes("{")) {
         it(`P1: ${id} finds nothing that does not exist or belongs to another account`, async () => {
-          const { path, body } = await world.callFor(operation);
+          const { path, body, names } = await callFor(operation);
           const foreign = await api.request(method, path, { ...(body && { body }), key: foreignKey });
-          assert.equal(foreign.status, operation.resource?.operatorOnly ? 403 : 404, foreign.text);
-          const absent = path.replace(/_[0-9a-z]{27}/, `_${"0".repeat(27)}`);
-          const response = await api.request(method, absent, { ...(body && { body }) });
-          assert.deepEqual([response.status, response.body.error_code], [404, "ERR_POSTERN_222"], response.text);
-          assert.equal(
-            foreign.body.msg,
-            foreign.status === 403
-              ? foreign.body.msg
-              : response.body.msg.replace("0".repeat(27), path.match(/_([0-9a-z]{27})/)?.[1] ?? ""),
-          );
+          if (names) assert.equal(foreign.status, operation.resource?.operatorOnly ? 403 : 404, foreign.text);
+          const absent = path
+            .replace(/_[0-9a-z]{27}/, `_${unknownTail}`)
+            .replace(/^\/revisions\/\d+/, "/revisions/999999");
+          const response = await api.request(method, absent.replace("req_1", "req_2"), { ...(body && { body }) });
+          if (absent === path && names) return assert.equal(id, "getRequest");
+          const number = absent.startsWith("/revisions/") ? 242 : 222;
+          assert.deepEqual([response.status, response.body.error_code], [404, `ERR_POSTERN_${number}`], response.text);
+          const own = path.match(/_([0-9a-z]{27})/)?.[1];
+          if (foreign.status === 404 && own) {
+            assert.equal(foreign.body.msg, response.body.msg.replace(unknownTail, own));
+          }
+          const keep = method === "DELETE" ? await api.request("GET", path) : undefined;
+          if (keep) assert.notEqual(keep.status, 404, "what another account has tried to delete is still there");
+        });
+      }
+
+      if (operation.takes === "object" || operation.takes === "document") {
+        it(`P2: ${id} refuses what is no JSON object, and other types of content`, async () => {
+          const { path, body } = await callFor(operation);
+          const headers = { "content-type": "application/json" };
+          const deep = `{"a":${"[".repeat(32)}${"]".repeat(32)}}`;
+          const texts = ["{", "[]", "null", '"x"', '{"a":1,"a":1}', '{"a":{"b":1,"b":1}}', '{"__proto__":{}}', deep];
+          for (const text of texts) {
+            const response = await api.request(method, path, { body: text, headers });
+            assert.deepEqual([response.status, response.body.error_code], [400, "ERR_POSTERN_213"], text);
+          }
+          const typed = await api.request(method, path, { body, headers: { "content-type": "text/plain" } });
+          assert.deepEqual([typed.status, typed.body.error_code], [415, "ERR_POSTERN_210"]);
+          const unknown = await api.request(method, path, { body: { ...body, constructor: {} } });
+          assert.deepEqual([unknown.status, unknown.body.error_code], [400, "ERR_POSTERN_214"], unknown.text);
         });
       }
 
       if (operation.takes === "object") {
-        it(`P2: ${id} refuses bad bodies and changes nothing`, async () => {
-          const { path, body } = await world.callFor(operation);
-          const direction = operation.verb === "update" ? "update" : "create";
-          const fields = inputOf(operation);
-          const before = operation.verb === "replace" ? undefined : await world.state(operation, path);
-          for (const bad of badInputs(fields, direction, body ?? {})) {
+        it(`P2: ${id} refuses every field that is wrong, and changes nothing`, async () => {
+          const { path, body = {} } = await callFor(operation);
+          const readable = operation.resource && operation.verb !== "replace";
+          const before = readable && (await world.state(operation, path));
+          for (const bad of badInputs(inputOf(operation), direction, body)) {
             const response = await api.request(method, path, { body: bad.body });
             assert.equal(response.status, 400, `${bad.what}: ${response.text}`);
             assert.ok(bad.path in response.body.details, `${bad.what}: details of ${bad.path}: ${response.text}`);
           }
-          const headers = { "content-type": "application/json" };
-          for (const text of ["{", "[]", "null", '{"a":1,"a":1}', '{"__proto__":{}}']) {
-            const response = await api.request(method, path, { body: text, headers });
-            assert.deepEqual([response.status, response.body.error_code], [400, "ERR_POSTERN_213"], text);
-          }
-          if (before !== undefined) assert.deepEqual(await world.state(operation, path), before);
+          if (before) assert.deepEqual(await world.state(operation, path), before);
+        });
+
+        it(`P1: ${id} takes no reference to an object of another account, in any field`, async () => {
+          const fields = inputOf(operation);
+          const { path, body = {} } = await callFor(operation);
+          const kinds = new Set(referringInputs(fields, direction, body, () => "").map(({ kind }) => kind));
+          const foreign = new Map<string, string>();
+          for (const kind of kinds) foreign.set(kind, await world.foreign(kind, foreignKey));
+          const ask = async (idOf: (kind: string) => string) => {
+            const answers = [];
+            for (const { what, body: referring } of referringInputs(fields, direction, body, idOf)) {
+              const { status, body } = await api.request(method, path, { body: referring });
+              assert.deepEqual([what, status, body.error_code], [what, 400, "ERR_POSTERN_7007"], JSON.stringify(body));
+              answers.push(JSON.stringify([body.msg, { ...body.details, operation_id: "" }]));
+            }
+            return answers;
+          };
+          const told = await ask((kind) => foreign.get(kind) as string);
+          const ofNone = await ask((kind) => (foreign.get(kind) as string).replace(/_.*/, `_${unknownTail}`));
+          const ids = new RegExp([...foreign.values()].map((one) => one.slice(-27)).join("|") || "^$", "g");
+          assert.deepEqual(
+            told.map((text) => text.replaceAll(ids, unknownTail)),
+            ofNone,
+          );
         });
       }
     }
 
-    it("P1: no list shows what belongs to another account", async () => {
+    it("P1: no list shows what belongs to another account, filtered or not", async () => {
       for (const operation of keyed) {
         if (operation.verb !== "list" || operation.resource?.operatorOnly) continue;
-        const list = await api.ok("GET", operation.path, undefined, foreignKey);
-        const mine = await api.ok("GET", operation.path);
-        const ids = new Set(mine[operation.listKey as string].map((one: { id: string }) => one.id));
-        for (const one of list[operation.listKey as string]) assert.ok(!ids.has(one.id), operation.id);
-      }
-    });
-
-    it("P1: no field takes a reference to an object of another account", async () => {
-      for (const operation of keyed) {
-        if (operation.verb !== "create" && operation.verb !== "replace") continue;
-        for (const [name, field] of Object.entries(inputOf(operation))) {
-          if ((field.type !== "ref" && field.type !== "refList") || field.live) continue;
-          const { path, body } = await world.callFor(operation);
-          const foreign = await world.foreign(field.to[0] as string, foreignKey);
-          const value = field.type === "ref" ? foreign : [foreign];
-          const response = await api.request(operation.method, path, { body: { ...body, [field.input]: value } });
-          assert.equal(response.status, 400, `${operation.id} ${name}: ${response.text}`);
-          assert.equal(response.body.error_code, "ERR_POSTERN_7007");
+        const { path, listKey } = operation as { path: string; listKey: string };
+        const mine = await api.ok("GET", path);
+        const ids = new Set(mine[listKey].map((one: { id: string }) => one.id));
+        for (const query of ["", `?filter=${encodeURIComponent("obj.id != ''")}`]) {
+          const list = await api.ok("GET", path + query, undefined, foreignKey);
+          for (const one of list[listKey]) assert.ok(!ids.has(one.id), operation.id);
         }
       }
     });

@@ -204,7 +204,7 @@ type Validate = (method: string, path: string, response: ApiResponse) => void;
 async function responseValidator(baseUrl: string): Promise<Validate> {
   const description = (await send(baseUrl, "GET", "/openapi.json", undefined, {})).body;
   const ajv = new Ajv2020({ strict: false, allErrors: true });
-  ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/);
   ajv.addSchema(description, "api");
   const paths = Object.keys(description.paths).map((template) => ({
     template,

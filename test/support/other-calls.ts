@@ -1,0 +1,120 @@
+/** Calls of operations that are about no resource, as `World.callFor` makes them for the others. */
+import type { Downward, Upward } from "../../src/routing/messages.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../../src/routing/questions.ts";
+import { resourceNamed } from "../../src/api/declarations.ts";
+import type { TestApi } from "./api.ts";
+import type { World } from "./world.ts";
+
+interface OtherCall {
+  readonly path: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** Where it is not the operation's: of what is always refused. */
+  readonly status?: number;
+  /** Whether an object of the account is named by the path. */
+  readonly names?: boolean;
+}
+
+/** By the id of the operation. */
+export function otherCalls(api: TestApi, world: World): Readonly<Record<string, () => Promise<OtherCall>>> {
+  const collection = async (kind: string): Promise<string> => {
+    const id = await world.foreign(kind, api.apiKey);
+    return `${resourceNamed(kind).path}/${id}`;
+  };
+  const sources = async (): Promise<string> => `${await collection("event_subscription")}/sources`;
+  const source = async (): Promise<OtherCall> => {
+    const path = await sources();
+    await api.ok("POST", path, { type: "ip_policy_created.v0" });
+    return { path: `${path}/ip_policy_created.v0`, names: true };
+  };
+  const document = { objects: { ip_policy: { office: { description: "d" } } } };
+  const revision = async (): Promise<string> => {
+    const { headers } = await api.request("POST", "/ip_policies", { body: {} });
+    return `/revisions/${headers["postern-revision"]}`;
+  };
+  const hosted = async (kind: "https" | "tls" | "tcp"): Promise<OtherCall> => {
+    const { id } = await api.ok("POST", `/edges/${kind}`, {});
+    return {
+      path: `/edges/${kind}/${id}/explain`,
+      body: kind === "https" ? { host: "a.example.com" } : {},
+      names: true,
+    };
+  };
+  return {
+    createEndpoint: async () => ({ path: "/endpoints", status: 400 }),
+    updateEndpoint: async () => ({ path: await collection("endpoint"), status: 409, names: true }),
+    deleteEndpoint: async () => ({ path: await collection("endpoint"), status: 409, names: true }),
+    createEventSource: async () => ({ path: await sources(), body: { type: "vault_created.v0" }, names: true }),
+    listEventSources: async () => ({ path: await sources(), names: true }),
+    getEventSource: source,
+    updateEventSource: source,
+    deleteEventSource: source,
+    listRevisions: async () => ({ path: "/revisions" }),
+    getRevision: async () => ({ path: await revision(), names: true }),
+    rollbackToRevision: async () => ({ path: `${await revision()}/rollback` }),
+    listRequests: async () => ({ path: "/requests" }),
+    getRequest: async () => ({ path: "/requests/req_1", names: true }),
+    explainHTTPSEdge: () => hosted("https"),
+    explainTLSEdge: () => hosted("tls"),
+    explainTCPEdge: () => hosted("tcp"),
+    planDocument: async () => ({ path: "/plan", body: document }),
+    applyDocument: async () => ({ path: "/apply", body: document }),
+    exportDocument: async () => ({ path: "/export" }),
+  };
+}
+
+/** What an edge says to whatever it is asked; it knows one request, of the account `accountId`. */
+export function edgeAnswers(accountId: () => string): (message: Downward) => Upward | undefined {
+  return (message) => {
+    if (message.type === "command") return { type: "command_result", call: message.call };
+    if (message.type !== "question") return undefined;
+    return { type: "answer", call: message.call, answer: answerTo(message.question, accountId()) };
+  };
+}
+
+function answerTo(question: EdgeQuestion, accountId: string): EdgeAnswer {
+  switch (question.name) {
+    case "request":
+    case "requests": {
+      const requests = question.accountId === accountId ? [trace] : [];
+      return { name: "requests", requests, more: false };
+    }
+    case "explain_request":
+    case "explain_connection":
+      return { name: "explanation", explanation };
+  }
+}
+
+const trace = {
+  id: "req_1",
+  endedAt: 1_767_225_600_000,
+  method: "GET",
+  host: "a.example.com",
+  path: "/",
+  source: "192.0.2.1",
+  siteId: "",
+  routeId: undefined,
+  outcome: "forwarded",
+  status: 200,
+  errorCode: undefined,
+  durationMs: 1,
+  bytesIn: 0,
+  bytesOut: 2,
+  cutShort: false,
+  steps: [],
+} as const;
+
+const explanation = {
+  revision: 1,
+  edge: undefined,
+  route: undefined,
+  near: [],
+  steps: [],
+  outcome: "answered",
+  status: 404,
+  errorCode: "ERR_POSTERN_3200",
+  backend: undefined,
+  tunnel: undefined,
+  address: undefined,
+  requestHeaders: [],
+  response: undefined,
+} as const;
