@@ -1,14 +1,11 @@
-/** What modules and configuration cost per request: CPU of the edge with each module against a route without. */
-import { once } from "node:events";
+/** What each module costs per request: CPU of the edge with the module against a route without, at the same moment. */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "../src/lib/clock.ts";
-import { makeRoutingTable } from "../src/routing/table.ts";
 import { sign } from "../src/webhooks/verify.ts";
 import { api } from "./support/api-client.ts";
 import { authtoken, startServer, startService } from "./support/postern.ts";
-import { interleave, median, ratio, table, verdict } from "./support/report.ts";
+import { interleave, median, table, verdict } from "./support/report.ts";
 import { cpuMicros, start, stop } from "./support/system.ts";
 import { wrk } from "./support/wrk.ts";
 
@@ -16,23 +13,45 @@ interface Named {
   readonly id: string;
 }
 
-const rounds = 5;
-const seconds = 2;
-const connections = 32;
-const figure = "edge CPU µs/request";
-
-const service = await startService();
-
-async function cost(pid: number, url: string, script?: string): Promise<Record<string, number>> {
-  const before = cpuMicros(pid);
-  const headers = ["User-Agent: Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0", "Accept-Encoding: gzip"];
-  const { requests } = await wrk(url, { connections, seconds, headers, ...(script && { script }) });
-  return { [figure]: (cpuMicros(pid) - before) / requests };
+/** A server of its own with an agent, and a route for each set of modules. */
+interface Side {
+  readonly pid: number;
+  url(modules: string): string;
+  stop(): Promise<void>;
 }
 
-async function modules(): Promise<void> {
+const rounds = 8;
+const seconds = 2;
+const connections = 16;
+const withModule = "edge CPU µs/request";
+const without = "without";
+
+/** Which do no more than decide, or edit a header. */
+const cheap = (policyId: string): Readonly<Record<string, object>> => ({
+  ip_restriction: { ip_policy_ids: [policyId] },
+  user_agent_filter: { allow: [], deny: ["(?i)bot", "curl/[0-7]\\."] },
+  circuit_breaker: {},
+  request_headers: { add: { "x-client": "${conn.client_ip}", "x-env": "bench" }, remove: ["x-debug"] },
+  response_headers: { add: { "x-served-by": "postern" }, remove: ["x-powered-by"] },
+});
+const together = "all of these";
+const dear = { compression: {}, webhook_verification: { provider: "github", secret: "s" } };
+const names = [...Object.keys(cheap("")), together, ...Object.keys(dear)];
+const bare = "no module";
+
+function blocksOf(name: string, policyId: string): object {
+  const blocks: Readonly<Record<string, object>> = { ...cheap(policyId), ...dear };
+  if (name === together) return cheap(policyId);
+  return name === bare ? {} : { [name]: blocks[name] };
+}
+
+function pathOf(name: string): string {
+  return `/${name.replaceAll(" ", "-")}`;
+}
+
+async function startSide(servicePort: number): Promise<Side> {
   const server = await startServer();
-  const args = ["http", String(service.port), "--label", "app=bench", "--server", `localhost:${server.agentPort}`];
+  const args = ["http", String(servicePort), "--label", "app=bench", "--server", `localhost:${server.agentPort}`];
   const agent = start(process.execPath, ["bin/postern.js", ...args, "--ca", server.caFile], {
     POSTERN_AUTHTOKEN: authtoken,
   });
@@ -45,120 +64,58 @@ async function modules(): Promise<void> {
     await call("POST", "/ip_policy_rules", { ip_policy_id: policy.id, cidr, action: "allow" });
   }
   const edge = await call<Named>("POST", "/edges/https", { hostports: [`bench.localhost:${server.httpsPort}`] });
+  for (const name of [bare, ...names]) {
+    const given = { match_type: "path_prefix", match: pathOf(name), backend: { backend_id: backend.id } };
+    await call("POST", `/edges/https/${edge.id}/routes`, { ...given, ...blocksOf(name, policy.id) });
+  }
+  const url = (name: string): string => `https://bench.localhost:${server.httpsPort}${pathOf(name)}`;
+  await wrk(url(bare), { connections, seconds });
+  return {
+    pid: server.pid,
+    url,
+    async stop() {
+      await stop(agent);
+      await server.stop();
+    },
+  };
+}
 
-  const cheap = {
-    ip_restriction: { ip_policy_ids: [policy.id] },
-    user_agent_filter: { allow: [], deny: ["(?i)bot", "curl/[0-7]\\."] },
-    circuit_breaker: {},
-    request_headers: { add: { "x-client": "${conn.client_ip}", "x-env": "bench" }, remove: ["x-debug"] },
-    response_headers: { add: { "x-served-by": "postern" }, remove: ["x-powered-by"] },
-  };
-  const webhook = { webhook_verification: { provider: "github", secret: "s" } };
-  const blocks: Record<string, object> = {
-    "no module": {},
-    ...Object.fromEntries(Object.entries(cheap).map(([name, config]) => [name, { [name]: config }])),
-    "all of these": cheap,
-    compression: { compression: {} },
-    "POST, no module": {},
-    webhook_verification: webhook,
-  };
+/** A wrk script that posts what `webhook_verification` accepts. */
+function signedPost(): string {
   const body = JSON.stringify({ ref: "main", commits: Array.from({ length: 10 }, (_, at) => ({ id: at })) });
   const signature = sign("github", { secret: "s", body: Buffer.from(body), url: "", now: 0 }).headers;
+  const headers = Object.entries(signature).map(([name, value]) => `wrk.headers["${name}"] = "${value}"`);
   const script = join(mkdtempSync(join(tmpdir(), "postern-bench-")), "post.lua");
-  const lines = Object.entries(signature).map(([name, value]) => `wrk.headers["${name}"] = "${value}"`);
-  writeFileSync(script, [`wrk.method = "POST"`, `wrk.body = '${body}'`, ...lines, ""].join("\n"));
-
-  const contenders = [];
-  for (const [name, config] of Object.entries(blocks)) {
-    const match = `/${name.replaceAll(/[^a-z]+/gi, "-")}`;
-    const given = { match_type: "path_prefix", match, backend: { backend_id: backend.id }, ...config };
-    await call("POST", `/edges/https/${edge.id}/routes`, given);
-    const url = `https://bench.localhost:${server.httpsPort}${match}`;
-    const posts = name.startsWith("POST") || name.startsWith("webhook");
-    contenders.push({ name, measure: () => cost(server.pid, url, posts ? script : undefined) });
-  }
-  await wrk(`https://bench.localhost:${server.httpsPort}/no-module`, { connections, seconds });
-  const samples = await interleave(contenders, rounds);
-  table("1 KiB over HTTPS through a tunnel, with one module on the route", samples);
-  const of = (name: string): number => median((samples.get(name) ?? []).map((row) => row[figure] as number));
-  process.stdout.write("\nCPU with the module / without\n");
-  for (const name of Object.keys(blocks)) {
-    const without = name === "webhook_verification" ? "POST, no module" : "no module";
-    if (name !== without && name !== "POST, no module") {
-      process.stdout.write(`  ${name.padEnd(28)} ${(of(name) / of(without)).toFixed(2)}\n`);
-    }
-  }
-  ratio(samples, figure, "all of these", "no module", { atMost: 1.25 });
-  await stop(agent);
-  await server.stop();
+  writeFileSync(script, [`wrk.method = "POST"`, `wrk.body = '${body}'`, ...headers, ""].join("\n"));
+  return script;
 }
 
-async function routing(): Promise<void> {
-  const edges = [
-    { name: "10 hostports, 1 route", hostports: 10, routes: 1 },
-    { name: "100,000 hostports, 1 route", hostports: 100_000, routes: 1 },
-    { name: "10 hostports, 1,000 routes", hostports: 10, routes: 1000 },
-  ];
-  const children = [];
-  const contenders = [];
-  for (const { name, hostports, routes } of edges) {
-    const args = ["bench/support/edge-process.ts", String(hostports), String(routes), String(service.port)];
-    const child = start(process.execPath, args);
-    const [line] = (await once(child.stdout as NodeJS.ReadableStream, "data")) as [Buffer];
-    children.push(child);
-    const url = `https://bench.localhost:${Number(line)}/part-${routes - 1}/x`;
-    await wrk(url, { connections, seconds: 1 });
-    contenders.push({ name, measure: () => cost(child.pid as number, url) });
-  }
-  const samples = await interleave(contenders, rounds);
-  table("1 KiB over HTTPS from a static backend", samples);
-  for (const { name } of edges.slice(1)) ratio(samples, figure, name, "10 hostports, 1 route", { atMost: 1.2 });
-  for (const child of children) await stop(child);
+async function cost({ pid, url }: Side, name: string, script: string | undefined): Promise<number> {
+  const before = cpuMicros(pid);
+  const headers = ["User-Agent: Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0", "Accept-Encoding: gzip"];
+  const { requests } = await wrk(url(name), { connections, seconds, headers, ...(script && { script }) });
+  return (cpuMicros(pid) - before) / requests;
 }
 
-/** Decisions of an IP restriction, in this process. */
-function decisions(): void {
-  const at = makeRoutingTable(systemClock);
-  const rules = Array.from({ length: 10_000 }, (_, index) => ({
-    kind: "ip_policy_rule",
-    id: `ipr_${index}`,
-    doc: {
-      ip_policy_id: "ipp_1",
-      cidr: `${10 + (index >> 12)}.${(index >> 4) & 255}.${(index & 15) << 4}.0/20`,
-      action: "allow",
-    },
-  }));
-  const given = [
-    { kind: "ip_policy", id: "ipp_1", doc: {} },
-    ...rules,
-    {
-      kind: "tcp_edge",
-      id: "edgtcp_1",
-      doc: { hostports: ["a:1"], ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } },
-    },
-  ];
-  at.load(
-    1,
-    given.map((one) => ({ ...one, account_id: "ac_1", revision: 1 })),
-  );
-  const [site] = at.tcpSites();
-  const restriction = site?.connection[0];
-  if (!restriction) throw new Error("decide: there is no restriction");
-  const sources = Array.from(
-    { length: 1000 },
-    (_, index) => `${10 + (index % 4)}.${index % 256}.${(index * 7) % 256}.9`,
-  );
-  const took: number[] = [];
-  for (let round = 0; round < 7; round += 1) {
-    const began = performance.now();
-    for (let turn = 0; turn < 200; turn += 1) for (const source of sources) restriction.connection?.(source);
-    took.push(((performance.now() - began) * 1000) / (200 * sources.length));
-  }
-  process.stdout.write("\nIP restriction with 10,000 rules\n");
-  verdict("µs per decision", median(took), { atMost: 1 });
-}
-
-decisions();
-await modules();
-await routing();
+const service = await startService();
+let [one, other] = [await startSide(service.port), await startSide(service.port)] as const;
+const script = signedPost();
+const contenders = names.map((name) => ({
+  name,
+  async measure() {
+    const posted = name === "webhook_verification" ? script : undefined;
+    const [its, none] = await Promise.all([cost(one, name, posted), cost(other, bare, posted)]);
+    // by turns, so that what one of them is slower at is not counted as the module's
+    if (name === names.at(-1)) [one, other] = [other, one];
+    return { [withModule]: its, [without]: none };
+  },
+}));
+const samples = await interleave(contenders, rounds);
+table("1 KiB over HTTPS through a tunnel, with one module on the route", samples);
+process.stdout.write("\nCPU with the module / without\n");
+const ratioOf = (name: string): number =>
+  median((samples.get(name) ?? []).map((row) => (row[withModule] as number) / (row[without] as number)));
+for (const name of names) process.stdout.write(`  ${name.padEnd(28)} ${ratioOf(name).toFixed(2)}\n`);
+verdict("CPU with all cheap modules / without", ratioOf(together), { atMost: 1.25 });
+for (const side of [one, other]) await side.stop();
 await stop(service.child);

@@ -1,6 +1,7 @@
 /**
  * `node edge-process.ts HOSTPORTS ROUTES SERVICE_PORT`: an edge alone, with as many edges of one hostport each, the
- * first of which, bench.localhost, has as many routes to the service. Prints its port once it serves them.
+ * first of which, bench.localhost, has as many routes to the service. Prints its port once it serves them, and with
+ * `--expose-gc` the bytes of its heap.
  */
 import { startEdge } from "../../src/edge/edge.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -50,4 +51,5 @@ const edge = await startEdge(
   { send: () => {}, receive: (handler) => (receive = handler) },
 );
 receive({ type: "snapshot", revision: 1, objects: [...objects()], last: true });
-process.stdout.write(`${edge.https.port}\n`);
+globalThis.gc?.();
+process.stdout.write(`${edge.https.port} ${process.memoryUsage().heapUsed}\n`);

@@ -21,6 +21,24 @@ export async function interleave<Sample extends Readonly<Record<string, number>>
   return samples;
 }
 
+/**
+ * Measures all contenders at the same time, round by round: they share the machine, and whatever else it does hits
+ * all of them alike. For CPU per request, where the figures are to be compared closely.
+ */
+export async function sideBySide<Sample extends Readonly<Record<string, number>>>(
+  contenders: readonly Contender<Sample>[],
+  rounds: number,
+): Promise<Map<string, Sample[]>> {
+  const samples = new Map<string, Sample[]>(contenders.map(({ name }) => [name, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    const measured = await Promise.all(contenders.map(async ({ name, measure }) => [name, await measure()] as const));
+    for (const [name, sample] of measured) samples.get(name)?.push(sample);
+    process.stderr.write(`  round ${round + 1}/${rounds}\r`);
+  }
+  process.stderr.write(`${" ".repeat(60)}\r`);
+  return samples;
+}
+
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -46,7 +64,7 @@ export function table(title: string, samples: ReadonlyMap<string, readonly Reado
   }
 }
 
-/** Prints `figure` of one contender against another, and whether the target is met. */
+/** Prints `figure` of one contender against another, the median over the rounds, and whether the target is met. */
 export function ratio(
   samples: ReadonlyMap<string, readonly Readonly<Record<string, number>>[]>,
   figure: string,
@@ -54,8 +72,10 @@ export function ratio(
   peer: string,
   target: { readonly atMost: number } | { readonly atLeast: number },
 ): void {
-  const of = (name: string): number => median((samples.get(name) ?? []).map((row) => row[figure] as number));
-  verdict(`${figure}: ${ours} / ${peer}`, of(ours) / of(peer), target);
+  const of = (name: string): readonly number[] => (samples.get(name) ?? []).map((row) => row[figure] as number);
+  const theirs = of(peer);
+  const ratios = of(ours).map((value, round) => value / (theirs[round] as number));
+  verdict(`${figure}: ${ours} / ${peer}`, median(ratios), target);
 }
 
 export function verdict(
