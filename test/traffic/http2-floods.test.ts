@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { ServerResponse } from "node:http";
 import { after, afterEach, before, describe, it } from "node:test";
 import { budgets } from "../../src/edge/http2/flood-guard.ts";
-import { block, codes, flags, frame, RawH2, settings, types, uint32 } from "../support/h2-frames.ts";
+import { block, codes, flags, frame, preface, RawH2, settings, types, uint32 } from "../support/h2-frames.ts";
 import { h2Request, h2Session } from "../support/h2-client.ts";
 import { startH2Server } from "../support/h2-server.ts";
 import type { H2Server } from "../support/h2-server.ts";
@@ -41,6 +41,14 @@ async function isCutOff(client: RawH2): Promise<void> {
   const session = await h2Session(server);
   assert.equal(String((await h2Request(session, { ":path": "/" })).body), "answer");
   session.destroy();
+}
+
+/** Lets time go by, and what it brings about be sent. */
+async function pass(seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second += 1) {
+    server.clock.pass(1000);
+    await new Promise(setImmediate);
+  }
 }
 
 describe("an HTTP/2 client that floods", () => {
@@ -107,6 +115,16 @@ describe("an HTTP/2 client that floods", () => {
     }
   });
 
+  it("D1: is cut off: a header block of more than 64 KiB, before it has ended", async () => {
+    raw = await RawH2.open(server);
+    raw.send(frame(types.headers, flags.endStream, 1, Buffer.from([0x82])));
+    const most = Array.from({ length: 4 }, (_, at) =>
+      frame(types.continuation, 0, 1, Buffer.alloc(16_384 - (at === 0 ? 1 : 0))),
+    );
+    raw.send(...most, frame(types.continuation, 0, 1, Buffer.alloc(1)));
+    await isCutOff(raw);
+  });
+
   it("D1: takes a header block in up to 16 CONTINUATION frames", async () => {
     raw = await RawH2.open(server);
     const whole = block([
@@ -134,9 +152,12 @@ describe("an HTTP/2 client that floods", () => {
     ]);
     const remembered = block([["x-bomb", "x".repeat(4000)]], 0x40);
     const bomb = Buffer.concat([start, remembered, Buffer.alloc(12_000, 0xbe)]);
+    // No more fields than may be, and only just more bytes.
+    const heavy = Buffer.concat([start, remembered, Buffer.alloc(8, 0xbe)]);
     const before = process.memoryUsage().rss;
     for (let index = 0; index < 20; index += 1) raw.send(frame(types.headers, 5, id(index), bomb));
-    for (let index = 0; index < 20; index += 1) {
+    raw.send(frame(types.headers, 5, id(20), heavy));
+    for (let index = 0; index < 21; index += 1) {
       const answer = await raw.takeType(types.headers, id(index));
       assert.equal(answer?.payload.toString("latin1", 2, 5), "431");
     }
@@ -209,15 +230,34 @@ describe("an HTTP/2 client that floods", () => {
     assert.equal(await raw.resetCode(1), codes.noError);
   });
 
-  it("D2: is closed when it has been idle, or its connection has grown old", async () => {
+  it("D2: that does not finish its headers is told so, and cut off", async () => {
+    raw = await RawH2.connect(server);
+    // In one piece: when the settings are acknowledged, the rest has been read too.
+    raw.send(preface, frame(types.settings, 0, 0), frame(types.headers, flags.endStream, 1, Buffer.from([0x82])));
+    assert.ok(await raw.take(({ type, flags: set }) => type === types.settings && set === flags.ack));
+    await pass(15);
+    assert.equal(await raw.goawayCode(), codes.protocolError);
+    await raw.closed();
+  });
+
+  it("D2: is closed once its connection has grown old, however busy it is", async () => {
+    raw = await RawH2.open(server);
+    const told = raw.goawayCode();
+    for (let minute = 0; minute < 61; minute += 1) {
+      raw.send(request(id(minute)));
+      const isOpen = await raw.settled();
+      assert.ok(isOpen || minute >= 59, `closed after ${minute} minutes`);
+      await pass(60);
+    }
+    assert.equal(await told, codes.noError);
+  });
+
+  it("D2: is closed when it has been idle", async () => {
     raw = await RawH2.open(server);
     raw.send(request(1));
     assert.ok(await raw.takeType(types.headers, 1));
     assert.ok(await raw.settled());
-    for (let second = 0; second < 80; second += 1) {
-      server.clock.pass(1000);
-      await new Promise(setImmediate);
-    }
+    await pass(80);
     assert.equal(await raw.goawayCode(), codes.noError);
   });
 

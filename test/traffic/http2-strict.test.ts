@@ -314,7 +314,7 @@ describe("frames that HTTP/2 forbids", () => {
     });
   }
 
-  it("end the connection: no preface, no SETTINGS, an unfinished preface that takes too long", async () => {
+  it("D2: end the connection: no preface, no SETTINGS, an unfinished preface that takes too long", async () => {
     raw = await RawH2.connect(server);
     raw.send(Buffer.from("GET / HTTP/1.1\r\nHost: app.example.com\r\n\r\n"));
     assert.equal(await raw.goawayCode(), codes.protocolError);
