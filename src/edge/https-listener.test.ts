@@ -69,7 +69,10 @@ async function start(sites: Map<string, Site>, limits = {}, proxies: readonly st
     metrics,
     serve: (socket, facts, protocol) => {
       socket.on("error", () => undefined);
-      if (facts.tls?.serverName === "held.example.com") return;
+      if (facts.tls?.serverName === "held.example.com") {
+        socket.resume().on("end", () => socket.end());
+        return;
+      }
       socket.end(JSON.stringify({ facts, protocol }));
     },
   });
@@ -403,6 +406,31 @@ describe("the HTTPS listener", () => {
     assert.match(own.metrics.render(), /refused_total\{listener="https",reason="connections"\} 1/);
     held[0]?.destroy();
     while (!/postern_connections_open\{listener="https"\} 2\n/.test(own.metrics.render())) await turn();
+    await own.open("shop.example.com");
+  });
+
+  it("D2: bounds the connections to one account, and leaves the others theirs", async () => {
+    const own = await start(
+      new Map([
+        ["shop.example.com", shop],
+        ["held.example.com", site("edghts_held", ["held.example.com"])],
+        ["other.example.com", site("edghts_other", ["other.example.com"], {}, "ac_2")],
+      ]),
+      { connectionsPerAccount: 2 },
+    );
+    const hold = async (): Promise<TLSSocket> => {
+      const { port } = own.listener;
+      const socket = connect({ port, host: "127.0.0.1", servername: "held.example.com", ca: authority.certificatePem });
+      stops.push(() => socket.destroy());
+      await once(socket, "secureConnect");
+      return socket;
+    };
+    const [first] = [await hold(), await hold()];
+    await assert.rejects(own.open("shop.example.com"));
+    assert.match(own.metrics.render(), /handshakes_total\{result="account_limit"\} 1/);
+    await own.open("other.example.com");
+    first?.destroy();
+    while (!/postern_connections_open\{listener="https"\} 1\n/.test(own.metrics.render())) await turn();
     await own.open("shop.example.com");
   });
 

@@ -6,6 +6,7 @@ import type { Counter, Metrics } from "../lib/metrics.ts";
 import type { ConnectionFacts, ServedCertificate, TlsFacts } from "../modules/exchange.ts";
 import type { Handshake } from "../modules/module.ts";
 import type { ConnectionSite, Site } from "../routing/compiled.ts";
+import { makeAccountConnections } from "./account-connections.ts";
 import type { AcmeChallenges } from "./acme-challenges.ts";
 import type { Certificates } from "./certificates.ts";
 import { peekClientHello } from "./client-hello.ts";
@@ -65,6 +66,7 @@ type HandshakeResult =
   | "unknown_name"
   | "outdated"
   | "denied"
+  | "account_limit"
   | "passed_through";
 
 const noDemands: Handshake = Object.freeze({});
@@ -88,6 +90,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
   const servers = makeTlsServers(options.protocols, clock);
   // nobody here knows what is spoken behind a TLS edge
   const opaqueServers = makeTlsServers([], clock);
+  const accounts = makeAccountConnections(limits.connectionsPerAccount);
   const handshakes = new Map<HandshakeResult, Counter>();
   const ended = (result: HandshakeResult): void => {
     let counter = handshakes.get(result);
@@ -111,6 +114,16 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
       return;
     }
     const site = opaque ?? siteFor(serverName);
+    if (site && !opaque) {
+      const { accountId } = site;
+      if (accounts.isFull(accountId)) {
+        ended("account_limit");
+        socket.destroy();
+        return;
+      }
+      accounts.enter(accountId);
+      socket.once("close", () => accounts.leave(accountId));
+    }
     const demands = site?.handshake ?? noDemands;
     const certificate = await certificates.choose(serverName, site);
     if (socket.destroyed) return;

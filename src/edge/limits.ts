@@ -4,6 +4,8 @@ export interface ConnectionLimits {
   readonly connections: number;
   /** Open at once from one address, or one /64 of IPv6. Not for loopback, where proxies stand for many. */
   readonly connectionsPerSource: number;
+  /** HTTPS connections open at once to the edges and endpoints of one account. */
+  readonly connectionsPerAccount: number;
   /** New ones from one address: this many a second, ten times as many in a burst. Not for loopback. */
   readonly openingsPerSecond: number;
   /** From accept to a whole ClientHello (K3). */
@@ -15,6 +17,7 @@ export interface ConnectionLimits {
 export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
   connections: 50_000,
   connectionsPerSource: 1000,
+  connectionsPerAccount: 20_000,
   openingsPerSecond: 100,
   helloTimeoutMs: 5000,
   handshakeTimeoutMs: 10_000,

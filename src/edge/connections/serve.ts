@@ -12,6 +12,7 @@ import type { ConnectionSite } from "../../routing/compiled.ts";
 import type { DialOptions } from "../agents/dial.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 import type { Tunnel } from "../agents/tunnel.ts";
+import { makeAccountConnections } from "../account-connections.ts";
 import type { Deadlines, Timed } from "../http/deadlines.ts";
 import { exportSpliceCounters, makeSpliceCounters } from "./counters.ts";
 import type { SpliceLimits } from "./limits.ts";
@@ -43,7 +44,7 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
   const { registry, limits, deadlines, clock, log } = options;
   const counters = makeSpliceCounters();
   const open = new Set<Served>();
-  const ofAccount = new Map<string, number>();
+  const ofAccount = makeAccountConnections(limits.connectionsPerAccount);
   const ofTunnel = new Map<Tunnel, Set<Served>>();
   exportSpliceCounters(counters, options.metrics, () => open.size);
   const upstreams = makeConnectionUpstreams({
@@ -62,19 +63,17 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
       log.error("module failed", { site: site.id, error });
       return "broken";
     }
-    return (ofAccount.get(site.accountId) ?? 0) >= limits.connectionsPerAccount ? "account_limit" : undefined;
+    return ofAccount.isFull(site.accountId) ? "account_limit" : undefined;
   };
   const enter = (served: Served): void => {
     open.add(served);
     deadlines.add(served);
-    ofAccount.set(served.site.accountId, (ofAccount.get(served.site.accountId) ?? 0) + 1);
+    ofAccount.enter(served.site.accountId);
   };
   const leave = (served: Served): void => {
     if (!open.delete(served)) return;
     deadlines.delete(served);
-    const left = (ofAccount.get(served.site.accountId) ?? 1) - 1;
-    if (left > 0) ofAccount.set(served.site.accountId, left);
-    else ofAccount.delete(served.site.accountId);
+    ofAccount.leave(served.site.accountId);
     const { tunnel } = served;
     const siblings = tunnel && ofTunnel.get(tunnel);
     siblings?.delete(served);
