@@ -1,0 +1,59 @@
+import { entry } from "./entry.ts";
+
+/** What agents are told, and what becomes of questions and commands to them and to edges. */
+export const agentErrors = {
+  // 100–110, 700s: agents
+  agent_token_unknown: entry(
+    107,
+    401,
+    "The agent token is not known, was deleted, or its owner is inactive.",
+    "Create one with `POST /credentials`.",
+  ),
+  agent_api_key: entry(
+    207,
+    401,
+    "An API key was sent where an agent token is needed.",
+    "API keys use the API; agents take the tokens of `/credentials`.",
+  ),
+  agent_denied: entry(
+    720,
+    403,
+    "The agent token's ACL does not allow this bind.",
+    "Extend the credential's `acl`, or bind a name that it lists.",
+  ),
+  agent_source_denied: entry(
+    726,
+    403,
+    "The account's IP restriction does not admit the agent's address.",
+    "Connect from an address that the policies of the restriction allow.",
+  ),
+  agent_option_unsupported: entry(
+    721,
+    400,
+    "The agent asked for an option that this server does not offer.",
+    "Configure it on an edge's route instead.",
+  ),
+  agent_name_taken: entry(334, 409, "The requested name is in use.", "Pick another name, or stop the holder."),
+  agent_request_invalid: entry(700, 400, "The agent's request cannot be read.", "Update the agent."),
+  agent_limit: entry(725, 429, "The session holds as many tunnels as it may.", "Stop one, or start another session."),
+  // 800s: commands and questions
+  command_unsupported: entry(
+    804,
+    400,
+    "The agent does not support this command.",
+    "See `agent_version` of the session.",
+  ),
+  command_failed: entry(807, 502, "The agent could not carry out the command.", "`msg` has its words."),
+  command_timeout: entry(
+    810,
+    504,
+    "The agent did not answer the command in time.",
+    "The session may be gone; list the sessions again.",
+  ),
+  edge_silent: entry(
+    811,
+    504,
+    "The edge did not answer in time.",
+    "Try again; `GET /readyz` tells whether it follows the configuration.",
+  ),
+};

@@ -1,0 +1,119 @@
+import { entry } from "./entry.ts";
+
+/** What configuration cannot be. */
+export const configurationErrors = {
+  // 400–449: domains and hostports
+  hostport_invalid: entry(448, 400, "The hostport is not a host and a port.", "Write `name.example.com:443`."),
+  domain_invalid: entry(449, 400, "The domain is not a host name.", "Write `app.example.com` or `*.example.com`."),
+  domain_held: entry(
+    413,
+    409,
+    "The domain is reserved already.",
+    "`details` names the holder, where it is yours; else pick another domain.",
+  ),
+  domain_unreserved: entry(
+    412,
+    400,
+    "The domain is not reserved, and this server wants it to be.",
+    "Reserve it with `POST /reserved_domains` first.",
+  ),
+  hostport_held: entry(
+    722,
+    409,
+    "Another object holds this hostport.",
+    "`details` names the holder, where it is yours.",
+  ),
+  // 600s: credentials
+  acl_invalid: entry(600, 400, "An ACL rule cannot be read.", "Write `*` or `bind:<domain | host:port | key=value>`."),
+  // 820s: endpoints
+  cloud_endpoint_unsupported: entry(
+    820,
+    400,
+    "This server makes no cloud endpoints: their traffic policies would not be enforced.",
+    "Use an edge with routes and modules, or an agent's own endpoint.",
+  ),
+  endpoint_fixed: entry(
+    821,
+    409,
+    "The endpoint follows from an agent or an edge and cannot be changed by itself.",
+    "Stop the agent, or change the edge.",
+  ),
+  // 1400s: IP policies
+  cidr_invalid: entry(
+    1409,
+    400,
+    "The CIDR is not a network in its lowest address.",
+    "Write `192.0.2.0/24`, or `/32` and `/128` for one address.",
+  ),
+  cidr_duplicate: entry(1408, 409, "The policy has a rule for this CIDR already.", "Change that rule instead."),
+  in_use: entry(
+    1420,
+    409,
+    "The object is still referred to.",
+    "`details` names the referrer; remove the reference first.",
+  ),
+  restriction_exists: entry(1802, 409, "The account has a restriction of this type already.", "Change that one."),
+  restriction_shuts_out: entry(
+    1805,
+    400,
+    "The restriction would refuse the caller who makes it.",
+    "Add a rule that allows your own address first.",
+  ),
+  // 1900s: certificates
+  certificate_invalid: entry(
+    1910,
+    400,
+    "The certificate or its key cannot be used.",
+    "`details` says why; send unencrypted PEM, the certificate first and its chain in order.",
+  ),
+  // 4100s: users
+  name_taken: entry(4112, 409, "The name is taken in this account.", "Pick another."),
+  // 6500s: backends
+  backend_unknown: entry(6501, 400, "There is no such backend.", "Create it first, or correct the id."),
+  backend_nesting: entry(
+    6513,
+    400,
+    "Backends of backends go in a circle, or too deep.",
+    "Give each backend members that do not lead back to it.",
+  ),
+  backend_needs_http: entry(
+    6525,
+    400,
+    "A fixed HTTP response cannot answer the connections of a TLS or TCP edge.",
+    "Use backends of tunnels or addresses there, or an HTTPS edge.",
+  ),
+  backend_empty: entry(
+    6515,
+    503,
+    "No tunnel is online behind this address.",
+    "Start an agent with the backend's labels.",
+  ),
+  labels_invalid: entry(
+    6508,
+    400,
+    "The labels cannot be used.",
+    "Give 1 to 32 labels of non-empty names and values without `=`.",
+  ),
+  // 7000s: edges
+  reference_unknown: entry(
+    7007,
+    400,
+    "An object that the request refers to does not exist.",
+    "`details` names the field.",
+  ),
+  match_invalid: entry(7131, 400, "A route's match must be an absolute path.", "Write `/` or `/api`."),
+  module_needs_termination: entry(
+    7062,
+    400,
+    "The module needs TLS to be terminated at the edge.",
+    "Remove the module, or set `terminate_at` to `edge`.",
+  ),
+  login_exclusive: entry(
+    7079,
+    400,
+    "A route can have one login module.",
+    "Set the others to null in the same request.",
+  ),
+  route_exists: entry(7126, 409, "The edge has a route for this match already.", "Change that route instead."),
+  module_unset: entry(7125, 404, "The module is not set here.", "`PUT` sets it."),
+};
