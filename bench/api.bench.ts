@@ -1,33 +1,34 @@
-/** The API: CPU of a GET by id against bare node:http, and durable POSTs against one fsync each. */
+/**
+ * The API: CPU of a GET by id and of a list of 100 against bare node:http sending the same bytes, durable POSTs
+ * against one fsync each, and all three against a typical Express + better-sqlite3.
+ */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { get, request } from "node:http";
+import { get } from "node:http";
+import { api, many } from "./support/api-client.ts";
 import { apiKey, startServer } from "./support/postern.ts";
 import { interleave, ratio, table } from "./support/report.ts";
 import { cpuMicros, freePort, listening, start, stop } from "./support/system.ts";
 import { wrk } from "./support/wrk.ts";
 
+const connections = 64;
+const rounds = 5;
+const listed = 100;
+const [postern, bare, bareSqlite, express] = [
+  "postern",
+  "bare node:http",
+  "bare node:http and SQLite",
+  "Express, better-sqlite3",
+] as const;
 const credentials = [`Authorization: Bearer ${apiKey}`, "Service-Version: 2"];
-const server = await startServer();
+const directory = mkdtempSync(join(tmpdir(), "postern-bench-"));
 
-const created = await new Promise<string>((resolve, reject) => {
-  const headers = { authorization: `Bearer ${apiKey}`, "service-version": "2", "content-type": "application/json" };
-  const sending = request(`${server.apiUrl}/bot_users`, { method: "POST", headers }, (response) => {
-    let text = "";
-    response.on("data", (bytes: Buffer) => (text += bytes.toString()));
-    response.on("end", () => resolve((JSON.parse(text) as { id: string }).id));
-  });
-  sending.on("error", reject);
-  sending.end('{"name":"read me"}');
-});
-const path = `/bot_users/${created}`;
-const answer = await new Promise<{ headers: string[]; body: string }>((resolve, reject) => {
-  get(
-    `${server.apiUrl}${path}`,
-    { headers: { authorization: `Bearer ${apiKey}`, "service-version": "2" } },
-    (response) => {
-      const own = new Set(["date", "connection", "keep-alive"]);
+/** What is answered, with the header fields that are not node:http's own. */
+function recorded(url: string): Promise<{ readonly headers: readonly string[]; readonly body: string }> {
+  const own = new Set(["date", "connection", "keep-alive"]);
+  return new Promise((resolve, reject) => {
+    get(url, { headers: { authorization: `Bearer ${apiKey}`, "service-version": "2" } }, (response) => {
       const headers: string[] = [];
       for (let at = 0; at < response.rawHeaders.length; at += 2) {
         if (!own.has((response.rawHeaders[at] as string).toLowerCase()))
@@ -36,53 +37,90 @@ const answer = await new Promise<{ headers: string[]; body: string }>((resolve, 
       let body = "";
       response.on("data", (bytes: Buffer) => (body += bytes.toString()));
       response.on("end", () => resolve({ headers, body }));
+    }).on("error", reject);
+  });
+}
+
+async function startPeer(script: string, ...args: readonly string[]) {
+  const port = await freePort();
+  const child = start(process.execPath, [`bench/support/${script}`, String(port), ...args]);
+  await listening(port);
+  return { child, pid: child.pid as number, url: `http://127.0.0.1:${port}` };
+}
+
+/** Makes the objects that are read, and returns the path of one. */
+async function fill(base: string): Promise<string> {
+  const ids: string[] = [];
+  await many(listed + 10, async (index) => {
+    ids.push((await api<{ id: string }>(base, "POST", "/bot_users", { name: `read me ${index}` })).id);
+  });
+  return `/bot_users/${ids[0]}`;
+}
+
+const server = await startServer();
+const expressApi = await startPeer("express-api.ts", join(directory, "express.db"));
+const onePath = { [postern]: await fill(server.apiUrl), [express]: await fill(expressApi.url) };
+
+async function compareReads(title: string, path: string, expressPath: string): Promise<void> {
+  const url = `${server.apiUrl}${path}`;
+  const same = await startPeer("bare-api.ts", "get", JSON.stringify(await recorded(url)));
+  const reading = (name: string, pid: number, of: string) => ({
+    name,
+    async measure() {
+      const before = cpuMicros(pid);
+      const result = await wrk(of, { connections, seconds: 3, headers: credentials });
+      return { "CPU µs/GET": (cpuMicros(pid) - before) / result.requests, "GET/s": result.perSecond };
     },
-  ).on("error", reject);
-});
+  });
+  await wrk(url, { connections, seconds: 2, headers: credentials });
+  const reads = await interleave(
+    [
+      reading(postern, server.pid, url),
+      reading(bare, same.pid, same.url),
+      reading(express, expressApi.pid, `${expressApi.url}${expressPath}`),
+    ],
+    rounds,
+  );
+  table(title, reads);
+  ratio(reads, "CPU µs/GET", postern, bare, { atMost: 1.3 });
+  ratio(reads, "GET/s", postern, express, { atLeast: 1 });
+  await stop(same.child);
+}
+await compareReads("GET by id", onePath[postern], onePath[express]);
+await compareReads(`List of ${listed}`, "/bot_users", "/bot_users");
 
-const [barePort, syncPort] = [await freePort(), await freePort()];
-const bare = start(process.execPath, ["bench/support/bare-api.ts", String(barePort), "get", JSON.stringify(answer)]);
-const file = join(mkdtempSync(join(tmpdir(), "postern-bench-")), "bare.db");
-const sync = start(process.execPath, ["bench/support/bare-api.ts", String(syncPort), "post", file]);
-await Promise.all([listening(barePort), listening(syncPort)]);
-
-const reading = (name: string, pid: number, url: string) => ({
+const sync = await startPeer("bare-api.ts", "post", join(directory, "bare.db"));
+const writing = (name: string, pid: number, base: string, count = connections) => ({
   name,
   async measure() {
     const before = cpuMicros(pid);
-    const result = await wrk(url, { connections: 32, seconds: 3, headers: credentials });
-    return { "CPU µs/GET": (cpuMicros(pid) - before) / result.requests, "GET/s": result.perSecond };
+    const script = "bench/support/post-bots.lua";
+    const result = await wrk(`${base}/bot_users`, { connections: count, seconds: 3, headers: credentials, script });
+    return {
+      "durable POST/s": result.perSecond,
+      "CPU µs/POST": (cpuMicros(pid) - before) / result.requests,
+      "p50 ms": result.p50Ms,
+      "p99 ms": result.p99Ms,
+    };
   },
 });
-await wrk(`${server.apiUrl}${path}`, { connections: 32, seconds: 2, headers: credentials });
-const reads = await interleave(
-  [
-    reading("postern", server.pid, `${server.apiUrl}${path}`),
-    reading("bare node:http", bare.pid as number, `http://127.0.0.1:${barePort}/`),
-  ],
-  5,
-);
-table("GET by id", reads);
-ratio(reads, "CPU µs/GET", "postern", "bare node:http", { atMost: 1.25 });
-
-const writing = (name: string, url: string, connections = 32) => ({
-  name,
-  measure: async () => ({
-    "durable POST/s": (
-      await wrk(url, { connections, seconds: 3, headers: credentials, script: "bench/support/post-bots.lua" })
-    ).perSecond,
-  }),
+const alone = `${postern}, one connection`;
+await wrk(`${server.apiUrl}/bot_users`, {
+  connections,
+  seconds: 2,
+  headers: credentials,
+  script: "bench/support/post-bots.lua",
 });
 const writes = await interleave(
   [
-    writing("postern", `${server.apiUrl}/bot_users`),
+    writing(postern, server.pid, server.apiUrl),
     // One after another nothing can be grouped: each has a commit, and so an fsync, of its own.
-    writing("postern, one connection", `${server.apiUrl}/bot_users`, 1),
-    writing("bare node:http and SQLite", `http://127.0.0.1:${syncPort}/bot_users`),
+    writing(alone, server.pid, server.apiUrl, 1),
+    writing(bareSqlite, sync.pid, sync.url),
+    writing(express, expressApi.pid, expressApi.url),
   ],
-  5,
+  rounds,
 );
-table("Durable POST, 32 connections", writes);
-ratio(writes, "durable POST/s", "postern", "postern, one connection", { atLeast: 5 });
-ratio(writes, "durable POST/s", "postern", "bare node:http and SQLite", { atLeast: 5 });
-for (const child of [server.child, bare, sync]) await stop(child);
+table(`Durable POST, ${connections} connections`, writes);
+for (const peer of [alone, bareSqlite, express]) ratio(writes, "durable POST/s", postern, peer, { atLeast: 5 });
+for (const child of [server.child, sync.child, expressApi.child]) await stop(child);

@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, listening, start, stop } from "./system.ts";
 
-export const apiKey = "bench-api-key-0123456789abcdefghijklmnopqrstuvwxyz";
-export const authtoken = "bench-authtoken-0123456789abcdefghijklmnopqrstuvwxyz";
+/** Of the form that the server gives to its own. */
+export const apiKey = "postern_ak_benchmark0000000_0123456789abcdefghijklmnopqrstuv0vw5iai";
+export const authtoken = "postern_at_benchagent000000_0123456789abcdefghijklmnopqrstuv0xsia74";
 
 export interface PosternServer {
   readonly child: ChildProcess;

@@ -26,7 +26,7 @@ export async function wrk(
   const directory = mkdtempSync(join(tmpdir(), "postern-wrk-"));
   const hosts = join(directory, "hosts");
   writeFileSync(hosts, `127.0.0.1 localhost\n127.0.0.1 ${new URL(url).hostname}\n`);
-  const args = ["-t1", `-c${options.connections}`, `-d${options.seconds}s`, "--latency"];
+  const args = ["-t1", `-c${options.connections}`, `-d${options.seconds}s`, "--latency", "--timeout", "30s"];
   for (const header of options.headers ?? []) args.push("-H", header);
   if (options.script) args.push("-s", options.script);
   const output = await run("wrk", [...args, url], { LD_PRELOAD: wrapper, NSS_WRAPPER_HOSTS: hosts });
