@@ -7,7 +7,7 @@ import type { Protocol } from "./agents.ts";
 import { host as usualHost } from "./modules.ts";
 import type { Fixture } from "./modules.ts";
 
-export const opcodes = { text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 export interface WsFrame {
   readonly opcode: number;
@@ -16,11 +16,15 @@ export interface WsFrame {
 
 export interface WebSocketClient {
   readonly headers: Readonly<Record<string, unknown>>;
-  send(opcode: number, payload?: string | Buffer): void;
+  /** @param isFinal false: more of the message is to come */
+  send(opcode: number, payload?: string | Buffer, isFinal?: boolean): void;
   /** The next frame; rejects when the stream ends before it. */
   next(): Promise<WsFrame>;
   /** Payloads of binary frames, joined, up to `bytes`. */
   binary(bytes: number): Promise<Buffer>;
+  /** Takes nothing from the server until `resume`. */
+  pause(): void;
+  resume(): void;
   /** Resolves when the server has ended the stream. */
   readonly ended: Promise<unknown>;
   destroy(): void;
@@ -121,7 +125,8 @@ function framed(
   };
   return {
     headers,
-    send: (opcode, payload = "") => void stream.write(clientFrame(opcode, Buffer.from(payload as string))),
+    send: (opcode, payload = "", isFinal = true) =>
+      void stream.write(clientFrame(opcode, Buffer.from(payload as string), isFinal)),
     next,
     async binary(bytes) {
       const pieces: Buffer[] = [];
@@ -133,20 +138,23 @@ function framed(
       }
       return Buffer.concat(pieces);
     },
+    pause: () => void stream.pause(),
+    resume: () => void stream.resume(),
     ended,
     destroy,
   };
 }
 
 /** A masked frame, as clients send them. */
-export function clientFrame(opcode: number, payload: Buffer): Buffer {
+export function clientFrame(opcode: number, payload: Buffer, isFinal = true): Buffer {
+  const first = (isFinal ? 0x80 : 0) | opcode;
   const { length } = payload;
   const head =
     length < 126
-      ? Buffer.from([0x80 | opcode, 0x80 | length])
+      ? Buffer.from([first, 0x80 | length])
       : length < 65_536
-        ? Buffer.from([0x80 | opcode, 0x80 | 126, length >> 8, length & 255])
-        : Buffer.from([0x80 | opcode, 0x80 | 127, 0, 0, 0, 0, ...[24, 16, 8, 0].map((by) => (length >>> by) & 255)]);
+        ? Buffer.from([first, 0x80 | 126, length >> 8, length & 255])
+        : Buffer.from([first, 0x80 | 127, 0, 0, 0, 0, ...[24, 16, 8, 0].map((by) => (length >>> by) & 255)]);
   const masked = payload.map((byte, index) => byte ^ (mask[index % 4] as number));
   return Buffer.concat([head, mask, masked]);
 }

@@ -103,6 +103,44 @@ for (const protocol of protocols) {
         while (sockets.size > 0) await turn();
       });
 
+      it("D3: lets a client that does not read hold back its own service, and nobody else", async () => {
+        const total = 40_000_000;
+        const arrived = Promise.withResolvers<Socket>();
+        serve = (socket) => {
+          socket.resume();
+          arrived.resolve(socket);
+        };
+        const client = await openWebSocket(fixture, protocol);
+        const socket = await arrived.promise;
+        client.pause();
+        socket.end(Buffer.alloc(total));
+        serve = (other) => other.pipe(other);
+        const other = await openWebSocket(fixture, protocol);
+        for (let count = 0; count < 200; count += 1) {
+          other.send(opcodes.binary, "ping");
+          await other.binary(4);
+        }
+        other.destroy();
+        assert.ok(socket.bytesWritten - socket.writableLength < 20_000_000);
+        client.resume();
+        assert.equal((await client.binary(total)).length, total);
+        assert.equal((await client.next()).payload.readUInt16BE(0), 1000);
+        client.destroy();
+        while (sockets.size > 0) await turn();
+      });
+
+      it("W6: closes with 1002 what breaks the protocol, and the service's connection with it", async () => {
+        const gone = Promise.withResolvers<void>();
+        serve = (socket) => socket.resume().once("close", () => gone.resolve());
+        const client = await openWebSocket(fixture, protocol);
+        client.send(3, "no such frame");
+        const close = await client.next();
+        assert.deepEqual([close.opcode, close.payload.readUInt16BE(0)], [opcodes.close, 1002]);
+        await gone.promise;
+        client.destroy();
+        while (sockets.size > 0) await turn();
+      });
+
       it("refuses what is no upgrade, and counts nothing as sent to the service", async () => {
         let connections = 0;
         serve = () => (connections += 1);

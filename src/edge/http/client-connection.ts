@@ -58,8 +58,9 @@ export class ClientConnection {
   factsOf(request: ReceivedRequest): ConnectionFacts | "forwarding_unreadable" {
     const { facts, context } = this;
     if (!this.trusted || context.trustsProxy === undefined) return facts;
-    const source = forwardedSource(request.headers.getAll("x-forwarded-for"), context.trustsProxy);
-    if (source === "unreadable") return "forwarding_unreadable";
+    const forwarded = forwardedSource(request.headers.getAll("x-forwarded-for"), context.trustsProxy);
+    if (forwarded === "unreadable") return "forwarding_unreadable";
+    const { source } = forwarded;
     return source === undefined ? facts : { ...facts, source, sourcePort: 0 };
   }
 

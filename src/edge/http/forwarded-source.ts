@@ -6,7 +6,7 @@ const maxProxies = 32;
 /**
  * The source of a request that came from a trusted proxy (security R3): the last address in its X-Forwarded-For
  * that is no trusted proxy's, which a trusted one wrote; what stands left of it anybody can have written. Where all
- * of them are trusted it is the first; where there are none, undefined: the proxy speaks for itself.
+ * of them are trusted it is the first; where there are none it is undefined: the proxy speaks for itself.
  *
  * "unreadable" when one of the addresses that are relied on is none (a name, a port, nothing at all), or when they
  * are too many: who asks is then unknown, and not guessed.
@@ -14,7 +14,7 @@ const maxProxies = 32;
 export function forwardedSource(
   values: readonly string[],
   trusts: (source: string) => boolean,
-): string | "unreadable" | undefined {
+): { readonly source: string | undefined } | "unreadable" {
   let source: string | undefined;
   let proxies = 0;
   for (let at = values.length - 1; at >= 0; at -= 1) {
@@ -25,11 +25,11 @@ export function forwardedSource(
       // a zone id has no meaning on this side of the proxy
       source = text.includes("%") ? undefined : normaliseAddress(text);
       if (source === undefined) return "unreadable";
-      if (!trusts(source)) return source;
+      if (!trusts(source)) return { source };
       proxies += 1;
       if (proxies > maxProxies) return "unreadable";
       end = comma;
     }
   }
-  return source;
+  return { source };
 }
