@@ -115,6 +115,10 @@ for (const protocol of protocols) {
           assert.equal(fixture.received.at(-1)?.headers["ngrok-mtls-subject-cn"], "client");
         });
       }
+      it("that is not there is asked for in an alert", async () => {
+        const alert = maxVersion === "TLSv1.3" ? /alert certificate required/ : /alert handshake failure/;
+        await assert.rejects(fixture.ask(protocol, { tls: { maxVersion } }), alert);
+      });
       for (const [what, shown] of Object.entries(refused)) {
         it(`${what} is refused in the handshake`, async () => {
           const reached = fixture.received.length;
@@ -127,4 +131,46 @@ for (const protocol of protocols) {
       }
     });
   }
+}
+
+for (const protocol of protocols) {
+  describe(`the header fields of a client certificate over ${protocol}`, () => {
+    const fields = ["subject-cn", "subject-alt-name-dns", "email-addresses", "serial-number"].map(
+      (name) => `ngrok-mtls-${name}`,
+    );
+    const lies = Object.fromEntries(
+      fields.flatMap((name) =>
+        [name, name.replaceAll("-", "_"), name.replace("ngrok-", "ngrok_"), name.replaceAll("-", ".")].map(
+          (variant) => [variant, "root"] as const,
+        ),
+      ),
+    );
+    const claimed = (): readonly (readonly [string, unknown])[] =>
+      Object.entries(fixture.received.at(-1)?.headers ?? {}).filter(([name]) => /^(ngrok|postern)/i.test(name));
+
+    it("R3, W2, K2: come from the edge alone, whatever a client with a certificate sends, in any spelling", async () => {
+      const own = leaf(root);
+      const answer = await fixture.ask(protocol, { headers: lies, tls: { cert: own.pem, key: own.keyPem } });
+      assert.equal(answer.status, 200);
+      assert.deepEqual(
+        claimed()
+          .map(([name]) => name)
+          .sort(),
+        fields.toSorted(),
+      );
+      assert.ok(claimed().every(([, value]) => value !== "root"));
+    });
+
+    it("R3, W2: come from nobody where no certificate is asked for", async () => {
+      fixture.put("https_edge", "edghts_open", { hostports: ["open.example.com:443"], mutual_tls: null });
+      fixture.put("https_edge_route", "edghtsrt_open", {
+        edge_id: "edghts_open",
+        match_type: "path_prefix",
+        match: "/",
+        backend: { enabled: true, backend_id: "bkdtg_1" },
+      });
+      assert.equal((await fixture.ask(protocol, { host: "open.example.com", headers: lies })).status, 200);
+      assert.deepEqual(claimed(), []);
+    });
+  });
 }
