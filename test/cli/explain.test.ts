@@ -62,7 +62,36 @@ describe("postern explain", () => {
     assert.match(told.near_routes[0].reason, /within a segment/);
   });
 
+  it("explains connections to TLS and TCP edges too", async () => {
+    const backend = (await platform.api("POST", "/backends/tunnel_group", { labels: { app: "shop" } })).body;
+    const policy = (await platform.api("POST", "/ip_policies", {})).body;
+    const given = { ip_policy_id: policy.id, cidr: "203.0.113.0/24", action: "allow" };
+    await platform.api("POST", "/ip_policy_rules", given);
+    const blocks = { backend: { backend_id: backend.id }, ip_restriction: { ip_policy_ids: [policy.id] } };
+    const { addr } = (await platform.api("POST", "/reserved_addrs", {})).body;
+    const made = [
+      [
+        "tls://mail.localhost",
+        await platform.api("POST", "/edges/tls", { hostports: ["mail.localhost:443"], ...blocks }),
+      ],
+      [`tcp://${addr}`, await platform.api("POST", "/edges/tcp", { hostports: [addr], ...blocks })],
+    ] as const;
+    for (const [address, { status, body, text }] of made) {
+      assert.equal(status, 201, text);
+      const { code, stdout, stderr } = await explain(address, "--ip", "203.0.113.7");
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, new RegExp(`^edge {3}${body.id} `));
+      assert.match(stdout, /✓ ip_restriction [^]*\nforwarded through tn_/);
+      const denied = await explain(address, "--ip", "198.51.100.7");
+      assert.match(denied.stdout, /✗ ip_restriction [^]*\ndenied: 403 ERR_POSTERN_3205\n$/);
+    }
+  });
+
   it("says what it cannot explain", async () => {
+    for (const wrong of [["tls://shop.localhost", "-H", "a: b"], ["tcp://db.localhost"], ["https://shop.localhost/"]]) {
+      assert.equal((await explain(...wrong)).code, 2, wrong.join(" "));
+    }
+    assert.match((await explain("tls://shop.localhost")).stderr, /no TLS edge of this account serves "shop.localhost"/);
     const elsewhere = await explain("GET", "https://elsewhere.example/");
     assert.deepEqual([elsewhere.code, elsewhere.stdout], [7, ""]);
     assert.match(elsewhere.stderr, /no HTTPS edge of this account serves "elsewhere.example"/);
