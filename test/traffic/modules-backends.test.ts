@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import type { RequestListener, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
@@ -15,9 +16,11 @@ const agents: TestAgent[] = [];
 
 /** A service of its own behind an agent of its own, which says its name. */
 async function named(name: string, labels: Readonly<Record<string, string>>): Promise<TestAgent> {
-  const service = createServer((_request, response) => response.end(name))
-    .listen(0, "127.0.0.1")
-    .unref();
+  return await serving(labels, (_request, response) => response.end(name));
+}
+
+async function serving(labels: Readonly<Record<string, string>>, answer: RequestListener): Promise<TestAgent> {
+  const service = createServer(answer).listen(0, "127.0.0.1").unref();
   await once(service, "listening");
   const agent = await connectAgent(fixture.edge, fixture.token, (service.address() as AddressInfo).port);
   await agent.label(labels);
@@ -120,6 +123,39 @@ for (const protocol of protocols) {
       one.close();
       while (Object.keys(await count(2)).includes("one"));
       assert.deepEqual(await count(4), { two: 4 });
+    });
+
+    it("tunnel group: chooses the tunnel with the fewest requests in flight", async () => {
+      const held: ServerResponse[] = [];
+      const slow = await serving({ busy: protocol }, (_request, response) => void held.push(response));
+      fixture.put("tunnel_group_backend", "bkdtg_busy", { labels: { busy: protocol } });
+      to("bkdtg_busy");
+      const waiting = [fixture.ask(protocol), fixture.ask(protocol)];
+      while (held.length < 2) await new Promise(setImmediate);
+      await named("free", { busy: protocol });
+      assert.deepEqual(await count(6), { free: 6 });
+      for (const response of held) response.end("slow");
+      for (const { body } of await Promise.all(waiting)) assert.equal(String(body), "slow");
+      slow.close();
+    });
+
+    it("tunnel group: tries another tunnel when a service cannot be dialled, and sends no body twice", async () => {
+      const dead = createServer().listen(0, "127.0.0.1");
+      await once(dead, "listening");
+      const { port } = dead.address() as AddressInfo;
+      dead.close();
+      const agent = await connectAgent(fixture.edge, fixture.token, port);
+      agents.push(agent);
+      await agent.label({ half: protocol });
+      await named("alive", { half: protocol });
+      fixture.put("tunnel_group_backend", "bkdtg_half", { labels: { half: protocol } });
+      to("bkdtg_half");
+      assert.deepEqual(await count(6), { alive: 6 });
+      const statuses = new Set<number>();
+      for (let at = 0; at < 6; at += 1)
+        statuses.add((await fixture.ask(protocol, { method: "POST", body: "x" })).status);
+      assert.deepEqual(statuses, new Set([200, 502]));
+      agent.close();
     });
 
     it("I7: static: never dials loopback or link-local addresses unless the operator allows it", async () => {
