@@ -12,6 +12,7 @@ import { Failure } from "./exit.ts";
 import { makeRequestLog } from "./request-log.ts";
 import { renderRequest } from "./request-line.ts";
 import { platformOptions } from "./platform-options.ts";
+import { platformSettings } from "./platform-settings.ts";
 import { startPlatform } from "./platform.ts";
 import type { Platform } from "./platform.ts";
 import { listen, oneOf, text } from "./setting.ts";
@@ -22,35 +23,12 @@ import { logLevels } from "../lib/log.ts";
 
 const own = {
   config: settings.config,
-  data: settings.data,
-  database: settings.database,
-  apiListen: settings.apiListen,
-  apiUrl: settings.apiUrl,
-  apiRate: settings.apiRate,
+  ...platformSettings,
   httpsListen: listen(settings.httpsListen.doc, "127.0.0.1:8443"),
-  httpsPort: settings.httpsPort,
-  httpListen: settings.httpListen,
   agentListen: listen(settings.agentListen.doc, "127.0.0.1:4443"),
   tcpBind: text(settings.tcpBind.doc, "127.0.0.1", { placeholder: "ADDRESS" }),
-  tcpPorts: settings.tcpPorts,
-  domain: settings.domain,
-  url: settings.url,
-  trustedProxies: settings.trustedProxies,
-  trustedForwarders: settings.trustedForwarders,
-  webhookMaxBytes: settings.webhookMaxBytes,
-  webhookRefuseReplays: settings.webhookRefuseReplays,
-  allowLocalUpstreams: settings.allowLocalUpstreams,
-  requireReservedDomains: settings.requireReservedDomains,
-  acmeDirectory: settings.acmeDirectory,
-  acmeCa: settings.acmeCa,
-  acmeEmail: settings.acmeEmail,
-  acmeAgree: settings.acmeAgree,
-  acmeChallenge: settings.acmeChallenge,
-  bootstrapApiKey: settings.bootstrapApiKey,
-  bootstrapAuthtoken: settings.bootstrapAuthtoken,
-  sealingKey: settings.sealingKey,
   logLevel: oneOf(settings.logLevel.doc, logLevels, "warn"),
-  logFormat: settings.logFormat,
+  url: settings.url,
   json: settings.json,
 } as const;
 

@@ -10,41 +10,11 @@ import { hostIssue } from "../lib/hostport.ts";
 import { Failure } from "./exit.ts";
 import { openLog } from "./log-output.ts";
 import type { PlatformOptions } from "./platform.ts";
+import type { platformSettings } from "./platform-settings.ts";
 import type { ValuesOf } from "./setting.ts";
-import type { settings } from "./settings.ts";
 import { posternVersion } from "./version.ts";
 
-type Values = Pick<
-  ValuesOf<typeof settings>,
-  | "data"
-  | "database"
-  | "apiListen"
-  | "apiUrl"
-  | "apiRate"
-  | "httpsListen"
-  | "httpsPort"
-  | "httpListen"
-  | "agentListen"
-  | "tcpBind"
-  | "tcpPorts"
-  | "domain"
-  | "trustedProxies"
-  | "trustedForwarders"
-  | "webhookMaxBytes"
-  | "webhookRefuseReplays"
-  | "allowLocalUpstreams"
-  | "requireReservedDomains"
-  | "acmeDirectory"
-  | "acmeCa"
-  | "acmeEmail"
-  | "acmeAgree"
-  | "acmeChallenge"
-  | "bootstrapApiKey"
-  | "bootstrapAuthtoken"
-  | "sealingKey"
-  | "logLevel"
-  | "logFormat"
->;
+type Values = ValuesOf<typeof platformSettings>;
 
 /** Least length of a key or token that an operator chooses: 160 bits in base 64 (K5). */
 const leastSecretLength = 27;

@@ -3,42 +3,12 @@ import { openLog } from "./log-output.ts";
 import { startPlatform } from "./platform.ts";
 import type { Platform } from "./platform.ts";
 import { platformOptions } from "./platform-options.ts";
+import { platformSettings } from "./platform-settings.ts";
 import { settings } from "./settings.ts";
 import { interrupted } from "./signals.ts";
 import { posternVersion } from "./version.ts";
 
-const own = {
-  config: settings.config,
-  data: settings.data,
-  database: settings.database,
-  apiListen: settings.apiListen,
-  apiUrl: settings.apiUrl,
-  apiRate: settings.apiRate,
-  httpsListen: settings.httpsListen,
-  httpsPort: settings.httpsPort,
-  httpListen: settings.httpListen,
-  agentListen: settings.agentListen,
-  tcpBind: settings.tcpBind,
-  tcpPorts: settings.tcpPorts,
-  domain: settings.domain,
-  trustedProxies: settings.trustedProxies,
-  trustedForwarders: settings.trustedForwarders,
-  webhookMaxBytes: settings.webhookMaxBytes,
-  webhookRefuseReplays: settings.webhookRefuseReplays,
-  allowLocalUpstreams: settings.allowLocalUpstreams,
-  requireReservedDomains: settings.requireReservedDomains,
-  acmeDirectory: settings.acmeDirectory,
-  acmeCa: settings.acmeCa,
-  acmeEmail: settings.acmeEmail,
-  acmeAgree: settings.acmeAgree,
-  acmeChallenge: settings.acmeChallenge,
-  bootstrapApiKey: settings.bootstrapApiKey,
-  bootstrapAuthtoken: settings.bootstrapAuthtoken,
-  sealingKey: settings.sealingKey,
-  logLevel: settings.logLevel,
-  logFormat: settings.logFormat,
-  json: settings.json,
-} as const;
+const own = { config: settings.config, ...platformSettings, json: settings.json } as const;
 
 export const serve = defineCommand({
   name: "serve",

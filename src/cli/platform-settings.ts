@@ -1,0 +1,33 @@
+import { settings } from "./settings.ts";
+
+/** What says how the platform runs, by whichever command. */
+export const platformSettings = {
+  data: settings.data,
+  database: settings.database,
+  apiListen: settings.apiListen,
+  apiUrl: settings.apiUrl,
+  apiRate: settings.apiRate,
+  httpsListen: settings.httpsListen,
+  httpsPort: settings.httpsPort,
+  httpListen: settings.httpListen,
+  agentListen: settings.agentListen,
+  tcpBind: settings.tcpBind,
+  tcpPorts: settings.tcpPorts,
+  domain: settings.domain,
+  trustedProxies: settings.trustedProxies,
+  trustedForwarders: settings.trustedForwarders,
+  webhookMaxBytes: settings.webhookMaxBytes,
+  webhookRefuseReplays: settings.webhookRefuseReplays,
+  allowLocalUpstreams: settings.allowLocalUpstreams,
+  requireReservedDomains: settings.requireReservedDomains,
+  acmeDirectory: settings.acmeDirectory,
+  acmeCa: settings.acmeCa,
+  acmeEmail: settings.acmeEmail,
+  acmeAgree: settings.acmeAgree,
+  acmeChallenge: settings.acmeChallenge,
+  bootstrapApiKey: settings.bootstrapApiKey,
+  bootstrapAuthtoken: settings.bootstrapAuthtoken,
+  sealingKey: settings.sealingKey,
+  logLevel: settings.logLevel,
+  logFormat: settings.logFormat,
+} as const;
