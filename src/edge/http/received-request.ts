@@ -23,18 +23,7 @@ export class ReceivedRequest implements RequestHead {
   path = "";
   query = "";
 
-  constructor(head: {
-    readonly httpVersion: "1.0" | "1.1" | "2";
-    readonly method: string;
-    readonly scheme: "https" | "http";
-    readonly target: string;
-    readonly host: string;
-    readonly port: number;
-    readonly headers: FieldTable;
-    readonly bodyLength: number;
-    readonly websocket: boolean;
-    readonly expectsContinue: boolean;
-  }) {
+  constructor(head: Omit<ReceivedRequest, "path" | "query">) {
     this.httpVersion = head.httpVersion;
     this.method = head.method;
     this.scheme = head.scheme;
