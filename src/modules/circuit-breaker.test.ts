@@ -84,6 +84,18 @@ describe("circuit breaker", () => {
     assert.equal(admit(), "closed", "it starts counting anew");
   });
 
+  it("S7: stays open for its time, however the wall clock is set meanwhile", () => {
+    for (const stepMs of [3_600_000, -3_600_000]) {
+      const { admit, settle, clock } = setUp();
+      for (let count = 0; count < 4; count += 1) settle(503);
+      clock.step(stepMs);
+      clock.pass(9999);
+      assert.equal(admit(), "open");
+      clock.pass(1);
+      assert.equal(admit(), "half-open");
+    }
+  });
+
   it("does not wait for ever for a probe, and learns nothing from one whose client went away", () => {
     const { admit, settle, clock } = setUp();
     for (let count = 0; count < 4; count += 1) settle(503);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { answering, eventually, ok, startFront } from "../support/front.ts";
-import type { Answerer, Client, Front, FrontOptions } from "../support/front.ts";
+import { answering, eventually, ok, withFront } from "../support/front.ts";
+import type { Answerer, Front } from "../support/front.ts";
 
 const get = "GET / HTTP/1.1\r\nHost: a.example.com\r\n\r\n";
 const upgrade =
@@ -9,19 +9,6 @@ const upgrade =
   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
 const switched =
   "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
-
-async function withFront(
-  answer: Answerer,
-  options: FrontOptions,
-  body: (front: Front, client: Client) => Promise<void>,
-): Promise<void> {
-  const front = await startFront(answer, options);
-  try {
-    await body(front, front.connect());
-  } finally {
-    await front.stop();
-  }
-}
 
 async function accepted(front: Front, count = 1): Promise<void> {
   await eventually(() => front.context.connections.size === count);
@@ -118,6 +105,49 @@ describe("a client that is slow", () => {
     });
   });
 });
+
+for (const [direction, stepMs] of [
+  ["on", 3_600_000],
+  ["back", -3_600_000],
+] as const) {
+  describe(`a wall clock that is set ${direction} by an hour`, () => {
+    it("S7: neither closes connections nor keeps them", async () => {
+      await withFront(answering(ok("x")), {}, async (front, client) => {
+        const slow = front.connect().send("GET / HTTP/1.1\r\n");
+        await client.send(get).until("\r\n\r\nx");
+        await accepted(front, 2);
+        front.clock.step(stepMs);
+        front.clock.pass(9000);
+        await client.clear().send(get).until("\r\n\r\nx");
+        front.clock.pass(2000);
+        assert.match(await slow.untilEnd(), /^HTTP\/1\.1 408 /);
+        front.clock.step(stepMs);
+        front.clock.pass(72_000);
+        await client.clear().send(get).until("\r\n\r\nx");
+        front.clock.pass(76_000);
+        await client.untilEnd();
+      });
+    });
+
+    it("S7: neither hurries nor holds up what waits for an upstream", async () => {
+      await withFront(
+        () => {},
+        {},
+        async (front, client) => {
+          client.send(get);
+          await eventually(() => front.upstream.connections.length === 1);
+          await eventually(() => front.upstream.connections[0]?.seen !== "");
+          front.clock.step(stepMs);
+          front.clock.pass(55_000);
+          await new Promise(setImmediate);
+          assert.equal(client.received, "");
+          front.clock.pass(10_000);
+          assert.match(await client.until("\r\n\r\n"), /^HTTP\/1\.1 504 /);
+        },
+      );
+    });
+  });
+}
 
 describe("a connection", () => {
   it("D2: is closed behind a response once it is old", async () => {
