@@ -27,6 +27,7 @@ import { followControlPlane } from "./control-line.ts";
 import { makeAnswers } from "./answers.ts";
 import { makeExchangeLog } from "./exchange-log.ts";
 import { makeEdgeExplainer } from "./explain.ts";
+import { makeFailingRoutes } from "./failing-routes.ts";
 import { defaultLimits } from "./http/context.ts";
 import type { HttpContext, HttpLimits } from "./http/context.ts";
 import { exportCounters, makeCounters } from "./http/counters.ts";
@@ -177,6 +178,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const upstreams = makeUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
   const logExchange = makeExchangeLog(log);
   const traces = makeTraces(clock, { ...defaultTraceLimits, ...options.limits?.traces });
+  const failing = makeFailingRoutes(table, (problems) => link.send({ type: "problems", problems }));
   const context: HttpContext = {
     log,
     clock,
@@ -193,6 +195,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     },
     challengeBody: challenges.body,
     trustsProxy: forwarders,
+    routeFailed: failing.note,
     finished(exchange) {
       logExchange(exchange);
       traces.note(exchange);
@@ -264,7 +267,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       challenges,
       command: (sessionId, command) => registry.command(sessionId, command),
       answer: makeAnswers(traces, makeEdgeExplainer({ table, siteFor, upstreams, context, clock })),
-      standingProblems: tcpPorts.problems,
+      standingProblems: () => [...tcpPorts.problems(), ...failing.problems()],
       metrics,
       log,
       loaded,

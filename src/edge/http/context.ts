@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Step } from "../../modules/step.ts";
-import type { Site } from "../../routing/compiled.ts";
+import type { CompiledRoute, Site } from "../../routing/compiled.ts";
 import type { HttpCounters } from "./counters.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Upstreams } from "./upstreams.ts";
@@ -22,6 +22,8 @@ export interface HttpContext {
   readonly challengeBody?: (host: string, path: string) => string | undefined;
   /** Peers that a request's source is taken from, and whose X-Forwarded-* are kept and extended (R3). */
   readonly trustsProxy: ((source: string) => boolean) | undefined;
+  /** Told when a module of a route has thrown. */
+  readonly routeFailed?: (route: CompiledRoute, error: unknown) => void;
   /**
    * Told of every exchange when it is over. The object is the exchange itself: take what is needed before
    * returning. Undefined costs nothing.

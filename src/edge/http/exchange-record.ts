@@ -77,6 +77,14 @@ export class ExchangeRecord implements FinishedExchange {
     this.shared.context.counters.bytesOut += byteCount;
   }
 
+  /** Says that a module of the route has thrown. */
+  hookFailed(error: unknown): void {
+    const { route } = this;
+    const { log, routeFailed } = this.shared.context;
+    log.error("module failed", { request: this.id, route: route?.id, error });
+    if (route !== undefined) routeFailed?.(route, error);
+  }
+
   /** Ends the record, once, and hands it on. */
   conclude(): void {
     if (this.isOver) return;

@@ -265,7 +265,7 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
   moduleFailed(error: unknown): void {
     if (this.isOver) return;
     if (error instanceof Refusal) return this.refuse(error.reason, error.message);
-    this.shared.context.log.error("module failed", { request: this.id, route: this.routeId, error });
+    this.hookFailed(error);
     this.#deny(moduleFailed(error));
   }
 

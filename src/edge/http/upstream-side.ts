@@ -42,7 +42,10 @@ export interface ForwardedExchange extends Exchange, ConvertedExchange {
   converted(fields: FieldTable): void;
   answer(answer: Answer): void;
   refuse(reason: RefusalName, why: string): void;
+  /** Ends the exchange: one of its modules has thrown. */
   moduleFailed(error: unknown): void;
+  /** A module has thrown where that changes nothing for the exchange. */
+  hookFailed(error: unknown): void;
 }
 
 /**
@@ -298,7 +301,7 @@ export class UpstreamSide implements UpstreamUser {
       try {
         hook.settled?.(exchange, upstreamStatus);
       } catch (error) {
-        exchange.shared.context.log.error("module failed", { request: exchange.id, route: this.#route.id, error });
+        exchange.hookFailed(error);
       }
     }
   }
