@@ -55,6 +55,20 @@ export interface Front {
   stop(): Promise<void>;
 }
 
+/** Runs `body` against a front of its own, with a client connected to it. */
+export async function withFront(
+  answer: Answerer,
+  options: FrontOptions,
+  body: (front: Front, client: Client) => Promise<void>,
+): Promise<void> {
+  const front = await startFront(answer, options);
+  try {
+    await body(front, front.connect());
+  } finally {
+    await front.stop();
+  }
+}
+
 /** A front that forwards to `upstream`, on a clock that stands still until told. */
 export async function startFront(answer: Answerer, options: FrontOptions = {}): Promise<Front> {
   const upstream = await startUpstream(answer);
@@ -64,7 +78,13 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
   const finished: Front["finished"] = [];
   let pool: UpstreamPool | undefined;
   const context: HttpContext = {
-    log: makeLog({ level: "debug", format: "text", now: () => clock.now(), monotonic: () => clock.monotonic(), write: (text) => lines.push(text) }),
+    log: makeLog({
+      level: "debug",
+      format: "text",
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      write: (text) => lines.push(text),
+    }),
     clock,
     deadlines,
     limits: { ...defaultLimits, ...options.limits },

@@ -3,24 +3,11 @@ import { Transform } from "node:stream";
 import { describe, it } from "node:test";
 import type { CompiledModule } from "../../src/modules/module.ts";
 import { answered, denied, passed } from "../../src/modules/step.ts";
-import { answering, eventually, ok, startFront } from "../support/front.ts";
-import type { Answerer, Client, Front, FrontOptions } from "../support/front.ts";
+import { answering, eventually, ok, withFront } from "../support/front.ts";
+import type { FrontOptions } from "../support/front.ts";
 
 const get = "GET / HTTP/1.1\r\nHost: a.example.com\r\n\r\n";
 const echoHead = answering((request) => ok(request));
-
-async function withFront(
-  answer: Answerer,
-  options: FrontOptions,
-  body: (front: Front, client: Client) => Promise<void>,
-): Promise<void> {
-  const front = await startFront(answer, options);
-  try {
-    await body(front, front.connect());
-  } finally {
-    await front.stop();
-  }
-}
 
 /** What the upstream sees of `request`. */
 async function forwarded(request: string, options: FrontOptions = {}): Promise<string> {

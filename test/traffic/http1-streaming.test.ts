@@ -1,23 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { answering, eventually, ok, startFront } from "../support/front.ts";
-import type { Answerer, Client, Front } from "../support/front.ts";
+import { answering, eventually, ok, startFront, withFront } from "../support/front.ts";
+import type { Answerer, Front } from "../support/front.ts";
 
 const host = "Host: a.example.com\r\n";
-
-/** Runs `body` against a front of its own. */
-async function withFront(
-  answer: Answerer,
-  body: (front: Front, client: Client) => Promise<void>,
-  options?: Parameters<typeof startFront>[1],
-): Promise<void> {
-  const front = await startFront(answer, options);
-  try {
-    await body(front, front.connect());
-  } finally {
-    await front.stop();
-  }
-}
 
 describe("requests on one connection", () => {
   let front: Front;
@@ -96,7 +82,7 @@ it("HEAD, 204 and 304 leave the connection in step, whatever length they name", 
     if (request.startsWith("GET /204")) return "HTTP/1.1 204 No Content\r\n\r\n";
     return ok("last");
   });
-  await withFront(answer, async (front, client) => {
+  await withFront(answer, {}, async (front, client) => {
     for (const [line, status] of [
       ["HEAD /", 200],
       ["GET /304", 304],
@@ -126,7 +112,7 @@ it("a request body of 20 MB and its echo pass unchanged, chunked and with a leng
     connection.seen = "";
     if (got >= size && !/chunked/.test(head)) connection.socket.write(ok(`got ${got}`));
   };
-  await withFront(answer, async (front, client) => {
+  await withFront(answer, {}, async (front, client) => {
     client.send(`PUT /big HTTP/1.1\r\n${host}Content-Length: ${size}\r\n\r\n`);
     client.socket.write(Buffer.alloc(size, "x"));
     await client.until(`got ${size}`);
@@ -136,7 +122,7 @@ it("a request body of 20 MB and its echo pass unchanged, chunked and with a leng
 
 it("a response of unknown length is chunked for HTTP/1.1 and ended by closing for HTTP/1.0", async () => {
   const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nX-Sum: 1\r\n\r\n";
-  await withFront(answering(chunked), async (front, client) => {
+  await withFront(answering(chunked), {}, async (front, client) => {
     client.send(`GET / HTTP/1.1\r\n${host}\r\n`);
     const received = await client.until("0\r\nX-Sum: 1\r\n\r\n");
     assert.match(received, /\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 1\r\n\r\n$/);
@@ -149,7 +135,7 @@ it("a response of unknown length is chunked for HTTP/1.1 and ended by closing fo
 
 it("a response that ends with the upstream's connection is complete", async () => {
   const answer: Answerer = ({ socket }) => void socket.end("HTTP/1.1 200 OK\r\n\r\nall of it");
-  await withFront(answer, async (_front, client) => {
+  await withFront(answer, {}, async (_front, client) => {
     client.send(`GET / HTTP/1.1\r\n${host}\r\n`);
     assert.match(await client.until("0\r\n\r\n"), /\r\n\r\n9\r\nall of it\r\n0\r\n\r\n$/);
   });
@@ -159,6 +145,7 @@ it("parts of a response are passed on as they come", async () => {
   await withFront(
     ({ socket }) =>
       void socket.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"),
+    {},
     async (front, client) => {
       client.send(`GET / HTTP/1.1\r\n${host}\r\n`);
       await client.until("\r\n\r\n");
@@ -176,6 +163,7 @@ it("request trailers reach the upstream, but none that only the edge may set (R3
       if (connection.seen.endsWith("0\r\n\r\n") || /\r\n0\r\n[^]+\r\n\r\n$/.test(connection.seen))
         connection.socket.write(ok("x"));
     },
+    {},
     async (front, client) => {
       client.send(`POST / HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n`);
       client.send(
@@ -196,7 +184,7 @@ it("100-continue goes from the upstream to the client that waits for it, and nob
       connection.socket.write(ok("done"));
     }
   };
-  await withFront(answer, async (front, client) => {
+  await withFront(answer, {}, async (front, client) => {
     client.send(`POST / HTTP/1.1\r\n${host}Content-Length: 4\r\nExpect: 100-continue\r\n\r\n`);
     await client.until("HTTP/1.1 100 Continue\r\n\r\n");
     client.send("body");
@@ -210,6 +198,7 @@ it("100-continue goes from the upstream to the client that waits for it, and nob
 it("a refusal instead of 100-continue spares the body and closes", async () => {
   await withFront(
     ({ socket }) => void socket.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"),
+    {},
     async (_front, client) => {
       client.send(`POST / HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n`);
       assert.match(await client.untilEnd(), /^HTTP\/1\.1 403 [^]*Connection: close[^]*no$/);
@@ -219,13 +208,13 @@ it("a refusal instead of 100-continue spares the body and closes", async () => {
 
 it("early hints are passed on to HTTP/1.1, and interim responses without end are not (W4)", async () => {
   const hints = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
-  await withFront(answering(hints + ok("x")), async (front, client) => {
+  await withFront(answering(hints + ok("x")), {}, async (front, client) => {
     client.send(`GET / HTTP/1.1\r\n${host}\r\n`);
     assert.match(await client.until("\r\n\r\nx"), /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>\r\n\r\nHTTP\/1\.1 200/);
     const old = await front.connect().send(`GET / HTTP/1.0\r\n${host}\r\n`).untilEnd();
     assert.match(old, /^HTTP\/1\.1 200/);
   });
-  await withFront(answering("HTTP/1.1 102 Processing\r\n\r\n".repeat(30) + ok("x")), async (_front, client) => {
+  await withFront(answering("HTTP/1.1 102 Processing\r\n\r\n".repeat(30) + ok("x")), {}, async (_front, client) => {
     client.send(`GET / HTTP/1.1\r\n${host}\r\n`);
     assert.match(await client.until("ERR_POSTERN_3004"), /HTTP\/1\.1 502 /);
   });
@@ -235,6 +224,7 @@ describe("a client that goes away", () => {
   it("before the response takes the upstream's stream with it", async () => {
     await withFront(
       () => {},
+      {},
       async (front, client) => {
         client.send(`GET /slow HTTP/1.1\r\n${host}\r\n`);
         await eventually(() => front.upstream.connections.length === 1 && front.upstream.connections[0]?.seen !== "");
@@ -255,6 +245,7 @@ describe("a client that goes away", () => {
   it("in the middle of its body takes the upstream's stream with it", async () => {
     await withFront(
       () => {},
+      {},
       async (front, client) => {
         client.send(`POST / HTTP/1.1\r\n${host}Content-Length: 100\r\n\r\nhalf`);
         await eventually(() => front.upstream.connections[0]?.seen.endsWith("half") === true);
@@ -291,7 +282,7 @@ describe("backpressure (D3)", () => {
       };
       pump();
     };
-    await withFront(answer, async (front, client) => {
+    await withFront(answer, {}, async (front, client) => {
       client.socket.pause();
       client.send(`GET / HTTP/1.1\r\n${host}\r\n`);
       await eventually(() => stopped && sent > 0);
@@ -304,6 +295,7 @@ describe("backpressure (D3)", () => {
   it("an upstream that does not read stops the client", async () => {
     await withFront(
       ({ socket }) => void socket.pause(),
+      {},
       async (_front, client) => {
         const size = 512 * 1024 * 1024;
         let sent = 0;

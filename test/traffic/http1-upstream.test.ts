@@ -1,23 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ByteReceiver, ByteStream } from "../../src/lib/byte-stream.ts";
-import { answering, eventually, ok, startFront } from "../support/front.ts";
-import type { Answerer, Client, Front, FrontOptions } from "../support/front.ts";
+import { answering, eventually, ok, startFront, withFront } from "../support/front.ts";
+import type { Answerer } from "../support/front.ts";
 
 const get = "GET / HTTP/1.1\r\nHost: a.example.com\r\n\r\n";
-
-async function withFront(
-  answer: Answerer,
-  options: FrontOptions,
-  body: (front: Front, client: Client) => Promise<void>,
-): Promise<void> {
-  const front = await startFront(answer, options);
-  try {
-    await body(front, front.connect());
-  } finally {
-    await front.stop();
-  }
-}
 
 const invalid: readonly (readonly [what: string, response: string])[] = [
   [
