@@ -125,7 +125,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
       socket.once("close", () => accounts.leave(accountId));
     }
     const demands = site?.handshake ?? noDemands;
-    const certificate = await certificates.choose(serverName, site);
+    const certificate = opaque?.certificate ?? (await certificates.choose(serverName, site));
     if (socket.destroyed) return;
     if (!certificate) {
       ended("unknown_name");

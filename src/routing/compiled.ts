@@ -52,6 +52,18 @@ export interface ConnectionSite {
   readonly problem: Problem | undefined;
   readonly connection: readonly CompiledModule[];
   readonly upstream: UpstreamPlan | undefined;
+  /** What is shown where TLS is terminated, in place of what the account has for the name. */
+  readonly certificate?: OwnCertificate | undefined;
+}
+
+/** A certificate that belongs to one site alone. */
+export interface OwnCertificate {
+  readonly id: string;
+  /** Leaf first, then its chain. */
+  readonly certificatePem: string;
+  readonly keyPem: string;
+  /** Milliseconds since 1970. */
+  readonly notAfter: number;
 }
 
 /** An agent token, as the edge checks it. */

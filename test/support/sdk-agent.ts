@@ -18,6 +18,11 @@ export interface SdkCommand {
   readonly target?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly heartbeatSeconds?: number;
+  /** PEM of the authorities that clients' certificates must be of. */
+  readonly clientAuthorities?: string;
+  /** PEM of the certificate, and of its key, under which the edge is to terminate TLS. */
+  readonly termination?: readonly [certificate: string, key: string];
+  readonly proxyProtocol?: "1" | "2";
 }
 
 export interface SdkAnswer {
@@ -56,7 +61,10 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
     case "http": {
       const builder = connected().httpEndpoint();
       if (command.domain) builder.domain(command.domain);
-      return added(await builder.listenAndForward(webUrl));
+      if (command.clientAuthorities) builder.mutualTlsca(Buffer.from(command.clientAuthorities));
+      if (command.proxyProtocol) builder.proxyProto(command.proxyProtocol);
+      const to = command.target ? `http://127.0.0.1:${command.target}` : webUrl;
+      return added(await builder.listenAndForward(to));
     }
     case "labelled": {
       const builder = connected().labeledListener();
@@ -72,7 +80,13 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
     case "tls": {
       const builder = connected().tlsEndpoint();
       if (command.domain) builder.domain(command.domain);
-      return added(await builder.listenAndForward(`tls://127.0.0.1:${command.target}`));
+      if (command.clientAuthorities) builder.mutualTlsca(Buffer.from(command.clientAuthorities));
+      if (command.termination) {
+        const [certificate, key] = command.termination;
+        builder.termination(Buffer.from(certificate), Buffer.from(key));
+      }
+      const kind = command.termination ? "tcp" : "tls";
+      return added(await builder.listenAndForward(`${kind}://127.0.0.1:${command.target}`));
     }
     case "closeListener":
       await listeners.pop()?.close();

@@ -1,8 +1,9 @@
 /** An agent's endpoint as a site: one host, one route or whole connections, one tunnel behind it. */
 import { passed, skipped } from "../../modules/step.ts";
-import type { CompiledModule } from "../../modules/module.ts";
+import type { CompiledModule, Handshake } from "../../modules/module.ts";
 import type { Step } from "../../modules/step.ts";
 import type { CompiledRoute, ConnectionSite, Site } from "../../routing/compiled.ts";
+import type { Termination } from "./termination.ts";
 
 export interface EndpointSiteOptions {
   readonly endpointId: string;
@@ -17,8 +18,16 @@ export interface EndpointSiteOptions {
   readonly restriction: () => ((source: string) => Step) | undefined;
 }
 
-/** As `endpointSite`, for whole connections: TLS is passed through, for the agent's service to terminate. */
-export function connectionEndpoint(options: EndpointSiteOptions, proto: "tls" | "tcp", port: number): ConnectionSite {
+/**
+ * As `endpointSite`, for whole connections. TLS is passed through, for the agent's service to terminate, unless the
+ * agent wants it terminated here.
+ */
+export function connectionEndpoint(
+  options: EndpointSiteOptions,
+  proto: "tls" | "tcp",
+  port: number,
+  termination?: Termination,
+): ConnectionSite {
   const { endpointId, tunnelId, accountId, host, revision, modules, restriction } = options;
   return Object.freeze({
     kind: `${proto}_endpoint` as const,
@@ -28,7 +37,8 @@ export function connectionEndpoint(options: EndpointSiteOptions, proto: "tls" | 
     hostports: Object.freeze([`${host}:${port}`]),
     hosts: Object.freeze([host]),
     ports: Object.freeze([port]),
-    handshake: Object.freeze(proto === "tls" ? { passthrough: true } : {}),
+    handshake: proto === "tls" && !termination ? passthrough : handshakeOf(modules),
+    certificate: termination?.certificate,
     problem: undefined,
     connection: [
       { connection: (source: string) => restriction()?.(source) ?? lifted },
@@ -63,10 +73,16 @@ export function endpointSite(options: EndpointSiteOptions): Site {
     accountId,
     revision,
     hosts: Object.freeze([host]),
-    handshake: Object.freeze({}),
+    handshake: handshakeOf(modules),
     problem: undefined,
     findRoute: () => (restriction() === undefined ? route : restricted),
   });
+}
+
+const passthrough: Handshake = Object.freeze({ passthrough: true });
+
+function handshakeOf(modules: readonly CompiledModule[]): Handshake {
+  return Object.freeze(Object.assign({}, ...modules.map(({ handshake }) => handshake)) as Handshake);
 }
 
 const lifted = skipped("ip_restriction", "the account's restriction was lifted meanwhile");

@@ -13,6 +13,7 @@ import type { EndpointHosts } from "./hosts.ts";
 import type { AgentLimits } from "./limits.ts";
 import { generatedName, hostName } from "./names.ts";
 import { compileOptions } from "./options.ts";
+import { readTermination } from "./termination.ts";
 import type { Endpoint, EndpointProto, Tunnel } from "./tunnel.ts";
 
 export interface OpeningOptions {
@@ -121,14 +122,22 @@ export function makeOpening(options: OpeningOptions): Opening {
       }
       const endpointId = `ep_${id.slice(id.lastIndexOf("_") + 1)}`;
       const { accountId } = session;
-      const owner = { accountId, endpointId, clock, place: places[proto] };
+      const termination = proto === "tls" ? readTermination(request.options) : undefined;
+      const owner = { accountId, endpointId, clock, places: places[proto] };
+      const compiled = compileOptions(request.options, owner, modules);
+      if (proto === "tls" && !termination && compiled.some(({ handshake }) => handshake !== undefined)) {
+        throw new Refusal(
+          "agent_request_invalid",
+          "ask for client certificates: TLS that is passed through is the service's own; end it here (TLSTermination)",
+        );
+      }
       const site: EndpointSiteOptions = {
         endpointId,
         tunnelId: id,
         accountId,
         host,
         revision: table.revision,
-        modules: compileOptions(request.options, owner, modules),
+        modules: compiled,
         restriction: () => table.restriction(accountId, "endpoints"),
       };
       const endpoint: Endpoint = {
@@ -136,7 +145,7 @@ export function makeOpening(options: OpeningOptions): Opening {
         host,
         port,
         url: proto !== "tcp" && port === 443 ? `${proto}://${host}` : `${proto}://${host}:${port}`,
-        site: proto === "https" ? endpointSite(site) : connectionEndpoint(site, proto, port),
+        site: proto === "https" ? endpointSite(site) : connectionEndpoint(site, proto, port, termination),
       };
       return { tunnel: tunnelOf(id, session, request, clock.now(), { endpoint, labels: undefined }), replaces };
     },
@@ -177,10 +186,12 @@ function startedAgain(holder: Tunnel, session: AgentSession, target: string): bo
   );
 }
 
-const places = { https: "https_route", tls: "tls_edge", tcp: "tcp_edge" } as const satisfies Record<
-  EndpointProto,
-  Place
->;
+/** Whose modules an endpoint may have: it is an edge and its route in one. */
+const places = {
+  https: ["https_route", "https_edge"],
+  tls: ["tls_edge"],
+  tcp: ["tcp_edge"],
+} as const satisfies Record<EndpointProto, readonly Place[]>;
 
 function protoOf({ proto, forwardsProto }: BindRequest): EndpointProto {
   if (proto === "tls" || proto === "tcp") return proto;

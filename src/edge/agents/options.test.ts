@@ -91,7 +91,6 @@ describe("the options of an agent", () => {
       { OIDC: { issuer_url: "https://id.example" } },
       { OAuth: {} },
       { BasicAuth: { credentials: [] } },
-      { MutualTLSCA: { mutual_tls_ca: "" } },
       { TrafficPolicy: "{}" },
       { Policy: { inbound: [] } },
       { Auth: "a:b" },
@@ -119,6 +118,9 @@ describe("the options of an agent", () => {
       { RequestHeaders: { add: ["transfer-encoding: chunked"] } },
       { RequestHeaders: { remove: ["host"] } },
       { WebhookVerification: { provider: "nobody", secret: "s" } },
+      { MutualTLSCA: { mutual_tls_ca: "" } },
+      { MutualTLSCA: { mutual_tls_ca: Buffer.from("nothing").toString("base64") } },
+      { MutualTLSCA: {} },
       { UserAgentFilter: { deny: Array.from({ length: 2000 }, () => "x") } },
     ];
     for (const options of invalid) {

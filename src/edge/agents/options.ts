@@ -7,14 +7,15 @@ import { Refusal } from "../../lib/errors.ts";
 import type { CompiledModule, Look, ModuleDeclaration, Scope } from "../../modules/module.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Place, ResourceObject } from "../../schema/object.ts";
+import { terminationOption } from "./termination.ts";
 
 /** The tunnel that the options belong to. */
 export interface OptionsOwner {
   readonly accountId: string;
   readonly endpointId: string;
   readonly clock: Clock;
-  /** Whose modules the endpoint may have; an HTTPS route's unless given. */
-  readonly place?: Place;
+  /** Whose modules the endpoint may have: those of an HTTPS edge and its route unless given. */
+  readonly places?: readonly Place[];
 }
 
 type Option = Readonly<Record<string, unknown>>;
@@ -32,6 +33,18 @@ const inert = new Set(["url", "domain", "hostname", "subdomain", "addr", "localu
 const maxListItems = 1000;
 const maxTextBytes = 4096;
 const inlinePolicy = "inline";
+const inlineAuthority = "inline";
+/** Of authorities' certificates, in base64. */
+const maxAuthorityBytes = 64 * 1024;
+const httpPlaces: readonly Place[] = ["https_route", "https_edge"];
+
+const mutualTls: Translation = {
+  module: "mutual_tls",
+  config: () => ({ certificate_authority_ids: [inlineAuthority] }),
+  objects: (option) => [
+    { kind: "certificate_authority", id: inlineAuthority, doc: { ca_pem: authorities(option["mutual_tls_ca"]) } },
+  ],
+};
 
 const translations: Readonly<Record<string, Translation>> = {
   compression: { module: "compression", config: () => ({}) },
@@ -53,6 +66,8 @@ const translations: Readonly<Record<string, Translation>> = {
       ...cidrRules(option),
     ],
   },
+  mutualtlsca: mutualTls,
+  mutualtlsatedge: mutualTls,
   websockettcpconverter: { module: "websocket_tcp_converter", config: () => ({}) },
   requestheaders: { module: "request_headers", config: headerEdits },
   responseheaders: { module: "response_headers", config: headerEdits },
@@ -75,12 +90,13 @@ export function compileOptions(
   owner: OptionsOwner,
   modules: readonly ModuleDeclaration[],
 ): readonly CompiledModule[] {
-  const { place = "https_route" } = owner;
+  const { places = httpPlaces } = owner;
   const isOffered = (name: string): boolean =>
-    modules.some((module) => module.name === name && module.on.includes(place));
+    modules.some((module) => module.name === name && module.on.some((place) => places.includes(place)));
   const asked = new Map<string, { readonly name: string; readonly option: Option; readonly by: Translation }>();
   for (const [name, value] of Object.entries(options)) {
     if (isUnset(value) || inert.has(name.toLowerCase())) continue;
+    if (name.toLowerCase() === terminationOption && places.includes("tls_edge")) continue;
     const translation = Object.hasOwn(translations, name.toLowerCase()) ? translations[name.toLowerCase()] : undefined;
     if (!translation || !isObject(value) || !isOffered(translation.module)) {
       throw new Refusal("agent_option_unsupported", `open a tunnel with the option "${name}": it is not offered`);
@@ -103,8 +119,9 @@ function compileOne(
   const bad = (why: string): Refusal => new Refusal("agent_request_invalid", `compile the option "${name}": ${why}`);
   try {
     const { doc, issues } = parseFields(module.fields, by.config(option), "replace");
+    const place = (owner.places ?? httpPlaces).find((one) => module.on.includes(one)) as Place;
     for (const rule of module.rules ?? []) {
-      const issue = issues.length === 0 ? rule(doc as never, owner.place ?? "https_route") : undefined;
+      const issue = issues.length === 0 ? rule(doc as never, place) : undefined;
       if (issue) throw bad(`${issue.path} ${issue.message}`);
     }
     const [first] = issues;
@@ -175,6 +192,12 @@ function text(value: unknown, name: string): string {
   if (value === undefined) return "";
   if (typeof value === "string" && Buffer.byteLength(value) <= maxTextBytes) return value;
   throw new Error(`"${name}" must be text of at most ${maxTextBytes} bytes`);
+}
+
+/** PEM, as the wire carries bytes: in base64. */
+function authorities(value: unknown): string {
+  if (typeof value === "string" && value.length <= maxAuthorityBytes) return Buffer.from(value, "base64").toString();
+  throw new Error(`"mutual_tls_ca" must be base64 of a PEM file, at most ${maxAuthorityBytes} characters`);
 }
 
 /** Absent means 0: agents leave out members that have their default value. */

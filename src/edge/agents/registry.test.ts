@@ -400,7 +400,6 @@ describe("tunnels", () => {
     const session = connect(token);
     const bad: Partial<BindRequest>[] = [
       { proto: "tcp" },
-      { proto: "tls", options: { TLSTermination: { cert: "a", key: "b" } } },
       { proto: "tls", options: { Compression: {} } },
       { forwardsProto: "http2" },
       { options: { OAuth: { provider: "google" } } },

@@ -1,0 +1,57 @@
+/** TLS that an agent wants ended at the edge (agent-protocol.md §5, `TLSTermination`). */
+import { createHash, createPrivateKey } from "node:crypto";
+import { Refusal } from "../../lib/errors.ts";
+import { readCertificates } from "../../lib/x509.ts";
+import type { OwnCertificate } from "../../routing/compiled.ts";
+
+export interface Termination {
+  /** The agent's own; undefined: the one that the edge has for the name. */
+  readonly certificate: OwnCertificate | undefined;
+}
+
+/** Its name in lower case; read here, and not compiled to a module. */
+export const terminationOption = "tlstermination";
+/** Of the certificate with its chain, and of the key, in base64. */
+const maxBytes = 64 * 1024;
+
+/** What the options of a tls tunnel say; undefined when TLS is passed through. Throws `agent_request_invalid`. */
+export function readTermination(options: Readonly<Record<string, unknown>>): Termination | undefined {
+  const key = Object.keys(options).find((name) => name.toLowerCase() === terminationOption);
+  const option = key === undefined ? undefined : options[key];
+  if (option === undefined || option === null) return undefined;
+  if (typeof option !== "object" || Array.isArray(option)) throw bad("it is no object");
+  const { cert, key: privateKey } = option as Readonly<Record<string, unknown>>;
+  if (isEmpty(cert) && isEmpty(privateKey)) return { certificate: undefined };
+  return { certificate: readCertificate(decode(cert, "cert"), decode(privateKey, "key")) };
+}
+
+function readCertificate(certificatePem: string, keyPem: string): OwnCertificate {
+  const [leaf] = attempt(() => readCertificates(certificatePem)) ?? [];
+  if (!leaf) throw bad('"cert" holds no certificate');
+  const key = attempt(() => createPrivateKey(keyPem));
+  if (!key) throw bad('"key" holds no private key');
+  if (!leaf.checkPrivateKey(key)) throw bad("the key is not the certificate's");
+  const id = createHash("sha256").update(certificatePem).digest("hex");
+  return { id, certificatePem, keyPem, notAfter: leaf.validToDate.getTime() };
+}
+
+function decode(value: unknown, name: string): string {
+  if (typeof value !== "string" || value.length > maxBytes) throw bad(`"${name}" must be base64 of a PEM file`);
+  return Buffer.from(value, "base64").toString();
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === "";
+}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+function bad(why: string): Refusal {
+  return new Refusal("agent_request_invalid", `compile the option "TLSTermination": ${why}`);
+}

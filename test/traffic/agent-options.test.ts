@@ -1,0 +1,136 @@
+/** What the public agent SDK asks of the edge for its own endpoints: client certificates, TLS ended, PROXY headers. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { after, before, describe, it } from "node:test";
+import { connect } from "node:tls";
+import type { ConnectionOptions } from "node:tls";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import type { KeyedCertificate } from "../../src/lib/x509.ts";
+import { protocols } from "../support/agents.ts";
+import { startFixture } from "../support/modules.ts";
+import type { Fixture } from "../support/modules.ts";
+import { startSdk } from "../support/sdk-process.ts";
+import type { SdkProcess } from "../support/sdk-process.ts";
+
+const now = Date.now();
+const clients = await createAuthority({ commonName: "Clients", now });
+const own = await createAuthority({ commonName: "Own", now });
+const issue = (authority: KeyedCertificate, name: string, usage: "clientAuth" | "serverAuth") =>
+  issueLeaf(authority, { names: [name], usages: [usage], now, days: 1 });
+const alice = await issue(clients, "alice.example", "clientAuth");
+const mallory = await issue(own, "mallory.example", "clientAuth");
+
+let fixture: Fixture;
+let sdk: SdkProcess;
+let service: Server;
+let target: number;
+/** What came on the service's last connection. */
+let arrived = "";
+const sockets = new Set<Socket>();
+
+before(async () => {
+  fixture = await startFixture();
+  sdk = await startSdk();
+  const { port } = fixture.edge.edge.agent;
+  await sdk.ask({ name: "connect", port, ca: fixture.edge.authority.certificatePem, token: fixture.token });
+  service = createServer((socket) => {
+    sockets.add(socket);
+    arrived = "";
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => {
+      arrived += bytes.toString("latin1");
+      if (arrived.endsWith("\r\n\r\n")) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+      else if (arrived.endsWith("\n")) socket.end(`got ${arrived}`);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(service, "listening");
+  target = (service.address() as AddressInfo).port;
+});
+after(async () => {
+  await sdk.stop();
+  for (const socket of sockets) socket.destroy();
+  service.close();
+  await fixture.stop();
+});
+
+/** Says one line over TLS and reads to the end. */
+async function sayLine(servername: string, options: ConnectionOptions): Promise<{ text: string; issuer: string }> {
+  const socket = connect({ host: "127.0.0.1", port: fixture.edge.edge.https.port, servername, ...options });
+  const failed = once(socket, "error").then(([error]) => Promise.reject(error as Error));
+  failed.catch(() => {});
+  await Promise.race([once(socket, "secureConnect"), failed]);
+  const issuer = String(socket.getPeerX509Certificate()?.issuer);
+  let text = "";
+  socket.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+  socket.write("hello\n");
+  await Promise.race([once(socket, "end"), failed]);
+  socket.destroy();
+  // Node closes over a certificate that does not hold without an alert.
+  if (text === "") throw new Error("closed without an answer");
+  return { text, issuer };
+}
+
+const shown = ({ certificatePem, keyPem }: KeyedCertificate) => ({ cert: certificatePem, key: keyPem });
+
+describe("an http endpoint of the public SDK", { timeout: 60_000 }, () => {
+  it("K2: has clients show certificates of the authorities that it names, and hears who they are", async () => {
+    await sdk.ask({
+      name: "http",
+      domain: "guarded.apps.example.com",
+      clientAuthorities: clients.certificatePem,
+      target,
+    });
+    for (const protocol of protocols) {
+      const ask = (tls: ConnectionOptions) => fixture.ask(protocol, { host: "guarded.apps.example.com", tls });
+      assert.equal((await ask(shown(alice))).status, 200);
+      assert.match(arrived, /\r\nngrok-mtls-subject-cn: alice\.example\r\n/i);
+      await assert.rejects(ask({}));
+      await assert.rejects(ask(shown(mallory)));
+    }
+  });
+
+  it("is told the client's address in a PROXY header, version 1 or 2", async () => {
+    for (const proxyProtocol of ["1", "2"] as const) {
+      const domain = `proxied${proxyProtocol}.apps.example.com`;
+      await sdk.ask({ name: "http", domain, proxyProtocol, target });
+      assert.equal((await fixture.ask("h1", { host: domain, source: "127.0.0.7" })).status, 200);
+      const start = proxyProtocol === "1" ? "PROXY TCP4 127.0.0.7 " : "\r\n\r\n\0\r\nQUIT\n\x21\x11";
+      assert.ok(arrived.startsWith(start), JSON.stringify(arrived));
+      assert.match(arrived, /GET \/ HTTP\/1\.1\r\n/);
+    }
+  });
+});
+
+describe("a tls endpoint of the public SDK", { timeout: 60_000 }, () => {
+  it("has its TLS ended at the edge, under the certificate that it sends", async () => {
+    const name = "ended.apps.example.com";
+    const { certificatePem, keyPem } = await issue(own, name, "serverAuth");
+    await sdk.ask({ name: "tls", domain: name, termination: [certificatePem, keyPem], target });
+    const { text, issuer } = await sayLine(name, { ca: own.certificatePem });
+    assert.equal(text, "got hello\n");
+    assert.equal(issuer, "CN=Own");
+  });
+
+  it("K2: has clients show certificates where TLS is ended, and only there", async () => {
+    const name = "both.apps.example.com";
+    const { certificatePem, keyPem } = await issue(own, name, "serverAuth");
+    const wanted = { name: "tls", domain: name, clientAuthorities: clients.certificatePem, target } as const;
+    await assert.rejects(sdk.ask(wanted), /TLS that is passed through is the service's own/);
+    await sdk.ask({ ...wanted, termination: [certificatePem, keyPem] });
+    const ca = own.certificatePem;
+    assert.equal((await sayLine(name, { ca, ...shown(alice) })).text, "got hello\n");
+    await assert.rejects(sayLine(name, { ca }));
+    await assert.rejects(sayLine(name, { ca, ...shown(mallory) }));
+  });
+
+  it("is refused with a certificate that cannot be used, and the reason", async () => {
+    const { certificatePem } = await issue(own, "a.example", "serverAuth");
+    const { keyPem } = await issue(own, "b.example", "serverAuth");
+    const ask = (termination: readonly [string, string]) => sdk.ask({ name: "tls", termination, target });
+    await assert.rejects(ask([certificatePem, keyPem]), /the key is not the certificate's/);
+    await assert.rejects(ask(["nothing", keyPem]), /"cert" holds no certificate/);
+    await assert.rejects(ask([certificatePem, "nothing"]), /"key" holds no private key/);
+  });
+});
