@@ -152,6 +152,10 @@ describe("a malformed HTTP/2 request", () => {
     "a host other than :authority": [...base, ["host", "other.example.com"]],
     "a second host": [...base, ["host", "app.example.com"], ["host", "app.example.com"]],
     "a port in host only": [...base, ["host", "app.example.com:443"]],
+    "the asterisk form": replaced(":path", "*").map(([name, value]): Field => [
+      name,
+      name === ":method" ? "OPTIONS" : value,
+    ]),
     "another protocol to connect to": [...replaced(":method", "CONNECT"), [":protocol", "connect-udp"]].toSorted(
       ([one], [other]) => Number(other?.startsWith(":")) - Number(one?.startsWith(":")),
     ) as Field[],

@@ -43,7 +43,8 @@ export function readHead(
     if (head.pseudo[pseudo[":scheme"]] !== scheme) return { fault: "invalid :scheme" };
     if (target === undefined || target === "") return { fault: "no :path" };
     if (target.length > maxTargetBytes) return { fault: ":path too long", refusal: "uri_too_long" };
-    if (!isTarget(target, method)) return { fault: "invalid :path" };
+    if (target === "*" && method === "OPTIONS") return { fault: "no site for *", refusal: "bad_request" };
+    if (!isTarget(target)) return { fault: "invalid :path" };
   }
   const authority = authorityOf(head);
   if ("fault" in authority) return authority;
@@ -88,9 +89,8 @@ function authorityOf(head: HeadBuilder): (Authority & { readonly text: string })
   return { ...parsed, text };
 }
 
-/** Origin form, or the asterisk of OPTIONS. */
-function isTarget(target: string, method: string): boolean {
-  if (target === "*") return method === "OPTIONS";
+/** Origin form. */
+function isTarget(target: string): boolean {
   if (target.charCodeAt(0) !== 47) return false;
   for (let at = 0; at < target.length; at += 1) {
     if (((byteClass[target.charCodeAt(at)] as number) & targetByte) === 0) return false;
