@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
+import { weakCertificate } from "../../test/support/weak-certificate.ts";
 import { silentLog } from "../lib/log.ts";
 import { createAuthority, createSelfSigned } from "../lib/x509.ts";
 import type { KeyedCertificate } from "../lib/x509.ts";
@@ -93,6 +94,15 @@ describe("the choice of a certificate", () => {
       { ...uploaded("cert_empty", other), doc: {} },
     ]);
     assert.equal(await shown("shop.example.com", shop), "cert_good@1");
+  });
+
+  it("K1: passes over one whose key is too weak to be shown", async () => {
+    const { certificates, shown } = make();
+    const weak = siteOf("weak.example.com");
+    certificates.uploaded.load([uploaded("cert_weak", weakCertificate)]);
+    assert.equal(await shown("weak.example.com", weak), "own DNS:weak.example.com");
+    certificates.uploaded.change([upload(uploaded("cert_good", await selfSigned(["*.example.com"])))]);
+    assert.equal(await shown("weak.example.com", weak), "cert_good@1");
   });
 
   it("shows what was replaced no longer", async () => {

@@ -1,6 +1,6 @@
-import { createPrivateKey } from "node:crypto";
 import type { X509Certificate } from "node:crypto";
 import type { Log } from "../lib/log.ts";
+import { tlsDemand } from "../lib/tls-usable.ts";
 import { readCertificates } from "../lib/x509.ts";
 import type { RoutingChange } from "../routing/messages.ts";
 import type { ResourceObject } from "../schema/object.ts";
@@ -65,14 +65,9 @@ export function makeUploadedCertificates(log: Log): UploadedCertificates {
   const isUsable = (entry: Entry): boolean => {
     if (entry.usable !== undefined) return entry.usable;
     const { id, certificatePem, keyPem } = entry.certificate;
-    try {
-      const [leaf] = readCertificates(certificatePem);
-      entry.usable = leaf !== undefined && leaf.checkPrivateKey(createPrivateKey(keyPem));
-      if (!entry.usable) log.warn("certificate unusable", { certificate: id, error: "its key is another's" });
-    } catch (error) {
-      entry.usable = false;
-      log.warn("certificate unusable", { certificate: id, error });
-    }
+    const demand = tlsDemand(certificatePem, keyPem);
+    if (demand !== undefined) log.warn("certificate unusable", { certificate: id, error: `it must ${demand}` });
+    entry.usable = demand === undefined;
     return entry.usable;
   };
   const newest = (accountId: string, name: string, now: number): ServerCertificate | undefined =>

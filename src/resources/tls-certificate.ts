@@ -1,6 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import type { KeyObject, X509Certificate } from "node:crypto";
 import { certificateFacts, readPemCertificates } from "../lib/certificate-facts.ts";
+import { tlsDemand } from "../lib/tls-usable.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Issue } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
@@ -62,6 +63,8 @@ export const tlsCertificate = defineResource({
     const key = readKey(private_key_pem);
     if (typeof key === "string") return issue("private_key_pem", key);
     if (!leaf.checkPrivateKey(key)) return issue("private_key_pem", "belong to the first certificate");
+    const demand = tlsDemand(certificate_pem, private_key_pem);
+    if (demand !== undefined) return issue("certificate_pem", demand);
     const facts = certificateFacts(leaf);
     return {
       ...certificateDoc(facts),

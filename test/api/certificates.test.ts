@@ -4,6 +4,7 @@ import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
+import { weakCertificate } from "../support/weak-certificate.ts";
 
 const now = Date.now();
 
@@ -50,6 +51,13 @@ for (const database of databases) {
         assert.ok(path in refused.body.details);
         assert.ok(!refused.text.includes(keyPem.split("\n")[1] as string));
       }
+    });
+
+    it("K1: refuses a key that is too weak for TLS", async () => {
+      const body = { certificate_pem: weakCertificate.certificatePem, private_key_pem: weakCertificate.keyPem };
+      const refused = await api.request("POST", "/tls_certificates", { body });
+      assert.deepEqual([refused.status, refused.body.error_code], [400, "ERR_POSTERN_1910"]);
+      assert.match(refused.text, /"certificate_pem":"[^"]*2048 bits/);
     });
 
     it("takes several authorities in one upload, and nothing that is none", async () => {

@@ -1,0 +1,37 @@
+/** A certificate for weak.example.com whose RSA key has 1024 bits, made for tests only. It is valid from November 2026 on. */
+import type { KeyedCertificate } from "../../src/lib/x509.ts";
+
+export const weakCertificate: KeyedCertificate = {
+  certificatePem: `-----BEGIN CERTIFICATE-----
+MIICMTCCAZqgAwIBAgIUaWgQl5vZjZLsJGD4KG3zsOkjqT0wDQYJKoZIhvcNAQEL
+BQAwGzEZMBcGA1UEAwwQd2Vhay5leGFtcGxlLmNvbTAgFw0yNjExMjEyMzU4NTBa
+GA8yMTI2MTAyODIzNTg1MFowGzEZMBcGA1UEAwwQd2Vhay5leGFtcGxlLmNvbTCB
+nzANBgkqhkiG9w0BAQEFAAOBjQAwgYkCgYEAoJJ9MJpQELT3Pnb/pMPsM4+YJ7ux
+3KenCloysxTAjv8r+Ps9CrLYFnG+c2AiaW2zWjmuX6wQFmNyCqIT6OLR8KWLG3Rc
+i175LOAzvZNLwE4He/bLcCutwlaODtRSRDTVDb/OcfyJWuw5yBhjfBp1pHXraLS4
+Q7mRiEmJ+jAFs+8CAwEAAaNwMG4wHQYDVR0OBBYEFMqUTWzdjsbDKBJekhodTQhD
+VRTYMB8GA1UdIwQYMBaAFMqUTWzdjsbDKBJekhodTQhDVRTYMA8GA1UdEwEB/wQF
+MAMBAf8wGwYDVR0RBBQwEoIQd2Vhay5leGFtcGxlLmNvbTANBgkqhkiG9w0BAQsF
+AAOBgQCMo079+yqPgHTsFQ/2g0U3IsSD6MDE7vv0GwpCa6tk2GMFm8Ari8eFACON
+nw5s6mpzFtmpQkziRnAzQJECLoScs4tGRUC/zDrt4IL6IMHm1GLD3+s7t3xequtw
+WxpQTT+VG02NqUfK6R5wgEc+ZimOG3z+bYtXxDs1jCO1mivESQ==
+-----END CERTIFICATE-----
+`,
+  keyPem: `-----BEGIN PRIVATE KEY-----
+MIICdQIBADANBgkqhkiG9w0BAQEFAASCAl8wggJbAgEAAoGBAKCSfTCaUBC09z52
+/6TD7DOPmCe7sdynpwpaMrMUwI7/K/j7PQqy2BZxvnNgImlts1o5rl+sEBZjcgqi
+E+ji0fClixt0XIte+SzgM72TS8BOB3v2y3ArrcJWjg7UUkQ01Q2/znH8iVrsOcgY
+Y3wadaR162i0uEO5kYhJifowBbPvAgMBAAECgYBZD6c8U/rgqV8RWHOG8dyK5LRi
+JWsLljnCNjE0vufm6IV9PeyniHbuS/x0hffQPjZibufWzNrHcDUKzMb6PwRt8lAP
+AIF02VDTCAWFNZsTuJKDjFdRd3M+ZjgmBW1JhsmSQwjHIw+Hq3/cO8QvM88P96zG
+JWAtjukOXzqmHckmQQJBANVY9I3X9woGafS9pnzzxfT8wOPqj06tWTmbK1LjVb7S
+dWyLOleokBahJH8/OdWDeuj0g9UJ2rnMyAhDjQHrAX8CQQDArIQADSBuxNdH+DOL
+s0FarJV5XvUDj+X/OZhZem60+kqZMEyz42gztA0Hd/0x9QXwF2d1FONZq6uPyxmx
+jaWRAkAC6Qm8/ZszGc9MNWIWBkVHCEOhWEvIKPk0nfdDVDKRPdG4P1X2aCg/Bse2
+rKgfT4HXt64ss8u2CSMZacJ8qjYFAkBQ6mKJLvoW6t3KYMcs/TwOG3quvR1CwLUD
+qal8snk50f9wNCOSTIefZxctssuHpnI28W1Gc15Dc2AahF4m/eixAkAUEV+FfgG+
+UYhy32oW/J/0bggoAIACeMVZXJwDBg2gHBpnWyh3lUQaJggtedtLdxG71IosixVp
+wZ/xGaZTdw9c
+-----END PRIVATE KEY-----
+`,
+};
