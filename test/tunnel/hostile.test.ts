@@ -1,45 +1,19 @@
 /** Agents that do not keep to the protocol: each is bounded and cut off, and others notice nothing. */
 import assert from "node:assert/strict";
-import { afterEach, before, beforeEach, describe, it } from "node:test";
 import { connect as connectTcp } from "node:net";
+import { describe, it } from "node:test";
 import { connect } from "node:tls";
-import { makeManualClock } from "../support/clock.ts";
-import type { ManualClock } from "../support/clock.ts";
 import { seededRandom } from "../support/random.ts";
-import { auth, connectRaw, fin, frame, question, syn, word } from "../support/raw-agent.ts";
+import { auth, fin, frame, question, syn, word } from "../support/raw-agent.ts";
 import type { RawAgent } from "../support/raw-agent.ts";
-import { makeAuthority, openProxy, startTunnelServer } from "../support/tunnel-server.ts";
-import type { Authority, TunnelServer } from "../support/tunnel-server.ts";
+import { useRawAgents } from "../support/raw-agents.ts";
+import { openProxy } from "../support/tunnel-server.ts";
 
 describe("the agent listener", { timeout: 30_000 }, () => {
-  let authority: Authority;
-  let clock: ManualClock;
-  let server: TunnelServer;
-  const agents: RawAgent[] = [];
-
-  before(async () => {
-    authority = await makeAuthority();
-  });
-  beforeEach(async () => {
-    clock = makeManualClock();
-    server = await startTunnelServer({ authority, clock });
-  });
-  afterEach(async () => {
-    for (const agent of agents.splice(0)) agent.socket.destroy();
-    await server.stop();
-    assert.equal(clock.pending, 0, "every timer is cancelled");
-  });
-
-  async function connected(): Promise<RawAgent> {
-    const taken = server.taken();
-    const agent = await connectRaw(server);
-    agents.push(agent);
-    await taken;
-    return agent;
-  }
+  const set = useRawAgents();
 
   async function authenticated(extra: Record<string, unknown> = {}): Promise<RawAgent> {
-    const agent = await connected();
+    const agent = await set.connected();
     await agent.authenticate({}, extra);
     return agent;
   }
@@ -48,43 +22,43 @@ describe("the agent listener", { timeout: 30_000 }, () => {
     it("G1: closes connections that send garbage", async () => {
       const random = seededRandom(5);
       for (let round = 0; round < 20; round += 1) {
-        const agent = await connected();
+        const agent = await set.connected();
         const garbage = Buffer.from(Array.from({ length: 3000 }, () => random.below(256)));
         agent.write(garbage);
         if (round % 2 === 0) agent.socket.end();
-        else clock.pass(10_000);
+        else set.clock.pass(10_000);
         await agent.closed;
       }
-      assert.deepEqual(server.register.events, []);
+      assert.deepEqual(set.server.register.events, []);
     });
 
     it("G1: closes an HTTP client's connection", async () => {
-      const agent = await connected();
+      const agent = await set.connected();
       agent.write(Buffer.from("GET / HTTP/1.1\r\nHost: connect.example.test\r\n\r\n"));
-      clock.pass(10_000);
+      set.clock.pass(10_000);
       await agent.closed;
     });
 
     it("R11: closes connections that say nothing, or half of something, for 10 s", async () => {
-      const silent = await connected();
-      const half = await connected();
+      const silent = await set.connected();
+      const half = await set.connected();
       half.write(frame(1, syn, 3, Buffer.concat([word(0), Buffer.from('{"Version":["3"],')])));
-      clock.pass(9999);
+      set.clock.pass(9999);
       assert.equal(silent.socket.closed, false);
-      clock.pass(1);
+      set.clock.pass(1);
       assert.equal(await silent.goodbye(), 1);
       await Promise.all([silent.closed, half.closed]);
     });
 
     it("G1: refuses an Auth larger than 16 KiB", async () => {
-      const agent = await connected();
+      const agent = await set.connected();
       const answer = await agent.authenticate({}, { Metadata: "x".repeat(17_000) });
       assert.match(String(answer["Error"]), /larger than 16384 bytes[^]*ERR_NGROK_700\n$/);
-      assert.equal(server.register.auths.length, 0);
+      assert.equal(set.server.register.auths.length, 0);
     });
 
     it("R11: refuses more streams than it takes to authenticate", async () => {
-      const agent = await connected();
+      const agent = await set.connected();
       for (let id = 3; id < 23; id += 2) agent.write(frame(1, syn, id, ""));
       const refused = await agent.frame((one) => one.type === 0);
       assert.equal(refused.streamId, 19);
@@ -96,11 +70,11 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       ["authenticates on two streams", Buffer.concat([frame(1, syn, 3, word(0)), frame(1, syn, 5, word(0))])],
     ] as const) {
       it(`G1: cuts off who ${what}`, async () => {
-        const agent = await connected();
+        const agent = await set.connected();
         agent.write(bytes);
         assert.equal(await agent.goodbye(), 1);
         await agent.closed;
-        assert.deepEqual(server.register.events, []);
+        assert.deepEqual(set.server.register.events, []);
       });
     }
 
@@ -115,18 +89,18 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       ["is nested without end", `{"Version":${"[".repeat(5000)}`],
     ] as const) {
       it(`refuses an Auth that ${what}`, async () => {
-        const agent = await connected();
+        const agent = await set.connected();
         agent.write(frame(1, syn | fin, 3, Buffer.concat([word(0), Buffer.from(message)])));
         const answer = await agent.answer(3);
         assert.match(String(answer["Error"]), /\n\nERR_NGROK_700\n$/);
-        clock.pass(2000);
+        set.clock.pass(2000);
         await agent.closed;
-        assert.equal(server.register.auths.length, 0);
+        assert.equal(set.server.register.auths.length, 0);
       });
     }
 
     it("answers SrvInfo and heartbeats", async () => {
-      const agent = await connected();
+      const agent = await set.connected();
       agent.write(question(3, 8, {}), frame(1, syn, 5, word(0xffffffff)), frame(1, 0, 5, "beat"));
       assert.deepEqual(await agent.answer(3), { Region: "local" });
       await agent.until(() => agent.payload(5) === "beat");
@@ -134,33 +108,32 @@ describe("the agent listener", { timeout: 30_000 }, () => {
 
     it("D9: stops listening to an address that keeps sending wrong tokens, for a minute", async () => {
       for (let at = 0; at < 60; at += 1) {
-        const agent = await connected();
+        const agent = await set.connected();
         const answer = await agent.authenticate({}, { AuthToken: `wrong-${at}` });
         assert.match(String(answer["Error"]), /ERR_NGROK_107/);
         agent.socket.destroy();
         await agent.closed;
       }
-      assert.equal(server.agents.admits("127.0.0.1"), false);
-      assert.equal(server.agents.admits("127.0.0.2"), true);
-      const agent = await connected();
+      assert.equal(set.server.agents.admits("127.0.0.1"), false);
+      assert.equal(set.server.agents.admits("127.0.0.2"), true);
+      const agent = await set.connected();
       await agent.closed;
-      assert.equal(server.register.auths.length, 60);
-      clock.pass(60_000);
-      await (await connected()).authenticate();
+      assert.equal(set.server.register.auths.length, 60);
+      set.clock.pass(60_000);
+      await (await set.connected()).authenticate();
     });
 
     it("D9: bounds the connections of one address that do not authenticate", async () => {
-      const open = await Promise.all(Array.from({ length: 64 }, connected));
-      await (
-        await connected()
-      ).closed;
+      const open = await Promise.all(Array.from({ length: 64 }, () => set.connected()));
+      const beyond = await set.connected();
+      await beyond.closed;
       await open[0]?.authenticate();
-      await (await connected()).authenticate();
+      await (await set.connected()).authenticate();
     });
 
     it("survives connections that are cut at any point of the handshake", async () => {
       for (const point of ["connect", "secureConnect"] as const) {
-        const raw = connectTcp(server.port, "127.0.0.1");
+        const raw = connectTcp(set.server.port, "127.0.0.1");
         const socket = connect({ socket: raw, rejectUnauthorized: false });
         for (const one of [raw, socket]) one.on("error", () => {});
         const cut = (): void => void raw.resetAndDestroy();
@@ -168,7 +141,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
         else socket.once(point, cut);
         await new Promise((resolve) => raw.once("close", resolve));
       }
-      await (await connected()).authenticate();
+      await (await set.connected()).authenticate();
     });
   });
 
@@ -186,8 +159,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
     });
 
     it("R11: makes messages wait when there are too many, without losing one", async () => {
-      await server.stop();
-      server = await startTunnelServer({ authority, clock, limits: { messageBurst: 11, messagesPerSecond: 10 } });
+      await set.restart({ limits: { messageBurst: 11, messagesPerSecond: 10 } });
       const agent = await authenticated();
       const ids = Array.from({ length: 20 }, (_, at) => 5 + 2 * at);
       for (const id of ids) agent.write(question(id, 2, { Id: "tn_none" }));
@@ -197,7 +169,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await agent.until(() => agent.payload(101) === "beat");
       assert.equal(answered(), 10);
       for (let second = 0; second < 10 && answered() < 20; second += 1) {
-        clock.pass(1000);
+        set.clock.pass(1000);
         await new Promise(setImmediate);
       }
       await agent.until(() => answered() === 20);
@@ -262,12 +234,11 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       }
       agent.write(question(29, 1, { Proto: "http" }));
       assert.equal((await agent.answer(29))["Error"], "");
-      assert.equal(server.register.binds.length, 1);
+      assert.equal(set.server.register.binds.length, 1);
     });
 
     it("gives a session only so many tunnels", async () => {
-      await server.stop();
-      server = await startTunnelServer({ authority, clock, limits: { maxTunnels: 2 } });
+      await set.restart({ limits: { maxTunnels: 2 } });
       const agent = await authenticated();
       for (const id of [5, 7, 9]) agent.write(question(id, 1, { Proto: "http" }));
       assert.match(String((await agent.answer(9))["Error"]), /ERR_NGROK_725/);
@@ -282,13 +253,13 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       agent.write(question(5, 1, { Proto: "http" }));
       await agent.answer(5);
       await agent.frame((one) => one.type === 1 && one.body.length === 8 && one.body.readUInt32BE() === 0xffffffff);
-      clock.pass(3999);
-      assert.equal(server.agents.sessions.size, 1);
-      clock.pass(4001);
+      set.clock.pass(3999);
+      assert.equal(set.server.agents.sessions.size, 1);
+      set.clock.pass(4001);
       await agent.closed;
-      assert.equal(server.agents.sessions.size, 0);
-      assert.match(server.register.events.at(-2) ?? "", /^unbind/);
-      assert.match(server.register.events.at(-1) ?? "", /^closed/);
+      assert.equal(set.server.agents.sessions.size, 0);
+      assert.match(set.server.register.events.at(-2) ?? "", /^unbind/);
+      assert.match(set.server.register.events.at(-1) ?? "", /^closed/);
     });
 
     it("R6: keeps a session that answers heartbeats", async () => {
@@ -300,18 +271,18 @@ describe("the agent listener", { timeout: 30_000 }, () => {
         agent.write(frame(1, 0, stream, bytesOf(agent, stream).subarray(-4)));
         agent.write(frame(1, syn, 99 + 2 * beats, word(0xffffffff)), frame(1, 0, 99 + 2 * beats, "sync"));
         await agent.until(() => agent.payload(99 + 2 * beats) === "sync");
-        clock.pass(10_000);
+        set.clock.pass(10_000);
       }
-      assert.equal(server.agents.sessions.size, 1);
+      assert.equal(set.server.agents.sessions.size, 1);
     });
 
     it("D3: an agent that reads nothing holds a bounded amount of memory", async () => {
       const agent = await authenticated();
       agent.write(question(5, 1, { Proto: "tcp" }));
       const { Id } = await agent.answer(5);
-      clock.pass(50);
+      set.clock.pass(50);
       agent.socket.pause();
-      const session = server.register.sessions[0];
+      const session = set.server.register.sessions[0];
       assert.ok(session);
       const streams = await Promise.all(Array.from({ length: 40 }, () => openProxy(session, String(Id), "tcp")));
       let taken = 0;
@@ -320,7 +291,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       }
       assert.ok(taken < 40 * 200_000, `${taken} bytes were taken`);
       await new Promise(setImmediate);
-      const waiting = server.sockets[0]?.writableLength ?? 0;
+      const waiting = set.server.sockets[0]?.writableLength ?? 0;
       assert.ok(waiting < 1024 * 1024, `${waiting} bytes wait in the socket`);
     });
   });
@@ -340,9 +311,8 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       error: (event: string, fields?: object) => lines.push(event + JSON.stringify(fields)),
       with: () => log,
     };
-    await server.stop();
-    server = await startTunnelServer({ authority, clock, log });
-    const refused = await connected();
+    await set.restart({ log });
+    const refused = await set.connected();
     await refused.authenticate({}, { AuthToken: "wrong-secret-token" });
     refused.write(question(5, 0, auth()));
     await refused.closed;

@@ -1,48 +1,22 @@
 /** What a session keeps, gives back and hands on: ids, cookies, options, commands, slots. */
 import assert from "node:assert/strict";
-import { afterEach, before, beforeEach, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import type { ByteStream } from "../../src/lib/byte-stream.ts";
 import type { AgentSession } from "../../src/tunnel/server-hooks.ts";
-import { makeManualClock } from "../support/clock.ts";
-import type { ManualClock } from "../support/clock.ts";
-import { connectRaw, fin, frame, question, word } from "../support/raw-agent.ts";
+import { fin, frame, question, word } from "../support/raw-agent.ts";
 import type { RawAgent } from "../support/raw-agent.ts";
-import { makeAuthority, openProxy, startTunnelServer } from "../support/tunnel-server.ts";
-import type { Authority, TunnelServer } from "../support/tunnel-server.ts";
+import { useRawAgents } from "../support/raw-agents.ts";
+import { openProxy } from "../support/tunnel-server.ts";
 
 const goAgent = { UserAgent: "ngrok-go/1.12.1" };
 
 describe("a session", { timeout: 30_000 }, () => {
-  let authority: Authority;
-  let clock: ManualClock;
-  let server: TunnelServer;
-  const agents: RawAgent[] = [];
-
-  before(async () => {
-    authority = await makeAuthority();
-  });
-  beforeEach(async () => {
-    clock = makeManualClock();
-    server = await startTunnelServer({ authority, clock });
-  });
-  afterEach(async () => {
-    for (const agent of agents.splice(0)) agent.socket.destroy();
-    await server.stop();
-    assert.equal(clock.pending, 0, "every timer is cancelled");
-  });
-
-  async function connected(): Promise<RawAgent> {
-    const taken = server.taken();
-    const agent = await connectRaw(server);
-    agents.push(agent);
-    await taken;
-    return agent;
-  }
+  const set = useRawAgents();
 
   async function authenticated(extra: Record<string, unknown> = {}): Promise<[RawAgent, AgentSession]> {
-    const agent = await connected();
+    const agent = await set.connected();
     await agent.authenticate({}, extra);
-    return [agent, server.register.sessions.at(-1) as AgentSession];
+    return [agent, set.server.register.sessions.at(-1) as AgentSession];
   }
 
   /** Binds and ends the question, as Rust agents do when they have the answer. */
@@ -57,18 +31,18 @@ describe("a session", { timeout: 30_000 }, () => {
     auth: Record<string, unknown>,
     extra: Record<string, unknown> = {},
   ): Promise<[RawAgent, Record<string, unknown>]> {
-    const agent = await connected();
+    const agent = await set.connected();
     const { ClientId, Extra } = auth as { ClientId: string; Extra: Record<string, unknown> };
     return [agent, await agent.authenticate({ ClientId }, { Cookie: Extra["Cookie"], ...extra })];
   }
 
   it("is opened with what the agent says of itself, in any spelling", async () => {
-    const agent = await connected();
+    const agent = await set.connected();
     const extra = { os: "plan9", Authtoken: "right-token", VERSION: "9.9", metadata: "m", heartbeatinterval: 1e9 };
     agent.write(question(3, 0, { version: ["2"], CLIENTID: "", extra }));
     const answer = await agent.answer(3);
     assert.equal(answer["Version"], "2");
-    const [session] = server.register.sessions;
+    const [session] = set.server.register.sessions;
     assert.equal(session?.id, answer["ClientId"]);
     assert.deepEqual(
       [session?.os, session?.agentVersion, session?.metadata, session?.accountId, session?.ip],
@@ -77,14 +51,14 @@ describe("a session", { timeout: 30_000 }, () => {
   });
 
   it("R8, R9: is resumed by its cookie, and the old connection is replaced", async () => {
-    const agent = await connected();
+    const agent = await set.connected();
     const first = await agent.authenticate();
     const id = String(first["ClientId"]);
     const tunnelId = String((await bound(agent, 5, {}))["Id"]);
     const [, second] = await resume(first);
     assert.equal(second["ClientId"], id);
     await agent.closed;
-    assert.deepEqual(server.register.events.slice(1), [
+    assert.deepEqual(set.server.register.events.slice(1), [
       `opened ${id}`,
       `bind ${tunnelId}`,
       "authenticate",
@@ -92,7 +66,7 @@ describe("a session", { timeout: 30_000 }, () => {
       `closed ${id}`,
       `opened ${id}`,
     ]);
-    assert.equal(server.agents.sessions.size, 1);
+    assert.equal(set.server.agents.sessions.size, 1);
   });
 
   for (const [what, extra] of [
@@ -100,22 +74,22 @@ describe("a session", { timeout: 30_000 }, () => {
     ["another account's token", { AuthToken: "right-token-2" }],
   ] as const) {
     it(`R9: is not replaced by who comes with ${what}`, async () => {
-      const agent = await connected();
+      const agent = await set.connected();
       const first = await agent.authenticate();
       const [, second] = await resume(first, extra);
       assert.notEqual(second["ClientId"], first["ClientId"]);
-      assert.equal(server.agents.sessions.size, 2);
+      assert.equal(set.server.agents.sessions.size, 2);
       assert.equal(agent.socket.closed, false);
     });
   }
 
   it("R9: stays when a further leg of the same client comes", async () => {
-    const agent = await connected();
+    const agent = await set.connected();
     const first = await agent.authenticate({}, goAgent);
     const [, second] = await resume(first, { ...goAgent, LegNumber: 1 });
     assert.equal(second["ClientId"], first["ClientId"]);
-    assert.equal(server.agents.sessions.size, 2);
-    assert.notEqual(server.register.sessions[0]?.id, server.register.sessions[1]?.id);
+    assert.equal(set.server.agents.sessions.size, 2);
+    assert.notEqual(set.server.register.sessions[0]?.id, set.server.register.sessions[1]?.id);
   });
 
   it("R8: adopts a tunnel's id that its token proves, and no other", async () => {
@@ -126,7 +100,7 @@ describe("a session", { timeout: 30_000 }, () => {
     agent.socket.destroy();
     const [again] = await authenticated();
     assert.equal((await bound(again, 5, { Id: id, Extra: { Token: token } }))["Id"], id);
-    assert.equal(server.register.binds.at(-1)?.request.id, id);
+    assert.equal(set.server.register.binds.at(-1)?.request.id, id);
     for (const [streamId, claim] of [
       [7, { Id: id, Extra: { Token: token } }],
       [9, { Id: "tn_another", Extra: { Token: token } }],
@@ -134,7 +108,7 @@ describe("a session", { timeout: 30_000 }, () => {
       [13, { Id: id, Extra: {} }],
     ] as const) {
       assert.notEqual((await bound(again, streamId, claim))["Id"], claim.Id);
-      assert.equal(server.register.binds.at(-1)?.request.id, "");
+      assert.equal(set.server.register.binds.at(-1)?.request.id, "");
     }
     const [stranger] = await authenticated({ AuthToken: "right-token-2" });
     assert.notEqual((await bound(stranger, 5, { Id: id, Extra: { Token: token } }))["Id"], id);
@@ -145,7 +119,7 @@ describe("a session", { timeout: 30_000 }, () => {
       agent.write(question(streamId, 7, { Labels: labels, ForwardsTo: "x", Metadata: "" }));
       return (await agent.answer(streamId))["Id"];
     };
-    const agent = await connected();
+    const agent = await set.connected();
     const auth = await agent.authenticate();
     const ids = [
       await label(agent, 5, { a: "1", b: "2" }),
@@ -183,7 +157,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.deepEqual(echoed["Compression"], {});
     assert.doesNotMatch(JSON.stringify(echoed), /pass-1|secret-2|secret-3|c2VjcmV0LTQ/);
     await bound(agent, 7, { Opts: echoed });
-    const { request } = server.register.binds.at(-1) ?? {};
+    const { request } = set.server.register.binds.at(-1) ?? {};
     assert.equal(request?.hostname, "blue.example.test");
     assert.equal(request?.subdomain, "");
     assert.equal(request?.proxyProtocol, 2);
@@ -193,7 +167,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.deepEqual(request?.options["TLSTermination"], Opts.TLSTermination);
     const [stranger] = await authenticated({ AuthToken: "right-token-2" });
     await bound(stranger, 5, { Opts: echoed });
-    assert.doesNotMatch(JSON.stringify(server.register.binds.at(-1)?.request.options), /pass-1|secret-2/);
+    assert.doesNotMatch(JSON.stringify(set.server.register.binds.at(-1)?.request.options), /pass-1|secret-2/);
   });
 
   it("echoes a tcp address, and a URL where the agent asks by URL", async () => {
@@ -242,7 +216,7 @@ describe("a session", { timeout: 30_000 }, () => {
       const [agent, session] = await authenticated();
       const stopped = assert.rejects(session.command({ name: "stop" }), { reason: "command_timeout" });
       await asked(agent, 5);
-      clock.pass(10_000);
+      set.clock.pass(10_000);
       await stopped;
     });
 
@@ -262,10 +236,10 @@ describe("a session", { timeout: 30_000 }, () => {
     const { body, flags } = await agent.frame((one) => one.body.length > 4 && one.body.readUInt32BE() === 9);
     assert.deepEqual(JSON.parse(body.subarray(4).toString()), { Id, Message: "gone", ErrorCode: "ERR_POSTERN_2" });
     assert.equal(flags & fin, fin);
-    const old = await connected();
+    const old = await set.connected();
     await old.authenticate({ Version: ["2"] });
     const second = await bound(old, 5, {});
-    server.register.sessions.at(-1)?.stopTunnel(String(second["Id"]), "gone", "x");
+    set.server.register.sessions.at(-1)?.stopTunnel(String(second["Id"]), "gone", "x");
     old.write(question(7, 2, { Id: "sync" }));
     await old.answer(7);
     assert.equal(old.frames.filter((one) => one.body.length > 4 && one.body.readUInt32BE() === 9).length, 0);
@@ -275,7 +249,7 @@ describe("a session", { timeout: 30_000 }, () => {
     it("with type, header and preamble in one frame", async () => {
       const [agent, session] = await authenticated();
       const { Id } = await bound(agent, 5, {});
-      clock.pass(50);
+      set.clock.pass(50);
       session.openProxy(
         {
           tunnelId: String(Id),
@@ -325,11 +299,10 @@ describe("a session", { timeout: 30_000 }, () => {
 
     it("R3: up to the cap, then as others end, then not at all", async () => {
       const limits = { maxStreams: { rust: 3, go: 3, postern: 3 }, maxWaiting: 2, maxWaitMs: 5000 };
-      await server.stop();
-      server = await startTunnelServer({ authority, clock, limits });
+      await set.restart({ limits });
       const [agent, session] = await authenticated();
       const { Id } = await bound(agent, 5, {});
-      clock.pass(50);
+      set.clock.pass(50);
       const taken: (ByteStream | undefined)[] = [];
       for (let at = 0; at < 6; at += 1) open(session, String(Id), (stream) => taken.push(stream));
       assert.equal(taken.filter(Boolean).length, 3);
@@ -337,7 +310,7 @@ describe("a session", { timeout: 30_000 }, () => {
       taken[0]?.abort();
       assert.equal(taken.filter(Boolean).length, 4);
       assert.equal(session.openStreams, 3);
-      clock.pass(5500);
+      set.clock.pass(5500);
       assert.equal(taken.length, 6, "waiting has an end");
       open(session, String(Id), (stream) => taken.push(stream));
       agent.write(question(7, 2, { Id }));
@@ -349,7 +322,7 @@ describe("a session", { timeout: 30_000 }, () => {
       const [agent, session] = await authenticated();
       const slow = String((await bound(agent, 5, {}))["Id"]);
       const quick = String((await bound(agent, 7, {}))["Id"]);
-      clock.pass(50);
+      set.clock.pass(50);
       const taken: ByteStream[] = [];
       const take = (stream: ByteStream | undefined): void => {
         assert.ok(stream);
@@ -384,18 +357,18 @@ describe("a session", { timeout: 30_000 }, () => {
     it("R5: also when visitors and service are silent on those that are open", async () => {
       const [agent, session] = await authenticated();
       const { Id } = await bound(agent, 5, { Proto: "tcp" });
-      clock.pass(50);
+      set.clock.pass(50);
       let taken = 0;
       for (let at = 0; at < 60; at += 1) open(session, String(Id), () => (taken += 1));
       assert.equal(taken, 48);
-      clock.pass(2500);
+      set.clock.pass(2500);
       assert.equal(taken, 60);
     });
 
     it("and none once it is over", async () => {
       const [agent, session] = await authenticated();
       const { Id } = await bound(agent, 5, {});
-      clock.pass(50);
+      set.clock.pass(50);
       const stream = await openProxy(session, String(Id));
       const closed = new Promise((resolve) => {
         stream.receiver = { data() {}, ended() {}, drained() {}, closed: resolve };
@@ -409,12 +382,12 @@ describe("a session", { timeout: 30_000 }, () => {
   });
 
   it("takes no more agents once the server is closed", async () => {
-    await authenticated();
-    server.agents.close("shutting down");
-    await Promise.all(agents.map((agent) => agent.closed));
-    assert.equal(server.agents.sessions.size, 0);
-    assert.equal(server.agents.admits("127.0.0.1"), false);
-    assert.match(server.register.events.at(-1) ?? "", /^closed/);
+    const [agent] = await authenticated();
+    set.server.agents.close("shutting down");
+    await agent.closed;
+    assert.equal(set.server.agents.sessions.size, 0);
+    assert.equal(set.server.agents.admits("127.0.0.1"), false);
+    assert.match(set.server.register.events.at(-1) ?? "", /^closed/);
   });
 });
 
