@@ -8,6 +8,7 @@ import { connect } from "node:tls";
 import type { ConnectionOptions, TLSSocket } from "node:tls";
 import { setImmediate as turn } from "node:timers/promises";
 import { makeManualClock } from "../../test/support/clock.ts";
+import { weakCertificate } from "../../test/support/weak-certificate.ts";
 import { silentLog } from "../lib/log.ts";
 import { makeMetrics } from "../lib/metrics.ts";
 import { createAuthority, createSelfSigned, issueLeaf } from "../lib/x509.ts";
@@ -19,6 +20,7 @@ import { makeAcmeChallenges } from "./acme-challenges.ts";
 import { makeCertificates } from "./certificates.ts";
 import { startHttpsListener } from "./https-listener.ts";
 import { defaultConnectionLimits } from "./limits.ts";
+import { makeTlsServers } from "./tls-servers.ts";
 
 const now = Date.now();
 const authority = await createAuthority({ commonName: "Own", now });
@@ -162,6 +164,13 @@ describe("the HTTPS listener", () => {
       const weak: ConnectionOptions = { maxVersion: "TLSv1.2", ciphers: `${ciphers}:@SECLEVEL=0` };
       await assert.rejects(edge.open("shop.example.com", weak), /handshake failure/, ciphers);
     }
+  });
+
+  it("K1: shows no certificate whose key has less than 112 bits of strength", () => {
+    const servers = makeTlsServers(["h2"], makeManualClock(now));
+    const certificate = { id: "cert_weak", ...weakCertificate, notAfter: Infinity };
+    assert.throws(() => servers.server("edghts_1", {}, certificate), /key too small/);
+    servers.stop();
   });
 
   it("K1: does not renegotiate", async () => {

@@ -11,6 +11,15 @@ test("K5: a token has a public prefix, at least 160 random bits and a checksum",
   assert.equal(tokenPrefix(typo), undefined);
 });
 
+test("K5: every character of a token's secret is drawn at random", () => {
+  const secrets = Array.from({ length: 400 }, () => newToken(tokenPrefixes.agent).split("_")[3]?.slice(0, 32) ?? "");
+  assert.equal(new Set(secrets).size, 400);
+  for (let at = 0; at < 32; at += 1) {
+    // Of 36 characters 400 draws leave out any one with a probability of 1 in 78,000.
+    assert.ok(new Set(secrets.map((secret) => secret[at])).size > 30, `character ${at}`);
+  }
+});
+
 test("K5: a token is found by its public part and known by its SHA-256", () => {
   const token = newToken(tokenPrefixes.agent);
   assert.equal(token.split("_")[2], fingerprint(token));
