@@ -1,5 +1,5 @@
 /** The audit log's hash chain (P6): each revision's hash covers its content and the hash before it. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Tables } from "./database.ts";
 
 type RevisionRow = Omit<Tables["revisions"], "hash">;
@@ -23,5 +23,5 @@ export function chainHash(previous: string, revision: RevisionRow, changes: read
     reason,
     changes.map((change) => [change.account_id, change.kind, change.id, change.created_at, change.doc]),
   ];
-  return createHash("sha256").update(JSON.stringify(content)).digest("hex");
+  return hash("sha256", JSON.stringify(content));
 }
