@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import dns from "node:dns";
 import { once } from "node:events";
+import { syncBuiltinESMExports } from "node:module";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { describe, it } from "node:test";
+import { describe, it, mock } from "node:test";
 import { systemClock } from "../../lib/clock.ts";
 import { createAuthority, issueLeaf } from "../../lib/x509.ts";
 import { dial, mayDial } from "./dial.ts";
@@ -22,6 +24,18 @@ describe("static addresses", () => {
     const local = ["127.0.0.1", "127.9.9.9", "169.254.169.254", "::1", "fe80::1", "febf::1", "::ffff:127.0.0.1"];
     const hidden = ["64:ff9b::7f00:1", "2002:7f00:1::", "::ffff:169.254.169.254", "::127.0.0.1"];
     for (const address of [...local, ...hidden]) assert.equal(mayDial(address, false), false, address);
+    const metadata = [
+      "fd00:ec2::254",
+      "168.63.129.16",
+      "100.100.100.200",
+      "192.0.0.192",
+      "::ffff:168.63.129.16",
+      "64:ff9b::a83f:8110",
+    ];
+    for (const address of metadata) {
+      assert.equal(mayDial(address, false), false, address);
+      assert.equal(mayDial(address, true), true, address);
+    }
     for (const address of [...local, "10.0.0.1"]) assert.equal(mayDial(address, true), true, address);
     for (const address of ["0.0.0.0", "0.1.2.3", "224.0.0.1", "255.255.255.255", "::", "ff02::1", "no address"]) {
       assert.equal(mayDial(address, true), false, address);
@@ -44,6 +58,32 @@ describe("static addresses", () => {
     socket.destroy();
     assert.equal(connections, 1);
     server.close();
+  });
+
+  it("I7: the address that was checked is the one that is dialled, whatever a second look-up would say", async () => {
+    const reached: string[] = [];
+    const checked = createServer((socket) => void reached.push(socket.localAddress ?? "")).listen(0, "127.0.0.2");
+    await once(checked, "listening");
+    const { port } = checked.address() as AddressInfo;
+    const other = createServer((socket) => void reached.push(socket.localAddress ?? "")).listen(port, "127.0.0.3");
+    await once(other, "listening");
+    const answers = ["127.0.0.2", "127.0.0.3", "127.0.0.3"];
+    const lookup = mock.method(dns, "lookup", (...given: readonly unknown[]) => {
+      const found = [{ address: answers.shift() as string, family: 4 }];
+      (given.at(-1) as (error: null, addresses: object) => void)(null, found);
+    });
+    syncBuiltinESMExports();
+    try {
+      const socket = await dialled({ host: "rebound.example", port, tls: false }, { clock, allowLocal: true });
+      assert.equal(socket.remoteAddress, "127.0.0.2");
+      assert.equal(lookup.mock.callCount(), 1);
+      socket.destroy();
+    } finally {
+      lookup.mock.restore();
+      syncBuiltinESMExports();
+      checked.close();
+      other.close();
+    }
   });
 
   it("are dialled over TLS only where the certificate is for the name", async () => {

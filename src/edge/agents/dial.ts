@@ -25,6 +25,13 @@ export interface DialOptions {
 }
 
 const dialTimeoutMs = 10_000;
+/** Where clouds answer their machines besides link-local addresses: Azure, Alibaba Cloud, Oracle Cloud, and AWS by IPv6. */
+const metadataServices = new Set(
+  ["168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"].map((text) => {
+    const words = new Uint32Array(4);
+    return keyOf(readAddress(text, words), words);
+  }),
+);
 
 /** Calls `done` once, with a connected socket or with why there is none. */
 export function dial(target: StaticAddress, options: DialOptions, done: (result: Socket | Error) => void): void {
@@ -96,13 +103,14 @@ function addressesOf(host: string, allowLocal: boolean, done: (found: LookupAddr
 }
 
 /**
- * Never the unspecified address, multicast or broadcast; loopback and link-local (which has the metadata services
- * of clouds) only where the operator says so.
+ * Never the unspecified address, multicast or broadcast; loopback, link-local and the metadata services of clouds
+ * only where the operator says so.
  */
 export function mayDial(address: string, allowLocal: boolean): boolean {
   const words = new Uint32Array(4);
   const family = readAddress(address, words);
   const [first = 0, second = 0, third = 0, fourth = 0] = words;
+  if (!allowLocal && metadataServices.has(keyOf(family, words))) return false;
   if (family === 4) {
     const top = first >>> 24;
     if (top === 0 || top >= 224) return false;
@@ -115,6 +123,10 @@ export function mayDial(address: string, allowLocal: boolean): boolean {
   if (first === 0x0064ff9b && second === 0 && third === 0) return mayDialEmbedded(fourth, allowLocal);
   if (first >>> 16 === 0x2002) return mayDialEmbedded(((first << 16) | (second >>> 16)) >>> 0, allowLocal);
   return allowLocal || (!isLow && first >>> 22 !== 0xfe80 >>> 6);
+}
+
+function keyOf(family: 0 | 4 | 6, words: Uint32Array): string {
+  return words.subarray(0, family === 4 ? 1 : 4).join();
 }
 
 function mayDialEmbedded(word: number, allowLocal: boolean): boolean {
