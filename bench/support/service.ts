@@ -1,4 +1,4 @@
-/** The service behind every contender: answers each request head with fixed bytes, and takes or gives bulk. */
+/** The service behind every contender: answers each request head with fixed bytes, takes or gives bulk, streams events. */
 import { createServer } from "node:net";
 
 const kilobyte = Buffer.from(
@@ -21,6 +21,8 @@ createServer({ noDelay: true }, (socket) => {
       const head = text.slice(0, end);
       text = text.slice(end + 4);
       const bulk = /^GET \/bulk\/(\d+)/.exec(head);
+      const events = /^GET \/events\/(\d+)/.exec(head);
+      if (events) return void stream(Number(events[1]));
       const length = /^content-length: (\d+)/im.exec(head);
       if (bulk) return void give(Number(bulk[1]));
       if (length && Number(length[1]) > 0) {
@@ -32,6 +34,20 @@ createServer({ noDelay: true }, (socket) => {
       socket.write(kilobyte);
     }
   });
+  /** An event each 50 ms, the first at once; each says when it was sent, on the monotonic clock of the machine. */
+  const stream = (count: number): void => {
+    const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let left = count;
+    const next = (): void => {
+      const event = `data: ${process.hrtime.bigint()} ${"some text that shrinks ".repeat(8)}\n\n`;
+      const chunk = `${event.length.toString(16)}\r\n${event}\r\n`;
+      left -= 1;
+      socket.write(`${left === count - 1 ? head : ""}${chunk}${left === 0 ? "0\r\n\r\n" : ""}`);
+      if (left === 0 || socket.destroyed) clearInterval(timer);
+    };
+    const timer = setInterval(next, 50);
+    next();
+  };
   const give = (megabytes: number): void => {
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${megabytes << 20}\r\n\r\n`);
     let left = megabytes;
