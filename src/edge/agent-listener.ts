@@ -2,30 +2,21 @@ import { constants } from "node:crypto";
 import type { Socket } from "node:net";
 import { createSecureContext, createServer } from "node:tls";
 import type { SecureContext } from "node:tls";
-import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
-import type { Metrics } from "../lib/metrics.ts";
 import type { KeyedCertificate } from "../lib/x509.ts";
 import type { AgentServer } from "../tunnel/server.ts";
 import { makeHandshaker, tlsStrength } from "./handshaker.ts";
-import type { ConnectionLimits } from "./limits.ts";
 import { startListener } from "./listener.ts";
-import type { ListenAddress, Listener } from "./listener.ts";
+import type { ListenAddress, Listener, ListenerContext } from "./listener.ts";
 import { makeOwnCertificates } from "./own-certificates.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
 
-export interface AgentListenerOptions {
+export interface AgentListenerOptions extends ListenerContext {
   readonly at: ListenAddress;
   /** Its certificates are signed by this one: what agents are told to trust. */
   readonly authority: KeyedCertificate;
   /** Names and addresses in the certificate for agents that name no server, such as those that dial an address. */
   readonly names: readonly string[];
   readonly agents: AgentServer;
-  readonly ready: Promise<void>;
-  readonly limits: ConnectionLimits;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
 }
 
 /** How often the certificate is looked at; it is renewed a month before it ends. */

@@ -1,8 +1,6 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
-import type { Counter, Metrics } from "../lib/metrics.ts";
+import type { Counter } from "../lib/metrics.ts";
 import type { ConnectionFacts, ServedCertificate, TlsFacts } from "../modules/exchange.ts";
 import type { Handshake } from "../modules/module.ts";
 import type { ConnectionSite, Site } from "../routing/compiled.ts";
@@ -12,17 +10,15 @@ import type { Certificates } from "./certificates.ts";
 import { peekClientHello } from "./client-hello.ts";
 import type { Peek } from "./client-hello.ts";
 import type { Handshaker } from "./handshaker.ts";
-import type { ConnectionLimits } from "./limits.ts";
-import { startListener } from "./listener.ts";
-import type { Client, ListenAddress, Listener } from "./listener.ts";
-import type { Networks } from "./networks.ts";
+import { connectionFacts, startListener } from "./listener.ts";
+import type { Client, ListenAddress, Listener, PublicListenerContext } from "./listener.ts";
 import { peek } from "./peek.ts";
 import type { Look } from "./peek.ts";
 import { makeTlsServers, sameDemands } from "./tls-servers.ts";
 
 type HttpProtocol = "h2" | "http/1.1";
 
-export interface HttpsListenerOptions {
+export interface HttpsListenerOptions extends PublicListenerContext {
   readonly at: ListenAddress;
   /** The site for a lower-case server name, now. */
   readonly siteFor: (host: string) => Site | undefined;
@@ -32,13 +28,6 @@ export interface HttpsListenerOptions {
   readonly challenges: Pick<AcmeChallenges, "handshaker">;
   /** Offered to clients, the preferred one first. */
   readonly protocols: readonly HttpProtocol[];
-  readonly ready: Promise<void>;
-  readonly proxies?: readonly string[] | undefined;
-  readonly forwarders?: Networks | undefined;
-  readonly limits: ConnectionLimits;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
   /**
    * A connection whose handshake has ended. Without a site for its server name, or without a server name, it is
    * served too: requests on it are told so, in a page instead of a TLS error.
@@ -110,7 +99,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
     }
     if (opaque?.handshake.passthrough) {
       ended("passed_through");
-      connections?.serve(socket, connectionFacts(socket, client, startedAt, undefined), opaque);
+      connections?.serve(socket, connectionFacts(socket, client, startedAt), opaque);
       return;
     }
     const site = opaque ?? siteFor(serverName);
@@ -152,7 +141,8 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
         return;
       }
       ended("completed");
-      const facts = connectionFacts(socket, client, startedAt, tlsFacts(result, serverName, certificate));
+      const tls = tlsFacts(result, serverName, certificate);
+      const facts = { ...connectionFacts(socket, client, startedAt), tls };
       if (opaque) connections?.serve(result, facts, opaque);
       else options.serve(result, facts, result.alpnProtocol === "h2" ? "h2" : "http/1.1");
     });
@@ -211,23 +201,6 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
       opaqueServers.stop();
       listener.destroy();
     },
-  };
-}
-
-function connectionFacts(
-  socket: Socket,
-  client: Client,
-  startedAt: number,
-  tls: TlsFacts | undefined,
-): ConnectionFacts {
-  return {
-    source: client.address,
-    sourcePort: client.port,
-    localAddress: socket.localAddress ?? "",
-    localPort: socket.localPort ?? 0,
-    startedAt,
-    traffic: socket,
-    tls,
   };
 }
 

@@ -5,6 +5,7 @@ import { normaliseAddress } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import type { ConnectionFacts } from "../modules/exchange.ts";
 import { makeAdmission } from "./admission.ts";
 import type { Admission } from "./admission.ts";
 import type { ConnectionLimits } from "./limits.ts";
@@ -20,22 +21,30 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-export interface ListenerOptions {
-  /** In logs and metrics: "https", "http", "agent", "tcp". */
-  readonly name: string;
-  /** Counts the connections of several listeners together; each its own unless given. */
-  readonly admission?: Admission | undefined;
-  readonly at: ListenAddress;
+/** What all listeners of an edge are given. */
+export interface ListenerContext {
+  /** Until then connections are accepted and wait, as long as for a ClientHello; then they are closed. */
+  readonly ready: Promise<void>;
   readonly limits: ConnectionLimits;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Until then connections are accepted and wait, as long as for a ClientHello; then they are closed. */
-  readonly ready: Promise<void>;
+}
+
+/** What those for the public are given besides: who may speak for others. */
+export interface PublicListenerContext extends ListenerContext {
   /** Networks of proxies, in CIDR notation, that begin each connection with a PROXY protocol header (R3). */
   readonly proxies?: readonly string[] | undefined;
   /** Clients that stand for many others: no limit per source is theirs. */
   readonly forwarders?: Networks | undefined;
+}
+
+export interface ListenerOptions extends PublicListenerContext {
+  /** In logs and metrics: "https", "http", "agent", "tcp". */
+  readonly name: string;
+  readonly at: ListenAddress;
+  /** Counts the connections of several listeners together; each its own unless given. */
+  readonly admission?: Admission | undefined;
   /**
    * A connection that was admitted: paused, half-open allowed, errors already listened to (they are followed by
    * `close`).
@@ -48,6 +57,19 @@ export interface Client {
   /** Unmapped and in canonical form. */
   readonly address: string;
   readonly port: number;
+}
+
+/** What is known of a connection when it was accepted; TLS comes later. */
+export function connectionFacts(socket: Socket, client: Client, startedAt: number): ConnectionFacts {
+  return {
+    source: client.address,
+    sourcePort: client.port,
+    localAddress: socket.localAddress ?? "",
+    localPort: socket.localPort ?? 0,
+    startedAt,
+    traffic: socket,
+    tls: undefined,
+  };
 }
 
 export interface Listener {

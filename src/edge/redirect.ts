@@ -3,27 +3,15 @@ import { originForm, parseAuthority } from "../http1/authority.ts";
 import { HeadBuffer } from "../http1/head-buffer.ts";
 import { readRequestHead } from "../http1/read-request.ts";
 import type { RequestRead } from "../http1/read-request.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
-import type { Metrics } from "../lib/metrics.ts";
-import type { ConnectionLimits } from "./limits.ts";
 import { startListener } from "./listener.ts";
-import type { ListenAddress, Listener } from "./listener.ts";
-import type { Networks } from "./networks.ts";
+import type { ListenAddress, Listener, PublicListenerContext } from "./listener.ts";
 
-export interface RedirectOptions {
+export interface RedirectOptions extends PublicListenerContext {
   readonly at: ListenAddress;
   /** The port that public URLs name; left out of them when it is 443. */
   readonly advertisedHttpsPort: number;
   /** What a certificate authority is answered at a path of a host; undefined: nothing is asked there. */
   readonly challengeBody: (host: string, path: string) => string | undefined;
-  readonly ready: Promise<void>;
-  readonly proxies?: readonly string[] | undefined;
-  readonly forwarders?: Networks | undefined;
-  readonly limits: ConnectionLimits;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
 }
 
 interface PlainAnswer {

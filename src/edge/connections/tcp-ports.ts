@@ -1,27 +1,18 @@
 /** The ports of TCP edges and endpoints: opened and closed as configuration and agents say, each by itself. */
 import type { Socket } from "node:net";
-import type { Clock, Timer } from "../../lib/clock.ts";
-import type { Log } from "../../lib/log.ts";
-import type { Metrics } from "../../lib/metrics.ts";
+import type { Timer } from "../../lib/clock.ts";
 import type { ConnectionFacts } from "../../modules/exchange.ts";
 import type { ConnectionSite, RoutingTable } from "../../routing/compiled.ts";
 import type { Problem } from "../../routing/messages.ts";
 import { makeAdmission } from "../admission.ts";
-import type { ConnectionLimits } from "../limits.ts";
-import { startListener } from "../listener.ts";
-import type { Client, Listener } from "../listener.ts";
+import { connectionFacts, startListener } from "../listener.ts";
+import type { Client, Listener, PublicListenerContext } from "../listener.ts";
 
-export interface TcpPortsOptions {
+export interface TcpPortsOptions extends PublicListenerContext {
   /** Every address of the machine unless given. */
   readonly host: string | undefined;
   readonly table: RoutingTable;
   readonly report: (problems: readonly Problem[]) => void;
-  readonly ready: Promise<void>;
-  readonly proxies?: readonly string[] | undefined;
-  readonly limits: ConnectionLimits;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
   admits(site: ConnectionSite, source: string): boolean;
   serve(socket: Socket, facts: ConnectionFacts, site: ConnectionSite): void;
 }
@@ -73,7 +64,7 @@ export function makeTcpPorts(options: TcpPortsOptions): TcpPorts {
       socket.destroy();
       return;
     }
-    options.serve(socket, factsOf(socket, client, clock.now()), site);
+    options.serve(socket, connectionFacts(socket, client, clock.now()), site);
   };
   const listen = async (port: Port): Promise<void> => {
     port.isStarting = true;
@@ -209,17 +200,6 @@ export function makeTcpPorts(options: TcpPortsOptions): TcpPorts {
         port.listener?.close();
       }
     },
-  };
-}
-
-function factsOf(socket: Socket, client: Client, startedAt: number): ConnectionFacts {
-  return {
-    source: client.address,
-    sourcePort: client.port,
-    localAddress: socket.localAddress ?? "",
-    localPort: socket.localPort ?? 0,
-    startedAt,
-    tls: undefined,
   };
 }
 
