@@ -165,6 +165,30 @@ for (const protocol of protocols) {
       assert.equal(fixture.received.length, reached);
     });
 
+    it("I6: takes a body of unknown length that turns out to be empty", async () => {
+      verify("github", "secret");
+      const headers = signed("github", "secret", Buffer.alloc(0)) as Record<string, string>;
+      const socket = await fixture.connect(protocol);
+      if (protocol === "h1") {
+        const lines = Object.entries({ host, "transfer-encoding": "chunked", ...headers });
+        // In one piece: the body has ended before anybody asks for it.
+        socket.write(
+          `POST / HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n0\r\n\r\n`,
+        );
+        const [answer] = (await once(socket, "data")) as [Buffer];
+        assert.match(answer.toString("latin1"), /^HTTP\/1\.1 200 /);
+      } else {
+        const session = connectHttp2(`https://${host}`, { createConnection: () => socket });
+        const stream = session.request({ ":method": "POST", ":path": "/", ":authority": host, ...headers });
+        stream.end();
+        const [fields] = (await once(stream, "response")) as [Record<string, unknown>];
+        assert.equal(fields[":status"], 200);
+        session.destroy();
+      }
+      socket.destroy();
+      assert.equal(fixture.received.at(-1)?.body.length, 0);
+    });
+
     it("answers a provider's test of the endpoint itself", async () => {
       verify("twitter", "secret");
       const reached = fixture.received.length;
