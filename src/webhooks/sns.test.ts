@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { createSign } from "node:crypto";
-import { describe, it } from "node:test";
-import { createSelfSigned } from "../lib/x509.ts";
-import { sns } from "./sns.ts";
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import { createServer } from "node:https";
+import type { Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, it } from "node:test";
+import { createAuthority, createSelfSigned, issueLeaf } from "../lib/x509.ts";
+import { download, sns } from "./sns.ts";
 
 const now = Date.UTC(2026, 10, 20, 12, 0, 0);
 const signer = await createSelfSigned({ names: ["sns.amazonaws.com"], now, days: 10, keyType: "rsa" });
@@ -161,5 +166,43 @@ describe("SNS signatures", () => {
     const later = now + 20 * 86_400_000;
     const message = signed({ ...notification, Timestamp: new Date(later).toISOString() });
     assert.match((await verify(message, later)) ?? "", /not valid now/);
+  });
+});
+
+describe("the download of a signing certificate", () => {
+  const answers: Readonly<Record<string, RequestListener>> = {
+    "/whole": (_request, response) => response.end("pem"),
+    "/moved": (_request, response) => response.writeHead(302, { location: "/whole" }).end("pem"),
+    "/failed": (_request, response) => response.writeHead(500).end("pem"),
+    "/long": (_request, response) => response.end("x".repeat(16 * 1024 + 1)),
+    "/cut": (_request, response) => {
+      response.writeHead(200, { "content-length": "10" }).write("pem", () => response.destroy());
+    },
+  };
+  let server: Server;
+  let origin: string;
+  let ca: string;
+  before(async () => {
+    const now = Date.now();
+    const authority = await createAuthority({ commonName: "test", now });
+    const { certificatePem: cert, keyPem: key } = await issueLeaf(authority, { names: ["localhost"], now, days: 1 });
+    server = createServer({ cert, key }, (request, response) => answers[request.url ?? ""]?.(request, response));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    origin = `https://localhost:${(server.address() as AddressInfo).port}`;
+    ca = authority.certificatePem;
+  });
+  after(() => server.close());
+
+  it("I7: takes a whole answer of status 200, from a server that can prove its name", async () => {
+    assert.equal(await download(`${origin}/whole`, ca), "pem");
+    await assert.rejects(download(`${origin}/whole`), /certificate/);
+  });
+
+  it("I7: follows no redirect, and takes neither errors nor what is too long or cut off", async () => {
+    await assert.rejects(download(`${origin}/moved`, ca), /the answer is 302/);
+    await assert.rejects(download(`${origin}/failed`, ca), /the answer is 500/);
+    await assert.rejects(download(`${origin}/long`, ca), /too long/);
+    await assert.rejects(download(`${origin}/cut`, ca), /aborted|hang up/);
   });
 });
