@@ -10,6 +10,8 @@ import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
 import { send } from "../support/api.ts";
 import type { ApiResponse, Body } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
+import { responseCheck } from "../support/response-check.ts";
+import type { ResponseCheck } from "../support/response-check.ts";
 import { seededRandom } from "../support/random.ts";
 import type { Random } from "../support/random.ts";
 import { facts, Model } from "./model.ts";
@@ -32,6 +34,7 @@ class Life {
   model = new Model();
   #child: ChildProcess | undefined;
   #baseUrl = "";
+  #check: ResponseCheck | undefined;
 
   constructor(random: Random, url: string) {
     this.random = random;
@@ -48,6 +51,7 @@ class Life {
     ended.catch(() => undefined);
     const [port] = (await Promise.race([once(child.stdout, "data"), ended])) as [Buffer];
     this.#baseUrl = `http://127.0.0.1:${port.toString().trim()}`;
+    this.#check ??= responseCheck((await send(this.#baseUrl, "GET", "/openapi.json", undefined, {})).body);
   }
 
   async kill(): Promise<void> {
@@ -58,13 +62,15 @@ class Life {
     await ended;
   }
 
-  call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<ApiResponse> {
-    return send(this.#baseUrl, method, path, body, {
+  async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<ApiResponse> {
+    const response = await send(this.#baseUrl, method, path, body, {
       authorization: `Bearer ${this.#key}`,
       "service-version": "2",
       ...(body !== undefined && { "content-type": "application/json" }),
       ...headers,
     });
+    this.#check?.(method, path, response);
+    return response;
   }
 
   /** An id of the kind, nearly always of an object that is there. */

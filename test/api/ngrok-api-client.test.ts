@@ -9,6 +9,8 @@ import { Ngrok } from "@ngrok/ngrok-api";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
+import { startCheckingProxy } from "../support/checking-proxy.ts";
+import type { CheckingProxy } from "../support/checking-proxy.ts";
 import { databases } from "../support/postgres.ts";
 import { seedWorld } from "../support/world.ts";
 
@@ -16,12 +18,17 @@ const now = Date.now();
 
 describe("the vendor's TypeScript client", () => {
   let api: TestApi;
+  let proxy: CheckingProxy;
   let client: Body;
   before(async () => {
     api = await startApi(databases[0] as (typeof databases)[number], { seed: seedWorld });
-    client = recorded(new Ngrok({ apiToken: api.apiKey, baseUrl: api.baseUrl }), "");
+    proxy = await startCheckingProxy(api);
+    client = recorded(new Ngrok({ apiToken: api.apiKey, baseUrl: proxy.baseUrl }), "");
   });
-  after(() => api.stop());
+  after(async () => {
+    await api.stop();
+    await proxy.stop();
+  });
 
   /** The client reads the empty body of a 204 as JSON; a refusal would be a plain object. */
   const removed = async (call: Promise<unknown>): Promise<void> => {

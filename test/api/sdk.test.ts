@@ -57,6 +57,9 @@ describe("the SDK", () => {
       async fetch(url, init) {
         const answer = await fetch(url, init);
         seen = { url, init, status: answer.status };
+        const text = await answer.clone().text();
+        const body = text.startsWith("{") ? JSON.parse(text) : {};
+        api.check(init.method, url.slice(api.baseUrl.length), { status: answer.status, text, body });
         return answer;
       },
     });

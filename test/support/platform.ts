@@ -20,6 +20,7 @@ import { startPlatform as startBoth } from "../../src/cli/platform.ts";
 import type { Platform, PlatformOptions } from "../../src/cli/platform.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
+import { responseCheck } from "./response-check.ts";
 
 export interface Answer {
   readonly status: number;
@@ -113,12 +114,18 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
     agentListen: { ...started.agentListen, port: platform.agentPort },
   };
   const agents = new Set<TestAgent>();
+  const described = await apiRequest(platform, "GET", "/openapi.json", undefined, platform.apiKey);
+  const check = responseCheck(described.body);
   return {
     ...platform,
     directory,
     request: (url, given) => publicRequest(platform, url, given ?? {}),
     connect: (serverName, protocols) => connectEdge(platform, serverName, protocols ?? ["http/1.1"]),
-    api: (method, path, body, key) => apiRequest(platform, method, path, body, key ?? platform.apiKey),
+    async api(method, path, body, key) {
+      const answer = await apiRequest(platform, method, path, body, key ?? platform.apiKey);
+      check(method, path, { ...answer, body: answer.body ?? {} });
+      return answer;
+    },
     async startAgent(given) {
       const agent = testAgent(platform, given);
       agents.add(agent);

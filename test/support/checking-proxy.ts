@@ -1,0 +1,43 @@
+/** Between the API and a client whose answers cannot be seen: each is held against the API's description. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { send } from "./api.ts";
+import type { TestApi } from "./api.ts";
+
+export interface CheckingProxy {
+  readonly baseUrl: string;
+  /** @throws whatever was wrong with an answer */
+  stop(): Promise<void>;
+}
+
+export async function startCheckingProxy(api: TestApi): Promise<CheckingProxy> {
+  const wrong: unknown[] = [];
+  let passed = 0;
+  const server = createServer(async (request, response) => {
+    const { method = "", url = "", headers } = request;
+    const { connection: _, ...kept } = headers as Record<string, string>;
+    const body = await buffer(request);
+    const answer = await send(api.baseUrl, method, url, body.length > 0 ? body : undefined, kept);
+    passed += 1;
+    try {
+      api.check(method, url, answer);
+    } catch (error) {
+      wrong.push(error);
+    }
+    response.writeHead(answer.status, answer.headers).end(answer.text);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+      if (wrong.length > 0) throw new AggregateError(wrong, `${wrong.length} answers are not as described`);
+      if (passed === 0) throw new Error("check answers: none has passed");
+    },
+  };
+}
