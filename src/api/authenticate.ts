@@ -30,6 +30,7 @@ interface KeyDoc {
   readonly owner_id: string | null;
   readonly operator: boolean;
   readonly scopes?: readonly string[];
+  readonly expires_at?: string | null;
 }
 
 const noHash = Buffer.alloc(32);
@@ -42,7 +43,13 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
     const scope = readScopes(doc.scopes);
     const before = byId.get(object.id);
     const key: Key = {
-      principal: { accountId: object.account_id, id: object.id, operator: doc.operator, ...(scope && { scope }) },
+      principal: {
+        accountId: object.account_id,
+        id: object.id,
+        operator: doc.operator,
+        ...(scope && { scope }),
+        ...(doc.expires_at && { expiresAtMs: Date.parse(doc.expires_at) }),
+      },
       hash: Buffer.from(doc.token_hash, "hex"),
       ownerId: doc.owner_id,
       bucket: before?.bucket ?? { wholeAtMs: 0 },
@@ -76,7 +83,9 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
       if (key.ownerId !== null && store.get(key.principal.accountId, "bot_user", key.ownerId)?.doc["active"] !== true) {
         throw new Refusal("unknown_credentials");
       }
-      key.usedAtMs = clock.now();
+      const now = clock.now();
+      if ((key.principal.expiresAtMs ?? Infinity) <= now) throw new Refusal("unknown_credentials");
+      key.usedAtMs = now;
       return key;
     },
     lastUsedAt(keyId) {

@@ -16,6 +16,8 @@ export interface ApiPrincipal {
   readonly operator: boolean;
   /** What the key is limited to; absent: nothing. */
   readonly scope?: Scope;
+  /** When the key stops working; absent: never. */
+  readonly expiresAtMs?: number;
 }
 
 export interface Call {

@@ -16,7 +16,7 @@ export function makeSpecials(surroundings: Surroundings): Readonly<Record<string
   return {
     account: accountSpecial,
     api_key: apiKeySpecial(surroundings),
-    credential: credentialSpecial,
+    credential: credentialSpecial(surroundings),
     https_edge: reserving,
     tls_edge: {
       prepare(input) {

@@ -10,6 +10,7 @@ export const tokenFields = {
     { to: "bot_user", input: "owner_id" },
     { bare: true, immutable: true },
   ),
+  expires_at: f.timestamp("When it stops working, and sessions opened with it end; null: never.", { immutable: true }),
 } as const;
 
 export function tokenClaims({ fingerprint }: { readonly fingerprint: string }) {

@@ -76,6 +76,8 @@ export interface CompiledCredential {
   readonly acl: readonly string[];
   /** False when its owner is inactive. */
   readonly active: boolean;
+  /** When it stops working; undefined: never. */
+  readonly expiresAtMs: number | undefined;
 }
 
 /** Who holds a name or a port: an edge, or a reservation. */

@@ -3,6 +3,8 @@ import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { send, startApi } from "../support/api.ts";
 import type { ApiResponse, TestApi } from "../support/api.ts";
+import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
+import { makeManualClock } from "../support/clock.ts";
 import { databases } from "../support/postgres.ts";
 
 const sqlite = databases[0] as (typeof databases)[number];
@@ -69,6 +71,56 @@ describe("the protocol of the API", () => {
     await api.ok("GET", "/bot_users", undefined, token);
     assert.equal((await api.request("DELETE", `/api_keys/${id}`)).status, 204);
     fails(await api.request("GET", "/bot_users", { key: token }), 401, 203);
+  });
+
+  it("K5: wrong keys of any make are limited per address, and right ones are not", async () => {
+    const limited = await startApi(sqlite, { limits: { wrongKeysPerMinute: 4 } });
+    try {
+      const answers: string[] = [];
+      for (const key of ["x", limited.authtoken, newToken(tokenPrefixes.apiKey), `${limited.apiKey}0`, "x", "y"]) {
+        answers.push((await limited.request("GET", "/bot_users", { key })).body.error_code);
+      }
+      assert.deepEqual(
+        answers.map((code) => code.slice(-3)),
+        ["203", "206", "203", "203", "226", "226"],
+      );
+      assert.equal((await limited.request("GET", "/bot_users")).status, 200);
+    } finally {
+      await limited.stop();
+    }
+  });
+
+  it("K5: a key stops working when it expires, and makes none that lives longer", async () => {
+    const clock = makeManualClock();
+    const timed = await startApi(sqlite, { clock });
+    const after = (seconds: number) => `${new Date(clock.now() + seconds * 1000).toISOString().slice(0, 19)}Z`;
+    try {
+      const { id, token, expires_at } = await timed.ok("POST", "/api_keys", { expires_at: after(60) });
+      assert.equal(expires_at, after(60));
+      for (const path of ["/api_keys", "/credentials"]) {
+        for (const later of [null, after(3600)]) {
+          const refused = await timed.request("POST", path, { key: token, body: { expires_at: later } });
+          assert.deepEqual([refused.status, "expires_at" in refused.body.details], [400, true], refused.text);
+        }
+        assert.equal((await timed.request("POST", path, { key: token, body: { expires_at: after(30) } })).status, 201);
+        assert.equal((await timed.request("POST", path, { body: { expires_at: after(-1) } })).status, 400);
+      }
+      const longer = { body: { expires_at: after(3600) } };
+      assert.equal((await timed.request("PATCH", `/api_keys/${id}`, longer)).status, 400);
+      clock.pass(61_000);
+      fails(await timed.request("GET", "/bot_users", { key: token }), 401, 203);
+    } finally {
+      await timed.stop();
+    }
+  });
+
+  it("K5: a key says when it was last used, and never what it is", async () => {
+    const { id, token, last_used_at } = await api.ok("POST", "/api_keys", {});
+    assert.equal(last_used_at, null);
+    await api.ok("GET", "/bot_users", undefined, token);
+    const read = await api.request("GET", `/api_keys/${id}`);
+    assert.match(read.body.last_used_at, /^\d{4}-.*Z$/);
+    assert.ok(!read.text.includes(token) && !read.text.includes(token.split("_")[2] as string));
   });
 
   it("answers unknown paths and methods with JSON, and 405 says which methods there are", async () => {

@@ -1,6 +1,7 @@
 /** Between the API and a client whose answers cannot be seen: each is held against the API's description. */
 import { once } from "node:events";
 import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { send } from "./api.ts";
@@ -15,7 +16,7 @@ export interface CheckingProxy {
 export async function startCheckingProxy(api: TestApi): Promise<CheckingProxy> {
   const wrong: unknown[] = [];
   let passed = 0;
-  const server = createServer(async (request, response) => {
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = "", url = "", headers } = request;
     const { connection: _, ...kept } = headers as Record<string, string>;
     const body = await buffer(request);
@@ -27,6 +28,12 @@ export async function startCheckingProxy(api: TestApi): Promise<CheckingProxy> {
       wrong.push(error);
     }
     response.writeHead(answer.status, answer.headers).end(answer.text);
+  };
+  const server = createServer((request, response) => {
+    pass(request, response).catch((error: unknown) => {
+      wrong.push(error);
+      response.destroy();
+    });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

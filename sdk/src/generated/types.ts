@@ -95,6 +95,8 @@ export interface APIKey {
    * user)
    */
   readonly owner_id: string | null;
+  /** When it stops working, and sessions opened with it end; null: never. */
+  readonly expires_at: string | null;
   /** Whether the key may manage accounts. Only an operator's key can create another. */
   readonly operator: boolean;
   /** What the key is limited to; empty: nothing. A limited key may do what its scopes allow together. (at most 100) */
@@ -114,6 +116,8 @@ export interface APIKeyCreate {
    * user)
    */
   readonly owner_id?: string | null | undefined;
+  /** When it stops working, and sessions opened with it end; null: never. */
+  readonly expires_at?: string | null | undefined;
   /** Whether the key may manage accounts. Only an operator's key can create another. (default false) */
   readonly operator?: boolean | null | undefined;
   /** What the key is limited to; empty: nothing. A limited key may do what its scopes allow together. (at most 100) */
@@ -147,6 +151,8 @@ export interface Credential {
    * user)
    */
   readonly owner_id: string | null;
+  /** When it stops working, and sessions opened with it end; null: never. */
+  readonly expires_at: string | null;
   /** What agents may bind with it; empty: anything. (at most 100) */
   readonly acl: readonly string[];
 }
@@ -162,6 +168,8 @@ export interface CredentialCreate {
    * user)
    */
   readonly owner_id?: string | null | undefined;
+  /** When it stops working, and sessions opened with it end; null: never. */
+  readonly expires_at?: string | null | undefined;
   /** What agents may bind with it; empty: anything. (at most 100) */
   readonly acl?: readonly string[] | null | undefined;
 }

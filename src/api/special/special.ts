@@ -27,7 +27,7 @@ export interface Surroundings {
 export interface Preparation {
   readonly draft: Draft;
   readonly accountId: string;
-  readonly principal: Pick<ApiPrincipal, "operator">;
+  readonly principal: Pick<ApiPrincipal, "operator" | "expiresAtMs">;
   /** The caller's address. */
   readonly source: string;
   /** Complete and valid by itself. */

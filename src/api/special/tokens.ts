@@ -1,13 +1,15 @@
 /** API keys and agent tokens: made here, shown once, kept as a hash. */
+import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import type { TokenPrefix } from "../../lib/tokens.ts";
 import type { Doc } from "../../schema/parse.ts";
+import type { ApiPrincipal } from "../call.ts";
 import { inputRefusal } from "../problems.ts";
 import { scopeIssue } from "../scopes/scope-kinds.ts";
 import type { Special, Surroundings } from "./special.ts";
 
-export function apiKeySpecial({ keys }: Surroundings): Special {
+export function apiKeySpecial({ keys, clock }: Surroundings): Special {
   return {
     prepare({ doc, previous, principal }) {
       if (previous) return { doc };
@@ -19,15 +21,33 @@ export function apiKeySpecial({ keys }: Surroundings): Special {
         must === undefined ? [] : [{ path: `scopes[${index}]`, message: `must ${must}` }],
       );
       if (issues.length > 0) throw inputRefusal("API key", issues);
+      checkExpiry("API key", doc, principal, clock.now());
       return withToken(doc, newToken(tokenPrefixes.apiKey));
     },
     live: (object) => ({ token: null, last_used_at: keys.lastUsedAt(object.id) }),
   };
 }
 
-export const credentialSpecial: Special = {
-  prepare: ({ doc, previous }) => (previous ? { doc } : withToken(doc, newToken(tokenPrefixes.agent))),
-};
+export function credentialSpecial({ clock }: Surroundings): Special {
+  return {
+    prepare({ doc, previous, principal }) {
+      if (previous) return { doc };
+      checkExpiry("agent token", doc, principal, clock.now());
+      return withToken(doc, newToken(tokenPrefixes.agent));
+    },
+  };
+}
+
+/** A token lives on from now, and one that a key makes which expires does not outlive it. */
+function checkExpiry(what: string, doc: Doc, { expiresAtMs }: Pick<ApiPrincipal, "expiresAtMs">, nowMs: number): void {
+  const given = doc["expires_at"] as string | null;
+  const refuse = (must: string): never => {
+    throw inputRefusal(what, [{ path: "expires_at", message: `must ${must}, is ${given ?? "never"}` }]);
+  };
+  if (given !== null && Date.parse(given) <= nowMs) refuse(`be later than ${timestamp(nowMs)}`);
+  if (expiresAtMs === undefined || (given !== null && Date.parse(given) <= expiresAtMs)) return;
+  refuse(`not be later than ${timestamp(expiresAtMs)}, when the key that makes it expires`);
+}
 
 /** `doc` with what is kept of `token`. */
 function withToken(doc: Doc, token: string): { readonly doc: Doc; readonly shown: Doc } {
@@ -37,7 +57,7 @@ function withToken(doc: Doc, token: string): { readonly doc: Doc; readonly shown
 
 /** A complete document of an API key or agent token for one that the server makes itself. */
 export function tokenDoc(prefix: TokenPrefix, token: string, description: string, operator: boolean): Doc {
-  const common = { description, metadata: "", owner_id: null };
+  const common = { description, metadata: "", owner_id: null, expires_at: null };
   const own = prefix === tokenPrefixes.apiKey ? { operator, scopes: [] } : { acl: [] };
   return { ...common, ...own, ...withToken({}, token).doc };
 }

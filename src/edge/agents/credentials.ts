@@ -1,5 +1,6 @@
 /** Who an agent is: the check of its token, and what the token allows from then on. */
 import { timingSafeEqual } from "node:crypto";
+import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { fingerprint, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../../lib/tokens.ts";
 import type { CompiledCredential, RoutingTable } from "../../routing/compiled.ts";
@@ -14,6 +15,8 @@ export interface Grant {
   readonly acl: AgentAcl;
   /** SHA-256 of the token: what generated names are made from. */
   readonly tokenHash: Buffer;
+  /** When it stops working; undefined: never. */
+  readonly expiresAtMs: number | undefined;
 }
 
 export interface Credentials {
@@ -25,7 +28,7 @@ export interface Credentials {
   refresh(credentialId: string): Grant | undefined;
 }
 
-export function makeCredentials(table: RoutingTable): Credentials {
+export function makeCredentials(table: RoutingTable, clock: Pick<Clock, "now">): Credentials {
   const inUse = new Map<string, { readonly print: string; grant: Grant }>();
   return {
     authenticate({ token }) {
@@ -37,6 +40,7 @@ export function makeCredentials(table: RoutingTable): Credentials {
       const hash = hashToken(token);
       const same = timingSafeEqual(credential?.tokenHash ?? Buffer.alloc(hash.length), hash);
       if (!credential?.active || !same) throw new Refusal("agent_token_unknown");
+      if ((credential.expiresAtMs ?? Infinity) <= clock.now()) throw new Refusal("agent_token_unknown");
       const known = inUse.get(credential.id)?.grant;
       const grant = known ?? grantOf(credential);
       if (!known) inUse.set(credential.id, { print, grant });
@@ -66,5 +70,6 @@ function grantOf(credential: CompiledCredential): Grant {
     accountId: credential.accountId,
     acl: compileAcl(credential.acl),
     tokenHash: credential.tokenHash,
+    expiresAtMs: credential.expiresAtMs,
   });
 }

@@ -222,6 +222,23 @@ describe("agents' tokens", () => {
     }
   });
 
+  it("K5: a token that has expired opens no session, and those that are open end within a second", () => {
+    const p = platform();
+    const token = newToken(tokenPrefixes.agent);
+    const expires_at = new Date(p.clock.now() + 90_000).toISOString();
+    p.commit(p.credential("cr_1", "ac_1", token, { expires_at }));
+    const session = p.connect(token);
+    const { hostname } = p.bind(session);
+    p.clock.advance(89_000);
+    assert.notEqual(p.registry.siteFor(hostname), undefined);
+    p.connect(token);
+    p.clock.advance(2_000);
+    assert.deepEqual(session.told.slice(-1), ["close: the agent token has expired"]);
+    assert.equal(p.registry.siteFor(hostname), undefined);
+    assert.deepEqual(p.registry.snapshot(), []);
+    assert.throws(() => p.connect(token), refused("agent_token_unknown"));
+  });
+
   it("leaves sessions alone when something else about their credential changes", () => {
     const { commit, credential, connect, bind, token, registry } = one();
     const session = connect(token);

@@ -65,12 +65,14 @@ export interface AgentRegistry extends ServerHooks {
 
 /** After a change of edges or domains, endpoints that lost their name to it go within this time. */
 const dispossessAfterMs = 250;
+/** How often it is looked whether tokens of open sessions have expired. */
+const expiryPeriodMs = 1_000;
 /** What an account's restriction on agents is made of. */
 const restricting = ["ip_restriction", "ip_policy", "ip_policy_rule"];
 
 export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry {
   const { table, report, region, clock, log, limits } = options;
-  const credentials = makeCredentials(table);
+  const credentials = makeCredentials(table, clock);
   const sessions = makeSessionBook();
   const hosts = makeEndpointHosts(table, () => clock.monotonic());
   const groups = makeTunnelGroups();
@@ -167,6 +169,24 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       session.close("the account's IP restriction does not admit this address");
     }
   };
+  let watching = false;
+  /** Ends the sessions of expired tokens, and looks again while there are some that will expire. */
+  const watchExpiry = (): void => {
+    const now = clock.now();
+    watching = false;
+    for (const session of sessions.all()) {
+      const expiresAtMs = credentials.current(session.credentialId)?.expiresAtMs;
+      if (expiresAtMs === undefined) continue;
+      if (expiresAtMs > now) {
+        watching = true;
+        continue;
+      }
+      log.info("agent's token expired", { session: session.id, credential: session.credentialId });
+      leave(session);
+      session.close("the agent token has expired");
+    }
+    if (watching) clock.after(expiryPeriodMs, watchExpiry);
+  };
   table.subscribe(({ credentialIds, kinds }) => {
     if (restricting.some((kind) => kinds.has(kind))) expelOutsiders();
     for (const credentialId of credentialIds) {
@@ -211,6 +231,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       }
       sessions.add(session);
       report({ type: "session_opened", session: renderSession(session, region) });
+      if (!watching) watchExpiry();
       log.info("agent connected", { session: session.id, credential: session.credentialId, ip: session.ip });
     },
     bind(session, id, request) {

@@ -6,7 +6,7 @@ export const agentErrors = {
   agent_token_unknown: entry(
     107,
     401,
-    "The agent token is not known, was deleted, or its owner is inactive.",
+    "The agent token is not known, was deleted, has expired, or its owner is inactive.",
     "Create one with `POST /credentials`.",
   ),
   agent_api_key: entry(

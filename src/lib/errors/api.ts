@@ -17,7 +17,7 @@ export const apiErrors = {
   unknown_credentials: entry(
     203,
     401,
-    "The API key is not known, was deleted, or its owner is inactive.",
+    "The API key is not known, was deleted, has expired, or its owner is inactive.",
     "Use a key listed by `GET /api_keys`; `postern account create` makes a new one.",
   ),
   authtoken_as_api_key: entry(

@@ -40,6 +40,7 @@ export class CredentialCompiler implements Compiler<CredentialOwner> {
         object,
         (scope) => ownerId === "" || scope.get("bot_user", ownerId)?.doc["active"] === true,
       ),
+      expiresAtMs: typeof doc["expires_at"] === "string" ? Date.parse(doc["expires_at"]) : undefined,
     });
     this.#byFingerprint.set(String(doc["fingerprint"]), owner.credential);
   }
