@@ -106,6 +106,8 @@ const defaultDrainMs = 10_000;
 /** As the management API gives out reserved addresses. */
 const defaultTcpPorts: PortRange = Object.freeze({ first: 20_000, last: 29_999 });
 const drainCheckMs = 20;
+/** Webhooks of the largest size that may be held at one time. */
+const heldWebhooks = 16;
 
 /**
  * Starts the data plane. Connections wait until the control plane has sent its configuration over `link`; an
@@ -115,7 +117,8 @@ const drainCheckMs = 20;
 export async function startEdge(options: EdgeOptions, link: Link<Upward, Downward>): Promise<Edge> {
   const { clock, log, metrics, domain, authority, region } = options;
   const connectionLimits = { ...defaultConnectionLimits, ...options.limits?.connections };
-  const modules = modulesWith({ webhooks: { ...defaultWebhookSettings, ...options.webhooks } });
+  const webhooks = { ...defaultWebhookSettings, ...options.webhooks };
+  const modules = modulesWith({ webhooks });
   const table = makeRoutingTable(clock, modules);
   const certificates = makeCertificates(authority, domain, clock, log);
   const challenges = makeAcmeChallenges(log);
@@ -163,7 +166,8 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const counters = makeCounters();
   exportCounters(counters, metrics);
   const deadlines = new Deadlines(clock);
-  const limits = { ...defaultLimits, ...options.limits?.http };
+  const maxHeldBytes = Math.max(defaultLimits.maxHeldBytes, heldWebhooks * webhooks.maxBytes);
+  const limits = { ...defaultLimits, maxHeldBytes, ...options.limits?.http };
   const dial = { clock, allowLocal: options.allowLocalUpstreams ?? false };
   const forwarders = networksOf(options.forwarders ?? []);
   const splices = makeConnectionServer({

@@ -14,7 +14,7 @@ export interface HttpContext {
   readonly limits: HttpLimits;
   readonly counters: HttpCounters;
   readonly upstreams: Upstreams;
-  /** Connections being served; `drainAll` and a shutdown walk over it. */
+  /** Connections being served: those that are drained when the edge stops. */
   readonly connections: Set<ServedConnection>;
   /** The port that the world sees for each scheme: 443 and 80, unless configured otherwise. */
   readonly advertisedPort: { readonly https: number; readonly http: number };
@@ -71,6 +71,8 @@ export interface HttpLimits {
   readonly maxTargetBytes: number;
   /** Whole request bodies beyond this are refused with 413; Infinity for none. */
   readonly maxBodyBytes: number;
+  /** Bytes of bodies, all together, that are held until a module has seen the whole of each. Beyond it 503. */
+  readonly maxHeldBytes: number;
   /** From the first byte of a head to its last, and from accept to the first byte. */
   readonly headTimeoutMs: number;
   /** Between requests on a kept connection. */
@@ -96,6 +98,7 @@ export const defaultLimits: HttpLimits = {
   maxFields: 128,
   maxTargetBytes: 16 * 1024,
   maxBodyBytes: Infinity,
+  maxHeldBytes: 256 * 1024 * 1024,
   headTimeoutMs: 10_000,
   keepAliveMs: 75_000,
   minBodyBytesPerSecond: 64,

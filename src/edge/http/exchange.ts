@@ -39,7 +39,7 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
   constructor(shared: ClientConnection, client: ClientSide, request: ReceivedRequest) {
     super(shared, request);
     this.#client = client;
-    this.#body = new RequestBody(client, request);
+    this.#body = new RequestBody(client, request, shared.context);
   }
 
   get response(): ResponseHead | undefined {
@@ -317,6 +317,7 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
   #finish(): void {
     if (this.isOver) return;
     this.conclude();
+    this.#body.take();
     this.#body.credit();
   }
 }

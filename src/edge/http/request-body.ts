@@ -2,6 +2,8 @@ import type { FieldTable } from "../../http1/field-table.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { ClientSide } from "./client-side.ts";
+import type { HttpContext } from "./context.ts";
+import type { HttpCounters } from "./counters.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 const noBytes = Buffer.alloc(0);
@@ -17,6 +19,8 @@ export class RequestBody {
   trailers: FieldTable | undefined;
   readonly #client: ClientSide;
   readonly #length: number;
+  readonly #counters: HttpCounters;
+  readonly #maxHeldBytes: number;
   /** The client waits for 100 before it sends. */
   #awaitsContinue: boolean;
   #pieces: Buffer[] | undefined;
@@ -27,8 +31,14 @@ export class RequestBody {
     | undefined;
   #promise: Promise<Buffer> | undefined;
 
-  constructor(client: ClientSide, request: ReceivedRequest) {
+  constructor(
+    client: ClientSide,
+    request: ReceivedRequest,
+    { counters, limits }: Pick<HttpContext, "counters" | "limits">,
+  ) {
     this.#client = client;
+    this.#counters = counters;
+    this.#maxHeldBytes = limits.maxHeldBytes;
     this.#length = request.bodyLength;
     this.#awaitsContinue = request.expectsContinue;
     this.hasEnded = request.bodyLength === 0;
@@ -43,10 +53,12 @@ export class RequestBody {
   keep(bytes: Buffer): void {
     (this.#pieces ??= []).push(bytes);
     this.#size += bytes.length;
+    this.#counters.heldBytes += bytes.length;
     this.#owed += bytes.length;
     const whole = this.#whole;
     if (whole === undefined) return;
     if (this.#size > whole.maxBytes) this.fail("payload_too_large");
+    else if (this.#counters.heldBytes > this.#maxHeldBytes) this.fail("edge_full");
     else this.credit();
   }
 
@@ -88,6 +100,7 @@ export class RequestBody {
   take(): readonly Buffer[] {
     const pieces = this.#pieces ?? noPieces;
     this.#pieces = undefined;
+    this.#counters.heldBytes -= this.#size;
     this.#size = 0;
     return pieces;
   }

@@ -40,6 +40,7 @@ export const trafficErrors = {
     "This webhook was taken before.",
     "Send it under a new id, unless it was sent twice by mistake.",
   ),
+  edge_full: entry(3018, 503, "The server holds as many requests as it can.", "Try again in a moment."),
   unknown_host: entry(
     3200,
     404,
