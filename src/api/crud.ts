@@ -22,6 +22,7 @@ import { accountOf, find, theOne } from "./lookup.ts";
 import { pageBody, pageQuery, readPageQuery } from "./pages.ts";
 import { checkIfMatch } from "./preconditions.ts";
 import { inputRefusal } from "./problems.ts";
+import { narrowedBy, onlyWhere } from "./filter/narrow.ts";
 import { checkReferencesVisible, onlyVisible } from "./scopes/enforce.ts";
 import type { Special } from "./special/special.ts";
 import { changing } from "./views.ts";
@@ -116,7 +117,7 @@ function operation(
         method: "GET",
         path,
         listKey,
-        query: resource.live ? [...pageQuery, ...filterQuery] : [...pageQuery, ...filterQuery, ...pastQuery],
+        query: [...pageQuery, ...filterQuery, ...(resource.narrowedBy ?? []), ...(resource.live ? [] : pastQuery)],
         answers: `${name}List${suffix}`,
         summary: `List: ${text}, newest first.`,
         run: (call) => list(resource, path, listKey, call, crud),
@@ -190,20 +191,24 @@ function list(
   crud: Crud,
 ): Reply | Promise<Reply> {
   const accountId = accountOf(resource, call);
-  const read: ReadPage = onlyVisible(call.principal, ({ limit, beforeId }) =>
+  const visible: ReadPage = onlyVisible(call.principal, ({ limit, beforeId }) =>
     resource.live
       ? crud.liveObjects.page(accountId, resource.name, { limit, beforeId })
       : crud.store.page(accountId, resource.name, { limit, ...(beforeId !== undefined && { beforeId }) }),
   );
-  if (call.query.has("filter")) return listFiltered(resource, { path, listKey }, call, crud.views, read);
+  const narrowed = narrowedBy(resource, call);
+  const read = narrowed ? onlyWhere(narrowed.holds, visible) : visible;
+  const place = { path, listKey, more: narrowed?.query ?? "" };
+  if (call.query.has("filter")) return listFiltered(resource, place, call, crud.views, read);
   if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, crud.store);
   const { limit, beforeId } = readPageQuery(call);
   const render = ({ objects, more }: Page): string => {
     const items = objects.map((object) => crud.views.json(object, call.baseUrl));
-    return pageBody(call, path, listKey, items, { limit, nextBeforeId: more ? objects.at(-1)?.id : undefined });
+    const nextBeforeId = more ? objects.at(-1)?.id : undefined;
+    return pageBody(call, path, listKey, items, { limit, nextBeforeId, more: place.more });
   };
   const { revision } = crud.store;
-  if (changing.has(resource.name) || resource.live || call.principal.scope?.prefixes) {
+  if (changing.has(resource.name) || resource.live || narrowed || call.principal.scope?.prefixes) {
     return { status: 200, body: render(read({ limit, beforeId })), revision };
   }
   const key = [accountId, call.baseUrl + path, limit, beforeId ?? ""].join(" ");

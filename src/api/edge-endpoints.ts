@@ -31,11 +31,9 @@ export function edgeEndpoints(
 }
 
 function endpointOf(reader: Reader, edge: StoredObject, hostport: string): StoredObject {
-  const colon = hostport.lastIndexOf(":");
-  const host = hostport.slice(0, colon);
-  const port = Number(hostport.slice(colon + 1));
   const scheme = schemes[edge.kind] as string;
-  const url = scheme === "tcp" || port !== 443 ? `${scheme}://${hostport}` : `${scheme}://${host}`;
+  const address = addressOf(reader, edge.account_id, scheme, hostport);
+  const url = scheme === "tcp" || address.port !== 443 ? `${scheme}://${hostport}` : `${scheme}://${address.host}`;
   return {
     kind: "endpoint",
     id: idOf(edge.id, hostport),
@@ -47,18 +45,32 @@ function endpointOf(reader: Reader, edge: StoredObject, hostport: string): Store
       updated_at: edge.created_at,
       public_url: url,
       url,
-      proto: scheme,
-      scheme,
-      hostport,
-      host,
-      port,
+      ...address,
       type: "edge",
       description: edge.doc["description"],
       metadata: edge.doc["metadata"],
-      domain: reader.holder(edge.account_id, "domain", host)?.id ?? null,
       edge: edge.id,
       bindings: ["public"],
     },
+  };
+}
+
+/** Where a configured endpoint is, with the reservation that it rests on. */
+export function addressOf(reader: Pick<Reader, "holder">, accountId: string, scheme: string, hostport: string) {
+  const colon = hostport.lastIndexOf(":");
+  const [host, port] = [hostport.slice(0, colon), hostport.slice(colon + 1)];
+  const reserved = (space: string, name: string): string | null => {
+    const holder = reader.holder(accountId, space, name);
+    return holder?.account_id === accountId ? holder.id : null;
+  };
+  return {
+    proto: scheme,
+    scheme,
+    hostport,
+    host,
+    port: Number(port),
+    domain: scheme === "tcp" ? null : reserved("domain", host),
+    tcp_addr: scheme === "tcp" ? reserved("address", port) : null,
   };
 }
 

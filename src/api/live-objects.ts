@@ -4,6 +4,7 @@ import type { Doc } from "../schema/parse.ts";
 import type { Store, StoredObject } from "../storage/store.ts";
 import type { SessionReport, TunnelReport } from "../routing/messages.ts";
 import { makeLabelIndex } from "./label-index.ts";
+import { asEndpoint, servedBy } from "./cloud-endpoints.ts";
 import { edgeEndpoints } from "./edge-endpoints.ts";
 
 export interface LiveObjects {
@@ -14,6 +15,8 @@ export interface LiveObjects {
     kind: string,
     request: { readonly limit: number; readonly beforeId: string | undefined },
   ): { readonly objects: readonly StoredObject[]; readonly more: boolean };
+  /** What a stored cloud endpoint shows beyond its document. */
+  cloudEndpoint(object: StoredObject): Doc;
   /** Ids of the account's online tunnels that have all of `labels`. */
   matchingTunnels(accountId: string, labels: Readonly<Record<string, string>>): readonly string[];
   /** Ids of the account's tunnel group backends that a tunnel with `labels` serves. */
@@ -96,12 +99,21 @@ export function openLiveObjects(store: Store): LiveObjects {
     return all;
   };
   return {
-    get: (accountId, kind, id) => objectsOf(accountId, kind).get(id),
+    get(accountId, kind, id) {
+      const cloud = kind === "endpoint" ? store.get(accountId, "cloud_endpoint", id) : undefined;
+      return cloud ? asEndpoint(store, cloud) : objectsOf(accountId, kind).get(id);
+    },
     page(accountId, kind, { limit, beforeId }) {
       const all = [...objectsOf(accountId, kind).values()].filter((one) => beforeId === undefined || one.id < beforeId);
+      if (kind === "endpoint") {
+        const request = { limit: limit + 1, ...(beforeId !== undefined && { beforeId }) };
+        const cloud = store.page(accountId, "cloud_endpoint", request).objects;
+        all.push(...cloud.map((one) => asEndpoint(store, one)));
+      }
       all.sort((left, right) => (left.id < right.id ? 1 : -1));
       return { objects: all.slice(0, limit), more: all.length > limit };
     },
+    cloudEndpoint: (object) => servedBy(store, object),
     matchingTunnels,
     matchingBackends: (accountId, labels) => backends.within(accountId, labels),
     holderOfHostport: (hostport) => hostports.get(hostport),

@@ -313,6 +313,8 @@ const queryDocs: Readonly<Record<string, string>> = {
   kind: "Kind of the object that was changed, such as `ip_policy`.",
   object_id: "Id of the object that was changed.",
   document: "Name of the document.",
+  id: "Only objects of this id; may be given several times.",
+  url: "Only objects of this URL; may be given several times.",
   dry_run: "`true` answers what would be changed, and changes nothing.",
 };
 

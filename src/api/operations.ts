@@ -20,7 +20,7 @@ import { referenceOperation } from "./reference/page.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { scoped } from "./scopes/enforce.ts";
 import { makeSpecials } from "./specials.ts";
-import { cloudEndpointOperations } from "./special/cloud-endpoints.ts";
+import { onlyCloudEndpoints } from "./special/cloud-endpoints.ts";
 import { vaultOperations } from "./special/secrets.ts";
 import { sessionOperations } from "./special/sessions.ts";
 import type { Surroundings } from "./special/special.ts";
@@ -52,10 +52,11 @@ export function makeOperations(input: OperationsInput): Operations {
   const views = makeViews(store, live);
   const crud = { store, views, pages: makeKeptPages(), liveObjects, specials, clock, domain };
   const operations = [
-    ...resources.flatMap((resource) => [...crudOperations(resource, crud), ...blockOperations(resource, crud)]),
+    ...resources
+      .flatMap((resource) => [...crudOperations(resource, crud), ...blockOperations(resource, crud)])
+      .map((one) => (one.resource?.name === "cloud_endpoint" ? onlyCloudEndpoints(one, liveObjects) : one)),
     ...sessionOperations(liveObjects, commands),
     ...vaultOperations(crud),
-    ...cloudEndpointOperations(liveObjects),
     ...eventSourceOperations(crud),
     ...revisionOperations(crud),
     ...requestOperations(commands),

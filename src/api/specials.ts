@@ -2,6 +2,7 @@
 import type { Special, Surroundings } from "./special/special.ts";
 import { accountSpecial } from "./special/accounts.ts";
 import { reservedAddrSpecial, tcpEdgeSpecial } from "./special/addresses.ts";
+import { cloudEndpointSpecial } from "./special/cloud-endpoints.ts";
 import { hostportsSpecial, reservedDomainSpecial } from "./special/domains.ts";
 import { eventDestinationSpecial, eventSubscriptionSpecial } from "./events/specials.ts";
 import { secretSpecial } from "./special/secrets.ts";
@@ -25,6 +26,7 @@ export function makeSpecials(surroundings: Surroundings): Readonly<Record<string
       },
     },
     tcp_edge: tcpEdgeSpecial(surroundings),
+    cloud_endpoint: cloudEndpointSpecial(surroundings),
     reserved_addr: reservedAddrSpecial(surroundings),
     failover_backend: nestedBackendSpecial,
     weighted_backend: nestedBackendSpecial,

@@ -13,7 +13,7 @@
  */
 import type { ByteStream } from "../lib/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Fields, StoredOf } from "../schema/fields.ts";
+import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
 import type { Place, ResourceObject } from "../schema/object.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Step } from "./step.ts";
@@ -29,7 +29,7 @@ export interface ModuleDeclaration<F extends Fields = Fields> {
   /** `enabled` is added to every module and is not listed here. */
   readonly fields: F;
   /** Facts across fields: pure; each returns an issue (`path`, `message`) or undefined. */
-  readonly rules?: readonly ((config: StoredOf<F>, place: Place) => { path: string; message: string } | undefined)[];
+  readonly rules?: readonly ((config: StoredOf<F>, place: Place) => Issue | undefined)[];
   /**
    * For a module with an identity of its own (a key, URLs that others are told of): makes its read-only and
    * internal fields when it is set, and later changes keep them. Awaited before the write that sets it; the

@@ -1,6 +1,7 @@
 import { f, notes } from "../schema/fields.ts";
 import type { Issue } from "../schema/fields.ts";
 import { path } from "../schema/formats.ts";
+import { policyRefusals } from "../policy/document.ts";
 import { defineResource } from "../schema/resource.ts";
 
 export const httpsEdgeRoute = defineResource({
@@ -30,7 +31,7 @@ export const httpsEdgeRoute = defineResource({
   traffic: true,
   claims: ({ edge_id, match_type, match }) => [{ space: `route of ${edge_id}`, name: `${match_type} ${match}` }],
   taken: "route_exists",
-  refusals: ["login_exclusive"],
+  refusals: ["login_exclusive", ...policyRefusals],
   rules: [oneLogin],
 });
 

@@ -9,6 +9,7 @@ import { applicationUser } from "./application-user.ts";
 import { botUser } from "./bot-user.ts";
 import { certificateAuthority } from "./certificate-authority.ts";
 import { certificateJob } from "./certificate-job.ts";
+import { cloudEndpoint } from "./cloud-endpoint.ts";
 import { credential } from "./credential.ts";
 import { withDocumentKeys } from "./document-key.ts";
 import { endpoint } from "./endpoint.ts";
@@ -67,4 +68,5 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   tunnelSession,
   tunnel,
   endpoint,
+  cloudEndpoint,
 ]);

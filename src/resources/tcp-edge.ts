@@ -1,4 +1,5 @@
 import { notes } from "../schema/fields.ts";
+import { policyRefusals } from "../policy/document.ts";
 import { defineResource } from "../schema/resource.ts";
 import { hostportClaims, hostportsField } from "./https-edge.ts";
 
@@ -18,7 +19,7 @@ export const tcpEdge = defineResource({
     ...doc.hostports.map((hostport) => ({ space: "tcp port", name: portOf(hostport), global: true })),
   ],
   taken: "hostport_held",
-  refusals: ["domain_unreserved", "backend_needs_http"],
+  refusals: ["domain_unreserved", "backend_needs_http", ...policyRefusals],
 });
 
 export function portOf(hostport: string): string {

@@ -1,5 +1,6 @@
 import { notes } from "../schema/fields.ts";
 import type { Issue } from "../schema/fields.ts";
+import { policyRefusals } from "../policy/document.ts";
 import { defineResource } from "../schema/resource.ts";
 import { hostportClaims, hostportsField } from "./https-edge.ts";
 
@@ -15,7 +16,7 @@ export const tlsEdge = defineResource({
   traffic: true,
   claims: hostportClaims,
   taken: "hostport_held",
-  refusals: ["domain_held", "domain_unreserved", "module_needs_termination", "backend_needs_http"],
+  refusals: ["domain_held", "domain_unreserved", "module_needs_termination", "backend_needs_http", ...policyRefusals],
   rules: [passthroughHasNoClientCertificates],
 });
 

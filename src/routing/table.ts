@@ -6,6 +6,7 @@ import type { Step } from "../modules/step.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import { Compilation } from "./compile/compilation.ts";
 import type { Again, Compiler, Owner } from "./compile/compilation.ts";
+import { changesAsEdges, objectsAsEdges } from "./cloud-endpoints.ts";
 import { ConnectionEdgeCompiler } from "./compile/connection-edge.ts";
 import { CredentialCompiler } from "./compile/credential.ts";
 import { HttpsEdgeCompiler } from "./compile/https-edge.ts";
@@ -57,7 +58,7 @@ class Table implements RoutingTable {
     const gone = new Map<string, ResourceObject>();
     for (const object of this.#compilation.objects) gone.set(objectKey(object.kind, object.id), object);
     const changes: RoutingChange[] = [];
-    for (const object of objects) {
+    for (const object of objectsAsEdges(objects)) {
       if (gone.size > 0) {
         const key = objectKey(object.kind, object.id);
         const before = gone.get(key);
@@ -79,7 +80,7 @@ class Table implements RoutingTable {
   change(revision: number, changes: readonly RoutingChange[]): readonly Problem[] {
     this.revision = revision;
     const stale = new Set<Unit>();
-    for (const change of changes) this.#take(change, stale);
+    for (const change of changesAsEdges(changes)) this.#take(change, stale);
     for (const unit of stale) {
       const owner = unit as Owner;
       this.#compilers.get(owner.object.kind)?.withdraw(owner);
@@ -171,6 +172,8 @@ class Table implements RoutingTable {
   #compile(stale: Set<Unit>): Problem[] {
     const again = this.#again(stale);
     const problems: Problem[] = [];
+    // First, because what a problem is cleared of may have it again as something else.
+    const cleared: Problem[] = [];
     for (const [kind, compiler] of this.#compilers) {
       for (const unit of stale) {
         const owner = unit as Owner;
@@ -186,10 +189,10 @@ class Table implements RoutingTable {
         const { problem } = owner;
         if (problem && (problem.message !== before?.message || problem.module !== before?.module))
           problems.push(problem);
-        else if (before && !problem) problems.push({ ...before, message: undefined });
+        else if (before && !problem) cleared.push({ ...before, message: undefined });
       }
     }
-    return problems;
+    return [...cleared, ...problems];
   }
 
   #again(stale: Set<Unit>): Again {

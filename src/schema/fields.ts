@@ -242,7 +242,7 @@ export const f = {
   },
   list<
     const E extends Field,
-    const O extends Partial<Pick<ListField, "maxItems" | "minItems" | "unique" | "example">> & FieldOptions,
+    const O extends Partial<Pick<ListField, "maxItems" | "minItems" | "unique" | "default" | "example">> & FieldOptions,
   >(doc: string, of: E, options?: O): ListField<ValueOf<E>> & O {
     return { type: "list", doc, of, maxItems: 1000, default: [], ...options } as unknown as ListField<ValueOf<E>> & O;
   },

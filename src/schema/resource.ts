@@ -51,6 +51,8 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   readonly issued?: boolean;
   /** Stored, but without operations of its own. */
   readonly internal?: boolean;
+  /** Fields, or `id`, by whose values lists can be narrowed: query parameters that may be repeated. */
+  readonly narrowedBy?: readonly string[];
   /** Other paths that serve the same objects, with the list key used there. */
   readonly aliases?: readonly { readonly path: string; readonly listKey: string }[];
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startApi } from "../support/api.ts";
-import type { Body, TestApi } from "../support/api.ts";
+import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
 
 for (const database of databases) {
@@ -42,4 +42,301 @@ for (const database of databases) {
       assert.deepEqual(await urls(), []);
     });
   });
+
+  describe(`cloud endpoints on ${database.name}`, () => {
+    let api: TestApi;
+    before(async () => {
+      api = await startApi(database);
+    });
+    after(() => api.stop());
+
+    const policy = "on_http_request:\n  - actions:\n      - type: deny\n";
+    const cloud = (url: string, more: object = {}) => ({ url, type: "cloud", traffic_policy: policy, ...more });
+    const refused = (response: ApiResponse, status: number, code: number): void =>
+      assert.deepEqual([response.status, response.body.error_code], [status, `ERR_POSTERN_${code}`], response.text);
+
+    it("are made, read, listed, changed and deleted", async () => {
+      const body = cloud("https://one.example.com", { description: "d", metadata: "m", pooling_enabled: true });
+      const made = await api.request("POST", "/endpoints", { body });
+      assert.equal(made.status, 201, made.text);
+      const { id } = made.body;
+      const [domain] = (await api.ok("GET", "/reserved_domains?filter=obj.domain=='one.example.com'")).reserved_domains;
+      assert.match(id, /^ep_[0-9a-z]{27}$/);
+      assert.deepEqual(
+        { ...made.body, created_at: "", updated_at: "" },
+        {
+          ...body,
+          id,
+          uri: `${api.baseUrl}/endpoints/${id}`,
+          created_at: "",
+          updated_at: "",
+          bindings: ["public"],
+          region: "",
+          public_url: body.url,
+          proto: "https",
+          scheme: "https",
+          hostport: "one.example.com:443",
+          host: "one.example.com",
+          port: 443,
+          name: "",
+          domain: { id: domain.id, uri: domain.uri },
+          tcp_addr: null,
+          tunnel: null,
+          edge: null,
+          tunnel_session: null,
+          principal: null,
+          upstream_url: "",
+          upstream_protocol: "",
+        },
+      );
+      assert.equal(made.body.updated_at, made.body.created_at);
+      const path = `/endpoints/${id}`;
+      assert.deepEqual(await api.ok("GET", path), made.body);
+      assert.deepEqual((await api.ok("GET", "/endpoints")).endpoints, [made.body]);
+      const changed = await api.ok("PATCH", path, { url: "tls://one.example.com", traffic_policy: "{}" });
+      assert.deepEqual([changed.scheme, changed.traffic_policy, changed.metadata], ["tls", "{}", "m"]);
+      refused(await api.request("PATCH", path, { body: { type: "cloud" } }), 400, 215);
+      assert.equal((await api.request("DELETE", path)).status, 204);
+      for (const method of ["GET", "PATCH", "DELETE"]) {
+        const body = method === "PATCH" ? {} : undefined;
+        refused(await api.request(method, path, { body }), 404, 222);
+      }
+    });
+
+    it("hold their address against edges and each other, and name the holder", async () => {
+      const https = await api.ok("POST", "/endpoints", cloud("https://held.example.com"));
+      const tcp = await api.ok("POST", "/endpoints", {
+        url: "tcp://postern.test:30500",
+        type: "cloud",
+        traffic_policy: "on_tcp_connect: []",
+      });
+      assert.equal(tcp.tcp_addr.id, (await api.ok("GET", "/reserved_addrs")).reserved_addrs[0].id);
+      const attempts: readonly (readonly [string, object, Body])[] = [
+        ["/endpoints", cloud("https://held.example.com"), https],
+        ["/endpoints", { ...cloud("tls://HELD.example.com:443/"), traffic_policy: "{}" }, https],
+        ["/edges/https", { hostports: ["held.example.com:443"] }, https],
+        ["/edges/tls", { hostports: ["held.example.com:443"] }, https],
+        ["/edges/tcp", { hostports: ["other.example.com:30500"] }, tcp],
+      ];
+      for (const [path, body, holder] of attempts) {
+        const response = await api.request("POST", path, { body });
+        refused(response, 409, 722);
+        assert.deepEqual([response.body.details.holder_id, response.body.details.holder_uri], [holder.id, holder.uri]);
+      }
+      const edge = await api.ok("POST", "/edges/https", { hostports: ["edge.example.com:443"] });
+      const response = await api.request("POST", "/endpoints", { body: cloud("https://edge.example.com") });
+      refused(response, 409, 722);
+      assert.equal(response.body.details.holder_uri, edge.uri);
+    });
+
+    it("P1: are of one account, with their domains", async () => {
+      const { api_key: key } = await api.ok("POST", "/accounts", { name: "tenant" });
+      const mine = await api.ok("POST", "/endpoints", cloud("https://mine.example.com"));
+      for (const method of ["GET", "PATCH", "DELETE"]) {
+        const body = method === "PATCH" ? {} : undefined;
+        refused(await api.request(method, `/endpoints/${mine.id}`, { key, body }), 404, 222);
+      }
+      assert.deepEqual((await api.ok("GET", "/endpoints", undefined, key)).endpoints, []);
+      refused(await api.request("POST", "/endpoints", { key, body: cloud("https://mine.example.com") }), 409, 413);
+    });
+
+    it("are found by id, url and filter, in pages", async () => {
+      const made: Body[] = [];
+      for (let index = 0; index < 5; index += 1) {
+        made.unshift(await api.ok("POST", "/endpoints", cloud(`https://f${index}.example.com`, { metadata: "found" })));
+      }
+      const ids = async (query: string): Promise<string[]> => {
+        const seen: string[] = [];
+        let next: string | null = `/endpoints?${query}`;
+        while (next !== null) {
+          const page: Body = await api.ok("GET", next);
+          seen.push(...page.endpoints.map(({ id }: Body) => id));
+          next = page.next_page_uri && page.next_page_uri.slice(api.baseUrl.length);
+        }
+        return seen;
+      };
+      const [first, second] = made;
+      assert.deepEqual(await ids(`id=${first.id}&id=${second.id}&id=ep_none`), [first.id, second.id]);
+      const urls = made.map(({ url }) => `url=${encodeURIComponent(url)}`).join("&");
+      assert.deepEqual(
+        await ids(`${urls}&limit=2`),
+        made.map(({ id }) => id),
+      );
+      assert.deepEqual(await ids(`id=${first.id}&url=${encodeURIComponent(second.url)}`), []);
+      const filter = `filter=${encodeURIComponent("obj.type == 'cloud' && obj.metadata == 'found'")}`;
+      assert.deepEqual(
+        await ids(`${filter}&limit=2`),
+        made.map(({ id }) => id),
+      );
+      assert.deepEqual(await ids(`${filter}&id=${second.id}`), [second.id]);
+    });
+
+    it("are part of documents, the history and what limited keys may do", async () => {
+      const entry = { url: "https://doc.example.com", type: "cloud", traffic_policy: policy };
+      const document = { document: "endpoints", objects: { cloud_endpoint: { shop: entry } } };
+      const applied = await api.request("POST", "/apply", { body: document });
+      assert.equal(applied.status, 200, applied.text);
+      const { id } = applied.body.changes.find(({ name }: Body) => name === "shop");
+      const again = await api.ok("POST", "/plan", await api.ok("GET", "/export?document=endpoints"));
+      assert.deepEqual([again.summary.create, again.summary.update, again.summary.delete], [0, 0, 0]);
+      const past = applied.body.revision;
+      await api.ok("PATCH", `/endpoints/${id}`, { description: "changed" });
+      const { revisions } = await api.ok("GET", `/revisions?object_id=${id}`);
+      assert.deepEqual(
+        revisions.map(({ operation }: Body) => operation),
+        ["updateCloudEndpoint", "applyDocument"],
+      );
+      await api.ok("DELETE", `/endpoints/${id}`);
+      await api.ok("POST", `/revisions/${past}/rollback`);
+      assert.equal((await api.ok("GET", `/endpoints/${id}`)).description, "");
+      const key = (await api.ok("POST", "/api_keys", { scopes: ["metadata:team"] })).token;
+      const other = await api.request("POST", "/endpoints", { key, body: cloud("https://team.example.com") });
+      refused(other, 403, 245);
+      const own = await api.ok("POST", "/endpoints", cloud("https://team.example.com", { metadata: "team" }), key);
+      assert.deepEqual(
+        (await api.ok("GET", "/endpoints", undefined, key)).endpoints.map((one: Body) => one.id),
+        [own.id],
+      );
+      refused(await api.request("GET", `/endpoints/${id}`, { key }), 403, 245);
+    });
+
+    it("are told to the edge", async () => {
+      api.edge.send({ type: "hello", edgeId: "edge" });
+      const { id } = await api.ok("POST", "/endpoints", cloud("https://told.example.com"));
+      const told = api.edge.received.flatMap((message) => (message.type === "changes" ? message.changes : []));
+      assert.equal(told.find((change) => change.id === id)?.kind, "cloud_endpoint");
+    });
+
+    it("refuse URLs and bindings that this server does not have", async () => {
+      for (const url of [
+        "http://a.example.com",
+        "a.example.com",
+        "https://a.example.com/path",
+        "tcp://a.example.com",
+      ]) {
+        refused(await api.request("POST", "/endpoints", { body: cloud(url) }), 400, 823);
+      }
+      for (const url of ["https://a_b.example.com", "https://a.example.com:0", "https://user@a.example.com"]) {
+        refused(await api.request("POST", "/endpoints", { body: cloud(url) }), 400, 823);
+      }
+      for (const binding of ["internal", "kubernetes"]) {
+        const body = cloud("https://bound.example.com", { bindings: [binding] });
+        const response = await api.request("POST", "/endpoints", { body });
+        refused(response, 400, 822);
+        assert.match(response.body.details["bindings[0]"], /"public"/);
+      }
+      refused(
+        await api.request("POST", "/endpoints", { body: cloud("https://x.example.com", { type: "edge" }) }),
+        400,
+        215,
+      );
+      const { traffic_policy: _, ...bare } = cloud("https://x.example.com");
+      refused(await api.request("POST", "/endpoints", { body: bare }), 400, 215);
+    });
+
+    it("D8: refuse policies that could not be read, with the place that is wrong, wherever they are", async () => {
+      const edge = await api.ok("POST", "/edges/https", {});
+      const route = { match_type: "path_prefix", match: "/" };
+      const { id } = await api.ok("POST", `/edges/https/${edge.id}/routes`, route);
+      const action = (type: string, config: object) =>
+        JSON.stringify({ on_http_request: [{ actions: [{ type, config }] }] });
+      const at = "on_http_request[0].actions[0]";
+      const wrong: readonly (readonly [policy: string, code: number, message: string])[] = [
+        ["- a", 2200, ""],
+        ["a: &x 1\nb: *x", 2200, ""],
+        [`{"a":${"[".repeat(100)}${"]".repeat(100)}}`, 2200, ""],
+        ["[".repeat(60_000), 2200, ""],
+        ["on_request: []", 2201, "on_request"],
+        ["on_http_request: 1", 2201, "on_http_request"],
+        [
+          JSON.stringify({ on_http_request: Array.from({ length: 101 }, () => ({ actions: [] })) }),
+          2201,
+          "on_http_request",
+        ],
+        ["on_http_request: [{actions: [], when: 1}]", 2201, "on_http_request[0].when"],
+        ["on_http_request: [{expressions: [1], actions: []}]", 2201, "on_http_request[0].expressions[0]"],
+        ["on_http_request: [{name: x}]", 2201, "on_http_request[0].actions"],
+        [action("teleport", {}), 2202, `${at}.type`],
+        [action("forward-internal", { url: "https://x.internal" }), 2202, `${at}.type`],
+        [action("compress-response", {}), 2201, `${at}.type`],
+        [action("deny", { status_code: 200 }), 2201, `${at}.config.status_code`],
+        [action("deny", { status: 403 }), 2201, `${at}.config.status`],
+        [action("add-headers", { headers: {} }), 2201, `${at}.config.headers`],
+        [action("basic-auth", { credentials: ["hans:short"] }), 2201, `${at}.config.credentials[0]`],
+        [action("rate-limit", rate({ rate: "65s" })), 2201, `${at}.config.rate`],
+        [action("rate-limit", rate({ capacity: 0 })), 2201, `${at}.config.capacity`],
+        [action("restrict-ips", { enforce: true }), 2201, `${at}.config.allow`],
+        [action("restrict-ips", { allow: ["192.0.2.1/24"] }), 2201, `${at}.config.allow[0]`],
+        [action("set-vars", { vars: [{ a: "1", b: "2" }] }), 2201, `${at}.config.vars[0]`],
+      ];
+      for (const [text, code, place] of wrong) {
+        const module = await api.request("PUT", `/edges/https/${edge.id}/routes/${id}/traffic_policy`, {
+          body: { value: text },
+        });
+        refused(module, 400, code);
+        assert.ok(module.body.details["value"].startsWith(place), module.text);
+        assert.ok(!module.text.includes("short"), module.text);
+        const endpoint = await api.request("POST", "/endpoints", {
+          body: { ...cloud("https://wrong.example.com"), traffic_policy: text },
+        });
+        refused(endpoint, 400, code);
+        assert.ok(endpoint.body.details["traffic_policy"].startsWith(place), endpoint.text);
+      }
+      const tcp = await api.ok("POST", "/edges/tcp", {});
+      const layer = await api.request("PUT", `/edges/tcp/${tcp.id}/traffic_policy`, {
+        body: { value: action("deny", {}) },
+      });
+      refused(layer, 400, 2201);
+      await api.ok("PUT", `/edges/tcp/${tcp.id}/traffic_policy`, {
+        value: "inbound:\n  - actions:\n      - type: restrict-ips\n        config:\n          allow: [192.0.2.0/24]",
+      });
+      const good = JSON.stringify({
+        enabled: true,
+        on_http_request: [
+          {
+            name: "all",
+            expressions: ["req.method == 'GET'"],
+            actions: [
+              { type: "rate-limit", config: rate({}) },
+              { type: "jwt-validation", config: jwt },
+              { type: "custom-response", config: { content: "older name", headers: { "x-a": "1" } } },
+              { type: "close-connection" },
+            ],
+          },
+        ],
+        outbound: [{ actions: [{ type: "compress-response" }] }],
+      });
+      const kept = await api.ok("PUT", `/edges/https/${edge.id}/routes/${id}/traffic_policy`, { value: good });
+      assert.equal(kept.value, good);
+    });
+
+    it("K4: repeat no credential of a policy that is refused", async () => {
+      const policy = {
+        on_http_request: [{ actions: [{ type: "basic-auth", config: { credentials: ["hans:s3cr3t!"] } }] }],
+      };
+      const response = await api.request("POST", "/endpoints", {
+        body: { ...cloud("https://secret.example.com"), traffic_policy: JSON.stringify(policy) },
+      });
+      refused(response, 400, 2201);
+      assert.ok(!response.text.includes("s3cr3t"), response.text);
+    });
+  });
 }
+
+const rate = (more: object) => ({
+  name: "limit",
+  algorithm: "sliding_window",
+  capacity: 10,
+  rate: "1m30s",
+  bucket_key: ["conn.client_ip"],
+  ...more,
+});
+
+const jwt = {
+  issuer: { allow_list: [{ value: "https://idp.example.com" }] },
+  http: { tokens: [{ type: "jwt", method: "header", name: "Authorization", prefix: "Bearer " }] },
+  jws: {
+    allowed_algorithms: ["RS256"],
+    keys: { sources: { additional_jkus: ["https://idp.example.com/keys"] } },
+  },
+};

@@ -69,9 +69,10 @@ export function makeWorld(api: TestApi): World {
   };
   const distinct = (kind: string, body: Record<string, unknown>): Record<string, unknown> => {
     count += 1;
-    for (const name of resourceNamed(kind).claims ? ["name", "domain", "match"] : []) {
+    for (const name of resourceNamed(kind).claims ? ["name", "domain", "match", "url"] : []) {
       if (typeof body[name] !== "string") continue;
-      body[name] = name === "domain" ? `n${count}.example.com` : name === "match" ? `/n${count}` : `name ${count}`;
+      body[name] = { domain: `n${count}.example.com`, match: `/n${count}`, url: `https://n${count}.example.com` }[name];
+      body[name] ??= `name ${count}`;
     }
     return body;
   };
@@ -86,7 +87,7 @@ export function makeWorld(api: TestApi): World {
     const fields = Object.fromEntries(
       Object.entries(resource.fields).filter(([name]) => !resource.path.includes(`{${name}}`)),
     );
-    if (resource.fields["type"]?.type === "oneOf" && resource.claims) await clear(resource, key);
+    if (isOnePerType(resource)) await clear(resource, key);
     const { id } = await api.ok("POST", path, await input(kind, fields, "create", key), key);
     return { id, path: `${path}/${id}` };
   };
@@ -141,7 +142,7 @@ export function makeWorld(api: TestApi): World {
       }
       if (operation.takes !== "object") return { path, body: undefined };
       const direction = operation.verb === "update" ? "update" : "create";
-      if (operation.verb === "create" && resource.fields["type"]) await clear(resource, api.apiKey);
+      if (operation.verb === "create" && isOnePerType(resource)) await clear(resource, api.apiKey);
       return { path, body: await input(resource.name, inputOf(operation), direction) };
     },
     async state(operation, path) {
@@ -158,4 +159,10 @@ export function makeWorld(api: TestApi): World {
     const field = modulesOf(resourceNamed(kind)).find(([module]) => module.name === block)?.[1];
     await api.ok("PUT", `${path}/${block}`, await input(kind, field?.fields as Fields, "create"));
   }
+}
+
+/** Whether an account can have one object of each of the resource's types. */
+function isOnePerType({ fields, claims }: ResourceDeclaration): boolean {
+  const { type } = fields;
+  return type?.type === "oneOf" && type.values.length > 1 && claims !== undefined;
 }

@@ -16,6 +16,9 @@ import type {
   CertificateAuthority,
   CertificateAuthorityCreate,
   CertificateAuthorityUpdate,
+  CloudEndpoint,
+  CloudEndpointCreate,
+  CloudEndpointUpdate,
   Credential,
   CredentialCreate,
   CredentialUpdate,
@@ -153,6 +156,19 @@ export interface TunnelSessionsListOptions extends ReadOptions {
   readonly before_id?: string | undefined;
   /** A condition on the objects, such as `obj.metadata.contains('team-a')`. */
   readonly filter?: string | undefined;
+}
+
+export interface EndpointsListOptions extends ReadOptions {
+  /** Most objects on the page. */
+  readonly limit?: number | undefined;
+  /** Id of the last object of the page before. */
+  readonly before_id?: string | undefined;
+  /** A condition on the objects, such as `obj.metadata.contains('team-a')`. */
+  readonly filter?: string | undefined;
+  /** Only objects of this id; may be given several times. */
+  readonly id?: string | undefined;
+  /** Only objects of this URL; may be given several times. */
+  readonly url?: string | undefined;
 }
 
 export interface RevisionsListOptions extends ReadOptions {
@@ -1105,14 +1121,14 @@ export interface Tunnels {
 export interface Endpoints {
   /** Get an endpoint. `GET /endpoints/{id}` */
   get(id: string, options?: ReadOptions): Promise<Endpoint>;
-  /** Always refused: endpoints of agents and edges are changed where they come from. `PATCH /endpoints/{id}` */
-  update(id: string, options?: CallOptions): Promise<void>;
-  /** Always refused: endpoints of agents and edges end where they come from. `DELETE /endpoints/{id}` */
+  /** Change the given attributes of a cloud endpoint. `PATCH /endpoints/{id}` */
+  update(id: string, body: CloudEndpointUpdate, options?: CallOptions): Promise<CloudEndpoint>;
+  /** Delete a cloud endpoint. `DELETE /endpoints/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
   /** List: an endpoint, newest first. `GET /endpoints` */
-  list(options?: TunnelSessionsListOptions): Listing<Endpoint>;
-  /** Always refused: this server makes no cloud endpoints. `POST /endpoints` */
-  create(options?: CallOptions): Promise<void>;
+  list(options?: EndpointsListOptions): Listing<Endpoint>;
+  /** Create a cloud endpoint. `POST /endpoints` */
+  create(body: CloudEndpointCreate, options?: CallOptions): Promise<CloudEndpoint>;
 }
 
 /** `/revisions` */

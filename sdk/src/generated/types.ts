@@ -1604,7 +1604,7 @@ export interface EndpointSAMLReplace {
 export interface EndpointTrafficPolicy {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
-  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
+  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
   readonly value: string;
 }
 
@@ -1612,7 +1612,7 @@ export interface EndpointTrafficPolicy {
 export interface EndpointTrafficPolicyReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
-  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
+  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
   readonly value: string;
 }
 
@@ -2425,40 +2425,46 @@ export interface Tunnel {
   readonly forwards_to: string;
 }
 
-/** An address that answers now: published by an agent, or an edge with an online backend. */
+/** An address that answers now: published by an agent, an edge with an online backend, or a cloud endpoint. */
 export interface Endpoint {
   /** Identifier. */
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** Where it is served. (at most 255 bytes) */
-  readonly region: string;
-  /** When it came online; for an edge, when the edge was made. */
+  /** When it came online; for what is configured, when it was made. */
   readonly created_at: string | null;
   /** When it last changed. */
   readonly updated_at: string | null;
-  /** Its URL. (at most 2048 bytes) */
-  readonly public_url: string;
   /** Its URL, as newer clients read it. (at most 2048 bytes) */
   readonly url: string;
+  /** What serves it. */
+  readonly type: "ephemeral" | "edge" | "cloud";
+  /** Description of the edge or cloud endpoint. (at most 255 bytes) */
+  readonly description: string;
+  /** Metadata of the tunnel, edge or cloud endpoint. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** Who can reach it. (at most 1000) */
+  readonly bindings: readonly string[];
+  /** Policy of a cloud endpoint; empty for the others. (at most 65536 bytes) */
+  readonly traffic_policy: string;
+  /** As the cloud endpoint has it; false for the others. */
+  readonly pooling_enabled: boolean;
+  /** Where it is served. (at most 255 bytes) */
+  readonly region: string;
+  /** Its URL. (at most 2048 bytes) */
+  readonly public_url: string;
   /** Protocol. (at most 255 bytes) */
   readonly proto: string;
   /** Scheme of the URL. (at most 255 bytes) */
   readonly scheme: string;
-  /** Host and port. (at most 255 bytes) */
+  /** Host and port. (at most 260 bytes) */
   readonly hostport: string;
   /** Host. (at most 255 bytes) */
   readonly host: string;
   /** Port. (0 to 4294967295) */
   readonly port: number;
-  /** What serves it. */
-  readonly type: "ephemeral" | "edge";
   /** Always empty. (at most 255 bytes) */
   readonly name: string;
-  /** Description of the edge. (at most 255 bytes) */
-  readonly description: string;
-  /** Metadata of the tunnel or edge. (at most 4096 bytes) */
-  readonly metadata: string;
   /** The reserved domain. */
   readonly domain: Ref | null;
   /** The reserved address. */
@@ -2475,12 +2481,116 @@ export interface Endpoint {
   readonly upstream_url: string;
   /** Protocol to the upstream. (at most 255 bytes) */
   readonly upstream_protocol: string;
-  /** Who can reach it. (at most 1000) */
-  readonly bindings: readonly string[];
-  /** Always empty. (at most 1048576 bytes) */
+}
+
+/**
+ * An endpoint that is nothing but a URL and a traffic policy. Until this server can apply policies, requests to it are
+ * answered 500 and connections are closed.
+ */
+export interface CloudEndpoint {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /**
+   * Its URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`; one holder on the whole server. (at most 300 bytes;
+   * endpoint url)
+   */
+  readonly url: string;
+  /** Always `cloud`. */
+  readonly type: "cloud";
+  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
   readonly traffic_policy: string;
-  /** Always false. */
+  /** Who can reach it; only `public` is supported. (at most 3) */
+  readonly bindings: readonly ("public" | "internal" | "kubernetes")[];
+  /** Kept as it is given; a URL has one endpoint here in any case. */
   readonly pooling_enabled: boolean;
+  /** When it last changed. */
+  readonly updated_at: string | null;
+  /** Where it is served. (at most 255 bytes) */
+  readonly region: string;
+  /** Its URL. (at most 2048 bytes) */
+  readonly public_url: string;
+  /** Protocol. (at most 255 bytes) */
+  readonly proto: string;
+  /** Scheme of the URL. (at most 255 bytes) */
+  readonly scheme: string;
+  /** Host and port. (at most 260 bytes) */
+  readonly hostport: string;
+  /** Host. (at most 255 bytes) */
+  readonly host: string;
+  /** Port. (0 to 4294967295) */
+  readonly port: number;
+  /** Always empty. (at most 255 bytes) */
+  readonly name: string;
+  /** The reserved domain. */
+  readonly domain: Ref | null;
+  /** The reserved address. */
+  readonly tcp_addr: Ref | null;
+  /** The tunnel that serves it. */
+  readonly tunnel: Ref | null;
+  /** The edge that serves it. */
+  readonly edge: Ref | null;
+  /** The session of the tunnel. */
+  readonly tunnel_session: Ref | null;
+  /** The owner of the agent token. */
+  readonly principal: Ref | null;
+  /** Where the agent forwards to. (at most 2048 bytes) */
+  readonly upstream_url: string;
+  /** Protocol to the upstream. (at most 255 bytes) */
+  readonly upstream_protocol: string;
+}
+
+/**
+ * An endpoint that is nothing but a URL and a traffic policy. Until this server can apply policies, requests to it are
+ * answered 500 and connections are closed.
+ */
+export interface CloudEndpointCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /**
+   * Its URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`; one holder on the whole server. (at most 300 bytes;
+   * endpoint url)
+   */
+  readonly url: string;
+  /** Always `cloud`. */
+  readonly type: "cloud";
+  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
+  readonly traffic_policy: string;
+  /** Who can reach it; only `public` is supported. (at most 3; default ["public"]) */
+  readonly bindings?: readonly ("public" | "internal" | "kubernetes")[] | null | undefined;
+  /** Kept as it is given; a URL has one endpoint here in any case. (default false) */
+  readonly pooling_enabled?: boolean | null | undefined;
+}
+
+/**
+ * An endpoint that is nothing but a URL and a traffic policy. Until this server can apply policies, requests to it are
+ * answered 500 and connections are closed.
+ */
+export interface CloudEndpointUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /**
+   * Its URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`; one holder on the whole server. (at most 300 bytes;
+   * endpoint url)
+   */
+  readonly url?: string | undefined;
+  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
+  readonly traffic_policy?: string | undefined;
+  /** Who can reach it; only `public` is supported. (at most 3; default ["public"]) */
+  readonly bindings?: readonly ("public" | "internal" | "kubernetes")[] | null | undefined;
+  /** Kept as it is given; a URL has one endpoint here in any case. (default false) */
+  readonly pooling_enabled?: boolean | null | undefined;
 }
 
 /** A page: A tenant: everything else belongs to one account and is invisible to all others. */
@@ -2766,7 +2876,7 @@ export interface TunnelList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: An address that answers now: published by an agent, or an edge with an online backend. */
+/** A page: An address that answers now: published by an agent, an edge with an online backend, or a cloud endpoint. */
 export interface EndpointList {
   /** (at most 100) */
   readonly endpoints: readonly Endpoint[];
@@ -3097,5 +3207,10 @@ export interface Document {
     readonly event_destination?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /** Sends the events of some types to some destinations: those of writes after the subscription was made. */
     readonly event_subscription?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
+    /**
+     * An endpoint that is nothing but a URL and a traffic policy. Until this server can apply policies, requests to it
+     * are answered 500 and connections are closed.
+     */
+    readonly cloud_endpoint?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
   };
 }

@@ -24,7 +24,7 @@ export type ReadPage = (request: { readonly limit: number; readonly beforeId: st
 /** Rejects with `Refusal` for a filter that cannot be read. `read`: a page of what the caller may see. */
 export async function listFiltered(
   resource: ResourceDeclaration,
-  place: { readonly path: string; readonly listKey: string },
+  place: { readonly path: string; readonly listKey: string; readonly more: string },
   call: Call,
   views: Views,
   read: ReadPage,
@@ -57,7 +57,7 @@ export async function listFiltered(
     await nextTurn();
   }
   const items = found.map((object) => views.json(object, call.baseUrl));
-  const more = `&filter=${encodeURIComponent(text)}`;
+  const more = `&filter=${encodeURIComponent(text)}${place.more}`;
   const body = pageBody(call, place.path, place.listKey, items, { limit, nextBeforeId: next, more });
   return { status: 200, body };
 }

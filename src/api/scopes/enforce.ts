@@ -6,14 +6,12 @@ import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Reader, Store } from "../../storage/store.ts";
 import type { ApiPrincipal, Call, Operation } from "../call.ts";
 import type { ReadPage } from "../filter/list.ts";
+import { onlyWhere } from "../filter/narrow.ts";
 import type { LiveObjects } from "../live-objects.ts";
 import { accountOf, find, theOne } from "../lookup.ts";
 import { maskReply } from "./mask.ts";
 import { hasPrefix, isVisible, isWithin, readScopes } from "./scope.ts";
 import type { Scope } from "./scope.ts";
-
-/** Objects looked at in one step of a list. */
-const stepObjects = 100;
 
 /** The operation, limited to what the caller's key may do. */
 export function scoped(operation: Operation, store: Store, liveObjects: LiveObjects): Operation {
@@ -33,21 +31,7 @@ export function scoped(operation: Operation, store: Store, liveObjects: LiveObje
 
 /** The pages of a list without the objects that the caller's key may not see. */
 export function onlyVisible({ scope }: ApiPrincipal, read: ReadPage): ReadPage {
-  if (!scope?.prefixes) return read;
-  return ({ limit, beforeId }) => {
-    const objects = [];
-    let below = beforeId;
-    for (;;) {
-      const page = read({ limit: stepObjects, beforeId: below });
-      for (const object of page.objects) {
-        if (!isVisible(scope, object)) continue;
-        if (objects.length === limit) return { objects, more: true };
-        objects.push(object);
-      }
-      if (!page.more) return { objects, more: false };
-      below = page.objects.at(-1)?.id;
-    }
-  };
+  return scope?.prefixes ? onlyWhere((object) => isVisible(scope, object), read) : read;
 }
 
 /** Refuses to tie an object to one that the caller's key may not see; what is tied already may stay. */

@@ -23,14 +23,15 @@ export function tcpEdgeSpecial({ requireReservation }: Surroundings): Special {
       checkCarriesConnections(draft, { accountId, doc, previous });
       const before = new Set((previous?.doc["hostports"] ?? []) as readonly string[]);
       for (const hostport of doc["hostports"] as readonly string[]) {
-        if (!before.has(hostport)) reserve(draft, accountId, hostport, requireReservation);
+        if (!before.has(hostport)) reserveAddress(draft, accountId, hostport, requireReservation);
       }
       return { doc };
     },
   };
 }
 
-function reserve(draft: Draft, accountId: string, hostport: string, requireReservation: boolean): void {
+/** Makes sure that the account has the address, and reserves it where that is allowed. */
+export function reserveAddress(draft: Draft, accountId: string, hostport: string, requireReservation: boolean): void {
   const holder = draft.holder(accountId, "address", portOf(hostport));
   if (holder?.account_id === accountId) return;
   if (holder) throw new Refusal("hostport_held", `port ${portOf(hostport)} is reserved in another account`);

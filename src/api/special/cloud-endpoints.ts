@@ -1,47 +1,53 @@
-/** Endpoints of type `cloud` are nothing but a traffic policy, which this server does not carry out: refused, not kept. */
+/** Endpoints that are configured: their addresses are held as those of edges are. */
+import { isDeepStrictEqual } from "node:util";
+import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import type { Operation } from "../call.ts";
-import { resourceNamed } from "../declarations.ts";
+import { parseEndpointUrl } from "../../schema/endpoint-url.ts";
+import type { Doc } from "../../schema/parse.ts";
+import type { Call, Operation } from "../call.ts";
 import type { LiveObjects } from "../live-objects.ts";
-import { theOne } from "../lookup.ts";
+import { reserveAddress } from "./addresses.ts";
+import { claimName } from "./domains.ts";
+import type { Special, Surroundings } from "./special.ts";
 
-export function cloudEndpointOperations(liveObjects: LiveObjects): Operation[] {
-  const { path } = resourceNamed("endpoint");
-  const shared = { takes: "anything", status: 200, refusals: ["endpoint_fixed", "not_found"] } as const;
-  return [
-    {
-      ...shared,
-      id: "createEndpoint",
-      method: "POST",
-      path,
-      summary: "Always refused: this server makes no cloud endpoints.",
-      status: 201,
-      refusals: ["cloud_endpoint_unsupported"],
-      run() {
-        throw new Refusal("cloud_endpoint_unsupported");
-      },
+export function cloudEndpointSpecial(surroundings: Surroundings): Special {
+  return {
+    prepare(input) {
+      const { doc, previous } = input;
+      if (previous?.doc["url"] !== doc["url"]) {
+        const { scheme, hostport } = parseEndpointUrl(doc["url"] as string);
+        if (scheme === "tcp") {
+          reserveAddress(input.draft, input.accountId, hostport, surroundings.requireReservation);
+        } else claimName(input, hostport, surroundings);
+      }
+      if (previous && isDeepStrictEqual(untimed(previous.doc), untimed(doc))) return { doc };
+      return { doc: { ...doc, updated_at: timestamp(surroundings.clock.now()) } };
     },
-    {
-      ...shared,
-      id: "updateEndpoint",
-      method: "PATCH",
-      path: `${path}/{id}`,
-      summary: "Always refused: endpoints of agents and edges are changed where they come from.",
-      run: (call) => refuse(theOne(resourceNamed("endpoint"), call, liveObjects).doc["type"]),
-    },
-    {
-      ...shared,
-      id: "deleteEndpoint",
-      method: "DELETE",
-      path: `${path}/{id}`,
-      summary: "Always refused: endpoints of agents and edges end where they come from.",
-      status: 204,
-      run: (call) => refuse(theOne(resourceNamed("endpoint"), call, liveObjects).doc["type"]),
-    },
-  ];
+    configured: untimed,
+    live: (object) => surroundings.liveObjects.cloudEndpoint(object),
+  };
 }
 
-function refuse(type: unknown): never {
-  const where = type === "edge" ? "its edge: change or delete that" : "its agent: stop or restart that";
+function untimed(doc: Doc): Doc {
+  return { ...doc, updated_at: null };
+}
+
+/** Operations on cloud endpoints, with a word on the other endpoints, which are changed where they come from. */
+export function onlyCloudEndpoints(operation: Operation, liveObjects: LiveObjects): Operation {
+  if (!operation.path.includes("{id}")) return operation;
+  return {
+    ...operation,
+    refusals: [...(operation.refusals ?? []), "endpoint_fixed"],
+    run(call) {
+      checkCloud(call, liveObjects);
+      return operation.run(call);
+    },
+  };
+}
+
+function checkCloud({ principal, parameters }: Call, liveObjects: LiveObjects): void {
+  const found = liveObjects.get(principal.accountId, "endpoint", parameters[0] as string);
+  if (!found || found.doc["type"] === "cloud") return;
+  const where = found.doc["type"] === "edge" ? "its edge: change or delete that" : "its agent: stop or restart that";
   throw new Refusal("endpoint_fixed", `the endpoint comes from ${where}`);
 }

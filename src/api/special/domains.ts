@@ -28,17 +28,26 @@ export function reservedDomainSpecial(surroundings: Surroundings): Special {
 /** For edges whose hostports are names of the account. */
 export function hostportsSpecial(surroundings: Surroundings) {
   return {
-    prepare({ draft, accountId, doc, previous }: Preparation) {
+    prepare(input: Preparation) {
+      const { doc, previous } = input;
       const before = new Set((previous?.doc["hostports"] ?? []) as readonly string[]);
       for (const hostport of doc["hostports"] as readonly string[]) {
-        if (before.has(hostport)) continue;
-        const agent = surroundings.liveObjects.holderOfHostport(hostport);
-        if (agent) throw heldByAgent(hostport, agent.accountId === accountId ? agent.tunnelId : undefined);
-        reserve(draft, accountId, hostport.slice(0, hostport.lastIndexOf(":")), surroundings);
+        if (!before.has(hostport)) claimName(input, hostport, surroundings);
       }
       return { doc };
     },
   } satisfies Special;
+}
+
+/** Makes sure that no agent holds the hostport, and that the account has its domain. */
+export function claimName(
+  { draft, accountId }: Pick<Preparation, "draft" | "accountId">,
+  hostport: string,
+  surroundings: Surroundings,
+): void {
+  const agent = surroundings.liveObjects.holderOfHostport(hostport);
+  if (agent) throw heldByAgent(hostport, agent.accountId === accountId ? agent.tunnelId : undefined);
+  reserve(draft, accountId, hostport.slice(0, hostport.lastIndexOf(":")), surroundings);
 }
 
 function heldByAgent(hostport: string, tunnelId: string | undefined): Refusal {

@@ -26,17 +26,23 @@ export const configurationErrors = {
   // 600s: credentials
   acl_invalid: entry(600, 400, "An ACL rule cannot be read.", "Write `*` or `bind:<domain | host:port | key=value>`."),
   // 820s: endpoints
-  cloud_endpoint_unsupported: entry(
-    820,
-    400,
-    "This server makes no cloud endpoints: their traffic policies would not be enforced.",
-    "Use an edge with routes and modules, or an agent's own endpoint.",
-  ),
   endpoint_fixed: entry(
     821,
     409,
     "The endpoint follows from an agent or an edge and cannot be changed by itself.",
     "Stop the agent, or change the edge.",
+  ),
+  binding_unsupported: entry(
+    822,
+    400,
+    "The endpoint's binding is not one of this server.",
+    "Use `public`: every endpoint here can be reached by everybody.",
+  ),
+  endpoint_url_invalid: entry(
+    823,
+    400,
+    "The endpoint's URL cannot be served.",
+    "Write `https://app.example.com`, `tls://db.example.com` or `tcp://example.com:20000`.",
   ),
   // 1400s: IP policies
   cidr_invalid: entry(
@@ -65,6 +71,25 @@ export const configurationErrors = {
     400,
     "The certificate or its key cannot be used.",
     "`details` says why; send unencrypted PEM, the certificate first and its chain in order.",
+  ),
+  // 2200s: traffic policies
+  policy_unreadable: entry(
+    2200,
+    400,
+    "The traffic policy is not an object in JSON or YAML.",
+    "`msg` says where reading failed; aliases and tags are not taken.",
+  ),
+  policy_invalid: entry(
+    2201,
+    400,
+    "The traffic policy has a phase, rule or action that is not allowed.",
+    "`details` says where in the policy, and what is wrong with it.",
+  ),
+  policy_action_unknown: entry(
+    2202,
+    400,
+    "The traffic policy has an action that this server does not know.",
+    "`msg` lists the known ones.",
   ),
   // 4100s: users
   name_taken: entry(4112, 409, "The name is taken in this account.", "Pick another."),

@@ -1,4 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
+import { configuredKind } from "../cloud-endpoints.ts";
 import type { ModuleDeclaration } from "../../modules/module.ts";
 import type { Place, ResourceObject } from "../../schema/object.ts";
 import { AccountRestrictions } from "../account-restrictions.ts";
@@ -91,7 +92,9 @@ export class Compilation {
 }
 
 /** @param why a message, or what was thrown */
-export function problemOf({ kind, id, account_id }: ResourceObject, module: string | undefined, why: unknown): Problem {
+export function problemOf(object: ResourceObject, module: string | undefined, why: unknown): Problem {
+  const { id, account_id } = object;
+  const kind = configuredKind(object);
   const message = why instanceof Error ? why.message : String(why);
   return Object.freeze({ kind, id, accountId: account_id, module, message });
 }

@@ -1,0 +1,52 @@
+/** Lists of the objects that have one of some values, and of those that satisfy a condition. */
+import { Refusal } from "../../lib/errors.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import type { StoredObject } from "../../storage/store.ts";
+import type { Call } from "../call.ts";
+import type { ReadPage } from "./list.ts";
+
+/** Objects looked at in one step. */
+const stepObjects = 100;
+/** Values of one parameter. */
+const maxValues = 100;
+
+interface Narrowing {
+  holds(object: StoredObject): boolean;
+  /** The parameters again, for the URI of the next page. */
+  readonly query: string;
+}
+
+/** What the query says about the fields that the resource is narrowed by; undefined when it says nothing. */
+export function narrowedBy(resource: ResourceDeclaration, call: Call): Narrowing | undefined {
+  const given = (resource.narrowedBy ?? []).filter((name) => call.query.has(name));
+  if (given.length === 0) return undefined;
+  const wanted = given.map((name) => [name, new Set(call.query.getAll(name))] as const);
+  for (const [name, values] of wanted) {
+    if (values.size <= maxValues) continue;
+    throw new Refusal("query_invalid", `${call.operation.id}: "${name}" may be given ${maxValues} times`);
+  }
+  const pairs = given.flatMap((name) => call.query.getAll(name).map((value): [string, string] => [name, value]));
+  return {
+    holds: (object) =>
+      wanted.every(([name, values]) => values.has(String(name === "id" ? object.id : object.doc[name]))),
+    query: `&${new URLSearchParams(pairs).toString()}`,
+  };
+}
+
+/** Pages of what `holds`, as full as the others. */
+export function onlyWhere(holds: (object: StoredObject) => boolean, read: ReadPage): ReadPage {
+  return ({ limit, beforeId }) => {
+    const objects = [];
+    let below = beforeId;
+    for (;;) {
+      const page = read({ limit: stepObjects, beforeId: below });
+      for (const object of page.objects) {
+        if (!holds(object)) continue;
+        if (objects.length === limit) return { objects, more: true };
+        objects.push(object);
+      }
+      if (!page.more) return { objects, more: false };
+      below = page.objects.at(-1)?.id;
+    }
+  };
+}

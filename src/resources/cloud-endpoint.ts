@@ -1,0 +1,76 @@
+import { maxPolicyBytes, policyIssue, policyRefusals } from "../policy/document.ts";
+import { f, notes } from "../schema/fields.ts";
+import type { Field, Issue } from "../schema/fields.ts";
+import { endpointUrl, parseEndpointUrl } from "../schema/endpoint-url.ts";
+import { defineResource } from "../schema/resource.ts";
+import { servedFields } from "./endpoint.ts";
+import { portOf } from "./tcp-edge.ts";
+
+export const cloudEndpoint = defineResource({
+  name: "cloud_endpoint",
+  schemaName: "CloudEndpoint",
+  path: "/endpoints",
+  listKey: "endpoints",
+  idPrefix: "ep",
+  doc: "An endpoint that is nothing but a URL and a traffic policy. Until this server can apply policies, requests to it are answered 500 and connections are closed.",
+  fields: {
+    ...notes,
+    url: f.string("Its URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`; one holder on the whole server.", {
+      required: true,
+      maxBytes: 300,
+      format: endpointUrl,
+      keepIfEmpty: true,
+    }),
+    type: f.oneOf("Always `cloud`.", ["cloud"], { required: true, immutable: true }),
+    traffic_policy: f.string("The policy, as JSON or YAML; stored as it is given.", {
+      required: true,
+      maxBytes: maxPolicyBytes,
+      example: "on_tcp_connect:\n  - actions:\n      - type: deny",
+      keepIfEmpty: true,
+    }),
+    bindings: f.list("Who can reach it; only `public` is supported.", f.oneOf("A binding.", bindingNames()), {
+      default: ["public"],
+      minItems: 1,
+      maxItems: 3,
+      unique: true,
+      example: ["public"],
+      keepIfEmpty: true,
+    }),
+    pooling_enabled: f.boolean("Kept as it is given; a URL has one endpoint here in any case."),
+    updated_at: f.timestamp("When it last changed.", { readOnly: true }),
+    ...live(servedFields),
+  },
+  operations: ["create", "update", "delete"],
+  traffic: true,
+  // Without a server name the port alone decides, so it has one holder too.
+  claims({ url }) {
+    const { scheme, hostport } = parseEndpointUrl(url);
+    const claim = { space: "hostport", name: hostport, global: true };
+    return scheme === "tcp" ? [claim, { space: "tcp port", name: portOf(hostport), global: true }] : [claim];
+  },
+  taken: "hostport_held",
+  refusals: ["domain_held", "domain_unreserved", "binding_unsupported", ...policyRefusals],
+  rules: [
+    ({ bindings }) => bindingIssue(bindings as readonly string[]),
+    ({ url, traffic_policy }) =>
+      policyIssue(traffic_policy, parseEndpointUrl(url).scheme === "https" ? "http" : "connection", "traffic_policy"),
+  ],
+});
+
+/** As the vendor's clients know them. */
+function bindingNames() {
+  return ["public", "internal", "kubernetes"] as const;
+}
+
+function bindingIssue(bindings: readonly string[]): Issue | undefined {
+  const other = bindings.findIndex((name) => name !== "public");
+  if (other < 0) return undefined;
+  const message = `must be "public", is "${bindings[other]}": this server has no other binding`;
+  return { path: `bindings[${other}]`, message, reason: "binding_unsupported" };
+}
+
+function live<const F extends Readonly<Record<string, Field>>>(
+  fields: F,
+): { readonly [K in keyof F]: F[K] & { readonly live: true } } {
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, { ...field, live: true }])) as never;
+}

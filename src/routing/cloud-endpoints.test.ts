@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { tableOf } from "../../test/support/routing.ts";
+import type { ResourceObject } from "../schema/object.ts";
+
+const policy = "on_http_request: []";
+const at = (url: string) => ({ kind: "cloud_endpoint", id: "ep_1", doc: { url, traffic_policy: policy } });
+
+describe("cloud endpoints", () => {
+  it("R6: are closed with a problem of their own as long as their policy cannot be enforced", () => {
+    const { table, put } = tableOf();
+    const [problem] = put(at("https://app.example.com"));
+    assert.deepEqual([problem?.kind, problem?.id, problem?.module], ["cloud_endpoint", "ep_1", "traffic_policy"]);
+    const site = table.httpsSite("app.example.com");
+    assert.equal(site?.id, "ep_1");
+    for (const path of ["/", "/any/path"]) {
+      assert.match(site?.findRoute(path)?.problem?.message ?? "", /cannot apply policies/);
+    }
+    const cleared = put({ ...at("https://app.example.com"), gone: true });
+    assert.deepEqual(
+      [cleared.map(({ message }) => message), table.httpsSite("app.example.com")],
+      [[undefined], undefined],
+    );
+  });
+
+  it("keep their problem when their URL changes its kind", () => {
+    const { put } = tableOf();
+    put(at("https://app.example.com"));
+    const messages = put(at("tls://app.example.com")).map(({ message }) => message);
+    assert.deepEqual([messages.length, messages[0]], [2, undefined]);
+    assert.match(messages[1] ?? "", /cannot apply policies/);
+  });
+
+  it("R6: carry no connection by TLS or TCP either", () => {
+    const { table, put } = tableOf();
+    put(at("tls://db.example.com"));
+    assert.match(table.tlsSite("db.example.com")?.problem?.message ?? "", /cannot apply policies/);
+    put(at("tcp://db.example.com:20500"));
+    assert.equal(table.tlsSite("db.example.com"), undefined);
+    assert.deepEqual(
+      [...table.tcpSites()].map(({ id, ports }) => [id, ports]),
+      [["ep_1", [20_500]]],
+    );
+    assert.match(table.tcpSite("ep_1")?.problem?.message ?? "", /cannot apply policies/);
+    assert.equal(table.portHolder(20_500)?.id, "ep_1");
+  });
+
+  it("move with their URL, and with a snapshot", () => {
+    const { table, put } = tableOf();
+    put(at("https://old.example.com"));
+    put(at("https://new.example.com:8443"));
+    assert.deepEqual([table.httpsSite("old.example.com"), table.httpsSite("new.example.com")?.id], [undefined, "ep_1"]);
+    const object: ResourceObject = { ...at("https://newest.example.com"), account_id: "ac_1", revision: 9 };
+    assert.equal(table.load(9, [object])[0]?.kind, "cloud_endpoint");
+    assert.deepEqual(
+      [table.httpsSite("new.example.com"), table.httpsSite("newest.example.com")?.id],
+      [undefined, "ep_1"],
+    );
+    table.load(10, []);
+    assert.equal(table.httpsSite("newest.example.com"), undefined);
+  });
+});

@@ -1,0 +1,53 @@
+/**
+ * Cloud endpoints, as what they are to traffic: an edge of their own with nothing on it but their policy. What
+ * compiles, matches and fails closed for edges does so for them.
+ */
+import { parseEndpointUrl } from "../schema/endpoint-url.ts";
+import type { ResourceObject } from "../schema/object.ts";
+import type { RoutingChange } from "./messages.ts";
+
+const cloudEndpointKind = "cloud_endpoint";
+
+/** What an endpoint may have been, whatever its URL was. */
+const kinds = ["https_edge_route", "https_edge", "tls_edge", "tcp_edge"] as const;
+
+/** The objects, with edges in place of cloud endpoints. */
+export function* objectsAsEdges(objects: Iterable<ResourceObject>): Iterable<ResourceObject> {
+  for (const object of objects) {
+    if (object.kind === cloudEndpointKind) yield* edgesOf(object);
+    else yield object;
+  }
+}
+
+/** The changes, with those of edges in place of those of cloud endpoints: what one was goes, what it is comes. */
+export function* changesAsEdges(changes: readonly RoutingChange[]): Iterable<RoutingChange> {
+  for (const change of changes) {
+    if (change.kind !== cloudEndpointKind) {
+      yield change;
+      continue;
+    }
+    const { id, account_id, object } = change;
+    const edges = object ? edgesOf(object) : [];
+    for (const kind of kinds) {
+      if (!edges.some((edge) => edge.kind === kind)) yield { kind, id, account_id, object: null };
+    }
+    for (const edge of edges) yield { kind: edge.kind, id, account_id, object: edge };
+  }
+}
+
+function edgesOf(object: ResourceObject): readonly ResourceObject[] {
+  const { scheme, hostport } = parseEndpointUrl(String(object.doc["url"]));
+  const traffic_policy = { enabled: true, value: object.doc["traffic_policy"] };
+  const hostports = [hostport];
+  if (scheme !== "https") return [{ ...object, kind: `${scheme}_edge`, doc: { hostports, traffic_policy } }];
+  const match = { match_type: "path_prefix", match: "/" };
+  return [
+    { ...object, kind: "https_edge", doc: { hostports } },
+    { ...object, kind: "https_edge_route", doc: { edge_id: object.id, ...match, traffic_policy } },
+  ];
+}
+
+/** The kind that was configured, of an object that may stand for a cloud endpoint. */
+export function configuredKind({ kind, id }: Pick<ResourceObject, "kind" | "id">): string {
+  return id.startsWith("ep_") ? cloudEndpointKind : kind;
+}
