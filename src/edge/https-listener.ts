@@ -2,19 +2,19 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Counter } from "../lib/metrics.ts";
 import type { ConnectionFacts, ServedCertificate, TlsFacts } from "../modules/exchange.ts";
-import type { Handshake } from "../modules/module.ts";
 import type { ConnectionSite, Site } from "../routing/compiled.ts";
 import { makeAccountConnections } from "./account-connections.ts";
 import type { AcmeChallenges } from "./acme-challenges.ts";
 import type { Certificates } from "./certificates.ts";
 import { peekClientHello } from "./client-hello.ts";
 import type { Peek } from "./client-hello.ts";
+import { noDemands, sameDemands } from "./demands.ts";
 import type { Handshaker } from "./handshaker.ts";
 import { connectionFacts, startListener } from "./listener.ts";
 import type { Client, ListenAddress, Listener, PublicListenerContext } from "./listener.ts";
 import { peek } from "./peek.ts";
 import type { Look } from "./peek.ts";
-import { makeTlsServers, sameDemands } from "./tls-servers.ts";
+import { makeTlsServers } from "./tls-servers.ts";
 
 type HttpProtocol = "h2" | "http/1.1";
 
@@ -58,7 +58,6 @@ type HandshakeResult =
   | "account_limit"
   | "passed_through";
 
-const noDemands: Handshake = Object.freeze({});
 /** Alert descriptions (RFC 8446 §6). */
 const alerts = { decodeError: 50, internalError: 80, unrecognizedName: 112 } as const;
 const httpMethod = /^[A-Z]{3,10} /;

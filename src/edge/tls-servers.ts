@@ -57,12 +57,6 @@ export function makeTlsServers(protocols: readonly string[], clock: Clock): TlsS
   };
 }
 
-/** What of a handshake must be the same for a connection to go on under a changed configuration. */
-export function sameDemands(one: Handshake, other: Handshake): boolean {
-  const [left, right] = [demands(one), demands(other)];
-  return left.every((part, at) => part === right[at]);
-}
-
 function demands(handshake: Handshake): string[] {
   return [handshake.minVersion ?? "", handshake.clientAuthorities ?? "", String(handshake.passthrough ?? false)];
 }

@@ -2,14 +2,12 @@ import type { RefusalName } from "../../lib/errors.ts";
 import type { ConnectionFacts } from "../../modules/exchange.ts";
 import type { Handshake } from "../../modules/module.ts";
 import type { Site } from "../../routing/compiled.ts";
+import { noDemands, sameDemands } from "../demands.ts";
 import type { HttpContext, SiteLookup } from "./context.ts";
 import { forwardedSource } from "./forwarded-source.ts";
 import { forwardedText } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
-
-/** Of a server name that nothing was published at. */
-const noDemands: Handshake = Object.freeze({});
 
 /** What the exchanges of one public connection share, whichever protocol it speaks. */
 export class ClientConnection {
@@ -84,8 +82,4 @@ export class ClientConnection {
   get advertisedPort(): number {
     return this.context.advertisedPort[this.scheme];
   }
-}
-
-function sameDemands(now: Handshake, then: Handshake): boolean {
-  return now === then || (now.minVersion === then.minVersion && now.clientAuthorities === then.clientAuthorities);
 }
