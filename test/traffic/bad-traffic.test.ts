@@ -133,11 +133,13 @@ describe("others are served while HTTP/2 clients", () => {
     it(`D1: ${what}: cut off`, async () => {
       const attackers = await all(openHttp2);
       const attacks = attackers.map(async (raw) => {
-        for (let index = 0; index < 2000 && !raw.socket.closed; index += 50) {
+        for (let index = 0; index < 600 && !raw.socket.closed; index += 50) {
           raw.send(...Array.from({ length: 50 }, (_, at) => make(index + at)));
           await turn();
         }
-        assert.equal(await raw.goawayCode(), codes.enhanceYourCalm);
+        // Who goes on sending may be cut off before reading why.
+        const code = await raw.goawayCode();
+        assert.ok(code === undefined || code === codes.enhanceYourCalm);
         await raw.closed();
       });
       await othersAreServed();
