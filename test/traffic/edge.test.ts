@@ -137,6 +137,18 @@ describe("the edge", () => {
     assert.ok(opened.type === "tunnel_opened" && opened.tunnel.endpoint?.publicUrl === url);
   });
 
+  it("R5: keeps an agent's address from a wildcard edge, and gives it to an edge with that very name", async () => {
+    const name = "mine.apps.example.com";
+    const edge = await startTestEdge([token.object, ...edgeObjects("wild", ["*.apps.example.com"])]);
+    stops.push(() => edge.edge.stop());
+    assert.equal((await get(edge, name)).status, 503);
+    await publish(edge, token.token, echo, undefined, `https://${name}`);
+    assert.equal((await get(edge, name)).status, 200);
+    assert.equal((await get(edge, "else.apps.example.com")).status, 503);
+    for (const object of edgeObjects("exact", [name])) edge.put(object);
+    assert.equal((await get(edge, name)).status, 503);
+  });
+
   it("shows a page for names under its domain that lead nowhere, and 421 without the right server name", async () => {
     const edge = await startTestEdge([token.object, ...edgeObjects("shop", ["shop.example.com"])]);
     stops.push(() => edge.edge.stop());
