@@ -147,10 +147,20 @@ for (const protocol of protocols) {
       const agent = await connectAgent(fixture.edge, fixture.token, port);
       agents.push(agent);
       await agent.label({ half: protocol });
-      await named("alive", { half: protocol });
+      const held: ServerResponse[] = [];
+      await serving({ half: protocol }, (request, response) => {
+        if (request.url === "/held") held.push(response);
+        else response.end("alive");
+      });
       fixture.put("tunnel_group_backend", "bkdtg_half", { labels: { half: protocol } });
       to("bkdtg_half");
       assert.deepEqual(await count(6), { alive: 6 });
+      // The dead one is the least loaded now, and chosen first each time.
+      const waiting = fixture.ask(protocol, { path: "/held" });
+      while (held.length === 0) await new Promise(setImmediate);
+      assert.deepEqual(await count(6), { alive: 6 });
+      for (const response of held) response.end();
+      await waiting;
       const statuses = new Set<number>();
       for (let at = 0; at < 6; at += 1)
         statuses.add((await fixture.ask(protocol, { method: "POST", body: "x" })).status);
