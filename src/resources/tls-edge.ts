@@ -23,7 +23,7 @@ export const tlsEdge = defineResource({
 /** Client certificates are seen in the handshake, which happens elsewhere. */
 function passthroughHasNoClientCertificates(doc: Readonly<Record<string, unknown>>): Issue | undefined {
   const termination = doc["tls_termination"] as { readonly terminate_at?: string } | null | undefined;
-  if (termination?.terminate_at !== "upstream" || !doc["mutual_tls"]) return undefined;
-  const message = "must not be set while tls_termination.terminate_at is upstream: it needs the handshake";
+  if (!termination || termination.terminate_at === "edge" || !doc["mutual_tls"]) return undefined;
+  const message = `must not be set while tls_termination.terminate_at is ${termination.terminate_at}: it needs the handshake`;
   return { path: "mutual_tls", message, reason: "module_needs_termination" };
 }

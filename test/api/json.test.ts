@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { describedOperations } from "../../src/api/operations.ts";
-import type { Field } from "../../src/schema/fields.ts";
+import type { Field, Fields } from "../../src/schema/fields.ts";
 import { startApi } from "../support/api.ts";
-import type { TestApi } from "../support/api.ts";
+import type { Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
 import { inputOf, makeWorld } from "../support/world.ts";
 
@@ -44,6 +44,35 @@ const bound = /_pem$|^vault_name$/;
 function freeText(field: Field, text: string): unknown {
   if (field.type === "list") return [text];
   return field.type === "map" ? { key: text } : text;
+}
+
+interface FreePlace {
+  readonly names: readonly string[];
+  put(text: string): Record<string, unknown>;
+  /** What an answer holds there. */
+  shown(body: Body): unknown[];
+}
+
+/** The free texts of a module, and of each object that `good` has in it: set together, as rules may want it. */
+function freePlaces(fields: Fields, good: Readonly<Record<string, unknown>>): FreePlace[] {
+  const inside = Object.entries(fields).flatMap(([name, field]): FreePlace[] => {
+    const inner = good[name] as Readonly<Record<string, unknown>> | undefined;
+    if (field.type !== "object" || !inner) return [];
+    return freePlaces(field.fields, inner).map(({ names, put, shown }) => ({
+      names: names.map((one) => `${name}.${one}`),
+      put: (text) => ({ ...good, [name]: put(text) }),
+      shown: (body) => shown(body[name]),
+    }));
+  });
+  const free = Object.entries(fields).filter(([, field]) => isFree(field));
+  if (free.length === 0) return inside;
+  const here: FreePlace = {
+    names: free.map(([name]) => name),
+    put: (text) => ({ ...good, ...Object.fromEntries(free.map(([name, field]) => [name, freeText(field, text)])) }),
+    shown: (body) =>
+      free.flatMap(([name, field]) => (field.type === "string" ? [body[name]] : Object.values(body[name]))),
+  };
+  return [here, ...inside];
 }
 
 for (const database of databases) {
@@ -112,6 +141,67 @@ for (const database of databases) {
         await again.stop();
       }
       api = await startApi(database);
+    });
+
+    it("stores and returns every string of every module exactly", async () => {
+      const world = makeWorld(api);
+      const seen: string[] = [];
+      for (const operation of describedOperations()) {
+        if (operation.verb !== "replace") continue;
+        const { path, body = {} } = await world.callFor(operation);
+        const places = freePlaces(operation.input as Fields, body);
+        for (const { names, put, shown } of places) {
+          seen.push(...names);
+          for (const text of naughty) {
+            const where = `${operation.id} ${names.join()} ${JSON.stringify(text)}`;
+            const replaced = await api.request("PUT", path, { body: put(text) });
+            assert.equal(replaced.status, 200, `${where}: ${replaced.text}`);
+            const expected = names.map(() => text);
+            assert.deepEqual(shown(replaced.body), expected, where);
+            assert.deepEqual(shown(await api.ok("GET", path)), expected, where);
+          }
+        }
+      }
+      for (const name of ["secret", "client_secret", "authorized_groups"]) assert.ok(seen.includes(name), seen.join());
+    });
+
+    it("takes every way to write a whole number, and no other number, as one", async () => {
+      const headers = { "content-type": "application/json" };
+      const path = "/backends/http_response";
+      for (const [text, status] of [
+        ["404", 404],
+        ["404.0", 404],
+        ["4.04e2", 404],
+        ["4040E-1", 404],
+        ["-0", 200],
+        ["9007199254740993", undefined],
+        ["404.5", undefined],
+        ["1e400", undefined],
+        ["-1e400", undefined],
+        ["4294967700", undefined],
+      ] as const) {
+        const { status: answered, body } = await api.request("POST", path, {
+          body: `{"status_code":${text}}`,
+          headers,
+        });
+        assert.deepEqual([answered, body.status_code], status === undefined ? [400, 400] : [201, status], text);
+      }
+      for (const text of ["NaN", "Infinity", "0x1", "01", "+1", ".5", "1."]) {
+        const { body } = await api.request("POST", path, { body: `{"status_code":${text}}`, headers });
+        assert.equal(body.error_code, "ERR_POSTERN_213", text);
+      }
+    });
+
+    it("P2: nests 32 deep and no deeper", async () => {
+      const headers = { "content-type": "application/json" };
+      for (const [depth, code] of [
+        [32, "ERR_POSTERN_215"],
+        [33, "ERR_POSTERN_213"],
+        [100_000, "ERR_POSTERN_213"],
+      ] as const) {
+        const body = `{"name":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
+        assert.equal((await api.request("POST", "/bot_users", { body, headers })).body.error_code, code, String(depth));
+      }
     });
 
     it("uses names of Object's own properties as labels like any other", async () => {

@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { modulesOf, resources } from "../../src/api/declarations.ts";
 import { modules } from "../../src/modules/index.ts";
+import { createAuthority } from "../../src/lib/x509.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -69,13 +70,22 @@ describe("modules", () => {
     assert.deepEqual([swapped.saml, swapped.oidc.issuer], [null, oidc.issuer]);
   });
 
-  it("that need the handshake are refused where TLS is passed through", async () => {
+  it("K3: that need the handshake are refused where TLS is passed through", async () => {
+    const { certificatePem } = await createAuthority({ commonName: "Clients", now: Date.now() });
+    const authority = await api.ok("POST", "/certificate_authorities", { ca_pem: certificatePem });
     const edge = await api.ok("POST", "/edges/tls", { tls_termination: { terminate_at: "upstream" } });
     assert.equal(edge.tls_termination.min_version, null);
     const minimum = { terminate_at: "upstream", min_version: "1.3" };
     const refused = await api.request("PUT", `/edges/tls/${edge.id}/tls_termination`, { body: minimum });
     assert.equal(refused.status, 400);
     assert.ok("min_version" in refused.body.details, refused.text);
+    for (const terminate_at of ["upstream", "agent"]) {
+      const through = await api.ok("POST", "/edges/tls", { tls_termination: { terminate_at } });
+      const client = await api.request("PUT", `/edges/tls/${through.id}/mutual_tls`, {
+        body: { certificate_authority_ids: [authority.id] },
+      });
+      assert.deepEqual([client.status, client.body.error_code], [400, "ERR_POSTERN_7062"], terminate_at);
+    }
     const https = await api.ok("POST", "/edges/https", { tls_termination: {} });
     assert.equal(https.tls_termination.terminate_at, "edge");
     const upstream = { terminate_at: "upstream" };

@@ -148,4 +148,126 @@ describe("the habits of public clients", () => {
     assert.deepEqual([refused.status, "backend.backend_id" in refused.body.details], [400, true]);
     assert.deepEqual(await api.ok("GET", path), before);
   });
+
+  it("a module may be an empty object, bare or wrapped", async () => {
+    for (const body of [{}, { module: {} }, { id: route.id, edge_id: edge.id }, { id: route.id, module: {} }]) {
+      await api.request("DELETE", `${path}/websocket_tcp_converter`);
+      assert.deepEqual(await api.ok("PUT", `${path}/websocket_tcp_converter`, body), { enabled: true });
+    }
+  });
+
+  it("commands to a session take the bare id as their body, an empty object, or nothing", async () => {
+    api.edge.answer = (message) =>
+      message.type === "command" ? { type: "command_result", call: message.call } : undefined;
+    const accountId = (await api.ok("GET", "/accounts")).accounts[0].id;
+    const id = `ts_${"1".repeat(27)}`;
+    const session = {
+      id,
+      accountId,
+      credentialId: "cr_1",
+      metadata: "",
+      region: "",
+      startedAt: "2026-01-01T00:00:00Z",
+    };
+    const agent = { agentVersion: "3", ip: "::1", os: "linux", transport: "ngrok/2" };
+    api.edge.send({ type: "session_opened", session: { ...session, ...agent } });
+    const headers = { "content-type": "application/json" };
+    for (const command of ["restart", "stop", "update"]) {
+      for (const body of [id, JSON.stringify(id), "{}", undefined]) {
+        const response = await api.request("POST", `/tunnel_sessions/${id}/${command}`, { body, headers });
+        assert.deepEqual([response.status, response.text], [204, ""], `${command} ${body}`);
+      }
+    }
+  });
+
+  it("a content type without a body is no body, whatever the method", async () => {
+    const headers = { "content-type": "application/json" };
+    assert.equal((await api.request("GET", "/ip_policies", { headers })).status, 200);
+    const { id } = await api.ok("POST", "/ip_policies", {});
+    assert.equal((await api.request("PATCH", `/ip_policies/${id}`, { headers })).status, 200);
+    assert.equal((await api.request("DELETE", `/ip_policies/${id}`, { headers })).status, 204);
+    assert.equal((await api.request("DELETE", `/ip_policies/${id}`, { headers })).status, 404);
+  });
+
+  it("a slash at the end of a path is passed over", async () => {
+    for (const one of ["/ip_policies/", "/edges/https/", `${path}/`, `${path}/compression/`]) {
+      await api.ok("PUT", `${path}/compression`, {});
+      assert.equal((await api.request("GET", one)).status, 200, one);
+    }
+    assert.equal((await api.request("POST", "/ip_policies/", { body: {} })).status, 201);
+  });
+
+  it("a webhook provider is known in any case, and comes back as it was sent", async () => {
+    for (const provider of ["TWILIO", "GitHub", "slack", "jira", "LINEAR"]) {
+      const module = { provider, secret: "s3cret" };
+      assert.deepEqual(await api.ok("PUT", `${path}/webhook_verification`, module), { enabled: true, ...module });
+      assert.equal((await api.ok("GET", `${path}/webhook_verification`)).provider, provider);
+    }
+    for (const provider of ["sns", "SNS"]) {
+      const module = await api.ok("PUT", `${path}/webhook_verification`, { provider });
+      assert.deepEqual([module.provider, module.secret], [provider, ""]);
+      const refused = await api.request("PUT", `${path}/webhook_verification`, { body: { provider, secret: "x" } });
+      assert.equal(refused.status, 400);
+    }
+    await api.request("DELETE", `${path}/webhook_verification`);
+  });
+
+  it("every field is sent, also when it was never set: null, an empty list or map, or an empty text", async () => {
+    const bare = await api.ok("POST", "/edges/https", {});
+    const shown = { description: "", metadata: "", hostports: [], routes: [], mutual_tls: null, tls_termination: null };
+    const { id, uri, created_at, ...rest } = bare;
+    assert.deepEqual(rest, shown);
+    assert.ok(id && uri && created_at);
+    const one = await api.ok("POST", `/edges/https/${id}/routes`, { match_type: "path_prefix", match: "/" });
+    const modules = Object.entries(one).filter(([, value]) => value === null);
+    assert.equal(modules.length, 13);
+    assert.deepEqual([one.description, one.metadata], ["", ""]);
+    const page = await api.ok("GET", "/event_subscriptions");
+    assert.deepEqual(page, { event_subscriptions: [], uri: `${api.baseUrl}/event_subscriptions`, next_page_uri: null });
+  });
+
+  it("a status of zero is one that was left out", async () => {
+    const made = await api.ok("POST", "/backends/http_response", { body: "x", status_code: 0 });
+    assert.equal(made.status_code, 200);
+  });
+
+  it("an HTTPS edge terminates TLS itself: that may be said, and nothing else", async () => {
+    const tls = `/edges/https/${edge.id}/tls_termination`;
+    assert.equal((await api.ok("PUT", tls, { terminate_at: "edge", min_version: "1.3" })).terminate_at, "edge");
+    const refused = await api.request("PUT", tls, { body: { terminate_at: "upstream" } });
+    assert.deepEqual([refused.status, "terminate_at" in refused.body.details], [400, true]);
+    assert.equal((await api.ok("PUT", tls, { enabled: false })).min_version, null);
+    assert.equal((await api.request("DELETE", tls)).status, 204);
+  });
+
+  it("a PATCH may swap one login for another, by null for the old one", async () => {
+    const oidc = { issuer: "https://id.example.com", client_id: "a", client_secret: "b" };
+    await api.ok("PATCH", path, { oidc });
+    const oauth = { provider: { gitlab: { client_id: "a", client_secret: "b" } } };
+    assert.equal((await api.request("PATCH", path, { body: { oauth } })).body.error_code, "ERR_POSTERN_7079");
+    const swapped = await api.ok("PATCH", path, { oauth, oidc: null });
+    assert.equal(swapped.oidc, null);
+    assert.equal(swapped.oauth.provider.gitlab.client_id, "a");
+    const { provider } = swapped.oauth;
+    const names = ["amazon", "facebook", "github", "gitlab", "google", "linkedin", "microsoft", "twitch"];
+    assert.deepEqual(Object.keys(provider).sort(), names);
+    assert.equal(Object.values(provider).filter((one) => one === null).length, 7);
+    await api.ok("PATCH", path, { oauth: null });
+  });
+
+  it("details of an error are an object of texts, with the operation's id, wherever it comes from", async () => {
+    const answers = [
+      await api.request("GET", "/nothing"),
+      await api.request("PUT", "/ip_policies"),
+      await api.request("GET", "/ip_policies/x"),
+      await api.request("POST", "/ip_policies", { body: { description: 1, metadata: [] } }),
+      await api.request("GET", "/ip_policies", { key: "unknown" }),
+    ];
+    for (const { status, body } of answers) {
+      assert.equal(body.status_code, status);
+      assert.ok(Object.values(body.details).every((value) => typeof value === "string"));
+      assert.match(body.details.operation_id, /^op_/);
+      assert.ok(typeof body.msg === "string" && body.msg.length > 0);
+    }
+  });
 });
