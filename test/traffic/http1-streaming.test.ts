@@ -220,6 +220,20 @@ it("early hints are passed on to HTTP/1.1, and interim responses without end are
   });
 });
 
+it("W4: a length where there can be no body is not passed on (RFC 9110 §8.6)", async () => {
+  const hints = "HTTP/1.1 103 Early Hints\r\nContent-Length: 0\r\nLink: </a>\r\n\r\n";
+  const nothing = "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\nX-Kept: a\r\n\r\n";
+  await withFront(answering(hints + nothing), {}, async (_front, client) => {
+    client.send(`GET / HTTP/1.1\r\n${host}\r\n`);
+    const received = await client.until(/HTTP\/1\.1 204 [^]*\r\n\r\n/);
+    assert.match(
+      received,
+      /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>\r\n\r\nHTTP\/1\.1 204 No Content\r\nX-Kept: a\r\n/,
+    );
+    assert.doesNotMatch(received, /content-length/i);
+  });
+});
+
 describe("a client that goes away", () => {
   it("before the response takes the upstream's stream with it", async () => {
     await withFront(

@@ -184,6 +184,7 @@ export class UpstreamSide implements UpstreamUser {
       return;
     }
     stripResponse(fields);
+    fields.delete("content-length");
     this.#client.sendInterim(status, fields);
   }
 
@@ -197,6 +198,7 @@ export class UpstreamSide implements UpstreamUser {
     }
     this.#settle(head.status);
     stripResponse(head.fields);
+    if (head.status === 204) head.fields.delete("content-length");
     this.exchange.responseHead(head, bodyLength);
   }
 
