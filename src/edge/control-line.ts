@@ -6,6 +6,7 @@ import type { Downward, Link, Problem, SessionCommand, Upward } from "../routing
 import type { EdgeAnswer, EdgeQuestion } from "../routing/questions.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import type { AcmeChallenges } from "./acme-challenges.ts";
+import type { TrafficReports } from "./traffic-reports.ts";
 import type { UploadedCertificates } from "./uploaded-certificates.ts";
 
 export interface ControlLineOptions {
@@ -18,6 +19,7 @@ export interface ControlLineOptions {
   readonly command: (sessionId: string, command: SessionCommand) => Promise<void>;
   /** Answers what the control plane asks. */
   readonly answer: (question: EdgeQuestion) => Promise<EdgeAnswer>;
+  readonly traffic: Pick<TrafficReports, "want" | "taken">;
   readonly metrics: Metrics;
   readonly log: Log;
   /** What besides modules is not in effect: told of again with each snapshot. */
@@ -107,6 +109,12 @@ export function followControlPlane(options: ControlLineOptions): void {
         return;
       case "question":
         void answer(message.call, message.question);
+        return;
+      case "traffic_wanted":
+        options.traffic.want(message.wanted);
+        return;
+      case "traffic_taken":
+        options.traffic.taken(message.batch);
         return;
       case "metrics_request":
         link.send({ type: "metrics", call: message.call, text: metrics.render() });

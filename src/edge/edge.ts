@@ -43,6 +43,8 @@ import { networksOf } from "./networks.ts";
 import { startRedirectListener } from "./redirect.ts";
 import { defaultTraceLimits, makeTraces } from "./traces.ts";
 import type { TraceLimits } from "./traces.ts";
+import { makeTrafficReports } from "./traffic-reports.ts";
+import type { TrafficReportLimits } from "./traffic-reports.ts";
 
 export interface EdgeOptions {
   readonly httpsListen: ListenAddress;
@@ -89,6 +91,7 @@ export interface EdgeOptions {
     readonly agents?: Partial<AgentLimits>;
     readonly traces?: Partial<TraceLimits>;
     readonly splices?: Partial<SpliceLimits>;
+    readonly trafficReports?: Partial<TrafficReportLimits>;
   };
 }
 
@@ -170,11 +173,18 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const limits = { ...defaultLimits, maxHeldBytes, ...options.limits?.http };
   const dial = { clock, allowLocal: options.allowLocalUpstreams ?? false };
   const forwarders = networksOf(options.forwarders ?? []);
+  const traffic = makeTrafficReports({
+    send: (message) => link.send(message),
+    clock,
+    metrics,
+    limits: options.limits?.trafficReports ?? {},
+  });
   const splices = makeConnectionServer({
     registry,
     dial,
     limits: { ...defaultSpliceLimits, ...options.limits?.splices },
     deadlines,
+    closed: (connection) => traffic.connection(connection),
     clock,
     log,
     metrics,
@@ -203,6 +213,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     finished(exchange) {
       logExchange(exchange);
       traces.note(exchange);
+      traffic.request(exchange);
     },
   };
 
@@ -272,6 +283,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       command: (sessionId, command) => registry.command(sessionId, command),
       answer: makeAnswers(traces, makeEdgeExplainer({ table, siteFor, upstreams, context, clock })),
       standingProblems: () => [...tcpPorts.problems(), ...failing.problems()],
+      traffic,
       metrics,
       log,
       loaded,
@@ -293,6 +305,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
         for (const connection of context.connections) connection.destroy();
         agents.close("the server is stopping");
         close();
+        traffic.close();
       },
     };
   } catch (error) {

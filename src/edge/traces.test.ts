@@ -11,6 +11,8 @@ const refused = denied("ip_restriction", "source_denied", "denied by rule ipr_1"
   id: "ipr_1",
   revision: 7,
 });
+/** Traces tell nothing of these. */
+const unused = {} as Pick<FinishedExchange, "connection" | "request">;
 const matched = passed("router", "matched");
 
 function exchange(id: string, change: Partial<FinishedExchange> = {}): FinishedExchange {
@@ -24,6 +26,7 @@ function exchange(id: string, change: Partial<FinishedExchange> = {}): FinishedE
     siteId: "edghts_1",
     routeId: "edghtsrt_1",
     source: "192.0.2.1",
+    ...unused,
     bytesIn: 0,
     bytesOut: 0,
     durationMs: 1,

@@ -12,6 +12,8 @@ export interface Step {
   readonly reason: string;
   /** The object that decided, and the revision that it has. */
   readonly decidedBy?: { readonly kind: string; readonly id: string; readonly revision: number };
+  /** The tunnel that was chosen. */
+  readonly tunnelId?: string;
   /** Present when the exchange ends here. */
   readonly answer?: Answer;
 }

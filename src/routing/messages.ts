@@ -4,6 +4,7 @@
  */
 import type { ResourceObject } from "../schema/object.ts";
 import type { EdgeAnswer, EdgeQuestion } from "./questions.ts";
+import type { TrafficReport, TrafficWanted } from "./traffic.ts";
 
 export type Downward =
   /** The whole configuration, in pieces; what the edge had before is replaced when `last` arrives. */
@@ -19,7 +20,11 @@ export type Downward =
   | { readonly type: "command"; readonly call: number; readonly sessionId: string; readonly command: SessionCommand }
   | { readonly type: "metrics_request"; readonly call: number }
   /** Answered by `answer` with the same `call`. */
-  | { readonly type: "question"; readonly call: number; readonly question: EdgeQuestion };
+  | { readonly type: "question"; readonly call: number; readonly question: EdgeQuestion }
+  /** Whose traffic is to be told of, from now on; sent when an edge says hello, too. */
+  | { readonly type: "traffic_wanted"; readonly wanted: readonly TrafficWanted[] }
+  /** The batches of `traffic` up to this one were taken; the edge has only a few of them under way. */
+  | { readonly type: "traffic_taken"; readonly batch: number };
 
 export type SessionCommand =
   | { readonly name: "stop" }
@@ -53,6 +58,13 @@ export type Upward =
       };
     }
   | { readonly type: "metrics"; readonly call: number; readonly text: string }
+  /** Finished traffic, batches numbered from 1; and how many reports of an account were dropped before. */
+  | {
+      readonly type: "traffic";
+      readonly batch: number;
+      readonly reports: readonly TrafficReport[];
+      readonly dropped: readonly (readonly [accountId: string, count: number])[];
+    }
   /** Undefined when the edge failed to find out. */
   | { readonly type: "answer"; readonly call: number; readonly answer: EdgeAnswer | undefined };
 

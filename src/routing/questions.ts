@@ -52,7 +52,7 @@ export interface RequestDescription {
 }
 
 /** A step without what it would send. */
-export type StepReport = Omit<Step, "answer">;
+export type StepReport = Omit<Step, "answer" | "tunnelId">;
 
 /** How an exchange ended. `failed`: for a reason that lies on this side, or cut short. */
 export type Outcome = "forwarded" | "answered" | "denied" | "failed";

@@ -43,7 +43,8 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group">): P
     let step = steps.get(tunnel);
     if (!step) {
       const reason = `sent through tunnel ${tunnel.id} of session ${tunnel.session.id}`;
-      steps.set(tunnel, (step = passed("backend", reason, decider(plan))));
+      step = Object.freeze({ ...passed("backend", reason, decider(plan)), tunnelId: tunnel.id });
+      steps.set(tunnel, step);
     }
     return step;
   };

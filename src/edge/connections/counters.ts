@@ -1,15 +1,13 @@
 import type { Metrics } from "../../lib/metrics.ts";
+import type { ConnectionOutcome } from "../../routing/traffic.ts";
 
 /** Plain numbers that spliced connections add to; a scrape reads them. */
 export interface SpliceCounters {
-  readonly ended: Record<SpliceResult, number>;
+  readonly ended: Record<ConnectionOutcome, number>;
   /** Bytes from clients, and to them. */
   bytesIn: number;
   bytesOut: number;
 }
-
-/** How a connection was taken. `served`: it reached its upstream. */
-export type SpliceResult = (typeof results)[number];
 
 const results = ["served", "denied", "broken", "account_limit", "no_upstream", "abandoned"] as const;
 

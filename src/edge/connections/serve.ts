@@ -14,6 +14,7 @@ import type { AgentRegistry } from "../agents/registry.ts";
 import type { Tunnel } from "../agents/tunnel.ts";
 import { makeAccountConnections } from "../account-connections.ts";
 import type { Deadlines, Timed } from "../http/deadlines.ts";
+import type { ClosedConnection } from "../traffic-reports.ts";
 import { exportSpliceCounters, makeSpliceCounters } from "./counters.ts";
 import type { SpliceLimits } from "./limits.ts";
 import { makeConnectionUpstreams } from "./upstreams.ts";
@@ -24,6 +25,8 @@ export interface ConnectionServerOptions {
   readonly dial: DialOptions;
   readonly limits: SpliceLimits;
   readonly deadlines: Deadlines;
+  /** Told of every connection that is over, also of those that were not let in. */
+  readonly closed: (connection: ClosedConnection) => void;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -38,6 +41,11 @@ export interface ConnectionServer {
   readonly serve: (socket: Socket, facts: ConnectionFacts, site: ConnectionSite) => void;
   /** Cuts everything. */
   destroy(): void;
+}
+
+interface Refused {
+  readonly outcome: "broken" | "denied" | "account_limit";
+  readonly steps: readonly Step[];
 }
 
 export function makeConnectionServer(options: ConnectionServerOptions): ConnectionServer {
@@ -55,15 +63,18 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
     for (const served of ofTunnel.get(tunnel) ?? []) served.cut();
   });
 
-  const refusal = (site: ConnectionSite, source: string): "broken" | "denied" | "account_limit" | undefined => {
-    if (site.problem) return "broken";
+  const refusal = (site: ConnectionSite, source: string): Refused | undefined => {
+    if (site.problem) return { outcome: "broken", steps: [] };
     try {
-      for (const module of site.connection) if (module.connection?.(source).answer) return "denied";
+      for (const module of site.connection) {
+        const step = module.connection?.(source);
+        if (step?.answer) return { outcome: "denied", steps: [step] };
+      }
     } catch (error) {
       log.error("module failed", { site: site.id, error });
-      return "broken";
+      return { outcome: "broken", steps: [] };
     }
-    return ofAccount.isFull(site.accountId) ? "account_limit" : undefined;
+    return ofAccount.isFull(site.accountId) ? { outcome: "account_limit", steps: [] } : undefined;
   };
   const enter = (served: Served): void => {
     open.add(served);
@@ -87,6 +98,7 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
     readonly site: ConnectionSite;
     readonly #socket: Socket;
     readonly #facts: ConnectionFacts;
+    readonly #steps: Step[] = [];
     #opened: Opened | undefined;
     #sidesOver = 0;
     #bytesIn = 0;
@@ -99,14 +111,13 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
     }
 
     start(): void {
-      const steps: Step[] = [];
       this.#socket.once("close", this.#gone);
       upstreams.open(
         this.site,
         this.#facts,
-        steps,
+        this.#steps,
         () => this.#socket.destroyed,
-        (opened) => this.#join(opened, steps),
+        (opened) => this.#join(opened),
       );
     }
 
@@ -124,10 +135,10 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
     /** The client went away, or was sent away, before there was an upstream. */
     readonly #gone = (): void => {
       counters.ended.abandoned += 1;
-      leave(this);
+      this.#over("abandoned");
     };
 
-    #join(opened: Opened | undefined, steps: readonly Step[]): void {
+    #join(opened: Opened | undefined): void {
       const socket = this.#socket;
       if (socket.destroyed) {
         opened?.stream.abort();
@@ -136,8 +147,9 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
       socket.removeListener("close", this.#gone);
       if (!opened) {
         counters.ended.no_upstream += 1;
-        log.info("connection not passed on", { ...this.#told(), why: steps.at(-1)?.reason ?? "there is no backend" });
-        leave(this);
+        const why = this.#steps.at(-1)?.reason ?? "there is no backend";
+        log.info("connection not passed on", { ...this.#told(), why });
+        this.#over("no_upstream");
         cutSocket(socket);
         return;
       }
@@ -174,9 +186,22 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
       this.#sidesOver += 1;
       this.expiresAt = deadlines.now + limits.lingerMs;
       if (this.#sidesOver < 2) return;
-      leave(this);
+      this.#over("served");
       const durationMs = clock.now() - this.#facts.startedAt;
       log.info("connection", { ...this.#told(), bytesIn: this.#bytesIn, bytesOut: this.#bytesOut, durationMs });
+    }
+
+    #over(outcome: ClosedConnection["outcome"]): void {
+      leave(this);
+      options.closed({
+        site: this.site,
+        source: this.#facts.source,
+        facts: this.#facts,
+        steps: this.#steps,
+        outcome,
+        bytesIn: this.#bytesIn,
+        bytesOut: this.#bytesOut,
+      });
     }
 
     #touch(): void {
@@ -194,10 +219,12 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
       return open.size;
     },
     admits(site, source) {
-      const why = refusal(site, source);
-      if (why === undefined) return true;
-      counters.ended[why] += 1;
-      log.debug("connection refused", { site: site.id, source, why });
+      const refused = refusal(site, source);
+      if (refused === undefined) return true;
+      const { outcome } = refused;
+      counters.ended[outcome] += 1;
+      log.debug("connection refused", { site: site.id, source, why: outcome });
+      options.closed({ site, source, ...refused, bytesIn: 0, bytesOut: 0 });
       return false;
     },
     serve(socket, facts, site) {

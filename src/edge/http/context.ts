@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { ConnectionFacts, RequestHead } from "../../modules/exchange.ts";
 import type { Step } from "../../modules/step.ts";
 import type { CompiledRoute, Site } from "../../routing/compiled.ts";
 import type { HttpCounters } from "./counters.ts";
@@ -54,6 +55,9 @@ export interface FinishedExchange {
   readonly siteId: string | undefined;
   readonly routeId: string | undefined;
   readonly source: string;
+  readonly connection: ConnectionFacts;
+  /** As it was forwarded: modules may have changed its fields. */
+  readonly request: Pick<RequestHead, "scheme" | "httpVersion" | "websocket" | "headers">;
   /** Body bytes from the client, and to it. */
   readonly bytesIn: number;
   readonly bytesOut: number;

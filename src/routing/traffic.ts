@@ -1,0 +1,60 @@
+/** What an edge tells of finished traffic to accounts that want to know: plain JSON, no secret in it. */
+import type { Outcome, StepReport } from "./questions.ts";
+
+/** Types of events that traffic has. */
+export type TrafficEventType = TrafficReport["type"];
+
+export type TrafficReport = RequestReport | ConnectionReport;
+
+interface Report {
+  readonly accountId: string;
+  /** Milliseconds since 1970. */
+  readonly endedAt: number;
+  readonly durationMs: number;
+  /** The edge or endpoint. */
+  readonly siteId: string;
+  readonly backendId: string | null;
+  readonly tunnelId: string | null;
+  readonly source: string;
+  /** Null when nothing was read of the connection. */
+  readonly sourcePort: number | null;
+  readonly tls: { readonly version: string; readonly cipher: string; readonly serverName: string } | null;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** What decided last. */
+  readonly decision: Pick<StepReport, "by" | "outcome" | "reason"> | null;
+}
+
+export interface RequestReport extends Report {
+  readonly type: "http_request_complete.v0";
+  readonly id: string;
+  readonly routeId: string | null;
+  readonly method: string;
+  readonly scheme: string;
+  readonly host: string;
+  /** Without query, which may hold secrets; cut where it is very long. */
+  readonly path: string;
+  readonly httpVersion: string;
+  readonly userAgent: string;
+  readonly websocket: boolean;
+  /** 0 when the client got no response head. */
+  readonly status: number;
+  readonly outcome: Outcome;
+  readonly errorCode: string | null;
+  readonly cutShort: boolean;
+}
+
+/** How a connection was taken. `served`: it reached its upstream. */
+export type ConnectionOutcome = "served" | "denied" | "broken" | "account_limit" | "no_upstream" | "abandoned";
+
+export interface ConnectionReport extends Report {
+  readonly type: "tcp_connection_closed.v0";
+  readonly protocol: "tls" | "tcp";
+  readonly outcome: ConnectionOutcome;
+}
+
+/** An account, and the types of events that somebody is subscribed to there. */
+export interface TrafficWanted {
+  readonly accountId: string;
+  readonly types: readonly TrafficEventType[];
+}
