@@ -12,6 +12,7 @@ import { trackApplied } from "./applied.ts";
 import { openKeyRing } from "./authenticate.ts";
 import { makeCommands } from "./commands.ts";
 import { startEvents } from "./events/dispatcher.ts";
+import type { AwsSettings } from "./events/targets/target.ts";
 import { ensureFirstTokens } from "./first-start.ts";
 import type { FirstTokens } from "./first-start.ts";
 import { openLiveObjects } from "./live-objects.ts";
@@ -47,7 +48,12 @@ export interface ControlPlaneOptions {
   readonly bootstrap: { readonly apiKey?: string; readonly authtoken?: string };
   readonly limits?: Partial<ApiLimits>;
   /** Where events may be sent: only over HTTPS to public addresses, unless `allowPrivate`. */
-  readonly events?: { readonly allowPrivate?: boolean; readonly ca?: string };
+  readonly events?: {
+    readonly allowPrivate?: boolean;
+    readonly ca?: string;
+    /** With which roles of accounts are taken. */
+    readonly aws?: AwsSettings | undefined;
+  };
 }
 
 export interface ControlPlane {
@@ -101,6 +107,18 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
   metrics.gauge("postern_tunnel_sessions", "Connected agents.", () => liveObjects.count("tunnel_session"));
   metrics.gauge("postern_tunnels", "Online tunnels.", () => liveObjects.count("tunnel"));
   metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.size);
+  let apiUrl = options.apiUrl?.replace(/\/+$/, "");
+  const events = await startEvents({
+    ...options.events,
+    store,
+    clock,
+    log,
+    metrics,
+    dataDirectory: options.dataDirectory,
+    baseUrl: () => apiUrl ?? "",
+    allowPrivate: options.events?.allowPrivate ?? false,
+    send: (message) => link.send(message),
+  });
   link.receive((message) => {
     applied.receive(message);
     if (message.type === "hello") publisher.sendSnapshot();
@@ -108,6 +126,7 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
       appliedRevision = message.revision;
       provisioning.applied(message.revision);
     }
+    events.receive(message);
     if (message.type === "problems") noteProblems(problems, message.problems, log);
     if (!liveObjects.receive(message)) commands.receive(message);
   });
@@ -117,16 +136,6 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
       return appliedRevision === undefined ? "no edge has a configuration yet" : undefined;
     },
   };
-  let apiUrl = options.apiUrl?.replace(/\/+$/, "");
-  const events = await startEvents({
-    store,
-    clock,
-    log,
-    dataDirectory: options.dataDirectory,
-    baseUrl: () => apiUrl ?? "",
-    allowPrivate: options.events?.allowPrivate ?? false,
-    ...(options.events?.ca !== undefined && { ca: options.events.ca }),
-  });
   const requireReservation = options.requireReservedDomains ?? false;
   const domain = options.domain.toLowerCase();
   const tcpPorts = options.tcpPorts ?? defaultTcpPorts;

@@ -39,7 +39,7 @@ export function makeSpecials(surroundings: Surroundings): Readonly<Record<string
     tls_certificate: { configured: (doc) => (doc["issued_at"] === null ? doc : undefined) },
     secret: secretSpecial,
     event_destination: eventDestinationSpecial(surroundings),
-    event_subscription: eventSubscriptionSpecial,
+    event_subscription: eventSubscriptionSpecial(surroundings),
     application_session: {
       live: ({ doc }) => ({ edge: doc["edge_id"] || null, route: doc["route_id"] || null, endpoint: null }),
     },

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { defaultAcmeSettings } from "../api/provisioning/settings.ts";
 import type { AcmeSettings } from "../api/provisioning/settings.ts";
+import type { AwsSettings } from "../api/events/targets/target.ts";
 import { readCertificates } from "../lib/x509.ts";
 import { maxTokenBytes } from "../lib/tokens.ts";
 import { cidrIssue } from "../lib/address.ts";
@@ -56,6 +57,7 @@ export function platformOptions(values: Values): PlatformOptions {
     webhooks: { maxBytes: values.webhookMaxBytes, refuseReplays: values.webhookRefuseReplays },
     allowLocalUpstreams: values.allowLocalUpstreams,
     requireReservedDomains: values.requireReservedDomains,
+    aws: awsSettings(values),
     acme: acmeSettings(values),
     chosen: {
       apiKey: chosenSecret("--bootstrap-api-key", values.bootstrapApiKey),
@@ -66,6 +68,17 @@ export function platformOptions(values: Values): PlatformOptions {
     logSettings,
     version: posternVersion(),
   };
+}
+
+function awsSettings({ awsAccessKeyId, awsSecretAccessKey, awsStsEndpoint }: Values): AwsSettings | undefined {
+  if (awsStsEndpoint !== undefined && URL.parse(awsStsEndpoint)?.protocol !== "https:") {
+    throw new Failure("usage", `--aws-sts-endpoint must be an https:// URL: "${awsStsEndpoint}"`);
+  }
+  if (awsAccessKeyId === undefined && awsSecretAccessKey === undefined) return undefined;
+  if (awsAccessKeyId === undefined || awsSecretAccessKey === undefined) {
+    throw new Failure("usage", "--aws-access-key-id and --aws-secret-access-key must be given together");
+  }
+  return { accessKeyId: awsAccessKeyId, secretAccessKey: awsSecretAccessKey, stsEndpoint: awsStsEndpoint };
 }
 
 function acmeSettings(values: Values): AcmeSettings {

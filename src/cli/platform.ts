@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
+import type { AwsSettings } from "../api/events/targets/target.ts";
 import { defaultAcmeSettings } from "../api/provisioning/settings.ts";
 import type { AcmeSettings } from "../api/provisioning/settings.ts";
 import { systemClock } from "../lib/clock.ts";
@@ -46,6 +47,8 @@ export interface PlatformOptions {
   /** Also lets events go to addresses that are not public, and without TLS. */
   readonly allowLocalUpstreams?: boolean;
   readonly requireReservedDomains?: boolean;
+  /** The server's own access to AWS; event destinations take no roles unless given. */
+  readonly aws?: AwsSettings | undefined;
   /** Who issues certificates; nobody unless given. */
   readonly acme?: AcmeSettings;
   /** Requests a minute per API key; the API's own limit when absent. */
@@ -134,7 +137,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         tcpPorts: options.tcpPorts,
         acme: options.acme ?? defaultAcmeSettings,
         apiRate: options.apiRate,
-        events: { allowPrivate: options.allowLocalUpstreams ?? false },
+        events: { allowPrivate: options.allowLocalUpstreams ?? false, aws: options.aws },
         bootstrap: { apiKey: kept.apiKey, authtoken: kept.authtoken },
       }),
     });

@@ -62,6 +62,11 @@ export const settings = {
   allowLocalUpstreams: toggle(
     "Let static backends name loopback and link-local addresses of the server, and events go to any address.",
   ),
+  awsAccessKeyId: optional("Id of the server's own AWS key, with which event destinations take roles.", {
+    placeholder: "ID",
+  }),
+  awsSecretAccessKey: optional("The server's own AWS key.", { placeholder: "KEY", secret: true }),
+  awsStsEndpoint: optional("Where AWS' token service is reached (default: in each region).", { placeholder: "URL" }),
   requireReservedDomains: toggle("Refuse hostports whose domain was not reserved before."),
   acmeDirectory: text(
     "ACME directory of the authority that issues certificates for domains with a policy.",

@@ -3,14 +3,17 @@ import { defineResource } from "../schema/resource.ts";
 
 /** A kind of event that a subscription is for. */
 export const eventSourceFields = {
-  type: f.string("`<resource>_created.v0`, `<resource>_updated.v0` or `<resource>_deleted.v0`.", {
-    required: true,
-    format: {
-      name: "event-type",
-      example: "ip_policy_created.v0",
-      check: (text) => (/^[a-z][a-z0-9_]*\.v[0-9]+$/.test(text) ? undefined : "be the type of an event"),
+  type: f.string(
+    "`<resource>_created.v0`, `<resource>_updated.v0`, `<resource>_deleted.v0`, `http_request_complete.v0` or `tcp_connection_closed.v0`.",
+    {
+      required: true,
+      format: {
+        name: "event-type",
+        example: "ip_policy_created.v0",
+        check: (text) => (/^[a-z][a-z0-9_]*\.v[0-9]+$/.test(text) ? undefined : "be the type of an event"),
+      },
     },
-  }),
+  ),
   uri: f.string("URI of the source.", { live: true, maxBytes: 2048 }),
 } as const;
 

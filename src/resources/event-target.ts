@@ -1,6 +1,7 @@
-/** Where events go. The clouds' targets are kept as they are given; this server delivers to `webhook` and `file`. */
+/** Where events go. */
+import { readArn } from "../lib/arn.ts";
 import { f } from "../schema/fields.ts";
-import type { Rule } from "../schema/fields.ts";
+import type { Rule, StringFormat } from "../schema/fields.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -16,9 +17,47 @@ function exactlyOne(names: readonly string[]): Rule<Members> {
 
 const nullable = { nullable: true } as const;
 
+const httpsUrl: StringFormat = {
+  name: "https-url",
+  example: "https://collector.example.com/events",
+  check(text) {
+    const url = URL.parse(text);
+    if (!url || !/^https?:$/.test(url.protocol)) return "be a URL that begins with https://";
+    return url.username !== "" || url.password !== "" ? "have no credentials in it" : undefined;
+  },
+};
+
+/** The ARN of a resource of a service, in a region unless the service has none. */
+function arn(service: string, resource: RegExp, example: string): StringFormat {
+  return {
+    name: "arn",
+    example,
+    check(text) {
+      const read = readArn(text);
+      const fits = read?.service === service && resource.test(read.resource);
+      return fits && (service === "iam" || read.region !== "") ? undefined : `be an ARN such as ${example}`;
+    },
+  };
+}
+
+const endpoint = (what: string) =>
+  f.string(`Where ${what} is reached instead of at its public address, such as a VPC endpoint; https.`, {
+    maxBytes: 2048,
+    format: { ...httpsUrl, example: "https://vpce-1.example.com" },
+  });
+
 const awsAuth = {
   ...f.object("How to sign in to AWS: `role` or `creds`.", {
-    role: f.object("A role to take.", { role_arn: f.string("ARN of the role.", { required: true }) }, nullable),
+    role: f.object(
+      "A role to take, with the AWS key that the operator has set; the account's id is the external id.",
+      {
+        role_arn: f.string("ARN of the role.", {
+          required: true,
+          format: arn("iam", /^role\/./, "arn:aws:iam::123456789012:role/events"),
+        }),
+      },
+      nullable,
+    ),
     creds: f.object(
       "A key pair.",
       {
@@ -39,15 +78,7 @@ const members = {
       url: f.string("Where to send events; https.", {
         required: true,
         maxBytes: 2048,
-        format: {
-          name: "https-url",
-          example: "https://collector.example.com/events",
-          check(text) {
-            const url = URL.parse(text);
-            if (!url || !/^https?:$/.test(url.protocol)) return "be a URL that begins with https://";
-            return url.username !== "" || url.password !== "" ? "have no credentials in it" : undefined;
-          },
-        },
+        format: httpsUrl,
       }),
       secret: f.string("What signatures are made with: `whsec_` and base64, or any text. Made when absent.", {
         secret: true,
@@ -79,39 +110,96 @@ const members = {
     nullable,
   ),
   firehose: f.object(
-    "AWS Firehose: kept, not delivered to.",
-    { auth: awsAuth, delivery_stream_arn: f.string("ARN of the stream.", { required: true }) },
+    "AWS Data Firehose: each event is a line of JSON.",
+    {
+      auth: awsAuth,
+      delivery_stream_arn: f.string("ARN of the stream.", {
+        required: true,
+        format: arn(
+          "firehose",
+          /^deliverystream\/[A-Za-z0-9_.-]{1,64}$/,
+          "arn:aws:firehose:eu-west-1:123456789012:deliverystream/events",
+        ),
+      }),
+      endpoint: endpoint("Firehose"),
+    },
     nullable,
   ),
   kinesis: f.object(
-    "AWS Kinesis: kept, not delivered to.",
-    { auth: awsAuth, stream_arn: f.string("ARN of the stream.", { required: true }) },
+    "AWS Kinesis Data Streams: each event is a record.",
+    {
+      auth: awsAuth,
+      stream_arn: f.string("ARN of the stream.", {
+        required: true,
+        format: arn(
+          "kinesis",
+          /^stream\/[A-Za-z0-9_.-]{1,128}$/,
+          "arn:aws:kinesis:eu-west-1:123456789012:stream/events",
+        ),
+      }),
+      endpoint: endpoint("Kinesis"),
+    },
     nullable,
   ),
   cloudwatch_logs: f.object(
-    "AWS CloudWatch Logs: kept, not delivered to.",
-    { auth: awsAuth, log_group_arn: f.string("ARN of the log group.", { required: true }) },
+    "AWS CloudWatch Logs: each event is a log event, in the log stream `postern/` and the destination's id.",
+    {
+      auth: awsAuth,
+      log_group_arn: f.string("ARN of the log group.", {
+        required: true,
+        format: arn(
+          "logs",
+          /^log-group:[A-Za-z0-9_./#-]{1,512}(:\*)?$/,
+          "arn:aws:logs:eu-west-1:123456789012:log-group:events",
+        ),
+      }),
+      endpoint: endpoint("CloudWatch Logs"),
+    },
     nullable,
   ),
   datadog: f.object(
-    "Datadog: kept, not delivered to.",
+    "Datadog: each event is a log, through the intake's version 2.",
     {
-      api_key: f.string("Key of the account there.", { required: true, secret: true }),
-      ddtags: f.string("Tags of each event."),
+      api_key: f.string("Key of the account there.", {
+        required: true,
+        secret: true,
+        format: {
+          name: "api-key",
+          example: "0123456789abcdef0123456789abcdef",
+          check: (text) => (/^[!-~ ]+$/.test(text) ? undefined : "have printable ASCII characters only"),
+        },
+      }),
+      ddtags: f.string("Tags of each event: `name:value`, with commas between them."),
       service: f.string("Service that events are of."),
-      ddsite: f.string("Site that the account is on."),
+      ddsite: f.string("Site that the account is on; `datadoghq.com` when empty.", {
+        format: {
+          name: "host",
+          example: "datadoghq.eu",
+          check: (text) =>
+            /^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+$/.test(text) ? undefined : "be a site such as datadoghq.eu",
+        },
+      }),
+      endpoint: endpoint("the log intake, path and all,"),
     },
     nullable,
   ),
   azure_logs_ingestion: f.object(
-    "Azure Logs Ingestion: kept, not delivered to.",
+    "Azure Monitor's Logs Ingestion: each event is a row, its time in `TimeGenerated`.",
     {
       tenant_id: f.string("Id of the tenant.", { required: true }),
       client_id: f.string("Id of the client.", { required: true }),
       client_secret: f.string("Secret of the client.", { required: true, secret: true }),
-      logs_ingestion_uri: f.string("Where to send events.", { required: true, maxBytes: 2048 }),
-      data_collection_rule_id: f.string("Id of the rule.", { required: true }),
+      logs_ingestion_uri: f.string("Where to send events: the data collection endpoint, or the rule's own; https.", {
+        required: true,
+        maxBytes: 2048,
+        format: { ...httpsUrl, example: "https://events-x1y2.westeurope-1.ingest.monitor.azure.com" },
+      }),
+      data_collection_rule_id: f.string("Immutable id of the data collection rule.", { required: true }),
       data_collection_stream_name: f.string("Name of the stream.", { required: true }),
+      authority_host: f.string("Where tokens are given; `https://login.microsoftonline.com` when empty.", {
+        maxBytes: 2048,
+        format: { ...httpsUrl, example: "https://login.microsoftonline.us" },
+      }),
     },
     nullable,
   ),

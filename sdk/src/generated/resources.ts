@@ -1043,7 +1043,8 @@ export interface EventSubscriptionsSources {
     subscriptionId: string,
     body?: {
       /**
-       * `<resource>_created.v0`, `<resource>_updated.v0` or `<resource>_deleted.v0`. (at most 255 bytes; event type)
+       * `<resource>_created.v0`, `<resource>_updated.v0`, `<resource>_deleted.v0`, `http_request_complete.v0` or
+       * `tcp_connection_closed.v0`. (at most 255 bytes; event type)
        */
       readonly type: string;
     },

@@ -1974,7 +1974,10 @@ export interface SecretUpdate {
   readonly value?: string | undefined;
 }
 
-/** Where events are sent: in order, at least once, tried again for a day. */
+/**
+ * Where events are sent. Those of writes: in order, at least once, tried again for a day. Those of traffic: the last
+ * 5,000 wait while the target does not take them.
+ */
 export interface EventDestination {
   /** Identifier. */
   readonly id: string;
@@ -1992,7 +1995,7 @@ export interface EventDestination {
   readonly target: EventTarget;
   /** How delivery goes, since the server started. */
   readonly delivery: {
-    /** `unsupported`: this server cannot deliver to the target. */
+    /** `unsupported`: this server cannot deliver to the target, and says why. */
     readonly state: "idle" | "delivering" | "retrying" | "unsupported";
     /** What went wrong last; empty once an event was delivered. (at most 1024 bytes) */
     readonly error: string;
@@ -2000,12 +2003,15 @@ export interface EventDestination {
     readonly last_delivered_at: string | null;
     /** Events delivered. (0 to 4294967295) */
     readonly delivered: number;
-    /** Events that were given up after a day. (0 to 4294967295) */
+    /** Events that were given up: after a day, or because too many waited. (0 to 4294967295) */
     readonly dropped: number;
   };
 }
 
-/** Where events are sent: in order, at least once, tried again for a day. */
+/**
+ * Where events are sent. Those of writes: in order, at least once, tried again for a day. Those of traffic: the last
+ * 5,000 wait while the target does not take them.
+ */
 export interface EventDestinationCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -2017,7 +2023,10 @@ export interface EventDestinationCreate {
   readonly target: EventTargetReplace;
 }
 
-/** Where events are sent: in order, at least once, tried again for a day. */
+/**
+ * Where events are sent. Those of writes: in order, at least once, tried again for a day. Those of traffic: the last
+ * 5,000 wait while the target does not take them.
+ */
 export interface EventDestinationUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -2046,13 +2055,13 @@ export interface EventTarget {
     /** Name of the file. (at most 100 bytes; file name) */
     readonly name: string;
   } | null;
-  /** AWS Firehose: kept, not delivered to. */
+  /** AWS Data Firehose: each event is a line of JSON. */
   readonly firehose: {
     /** How to sign in to AWS: `role` or `creds`. */
     readonly auth: {
-      /** A role to take. */
+      /** A role to take, with the AWS key that the operator has set; the account's id is the external id. */
       readonly role: {
-        /** ARN of the role. (at most 255 bytes) */
+        /** ARN of the role. (at most 255 bytes; arn) */
         readonly role_arn: string;
       } | null;
       /** A key pair. */
@@ -2063,16 +2072,21 @@ export interface EventTarget {
         readonly aws_secret_access_key: string;
       } | null;
     };
-    /** ARN of the stream. (at most 255 bytes) */
+    /** ARN of the stream. (at most 255 bytes; arn) */
     readonly delivery_stream_arn: string;
+    /**
+     * Where Firehose is reached instead of at its public address, such as a VPC endpoint; https. (at most 2048 bytes;
+     * https url)
+     */
+    readonly endpoint: string;
   } | null;
-  /** AWS Kinesis: kept, not delivered to. */
+  /** AWS Kinesis Data Streams: each event is a record. */
   readonly kinesis: {
     /** How to sign in to AWS: `role` or `creds`. */
     readonly auth: {
-      /** A role to take. */
+      /** A role to take, with the AWS key that the operator has set; the account's id is the external id. */
       readonly role: {
-        /** ARN of the role. (at most 255 bytes) */
+        /** ARN of the role. (at most 255 bytes; arn) */
         readonly role_arn: string;
       } | null;
       /** A key pair. */
@@ -2083,16 +2097,21 @@ export interface EventTarget {
         readonly aws_secret_access_key: string;
       } | null;
     };
-    /** ARN of the stream. (at most 255 bytes) */
+    /** ARN of the stream. (at most 255 bytes; arn) */
     readonly stream_arn: string;
+    /**
+     * Where Kinesis is reached instead of at its public address, such as a VPC endpoint; https. (at most 2048 bytes;
+     * https url)
+     */
+    readonly endpoint: string;
   } | null;
-  /** AWS CloudWatch Logs: kept, not delivered to. */
+  /** AWS CloudWatch Logs: each event is a log event, in the log stream `postern/` and the destination's id. */
   readonly cloudwatch_logs: {
     /** How to sign in to AWS: `role` or `creds`. */
     readonly auth: {
-      /** A role to take. */
+      /** A role to take, with the AWS key that the operator has set; the account's id is the external id. */
       readonly role: {
-        /** ARN of the role. (at most 255 bytes) */
+        /** ARN of the role. (at most 255 bytes; arn) */
         readonly role_arn: string;
       } | null;
       /** A key pair. */
@@ -2103,21 +2122,31 @@ export interface EventTarget {
         readonly aws_secret_access_key: string;
       } | null;
     };
-    /** ARN of the log group. (at most 255 bytes) */
+    /** ARN of the log group. (at most 255 bytes; arn) */
     readonly log_group_arn: string;
+    /**
+     * Where CloudWatch Logs is reached instead of at its public address, such as a VPC endpoint; https. (at most 2048
+     * bytes; https url)
+     */
+    readonly endpoint: string;
   } | null;
-  /** Datadog: kept, not delivered to. */
+  /** Datadog: each event is a log, through the intake's version 2. */
   readonly datadog: {
-    /** Key of the account there. (at most 255 bytes; secret) */
+    /** Key of the account there. (at most 255 bytes; api key; secret) */
     readonly api_key: string;
-    /** Tags of each event. (at most 255 bytes) */
+    /** Tags of each event: `name:value`, with commas between them. (at most 255 bytes) */
     readonly ddtags: string;
     /** Service that events are of. (at most 255 bytes) */
     readonly service: string;
-    /** Site that the account is on. (at most 255 bytes) */
+    /** Site that the account is on; `datadoghq.com` when empty. (at most 255 bytes; host) */
     readonly ddsite: string;
+    /**
+     * Where the log intake, path and all, is reached instead of at its public address, such as a VPC endpoint; https.
+     * (at most 2048 bytes; https url)
+     */
+    readonly endpoint: string;
   } | null;
-  /** Azure Logs Ingestion: kept, not delivered to. */
+  /** Azure Monitor's Logs Ingestion: each event is a row, its time in `TimeGenerated`. */
   readonly azure_logs_ingestion: {
     /** Id of the tenant. (at most 255 bytes) */
     readonly tenant_id: string;
@@ -2125,12 +2154,14 @@ export interface EventTarget {
     readonly client_id: string;
     /** Secret of the client. (at most 255 bytes; secret) */
     readonly client_secret: string;
-    /** Where to send events. (at most 2048 bytes) */
+    /** Where to send events: the data collection endpoint, or the rule's own; https. (at most 2048 bytes; https url) */
     readonly logs_ingestion_uri: string;
-    /** Id of the rule. (at most 255 bytes) */
+    /** Immutable id of the data collection rule. (at most 255 bytes) */
     readonly data_collection_rule_id: string;
     /** Name of the stream. (at most 255 bytes) */
     readonly data_collection_stream_name: string;
+    /** Where tokens are given; `https://login.microsoftonline.com` when empty. (at most 2048 bytes; https url) */
+    readonly authority_host: string;
   } | null;
 }
 
@@ -2151,13 +2182,13 @@ export interface EventTargetReplace {
     /** Name of the file. (at most 100 bytes; file name) */
     readonly name: string;
   } | null | undefined;
-  /** AWS Firehose: kept, not delivered to. */
+  /** AWS Data Firehose: each event is a line of JSON. */
   readonly firehose?: {
     /** How to sign in to AWS: `role` or `creds`. */
     readonly auth: {
-      /** A role to take. */
+      /** A role to take, with the AWS key that the operator has set; the account's id is the external id. */
       readonly role?: {
-        /** ARN of the role. (at most 255 bytes) */
+        /** ARN of the role. (at most 255 bytes; arn) */
         readonly role_arn: string;
       } | null | undefined;
       /** A key pair. */
@@ -2168,16 +2199,21 @@ export interface EventTargetReplace {
         readonly aws_secret_access_key: string;
       } | null | undefined;
     };
-    /** ARN of the stream. (at most 255 bytes) */
+    /** ARN of the stream. (at most 255 bytes; arn) */
     readonly delivery_stream_arn: string;
+    /**
+     * Where Firehose is reached instead of at its public address, such as a VPC endpoint; https. (at most 2048 bytes;
+     * https url)
+     */
+    readonly endpoint?: string | null | undefined;
   } | null | undefined;
-  /** AWS Kinesis: kept, not delivered to. */
+  /** AWS Kinesis Data Streams: each event is a record. */
   readonly kinesis?: {
     /** How to sign in to AWS: `role` or `creds`. */
     readonly auth: {
-      /** A role to take. */
+      /** A role to take, with the AWS key that the operator has set; the account's id is the external id. */
       readonly role?: {
-        /** ARN of the role. (at most 255 bytes) */
+        /** ARN of the role. (at most 255 bytes; arn) */
         readonly role_arn: string;
       } | null | undefined;
       /** A key pair. */
@@ -2188,16 +2224,21 @@ export interface EventTargetReplace {
         readonly aws_secret_access_key: string;
       } | null | undefined;
     };
-    /** ARN of the stream. (at most 255 bytes) */
+    /** ARN of the stream. (at most 255 bytes; arn) */
     readonly stream_arn: string;
+    /**
+     * Where Kinesis is reached instead of at its public address, such as a VPC endpoint; https. (at most 2048 bytes;
+     * https url)
+     */
+    readonly endpoint?: string | null | undefined;
   } | null | undefined;
-  /** AWS CloudWatch Logs: kept, not delivered to. */
+  /** AWS CloudWatch Logs: each event is a log event, in the log stream `postern/` and the destination's id. */
   readonly cloudwatch_logs?: {
     /** How to sign in to AWS: `role` or `creds`. */
     readonly auth: {
-      /** A role to take. */
+      /** A role to take, with the AWS key that the operator has set; the account's id is the external id. */
       readonly role?: {
-        /** ARN of the role. (at most 255 bytes) */
+        /** ARN of the role. (at most 255 bytes; arn) */
         readonly role_arn: string;
       } | null | undefined;
       /** A key pair. */
@@ -2208,21 +2249,31 @@ export interface EventTargetReplace {
         readonly aws_secret_access_key: string;
       } | null | undefined;
     };
-    /** ARN of the log group. (at most 255 bytes) */
+    /** ARN of the log group. (at most 255 bytes; arn) */
     readonly log_group_arn: string;
+    /**
+     * Where CloudWatch Logs is reached instead of at its public address, such as a VPC endpoint; https. (at most 2048
+     * bytes; https url)
+     */
+    readonly endpoint?: string | null | undefined;
   } | null | undefined;
-  /** Datadog: kept, not delivered to. */
+  /** Datadog: each event is a log, through the intake's version 2. */
   readonly datadog?: {
-    /** Key of the account there. (at most 255 bytes; secret) */
+    /** Key of the account there. (at most 255 bytes; api key; secret) */
     readonly api_key: string;
-    /** Tags of each event. (at most 255 bytes) */
+    /** Tags of each event: `name:value`, with commas between them. (at most 255 bytes) */
     readonly ddtags?: string | null | undefined;
     /** Service that events are of. (at most 255 bytes) */
     readonly service?: string | null | undefined;
-    /** Site that the account is on. (at most 255 bytes) */
+    /** Site that the account is on; `datadoghq.com` when empty. (at most 255 bytes; host) */
     readonly ddsite?: string | null | undefined;
+    /**
+     * Where the log intake, path and all, is reached instead of at its public address, such as a VPC endpoint; https.
+     * (at most 2048 bytes; https url)
+     */
+    readonly endpoint?: string | null | undefined;
   } | null | undefined;
-  /** Azure Logs Ingestion: kept, not delivered to. */
+  /** Azure Monitor's Logs Ingestion: each event is a row, its time in `TimeGenerated`. */
   readonly azure_logs_ingestion?: {
     /** Id of the tenant. (at most 255 bytes) */
     readonly tenant_id: string;
@@ -2230,12 +2281,14 @@ export interface EventTargetReplace {
     readonly client_id: string;
     /** Secret of the client. (at most 255 bytes; secret) */
     readonly client_secret: string;
-    /** Where to send events. (at most 2048 bytes) */
+    /** Where to send events: the data collection endpoint, or the rule's own; https. (at most 2048 bytes; https url) */
     readonly logs_ingestion_uri: string;
-    /** Id of the rule. (at most 255 bytes) */
+    /** Immutable id of the data collection rule. (at most 255 bytes) */
     readonly data_collection_rule_id: string;
     /** Name of the stream. (at most 255 bytes) */
     readonly data_collection_stream_name: string;
+    /** Where tokens are given; `https://login.microsoftonline.com` when empty. (at most 2048 bytes; https url) */
+    readonly authority_host?: string | null | undefined;
   } | null | undefined;
 }
 
@@ -2283,7 +2336,10 @@ export interface EventSubscriptionUpdate {
 
 /** A type of event. */
 export interface EventSource {
-  /** `<resource>_created.v0`, `<resource>_updated.v0` or `<resource>_deleted.v0`. (at most 255 bytes; event type) */
+  /**
+   * `<resource>_created.v0`, `<resource>_updated.v0`, `<resource>_deleted.v0`, `http_request_complete.v0` or
+   * `tcp_connection_closed.v0`. (at most 255 bytes; event type)
+   */
   readonly type: string;
   /** URI of the source. (at most 2048 bytes) */
   readonly uri: string;
@@ -2291,7 +2347,10 @@ export interface EventSource {
 
 /** A type of event. */
 export interface EventSourceReplace {
-  /** `<resource>_created.v0`, `<resource>_updated.v0` or `<resource>_deleted.v0`. (at most 255 bytes; event type) */
+  /**
+   * `<resource>_created.v0`, `<resource>_updated.v0`, `<resource>_deleted.v0`, `http_request_complete.v0` or
+   * `tcp_connection_closed.v0`. (at most 255 bytes; event type)
+   */
   readonly type: string;
 }
 
@@ -2816,7 +2875,10 @@ export interface SecretList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: Where events are sent: in order, at least once, tried again for a day. */
+/**
+ * A page: Where events are sent. Those of writes: in order, at least once, tried again for a day. Those of traffic: the
+ * last 5,000 wait while the target does not take them.
+ */
 export interface EventDestinationList {
   /** (at most 100) */
   readonly event_destinations: readonly EventDestination[];
@@ -3203,7 +3265,10 @@ export interface Document {
     readonly vault?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /** A value that traffic policies use and nobody can read back. */
     readonly secret?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** Where events are sent: in order, at least once, tried again for a day. */
+    /**
+     * Where events are sent. Those of writes: in order, at least once, tried again for a day. Those of traffic: the
+     * last 5,000 wait while the target does not take them.
+     */
     readonly event_destination?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /** Sends the events of some types to some destinations: those of writes after the subscription was made. */
     readonly event_subscription?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;

@@ -1,56 +1,50 @@
-/** Delivery to one destination: in the order of the changes, at least once, each tried again for a day. */
+/** Delivery to one destination: what is taken counts, the rest is tried again for a day. */
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Doc } from "../../schema/parse.ts";
-import type { Cursor, Store, StoredObject } from "../../storage/store.ts";
-import type { Event, RenderEvent } from "./event.ts";
-import { eventTypeOf } from "./types.ts";
+import type { Event } from "./event.ts";
+import type { EventQueue } from "./queue.ts";
+import { NotDelivered } from "./targets/target.ts";
+import type { Target, TargetLimits } from "./targets/target.ts";
 
 export interface DeliverySurroundings {
-  readonly store: Pick<Store, "feed" | "revision">;
   readonly clock: Clock;
   readonly log: Log;
-  readonly render: RenderEvent;
-  /** Resolves once the target has taken the event. */
-  send(destination: StoredObject, event: Event): Promise<void>;
+  readonly counters: EventCounters;
 }
 
-/** What is sent where. */
-export interface Assignment {
-  readonly destination: StoredObject;
-  readonly types: ReadonlySet<string>;
-  readonly kinds: readonly string[];
+export interface EventCounters {
+  delivered: number;
+  dropped: number;
+  failures: number;
 }
 
-const readAtOnce = 100;
 const firstPauseMs = 1_000;
 const longestPauseMs = 10 * 60_000;
 /** An older event is given up. */
 const lifeMs = 24 * 60 * 60_000;
-/** How often the place in the history is kept. */
-const keepEveryMs = 1_000;
-/** Behind every change of a revision. */
-const lastPosition = 2 ** 31 - 1;
 const maxErrorLength = 500;
 
 export class Delivery {
   readonly #with: DeliverySurroundings;
+  readonly #id: string;
+  readonly #queues: readonly EventQueue[];
   readonly #done: Promise<void>;
-  #assignment: Assignment;
-  #cursor: Cursor;
+  #target: Target;
+  #isBusy = false;
   #stopped = false;
   #changed = true;
   #resume: (() => void) | undefined;
   #pause: Timer | undefined;
-  #keeping: Timer | undefined;
   #status = { state: "idle", error: "", last_delivered_at: null as string | null, delivered: 0, dropped: 0 };
 
-  constructor(surroundings: DeliverySurroundings, assignment: Assignment, from: Cursor) {
+  /** @param queues take turns */
+  constructor(surroundings: DeliverySurroundings, id: string, target: Target, queues: readonly EventQueue[]) {
     this.#with = surroundings;
-    this.#assignment = assignment;
-    this.#cursor = from;
-    this.#keep();
+    this.#id = id;
+    this.#target = target;
+    this.#queues = queues;
     this.#done = this.#run();
   }
 
@@ -64,94 +58,127 @@ export class Delivery {
     if (!this.#pause) this.#resume?.();
   }
 
-  /** Delivers something else, or elsewhere, from now on; what waits for another try is tried at once. */
-  assign(assignment: Assignment): void {
-    this.#assignment = assignment;
+  /** Delivers there from now on; what waits for another try is tried at once. */
+  retarget(target: Target): void {
+    if (!this.#isBusy) this.#target.close();
+    this.#target = target;
     this.#changed = true;
     this.#resume?.();
   }
 
-  isFor(kinds: ReadonlySet<string>): boolean {
-    return this.#assignment.kinds.some((kind) => kinds.has(kind));
+  /** Events were given up before they came here. */
+  lost(count: number): void {
+    this.#status.dropped += count;
+    this.#with.counters.dropped += count;
   }
 
-  /** Resolves when nothing is under way any more; the place in the history is kept unless `forget`. */
-  async stop(forget: boolean): Promise<void> {
-    const { feed } = this.#with.store;
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
     this.#stopped = true;
-    this.#keeping?.cancel();
-    // At once: its successor may keep a place of its own before the last attempt ends.
-    if (forget) feed.keep(this.#name, undefined);
     this.#resume?.();
     await this.#done;
-    if (!forget) feed.keep(this.#name, this.#cursor);
-  }
-
-  get #name(): string {
-    return `events ${this.#assignment.destination.id}`;
+    this.#target.close();
   }
 
   async #run(): Promise<void> {
     for (let failures = 0; !this.#stopped;) {
       this.#changed = false;
       try {
-        if (!(await this.#deliverSome())) await this.#wait(undefined);
+        let isEmpty = true;
+        for (const queue of this.#queues) {
+          const events = await queue.read();
+          if (events.length > 0) isEmpty = false;
+          await this.#deliverAll(queue, events);
+        }
         failures = 0;
+        if (!isEmpty) continue;
+        this.#status.state = "idle";
+        await this.#wait(undefined);
       } catch (error) {
         failures += 1;
-        this.#with.log.warn("events could not be read", { destination: this.#assignment.destination.id, error });
+        this.#with.log.warn("events could not be read", { destination: this.#id, error });
         await this.#wait(pauseAfter(failures));
       }
     }
   }
 
-  /** Returns whether there was anything to deliver. */
-  async #deliverSome(): Promise<boolean> {
-    const { store, render } = this.#with;
-    const { destination, kinds, types } = this.#assignment;
-    const accountId = destination.account_id;
-    const { revision } = store;
-    const changes = await store.feed.after(accountId, this.#cursor, { kinds, limit: readAtOnce });
-    for (const change of changes) {
-      const type = eventTypeOf(change);
-      if (type !== undefined && types.has(type)) await this.#deliver(render(accountId, type, change));
-      if (this.#stopped) return true;
-      this.#cursor = change.at;
-      this.#keepSoon();
-    }
-    if (changes.length > 0) return true;
-    this.#status.state = "idle";
-    if (revision > this.#cursor.revision) this.#cursor = { revision, position: lastPosition };
-    return false;
-  }
-
-  async #deliver(event: Event): Promise<void> {
-    const { clock, log } = this.#with;
-    const status = this.#status;
-    status.state = status.error === "" ? "delivering" : "retrying";
-    for (let attempts = 1; !this.#stopped; attempts += 1) {
-      try {
-        await this.#with.send(this.#assignment.destination, event);
-        status.delivered += 1;
-        status.last_delivered_at = timestamp(clock.now());
-        status.error = "";
-        return;
-      } catch (error) {
-        const { id } = this.#assignment.destination;
-        status.error = (error as Error).message.slice(0, maxErrorLength);
-        if (clock.now() - Date.parse(event.time) > lifeMs) {
-          status.dropped += 1;
-          log.warn("an event was given up", { destination: id, event: event.id, error });
-          return;
-        }
-        if (attempts === 1) log.warn("an event could not be delivered", { destination: id, event: event.id, error });
-        status.state = "retrying";
-        await this.#wait(pauseAfter(attempts));
+  async #deliverAll(queue: EventQueue, events: readonly Event[]): Promise<void> {
+    let left = events;
+    for (let failures = 0; left.length > 0 && !this.#stopped;) {
+      this.#status.state = this.#status.error === "" ? "delivering" : "retrying";
+      const target = this.#target;
+      const { now, later } = portion(left, target.limits);
+      const { refused, problem } = await this.#attempt(target, now, queue.ordered);
+      const isLeft = new Set(refused);
+      queue.settled(now.filter((event) => !isLeft.has(event)));
+      left = [...refused, ...later];
+      if (problem === undefined) {
+        failures = 0;
+        continue;
       }
+      failures = refused.length < now.length ? 1 : failures + 1;
+      this.#failed(problem, now[0] as Event, failures);
+      const kept = left.filter(({ time }) => this.#with.clock.now() - Date.parse(time) <= lifeMs);
+      if (kept.length < left.length) {
+        const isKept = new Set(kept);
+        this.#giveUp(
+          queue,
+          left.filter((event) => !isKept.has(event)),
+        );
+        left = kept;
+        continue;
+      }
+      if (target === this.#target) await this.#wait(Math.max(pauseAfter(failures), problem.retryAfterMs ?? 0));
     }
   }
 
-  /** Until something changes; or, with a pause, until that is over or the assignment changes. */
+  /** What of `events` was not taken, and why. */
+  async #attempt(
+    target: Target,
+    events: readonly Event[],
+    ordered: boolean,
+  ): Promise<{ readonly refused: readonly Event[]; readonly problem: NotDelivered | undefined }> {
+    const status = this.#status;
+    let refused: readonly Event[] = [];
+    let problem: NotDelivered | undefined;
+    this.#isBusy = true;
+    try {
+      const leftover = await target.deliver(events, ordered);
+      refused = leftover?.events ?? [];
+      if (leftover?.why !== undefined) problem = new NotDelivered(leftover.why);
+    } catch (error) {
+      refused = events;
+      problem = error instanceof NotDelivered ? error : new NotDelivered((error as Error).message);
+    }
+    this.#isBusy = false;
+    if (target !== this.#target) target.close();
+    const taken = events.length - refused.length;
+    if (taken > 0) {
+      status.delivered += taken;
+      this.#with.counters.delivered += taken;
+      status.last_delivered_at = timestamp(this.#with.clock.now());
+      if (problem === undefined) status.error = "";
+    }
+    return { refused, problem };
+  }
+
+  #failed(problem: NotDelivered, event: Event, failures: number): void {
+    const { log, counters } = this.#with;
+    counters.failures += 1;
+    this.#status.state = "retrying";
+    this.#status.error = problem.message.slice(0, maxErrorLength);
+    if (failures > 1) return;
+    log.warn("an event could not be delivered", { destination: this.#id, eventId: event.id, error: problem });
+  }
+
+  #giveUp(queue: EventQueue, events: readonly Event[]): void {
+    this.lost(events.length);
+    queue.settled(events);
+    const [first] = events;
+    this.#with.log.warn("events were given up", { destination: this.#id, eventId: first?.id, count: events.length });
+  }
+
+  /** Until something changes; or, with a pause, until that is over or the target changes. */
   async #wait(pauseMs: number | undefined): Promise<void> {
     if (this.#stopped || (pauseMs === undefined && this.#changed)) return;
     await new Promise<void>((resume) => {
@@ -162,15 +189,22 @@ export class Delivery {
     this.#pause = undefined;
     this.#resume = undefined;
   }
+}
 
-  #keepSoon(): void {
-    this.#keeping ??= this.#with.clock.after(keepEveryMs, () => this.#keep());
+/** As many of the first events as fit, at least one; too long ones in their short form. */
+function portion(
+  events: readonly Event[],
+  limits: TargetLimits,
+): { readonly now: readonly Event[]; readonly later: readonly Event[] } {
+  const now: Event[] = [];
+  let bytes = 0;
+  for (const event of events.slice(0, limits.events)) {
+    const fitting = Buffer.byteLength(event.body) > limits.eventBytes ? { ...event, body: event.short() } : event;
+    bytes += Buffer.byteLength(fitting.body) + limits.perEvent;
+    if (now.length > 0 && bytes > limits.bytes) break;
+    now.push(fitting);
   }
-
-  #keep(): void {
-    this.#keeping = undefined;
-    if (!this.#stopped) this.#with.store.feed.keep(this.#name, this.#cursor);
-  }
+  return { now, later: events.slice(now.length) };
 }
 
 /** Doubling, with jitter so that many do not come back together. */

@@ -2,34 +2,53 @@
 import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import type { Downward, Upward } from "../../routing/messages.ts";
 import type { Doc } from "../../schema/parse.ts";
 import type { Cursor, Store, StoredObject } from "../../storage/store.ts";
+import { ChangeQueue, lastPosition } from "./change-queue.ts";
 import { Delivery } from "./delivery.ts";
-import type { Assignment, DeliverySurroundings } from "./delivery.ts";
 import { eventRenderer } from "./event.ts";
-import { appendEvent } from "./file.ts";
-import { kindOfEvent } from "./types.ts";
-import { isSupported, targetOf } from "./target.ts";
-import { postEvent } from "./webhook.ts";
-import type { WebhookTarget } from "./webhook.ts";
+import type { Event } from "./event.ts";
+import { openOutbound } from "./outbound.ts";
+import { openTarget, unavailability } from "./targets/targets.ts";
+import type { AwsSettings, Target } from "./targets/target.ts";
+import { openTrafficInterest } from "./traffic-interest.ts";
+import { TrafficQueue } from "./traffic-queue.ts";
+import { trafficTypesOf } from "./types.ts";
 
 export interface EventOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Metrics;
   /** Files are written below `events/` in it, in a folder per account. */
   readonly dataDirectory: string;
   /** Base of the URIs in events. */
   readonly baseUrl: () => string;
   readonly allowPrivate: boolean;
-  readonly ca?: string;
+  readonly ca?: string | undefined;
+  readonly aws?: AwsSettings | undefined;
+  /** To the edge. */
+  readonly send: (message: Downward) => void;
 }
 
 export interface Events {
   /** How delivery to a destination goes. */
   status(destination: StoredObject): Doc;
+  /** Why this server cannot deliver to such a destination; undefined when it can. */
+  unavailability(doc: Doc): string | undefined;
   readonly allowPrivate: boolean;
+  /** Takes what an edge says of traffic. */
+  receive(message: Upward): void;
   stop(): Promise<void>;
+}
+
+interface Lane {
+  readonly delivery: Delivery;
+  readonly changes: ChangeQueue;
+  readonly traffic: TrafficQueue;
+  destination: StoredObject;
 }
 
 const own: ReadonlySet<string> = new Set(["event_destination", "event_subscription"]);
@@ -37,35 +56,53 @@ const nothingYet = { state: "idle", error: "", last_delivered_at: null, delivere
 
 /** Goes on where the last run has stopped. */
 export async function startEvents(options: EventOptions): Promise<Events> {
-  const { store, clock, log } = options;
-  const deliveries = new Map<string, Delivery>();
+  const { store, clock, log, allowPrivate, ca, aws } = options;
+  const lanes = new Map<string, Lane>();
   const cursors = new Map(await store.feed.cursors());
-  const surroundings: DeliverySurroundings = {
-    store,
-    clock,
-    log,
-    render: (...change) => eventRenderer(options.baseUrl())(...change),
-    async send(destination, event) {
-      const { name, value } = targetOf(destination.doc);
-      if (name === "webhook") return await postEvent(value as unknown as WebhookTarget, event, options);
-      const directory = join(options.dataDirectory, "events", destination.account_id);
-      return await appendEvent(directory, String(value["name"]), event);
-    },
-  };
+  const counters = { delivered: 0, dropped: 0, failures: 0 };
+  exportCounters(counters, options.metrics);
+  const outbound = { clock, ...(ca !== undefined && { ca }) };
+  const operatorOutbound = openOutbound({ ...outbound, allowPrivate: allowPrivate || aws?.stsEndpoint !== undefined });
+  const interest = openTrafficInterest(options.send);
 
+  const open = ({ id, account_id, doc }: StoredObject): Target =>
+    openTarget(doc, {
+      destinationId: id,
+      accountId: account_id,
+      outbound: openOutbound({ ...outbound, allowPrivate }),
+      operatorOutbound,
+      aws,
+      directory: join(options.dataDirectory, "events", account_id),
+    });
+  const start = (destination: StoredObject, types: ReadonlySet<string>): Lane => {
+    const { id, account_id: accountId } = destination;
+    const name = `events ${id}`;
+    const from = cursors.get(name) ?? firstCursor(store, id);
+    const render = (...change: Parameters<ReturnType<typeof eventRenderer>>): Event =>
+      eventRenderer(options.baseUrl())(...change);
+    const changes = new ChangeQueue({ store, clock, render, accountId, name, from, types });
+    const traffic = new TrafficQueue((count) => delivery.lost(count));
+    const delivery = new Delivery({ clock, log, counters }, id, open(destination), [changes, traffic]);
+    return { delivery, changes, traffic, destination };
+  };
   const settle = (id: string, accountId: string): void => {
     const destination = store.get(accountId, "event_destination", id);
-    const assignment = destination && assignmentOf(store, destination);
-    const running = deliveries.get(id);
-    if (assignment && running) running.assign(assignment);
-    else if (assignment) {
-      const from = cursors.get(`events ${id}`) ?? firstCursor(store, id);
-      deliveries.set(id, new Delivery(surroundings, assignment, from));
-    } else if (running) {
-      deliveries.delete(id);
-      void running.stop(true);
+    const types = destination && typesFor(store, destination, aws);
+    const lane = lanes.get(id);
+    if (destination && types && !lane) lanes.set(id, start(destination, types));
+    else if (destination && types && lane) {
+      lane.changes.assign(types);
+      if (lane.destination.revision !== destination.revision) lane.delivery.retarget(open(destination));
+      lane.destination = destination;
+      lane.delivery.wake();
+    } else if (lane) {
+      lanes.delete(id);
+      // At once: its successor may keep a place of its own before the last attempt ends.
+      lane.changes.close(true);
+      void lane.delivery.stop();
     }
     cursors.delete(`events ${id}`);
+    interest.set(id, accountId, types ? trafficTypesOf(types) : []);
   };
 
   for (const { id, account_id } of store.objects(new Set(["event_destination"]))) settle(id, account_id);
@@ -80,26 +117,41 @@ export async function startEvents(options: EventOptions): Promise<Events> {
       }
     }
     for (const [id, accountId] of stale) settle(id, accountId);
-    if (deliveries.size === 0) return;
+    if (stale.size > 0) interest.tell();
+    if (lanes.size === 0) return;
     const kinds = new Set(changes.map(({ kind }) => kind));
-    for (const delivery of deliveries.values()) if (delivery.isFor(kinds)) delivery.wake();
+    for (const lane of lanes.values()) if (lane.changes.isFor(kinds)) lane.delivery.wake();
   });
 
   return {
-    allowPrivate: options.allowPrivate,
-    status(destination) {
-      const { name } = targetOf(destination.doc);
-      if (!isSupported(name)) return { ...nothingYet, state: "unsupported", error: unsupported(name) };
-      return deliveries.get(destination.id)?.status ?? nothingYet;
+    allowPrivate,
+    status({ id, doc }) {
+      const why = unavailability(doc, aws);
+      if (why !== undefined) return { ...nothingYet, state: "unsupported", error: why };
+      return lanes.get(id)?.delivery.status ?? nothingYet;
+    },
+    unavailability: (doc) => unavailability(doc, aws),
+    receive(message) {
+      if (message.type === "hello") interest.connected();
+      if (message.type !== "traffic") return;
+      for (const [id, events, dropped] of interest.sort(message)) {
+        const lane = lanes.get(id);
+        if (!lane) continue;
+        if (dropped > 0) lane.delivery.lost(dropped);
+        lane.traffic.put(events);
+        lane.delivery.wake();
+      }
+      options.send({ type: "traffic_taken", batch: message.batch });
     },
     async stop() {
-      await Promise.all([...deliveries.values()].map((delivery) => delivery.stop(false)));
+      const stopping = [...lanes.values()].map(async ({ delivery, changes }) => {
+        await delivery.stop();
+        changes.close(false);
+      });
+      await Promise.all(stopping);
+      operatorOutbound.close();
     },
   };
-}
-
-function unsupported(name: string): string {
-  return `this server does not deliver to ${name}; it delivers to webhook and file`;
 }
 
 function subscriptionsOf(store: Store, id: string): StoredObject[] {
@@ -107,19 +159,33 @@ function subscriptionsOf(store: Store, id: string): StoredObject[] {
 }
 
 /** Undefined when there is nothing to deliver. */
-function assignmentOf(store: Store, destination: StoredObject): Assignment | undefined {
-  if (!isSupported(targetOf(destination.doc).name)) return undefined;
-  const types = new Set(
-    subscriptionsOf(store, destination.id).flatMap(({ doc }) =>
-      (doc["sources"] as readonly { readonly type: string }[]).map(({ type }) => type),
-    ),
+function typesFor(
+  store: Store,
+  { id, doc }: StoredObject,
+  aws: AwsSettings | undefined,
+): ReadonlySet<string> | undefined {
+  if (unavailability(doc, aws) !== undefined) return undefined;
+  const sources = subscriptionsOf(store, id).flatMap(
+    (subscription) => subscription.doc["sources"] as readonly { readonly type: string }[],
   );
-  if (types.size === 0) return undefined;
-  return { destination, types, kinds: [...new Set([...types].map(kindOfEvent))] };
+  return sources.length === 0 ? undefined : new Set(sources.map(({ type }) => type));
 }
 
 /** What was written after the first of its subscriptions. */
 function firstCursor(store: Store, id: string): Cursor {
   const revisions = subscriptionsOf(store, id).map(({ revision }) => revision);
-  return { revision: Math.min(...revisions), position: 2 ** 31 - 1 };
+  return { revision: Math.min(...revisions), position: lastPosition };
+}
+
+function exportCounters(
+  counters: { readonly delivered: number; readonly dropped: number; readonly failures: number },
+  metrics: Metrics,
+): void {
+  metrics.counterOf("postern_events_delivered_total", "Events delivered.", () => counters.delivered);
+  metrics.counterOf(
+    "postern_events_dropped_total",
+    "Events given up: after a day, or because too many waited; also those that an edge dropped.",
+    () => counters.dropped,
+  );
+  metrics.counterOf("postern_event_failures_total", "Attempts to deliver events that failed.", () => counters.failures);
 }

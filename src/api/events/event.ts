@@ -12,8 +12,10 @@ export interface Event {
   readonly type: string;
   /** RFC 3339. */
   readonly time: string;
-  /** JSON, one line. */
+  /** A JSON object, one line. */
   readonly body: string;
+  /** The body for receivers that do not take one of this length: without the object, and `shortened`. */
+  readonly short: () => string;
 }
 
 export type RenderEvent = (accountId: string, type: string, change: PastChange) => Event;
@@ -43,7 +45,7 @@ export function eventRenderer(baseUrl: string): RenderEvent {
   return (accountId, type, change) => {
     const [before, after] = [render(change.before), render(change.after)];
     const id = eventId(accountId, change);
-    const body = JSON.stringify({
+    const head = {
       event_id: id,
       event_type: type,
       event_timestamp: change.time,
@@ -51,11 +53,16 @@ export function eventRenderer(baseUrl: string): RenderEvent {
       principal: { id: change.principal },
       operation: { id: change.operationId, name: change.operation },
       revision: change.at.revision,
+    };
+    const body = JSON.stringify({
+      ...head,
       object: after ?? before,
       before: before ?? null,
       after: after ?? null,
     });
-    return { id, type, time: change.time, body };
+    const short = (): string =>
+      JSON.stringify({ ...head, object: { id: change.id }, before: null, after: null, shortened: true });
+    return { id, type, time: change.time, body, short };
   };
 }
 

@@ -20,7 +20,7 @@ export interface Surroundings {
   readonly requireReservation: boolean;
   /** Ports that reserved addresses are given, both ends included. */
   readonly tcpPorts: { readonly first: number; readonly last: number };
-  readonly events: Pick<Events, "status" | "allowPrivate">;
+  readonly events: Pick<Events, "status" | "unavailability" | "allowPrivate">;
   readonly provisioning: Pick<Provisioning, "status">;
 }
 

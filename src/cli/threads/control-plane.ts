@@ -1,5 +1,6 @@
 /** The control plane's thread. */
 import { workerData } from "node:worker_threads";
+import type { AwsSettings } from "../../api/events/targets/target.ts";
 import type { AcmeSettings } from "../../api/provisioning/settings.ts";
 import { startControlPlane } from "../../api/control-plane.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -20,7 +21,7 @@ export interface ControlPlaneThreadOptions {
   readonly tcpPorts: PortRange | undefined;
   readonly acme: AcmeSettings;
   readonly apiRate: number | undefined;
-  readonly events: { readonly allowPrivate: boolean };
+  readonly events: { readonly allowPrivate: boolean; readonly aws: AwsSettings | undefined };
   readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
 }
 

@@ -1,0 +1,97 @@
+/** The changes of an account's objects as events: read from the history, from a place that is kept. */
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Cursor, Store } from "../../storage/store.ts";
+import type { Event, RenderEvent } from "./event.ts";
+import type { EventQueue } from "./queue.ts";
+import { eventTypeOf, kindsOf } from "./types.ts";
+
+export interface ChangeQueueOptions {
+  readonly store: Pick<Store, "feed" | "revision">;
+  readonly clock: Clock;
+  readonly render: RenderEvent;
+  readonly accountId: string;
+  /** Of the place in the history. */
+  readonly name: string;
+  readonly from: Cursor;
+  readonly types: ReadonlySet<string>;
+}
+
+const readAtOnce = 100;
+/** How often the place is kept. */
+const keepEveryMs = 1_000;
+/** Behind every change of a revision. */
+export const lastPosition: number = 2 ** 31 - 1;
+
+export class ChangeQueue implements EventQueue {
+  readonly ordered = true;
+  readonly #options: ChangeQueueOptions;
+  #types: ReadonlySet<string>;
+  #kinds: readonly string[];
+  #cursor: Cursor;
+  /** Where each event that was read last stands, by its id. */
+  #places: ReadonlyMap<string, Cursor> = new Map();
+  #keeping: Timer | undefined;
+  #closed = false;
+
+  constructor(options: ChangeQueueOptions) {
+    this.#options = options;
+    this.#cursor = options.from;
+    this.#types = options.types;
+    this.#kinds = kindsOf(options.types);
+    this.#keep();
+  }
+
+  /** Only these types from the next read on. */
+  assign(types: ReadonlySet<string>): void {
+    this.#types = types;
+    this.#kinds = kindsOf(types);
+  }
+
+  isFor(kinds: ReadonlySet<string>): boolean {
+    return this.#kinds.some((kind) => kinds.has(kind));
+  }
+
+  async read(): Promise<readonly Event[]> {
+    const { store, render, accountId } = this.#options;
+    for (;;) {
+      const { revision } = store;
+      const types = this.#types;
+      const limit = { kinds: this.#kinds, limit: readAtOnce };
+      const changes = this.#kinds.length === 0 ? [] : await store.feed.after(accountId, this.#cursor, limit);
+      const places = new Map<string, Cursor>();
+      const events: Event[] = [];
+      for (const change of changes) {
+        const type = eventTypeOf(change);
+        if (type !== undefined && types.has(type)) events.push(render(accountId, type, change));
+        // What is nobody's event is over with the one before it.
+        const last = events.at(-1);
+        if (last) places.set(last.id, change.at);
+        else this.#cursor = change.at;
+      }
+      this.#places = places;
+      if (events.length > 0) return events;
+      if (changes.length > 0) continue;
+      if (revision > this.#cursor.revision) this.#cursor = { revision, position: lastPosition };
+      return [];
+    }
+  }
+
+  settled(events: readonly Event[]): void {
+    const last = events.at(-1);
+    this.#cursor = (last && this.#places.get(last.id)) ?? this.#cursor;
+    this.#keeping ??= this.#options.clock.after(keepEveryMs, () => this.#keep());
+  }
+
+  /** The place is kept as it is now, unless it is to be forgotten. Called once nothing is read any more. */
+  close(forget: boolean): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#keeping?.cancel();
+    this.#options.store.feed.keep(this.#options.name, forget ? undefined : this.#cursor);
+  }
+
+  #keep(): void {
+    this.#keeping = undefined;
+    if (!this.#closed) this.#options.store.feed.keep(this.#options.name, this.#cursor);
+  }
+}

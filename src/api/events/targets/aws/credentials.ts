@@ -1,0 +1,90 @@
+/** Key pairs for AWS: the one that is given, or one of a role, which the token service lends for an hour. */
+import { awsEndpoint, readArn } from "../../../../lib/arn.ts";
+import type { Arn } from "../../../../lib/arn.ts";
+import type { Doc } from "../../../../schema/parse.ts";
+import { answeredProblem } from "../answer.ts";
+import { NotDelivered } from "../target.ts";
+import type { TargetSurroundings } from "../target.ts";
+import { signedHeaders } from "./sign.ts";
+import type { AwsKeys } from "./sign.ts";
+
+export interface AwsCredentials {
+  keys(): Promise<AwsKeys>;
+  /** The receiver has refused them: they are asked for anew. */
+  forget(): void;
+}
+
+const lifeSeconds = 3600;
+/** Renewed so long before they end. */
+const marginMs = 5 * 60_000;
+
+export function awsCredentials(auth: Doc, resource: Arn, surroundings: TargetSurroundings): AwsCredentials {
+  const given = auth["creds"] as Doc | null;
+  if (given) {
+    const keys = {
+      accessKeyId: String(given["aws_access_key_id"]),
+      secretAccessKey: String(given["aws_secret_access_key"]),
+    };
+    return { keys: () => Promise.resolve(keys), forget() {} };
+  }
+  const role = String((auth["role"] as Doc)["role_arn"]);
+  const { clock } = surroundings.outbound;
+  let lent: { readonly keys: AwsKeys; readonly endsAt: number } | undefined;
+  return {
+    async keys() {
+      if (!lent || clock.now() > lent.endsAt - marginMs) lent = await assumeRole(role, resource, surroundings);
+      return lent.keys;
+    },
+    forget() {
+      lent = undefined;
+    },
+  };
+}
+
+/**
+ * STS AssumeRole. The account's id goes along as external id: a role that demands it cannot be used by another
+ * account of this server.
+ */
+async function assumeRole(
+  role: string,
+  resource: Arn,
+  { aws, operatorOutbound, accountId, outbound }: TargetSurroundings,
+): Promise<{ readonly keys: AwsKeys; readonly endsAt: number }> {
+  if (!aws) throw new NotDelivered("this server has no AWS key of its own to take a role with");
+  const nowMs = outbound.clock.now();
+  const { partition, region } = { ...resource, partition: readArn(role)?.partition ?? resource.partition };
+  const url = new URL(aws.stsEndpoint ?? awsEndpoint({ partition, region }, "sts"));
+  const body = new URLSearchParams({
+    Action: "AssumeRole",
+    Version: "2011-06-15",
+    RoleArn: role,
+    RoleSessionName: "postern-events",
+    ExternalId: accountId,
+    DurationSeconds: String(lifeSeconds),
+  }).toString();
+  const headers = await signedHeaders({
+    url,
+    service: "sts",
+    region,
+    keys: aws,
+    headers: { "content-type": "application/x-www-form-urlencoded; charset=utf-8" },
+    body,
+    nowMs,
+  });
+  const answer = await operatorOutbound.post({ url, headers, body });
+  const read = (name: string): string => new RegExp(`<${name}>([^<]*)</${name}>`).exec(answer.text)?.[1] ?? "";
+  if (answer.status !== 200) {
+    const code = /^[A-Za-z]{1,64}$/.exec(read("Code"))?.[0] ?? "";
+    throw answeredProblem(answer, `${code} to AssumeRole`.trim(), nowMs);
+  }
+  const keys = {
+    accessKeyId: read("AccessKeyId"),
+    secretAccessKey: read("SecretAccessKey"),
+    sessionToken: read("SessionToken"),
+  };
+  const endsAt = Date.parse(read("Expiration"));
+  if (keys.accessKeyId === "" || keys.secretAccessKey === "" || Number.isNaN(endsAt)) {
+    throw new NotDelivered("the answer to AssumeRole has no credentials");
+  }
+  return { keys, endsAt };
+}

@@ -1,0 +1,12 @@
+/** What an answer that has a result per record says of the one at a place; undefined: it was taken. */
+export function recordProblem(results: unknown): (index: number) => string | undefined {
+  const list: readonly unknown[] = Array.isArray(results) ? results : [];
+  return (index) => {
+    const result = list[index] as Readonly<Record<string, unknown>> | undefined;
+    if (typeof result !== "object") return "the receiver's answer says nothing of a record";
+    const code = result["ErrorCode"];
+    if (code === undefined || code === null) return undefined;
+    const name = typeof code === "string" && /^[A-Za-z]{1,64}$/.test(code) ? ` with ${code}` : "";
+    return `the receiver refused a record${name}`;
+  };
+}

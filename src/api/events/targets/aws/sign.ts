@@ -1,0 +1,35 @@
+import { AwsV4Signer } from "aws4fetch";
+
+export interface AwsKeys {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+export interface Unsigned {
+  readonly url: URL;
+  readonly service: string;
+  readonly region: string;
+  readonly keys: AwsKeys;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly nowMs: number;
+}
+
+/** The headers of a POST with AWS' signature, version 4: content type and target are covered by it. */
+export async function signedHeaders({ url, keys, headers, nowMs, ...rest }: Unsigned): Promise<Record<string, string>> {
+  const { accessKeyId, secretAccessKey, sessionToken } = keys;
+  const signer = new AwsV4Signer({
+    ...rest,
+    method: "POST",
+    url: url.href,
+    headers,
+    accessKeyId,
+    secretAccessKey,
+    ...(sessionToken !== undefined && { sessionToken }),
+    datetime: `${new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, "")}Z`,
+    allHeaders: true,
+  });
+  const signed = await signer.sign();
+  return Object.fromEntries(signed.headers);
+}

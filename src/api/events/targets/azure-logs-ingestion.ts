@@ -1,0 +1,92 @@
+/** Azure Monitor, the Logs Ingestion API, with a token that Entra gives for the client's secret. */
+import type { Doc } from "../../../schema/parse.ts";
+import type { Outbound } from "../outbound.ts";
+import { answeredProblem, readObject } from "./answer.ts";
+import { NotDelivered, textOf } from "./target.ts";
+import type { TargetKind } from "./target.ts";
+
+/** 1 MB per request. */
+const limits = { events: 1000, bytes: 900_000, perEvent: 64, eventBytes: 800_000 } as const;
+const version = "2023-01-01";
+const defaultAuthority = "https://login.microsoftonline.com";
+/** Of the authorities of the clouds that are kept apart. */
+const scopes: Readonly<Record<string, string>> = {
+  "login.microsoftonline.us": "https://monitor.azure.us//.default",
+  "login.partner.microsoftonline.cn": "https://monitor.azure.cn//.default",
+};
+const defaultScope = "https://monitor.azure.com//.default";
+/** Renewed so long before it ends. */
+const marginMs = 5 * 60_000;
+
+export const azureLogsIngestion: TargetKind = {
+  open(value, { outbound }) {
+    const part = (name: string): string => encodeURIComponent(textOf(value, name));
+    const base = textOf(value, "logs_ingestion_uri").replace(/\/+$/, "");
+    const stream = `dataCollectionRules/${part("data_collection_rule_id")}/streams/${part("data_collection_stream_name")}`;
+    const url = new URL(`${base}/${stream}?api-version=${version}`);
+    const token = tokenSource(value, outbound);
+    return {
+      limits,
+      async deliver(events) {
+        // The body of an event is JSON already; the column is one that every table has.
+        const rows = events.map(({ time, body }) => `{"TimeGenerated":${JSON.stringify(time)},${body.slice(1)}`);
+        const headers = { "content-type": "application/json", authorization: `Bearer ${await token.get()}` };
+        const answer = await outbound.post({ url, headers, body: `[${rows.join(",")}]` });
+        if (answer.status === 204) return undefined;
+        if (answer.status === 401) token.forget();
+        throw answeredProblem(answer, errorCode(answer.text), outbound.clock.now());
+      },
+      close: () => outbound.close(),
+    };
+  },
+};
+
+function tokenSource(value: Doc, outbound: Outbound): { get(): Promise<string>; forget(): void } {
+  const authority = textOf(value, "authority_host", defaultAuthority).replace(/\/+$/, "");
+  const url = new URL(`${authority}/${encodeURIComponent(textOf(value, "tenant_id"))}/oauth2/v2.0/token`);
+  const body = new URLSearchParams({
+    grant_type: "client_credentials",
+    client_id: textOf(value, "client_id"),
+    client_secret: textOf(value, "client_secret"),
+    scope: scopes[url.hostname] ?? defaultScope,
+  }).toString();
+  let kept: { readonly token: string; readonly endsAt: number } | undefined;
+  return {
+    async get() {
+      const nowMs = outbound.clock.now();
+      if (kept && nowMs < kept.endsAt - marginMs) return kept.token;
+      const headers = { "content-type": "application/x-www-form-urlencoded" };
+      const answer = await outbound.post({ url, headers, body });
+      const { access_token: token, expires_in: life, error } = readObject(answer.text);
+      if (answer.status !== 200) throw answeredProblem(answer, tokenProblem(error, answer.text), nowMs);
+      if (typeof token !== "string" || !/^[!-~]+$/.test(token)) throw new NotDelivered("the answer has no token");
+      kept = { token, endsAt: nowMs + Number(life) * 1000 };
+      return token;
+    },
+    forget() {
+      kept = undefined;
+    },
+  };
+}
+
+/** RFC 6749 §5.2; nothing else of the answer is told, which may repeat the request. */
+const tokenErrors = new Set([
+  "invalid_request",
+  "invalid_client",
+  "invalid_grant",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "invalid_scope",
+]);
+
+function tokenProblem(error: unknown, text: string): string {
+  const name = tokenErrors.has(String(error)) ? `${String(error)} ` : "";
+  const number = /\bAADSTS\d{4,8}\b/.exec(text)?.[0];
+  return `${name}${number === undefined ? "" : `(${number}) `}when asked for a token`;
+}
+
+function errorCode(text: string): string {
+  const { error } = readObject(text) as { readonly error?: { readonly code?: unknown } };
+  const code = error?.code;
+  return typeof code === "string" && /^[A-Za-z]{1,64}$/.test(code) ? code : "";
+}

@@ -1,0 +1,70 @@
+/** Who wants events of traffic: told to the edge, so that nobody's costs nothing. */
+import type { Downward, Upward } from "../../routing/messages.ts";
+import type { TrafficEventType } from "../../routing/traffic.ts";
+import type { Event } from "./event.ts";
+import { trafficEvent } from "./traffic-event.ts";
+
+export interface TrafficInterest {
+  /** Replaces what a destination wants. */
+  set(destinationId: string, accountId: string, types: readonly TrafficEventType[]): void;
+  /** Tells the edge what has changed. */
+  tell(): void;
+  /** An edge is there, and knows nothing yet. */
+  connected(): void;
+  /** For each destination what it is to get, and how many events of its account were dropped. */
+  sort(
+    message: Extract<Upward, { type: "traffic" }>,
+  ): Iterable<readonly [destinationId: string, events: readonly Event[], dropped: number]>;
+}
+
+export function openTrafficInterest(send: (message: Downward) => void): TrafficInterest {
+  const byAccount = new Map<string, Map<string, readonly TrafficEventType[]>>();
+  let isConnected = false;
+  let told = "";
+
+  const tell = (): void => {
+    if (!isConnected) return;
+    const wanted = [...byAccount].map(([accountId, destinations]) => ({
+      accountId,
+      types: [...new Set([...destinations.values()].flat())].sort(),
+    }));
+    const text = JSON.stringify(wanted);
+    if (text === told) return;
+    told = text;
+    send({ type: "traffic_wanted", wanted });
+  };
+  return {
+    set(destinationId, accountId, types) {
+      const destinations = byAccount.get(accountId) ?? new Map<string, readonly TrafficEventType[]>();
+      if (types.length > 0) destinations.set(destinationId, types);
+      else destinations.delete(destinationId);
+      if (destinations.size > 0) byAccount.set(accountId, destinations);
+      else byAccount.delete(accountId);
+    },
+    tell,
+    connected() {
+      isConnected = true;
+      told = "";
+      tell();
+    },
+    *sort({ reports, dropped }) {
+      const events = new Map<string, Event[]>();
+      for (const report of reports) {
+        const { accountId, type } = report;
+        const takers = [...(byAccount.get(accountId) ?? [])].filter(([, types]) => types.includes(type));
+        if (takers.length === 0) continue;
+        const event = trafficEvent(report);
+        for (const [id] of takers) {
+          const list = events.get(id);
+          if (list) list.push(event);
+          else events.set(id, [event]);
+        }
+      }
+      const lost = new Map<string, number>();
+      for (const [accountId, count] of dropped) {
+        for (const id of byAccount.get(accountId)?.keys() ?? []) lost.set(id, count);
+      }
+      for (const id of new Set([...events.keys(), ...lost.keys()])) yield [id, events.get(id) ?? [], lost.get(id) ?? 0];
+    },
+  };
+}
