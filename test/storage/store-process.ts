@@ -15,9 +15,18 @@ const store = await openStore(optionsFor(process.argv[2] as string)).catch((erro
 });
 const account = defaultAccount(store);
 const flood = { on: true };
+const pause = new Int32Array(new SharedArrayBuffer(4));
 
+/** Written when it returns, also when the reader is slow: what was said before a kill is there after it. */
 function say(line: string): void {
-  writeSync(1, `${line}\n`);
+  for (let rest = Buffer.from(`${line}\n`); rest.length > 0;) {
+    try {
+      rest = rest.subarray(writeSync(1, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      Atomics.wait(pause, 0, 0, 1);
+    }
+  }
 }
 
 async function write(name: string): Promise<void> {
