@@ -3,6 +3,8 @@ import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { send, startApi } from "../support/api.ts";
 import type { ApiResponse, TestApi } from "../support/api.ts";
+import { silentLog } from "../../src/lib/log.ts";
+import type { Log, LogFields } from "../../src/lib/log.ts";
 import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
 import { makeManualClock } from "../support/clock.ts";
 import { databases } from "../support/postgres.ts";
@@ -160,6 +162,13 @@ describe("the protocol of the API", () => {
     fails(await api.request("POST", "/bot_users", { body, headers: chunked }), 413, 212);
   });
 
+  it("P2: refuses a body that says it is too long before any of it has come", async () => {
+    const head = `POST /bot_users HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${api.apiKey}\r\nservice-version: 2\r\n`;
+    const answer = await raw(api, `${head}content-type: application/json\r\ncontent-length: 1048577\r\n\r\n`);
+    assert.match(answer, /^HTTP\/1\.1 413 /);
+    assert.match(answer, /\r\nconnection: close\r\n/i);
+  });
+
   it("asks for a long body only when it is going to be read", async () => {
     const answer = await raw(
       api,
@@ -238,6 +247,28 @@ describe("the protocol of the API", () => {
     assert.match(await raw(api, `GET / HTTP/1.1\r\nhost: a\r\nx: ${"y".repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
   });
 
+  it("P5: a failure of ours is answered with its id and nothing of its cause, which the log has", async () => {
+    const logged: LogFields[] = [];
+    const log: Log = { ...silentLog, error: (_event, fields = {}) => void logged.push(fields) };
+    const broken = await startApi(sqlite, { log });
+    try {
+      broken.edge.answer = (message) =>
+        message.type === "question"
+          ? ({ type: "answer", call: message.call, answer: { name: "requests", requests: [null] } } as never)
+          : undefined;
+      const response = await broken.request("GET", "/requests");
+      fails(response, 500, 239);
+      const cause = logged.find((fields) => fields["operation_id"] === response.body.details.operation_id)?.["error"];
+      assert.ok(cause instanceof Error && cause.message.length > 0);
+      assert.deepEqual(Object.keys(response.body.details), ["operation_id"]);
+      for (const inside of [cause.message, cause.name, "src/", "/home", ".ts", "    at "]) {
+        assert.ok(!response.text.includes(inside), inside);
+      }
+    } finally {
+      await broken.stop();
+    }
+  });
+
   it("builds URIs from what the client called, also behind a proxy", async () => {
     const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "api.example.com" };
     const { uri } = (await api.request("GET", "/bot_users", { headers })).body;
@@ -301,10 +332,12 @@ describe("the limits of the API", () => {
   it("answers what is under way before it stops", async () => {
     const api = await startApi(sqlite);
     const writes = Array.from({ length: 20 }, () => api.request("POST", "/ip_policies", { body: {} }));
+    // Those that the server has not taken yet are reset, maybe before it has stopped.
+    const settled = Promise.allSettled(writes);
     const first = await writes[0];
     await api.stop();
     assert.equal(first?.status, 201);
-    for (const result of await Promise.allSettled(writes)) {
+    for (const result of await settled) {
       if (result.status === "fulfilled") assert.equal(result.value.status, 201);
     }
   });

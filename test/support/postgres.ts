@@ -85,10 +85,22 @@ function postgresAvailable(): boolean {
   return false;
 }
 
+/** A client program of PostgreSQL: Debian's newest, else of PATH. */
+export function postgresTool(name: "pg_dump" | "psql"): string {
+  return (
+    debianBinaries()
+      .map((directory) => join(directory, name))
+      .find(existsSync) ?? name
+  );
+}
+
+function debianBinaries(): string[] {
+  return globSync("/usr/lib/postgresql/*/bin").sort((a, b) => b.localeCompare(a, "en", { numeric: true }));
+}
+
 /** The directory of `initdb` and `postgres`: of PATH, else Debian's newest. */
 function postgresBinaries(): string | undefined {
-  const debian = globSync("/usr/lib/postgresql/*/bin").sort((a, b) => b.localeCompare(a, "en", { numeric: true }));
-  return [...(process.env["PATH"] ?? "").split(delimiter), ...debian].find((directory) =>
+  return [...(process.env["PATH"] ?? "").split(delimiter), ...debianBinaries()].find((directory) =>
     ["initdb", "postgres"].every((name) => {
       try {
         accessSync(join(directory, name), constants.X_OK);
