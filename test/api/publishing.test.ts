@@ -16,7 +16,9 @@ describe("what the edge is told", () => {
       }
       assert.deepEqual(api.edge.received, []);
       api.edge.send({ type: "hello", edgeId: "edge" });
-      const snapshot = api.edge.received.splice(0) as Extract<Downward, { type: "snapshot" }>[];
+      const sent = api.edge.received.splice(0);
+      assert.deepEqual(sent.pop(), { type: "traffic_wanted", wanted: [] });
+      const snapshot = sent as Extract<Downward, { type: "snapshot" }>[];
       assert.deepEqual(
         snapshot.map((one) => one.last),
         [false, true],

@@ -92,6 +92,8 @@ describe("the command line", () => {
       ["http", "https://localhost:3000", "--proxy-protocol", "1", "--server", "127.0.0.1:1", "--token", "x"],
       /cannot be https:\/\/ with --proxy-protocol/,
     ],
+    ["half of an AWS key", ["serve", "--aws-access-key-id", "AKIAEXAMPLE"], /must be given together/],
+    ["a token service without TLS", ["serve", "--aws-sts-endpoint", "http://sts.internal"], /must be an https/],
     ["a guessable first key", ["serve", "--bootstrap-api-key", "secret"], /--bootstrap-api-key must be 27 to 512/],
     ["an API URL that is none", ["serve", "--api-url", "example.com"], /--api-url must be an http/],
   ] as const) {
