@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { describedOperations } from "../../src/api/operations.ts";
+import { maxPolicyBytes } from "../../src/policy/document.ts";
 import type { Field, Fields } from "../../src/schema/fields.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
@@ -43,11 +44,23 @@ const bound = /_pem$|^vault_name$/;
 
 function freeText(field: Field, text: string): unknown {
   if (field.type === "list") return [text];
-  return field.type === "map" ? { key: text } : text;
+  if (field.type === "map") return { key: text };
+  return isPolicy(field) ? policyNamed(text) : text;
+}
+
+function isPolicy(field: Field): boolean {
+  return field.type === "string" && field.required === true && field.maxBytes === maxPolicyBytes;
+}
+
+/** A traffic policy is read when it is given: the text is the name of its rule. */
+function policyNamed(name: string): string {
+  return JSON.stringify({ on_tcp_connect: [{ name, actions: [{ type: "close-connection" }] }] });
 }
 
 interface FreePlace {
   readonly names: readonly string[];
+  /** What an answer has to hold there. */
+  expected(text: string): string[];
   put(text: string): Record<string, unknown>;
   /** What an answer holds there. */
   shown(body: Body): unknown[];
@@ -58,8 +71,9 @@ function freePlaces(fields: Fields, good: Readonly<Record<string, unknown>>): Fr
   const inside = Object.entries(fields).flatMap(([name, field]): FreePlace[] => {
     const inner = good[name] as Readonly<Record<string, unknown>> | undefined;
     if (field.type !== "object" || !inner) return [];
-    return freePlaces(field.fields, inner).map(({ names, put, shown }) => ({
+    return freePlaces(field.fields, inner).map(({ names, expected, put, shown }) => ({
       names: names.map((one) => `${name}.${one}`),
+      expected,
       put: (text) => ({ ...good, [name]: put(text) }),
       shown: (body) => shown(body[name]),
     }));
@@ -68,6 +82,7 @@ function freePlaces(fields: Fields, good: Readonly<Record<string, unknown>>): Fr
   if (free.length === 0) return inside;
   const here: FreePlace = {
     names: free.map(([name]) => name),
+    expected: (text) => free.map(([, field]) => (isPolicy(field) ? policyNamed(text) : text)),
     put: (text) => ({ ...good, ...Object.fromEntries(free.map(([name, field]) => [name, freeText(field, text)])) }),
     shown: (body) =>
       free.flatMap(([name, field]) => (field.type === "string" ? [body[name]] : Object.values(body[name]))),
@@ -150,13 +165,13 @@ for (const database of databases) {
         if (operation.verb !== "replace") continue;
         const { path, body = {} } = await world.callFor(operation);
         const places = freePlaces(operation.input as Fields, body);
-        for (const { names, put, shown } of places) {
+        for (const { names, expected: expectedFor, put, shown } of places) {
           seen.push(...names);
           for (const text of naughty) {
             const where = `${operation.id} ${names.join()} ${JSON.stringify(text)}`;
             const replaced = await api.request("PUT", path, { body: put(text) });
             assert.equal(replaced.status, 200, `${where}: ${replaced.text}`);
-            const expected = names.map(() => text);
+            const expected = expectedFor(text);
             assert.deepEqual(shown(replaced.body), expected, where);
             assert.deepEqual(shown(await api.ok("GET", path)), expected, where);
           }
