@@ -105,6 +105,13 @@ describe("the command line", () => {
     });
   }
 
+  it("P8: offers the management API to this machine only, unless it is told where else", async () => {
+    for (const command of ["serve", "dev"]) {
+      const { stdout } = await runCommand([command, "--help"]);
+      assert.match(stdout, /--api-listen [^\n]*\n[^[]*\[default 127\.0\.0\.1:\d+;/, command);
+    }
+  });
+
   it("refuses a guessable first key without repeating it", async () => {
     const ended = await runCommand(["serve"], { env: { POSTERN_BOOTSTRAP_API_KEY: "hunter2" } });
     assert.doesNotMatch(ended.stderr, /hunter2/);

@@ -75,7 +75,7 @@ describe("postern dev", () => {
   });
 
   it("P8: keeps its secrets in files that only their owner can read", async () => {
-    for (const file of ["api-key", "authtoken", "ca.key", "tunnel.key", "sealing-key"]) {
+    for (const file of ["api-key", "authtoken", "ca.key", "tunnel.key", "sealing-key", "postern.db"]) {
       assert.equal((statSync(join(directory, file)).mode & 0o777).toString(8), "600", file);
     }
   });
