@@ -7,6 +7,7 @@ import { modules } from "../modules/index.ts";
 import { resources as declared } from "../resources/index.ts";
 import type { Downward, Link, Problem, Upward } from "../routing/messages.ts";
 import { openStore } from "../storage/open.ts";
+import type { Quotas } from "../storage/quotas.ts";
 import type { Store } from "../storage/store.ts";
 import { trackApplied } from "./applied.ts";
 import { openKeyRing } from "./authenticate.ts";
@@ -47,6 +48,8 @@ export interface ControlPlaneOptions {
   /** Tokens that must work; on a first start the ones that are absent are made. */
   readonly bootstrap: { readonly apiKey?: string; readonly authtoken?: string };
   readonly limits?: Partial<ApiLimits>;
+  /** What each account may store; storage's own quotas unless given. */
+  readonly quotas?: Quotas;
   /** Where events may be sent: only over HTTPS to public addresses, unless `allowPrivate`. */
   readonly events?: {
     readonly allowPrivate?: boolean;
@@ -79,6 +82,7 @@ export async function startControlPlane(
     dataDirectory: options.dataDirectory,
     sealingKey: options.sealingKey,
     declarations: { resources: declared, modules },
+    ...(options.quotas && { quotas: options.quotas }),
     clock,
     log,
   });

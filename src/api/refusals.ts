@@ -38,7 +38,7 @@ export function objectRefusals(resource: ResourceDeclaration): readonly RefusalN
 
 /** As `objectRefusals`, for fields that have been read already. */
 export function ruleRefusals({ taken, refusals = [] }: ResourceDeclaration): readonly RefusalName[] {
-  return [...(taken ? [taken] : []), ...refusals, "reference_unknown"];
+  return [...(taken ? [taken] : []), ...refusals, "reference_unknown", "too_many_objects", "account_full"];
 }
 
 function writeRefusals(operation: Operation, resource: ResourceDeclaration): readonly RefusalName[] {

@@ -45,6 +45,11 @@ export function platformOptions(values: Values): PlatformOptions {
     apiListen: values.apiListen,
     apiUrl,
     apiRate: values.apiRate,
+    quotas: {
+      objects: values.accountMaxObjects,
+      owned: values.ownerMaxObjects,
+      bytes: values.accountMaxBytes,
+    },
     httpsListen: values.httpsListen,
     httpsPort: values.httpsPort,
     httpListen: values.httpListen,

@@ -12,6 +12,7 @@ import { dataFiles, openDataDirectory } from "./data-directory.ts";
 import type { ChosenSecrets } from "./data-directory.ts";
 import { defaultWebhookSettings } from "../modules/webhook-check.ts";
 import type { WebhookSettings } from "../modules/webhook-check.ts";
+import type { Quotas } from "../storage/quotas.ts";
 import { announceServer, withdrawServer } from "./local-server.ts";
 import { startFailure } from "./start-failure.ts";
 import type { ListenAddress, PortRange } from "./setting.ts";
@@ -53,6 +54,8 @@ export interface PlatformOptions {
   readonly acme?: AcmeSettings;
   /** Requests a minute per API key; the API's own limit when absent. */
   readonly apiRate?: number;
+  /** What each account may store; storage's own quotas when absent. */
+  readonly quotas?: Quotas;
   readonly chosen: ChosenSecrets;
   readonly log: Log;
   readonly logSettings: LogSettings;
@@ -137,6 +140,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         tcpPorts: options.tcpPorts,
         acme: options.acme ?? defaultAcmeSettings,
         apiRate: options.apiRate,
+        quotas: options.quotas,
         events: { allowPrivate: options.allowLocalUpstreams ?? false, aws: options.aws },
         bootstrap: { apiKey: kept.apiKey, authtoken: kept.authtoken },
       }),

@@ -6,6 +6,7 @@ import { challengeTypes } from "../acme/challenge-types.ts";
 import { defaultAcmeSettings } from "../api/provisioning/settings.ts";
 import { logLevels } from "../lib/log.ts";
 import { defaultWebhookSettings } from "../modules/webhook-check.ts";
+import { defaultQuotas } from "../storage/quotas.ts";
 import {
   count,
   list,
@@ -34,6 +35,15 @@ export const settings = {
   apiListen: listen("Where the management API listens.", "127.0.0.1:4700"),
   apiUrl: optional("The API's base URL as clients reach it (default: from where it listens).", { placeholder: "URL" }),
   apiRate: count("Requests a minute that one API key may make; beyond it 429.", 60_000),
+  accountMaxObjects: count("Objects of each kind that an account may have; beyond it 403.", defaultQuotas.objects),
+  ownerMaxObjects: count(
+    "Objects of each kind that one other may own, such as routes of an edge or rules of an IP policy; beyond it 403.",
+    defaultQuotas.owned,
+  ),
+  accountMaxBytes: count(
+    "Bytes that the objects of an account may have together, as JSON; beyond it 403.",
+    defaultQuotas.bytes,
+  ),
   httpsListen: listen("Where public HTTPS and TLS traffic comes in.", ":8443"),
   httpsPort: optionalPort("The port that public URLs name, where something in front forwards it.", "the listener's"),
   httpListen: optionalListen("Where plain HTTP is redirected to HTTPS."),

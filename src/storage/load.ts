@@ -4,13 +4,19 @@ import type { Documents } from "./documents.ts";
 import type { Kinds } from "./kinds.ts";
 import { State } from "./state.ts";
 import type { Change } from "./store.ts";
+import { Usage, bytesAdded } from "./usage.ts";
 
 /** Rows in memory at a time besides the objects made of them. */
 const step = 2000;
 
 /** Reads every object into memory. */
-export async function loadState({ reads }: Database, kinds: Kinds, documents: Documents): Promise<State> {
+export async function loadState(
+  { reads }: Database,
+  kinds: Kinds,
+  documents: Documents,
+): Promise<{ readonly state: State; readonly usage: Usage }> {
   const state = new State(kinds);
+  const usage = new Usage();
   let last = "";
   // Neighbours mostly share kind and account: as one string each, not one per row.
   let kind = "";
@@ -36,9 +42,10 @@ export async function loadState({ reads }: Database, kinds: Kinds, documents: Do
       changes.push({ kind, id: row.id, before: undefined, after: documents.read({ ...row, kind, account_id }) });
     }
     state.merge(changes);
+    usage.add(bytesAdded(changes));
     if (rows.length < step) break;
     last = rows.at(-1)?.id as string;
   }
   for (const id of state.newestIds()) continueAfter(id);
-  return state;
+  return { state, usage };
 }

@@ -15,6 +15,8 @@ import type { Declarations } from "./kinds.ts";
 import { loadState } from "./load.ts";
 import { migrate, migrations } from "./migrations.ts";
 import type { openPostgres } from "./postgres.ts";
+import { defaultQuotas } from "./quotas.ts";
+import type { Quotas } from "./quotas.ts";
 import type { Head } from "./record.ts";
 import { sealerWith } from "./sealing.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -30,6 +32,8 @@ export interface StoreOptions {
   readonly declarations: Declarations;
   /** The operator's keys, see `loadSealingKey`: the first one seals, all open. */
   readonly sealingKey: Buffer | readonly Buffer[];
+  /** What each account may store; `defaultQuotas` unless given. */
+  readonly quotas?: Quotas;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -58,7 +62,7 @@ async function openUrl(options: Parameters<typeof openPostgres>[0]): Promise<Dat
 export async function openStoreOn(
   database: Database,
   holder: string,
-  { declarations, sealingKey, clock, log }: Omit<StoreOptions, "database" | "dataDirectory">,
+  { declarations, sealingKey, quotas = defaultQuotas, clock, log }: Omit<StoreOptions, "database" | "dataDirectory">,
 ): Promise<Store> {
   try {
     const at = timestamp(clock.now());
@@ -67,8 +71,8 @@ export async function openStoreOn(
     const kinds = kindsOf(declarations);
     const documents = documentsOf(kinds, sealer);
     const head = await takeOver(database, holder);
-    const state = await loadState(database, kinds, documents);
-    const writer = new Writer({ kinds, state, database, documents, sealer, head, clock, log });
+    const { state, usage } = await loadState(database, kinds, documents);
+    const writer = new Writer({ kinds, quotas, state, usage, database, documents, sealer, head, clock, log });
     const history = historyOf(database, documents, (kind) => kinds.get(kind)?.owner?.field);
     const feed = feedOf(database, documents, (name, cursor) => writer.keepCursor(name, cursor));
     const addAccount = async (name: string, operator: string | undefined): Promise<Account> => {

@@ -37,6 +37,11 @@ export class Overlay implements View {
     return [...ids, ...idsBelow(added, below, limit)].sort((a, b) => (a < b ? 1 : -1)).slice(0, limit);
   }
 
+  count(list: string): number {
+    const change = this.#lists.get(list);
+    return this.#base.count(list) + (change ? change.added.length - change.removed.size : 0);
+  }
+
   holderId(claimKey: string): string | undefined {
     return this.#claims.has(claimKey) ? this.#claims.get(claimKey) : this.#base.holderId(claimKey);
   }
@@ -58,10 +63,6 @@ export class Overlay implements View {
     for (const change of this.#changes.values()) {
       if (change.before || change.after) yield change;
     }
-  }
-
-  get isEmpty(): boolean {
-    return this.changes()[Symbol.iterator]().next().done === true;
   }
 
   /** Takes over what a write on top of this overlay has changed. */

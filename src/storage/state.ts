@@ -26,6 +26,10 @@ export class State implements View {
     return ids ? idsBelow(ids, below, limit) : [];
   }
 
+  count(list: string): number {
+    return this.#lists.get(list)?.length ?? 0;
+  }
+
   holderId(claimKey: string): string | undefined {
     return this.#claims.get(claimKey);
   }

@@ -7,6 +7,8 @@ export interface View {
   object(id: string): StoredObject | undefined;
   /** At most `limit` ids of a list before `below`, newest first. */
   idsBelow(list: string, below: string | undefined, limit: number): string[];
+  /** How many ids a list has. */
+  count(list: string): number;
   holderId(claimKey: string): string | undefined;
   referrerIds(id: string): Iterable<string>;
 }
@@ -26,13 +28,18 @@ export function kindNamed(kinds: Kinds, name: string): Kind {
 
 export function factsOf(kinds: Kinds, object: StoredObject): Facts {
   const kind = kindNamed(kinds, object.kind);
-  const lists = [listKey(object.account_id, object.kind)];
-  if (kind.owner) lists.push(childrenKey(object.kind, object.doc[kind.owner.field] as string));
   return {
-    lists,
+    lists: listsOf(kinds, object),
     claims: kind.claims(object.doc).map((claim) => claimKey(object.account_id, claim)),
     targets: new Set(kind.references(object.doc).map(({ id }) => id)),
   };
+}
+
+/** Its account's list of its kind, and the list of its owner where it has one. */
+export function listsOf(kinds: Kinds, { kind, account_id, doc }: StoredObject): readonly string[] {
+  const { owner } = kindNamed(kinds, kind);
+  const list = listKey(account_id, kind);
+  return owner ? [list, childrenKey(kind, doc[owner.field] as string)] : [list];
 }
 
 export function listKey(accountId: string, kind: string): string {

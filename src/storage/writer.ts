@@ -8,18 +8,19 @@ import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { answerLifeMs, answersFor } from "./answers.ts";
+import { attempt } from "./attempt.ts";
 import { CommitInDoubt, Superseded } from "./database.ts";
 import type { Database } from "./database.ts";
 import type { Documents } from "./documents.ts";
-import { draftOn } from "./draft.ts";
-import type { DraftContext } from "./draft.ts";
 import type { Kinds } from "./kinds.ts";
 import { Overlay } from "./overlay.ts";
+import type { Quotas } from "./quotas.ts";
 import { batchOf, stepsOf } from "./record.ts";
 import type { Batch, Entry, Head } from "./record.ts";
 import type { Sealer } from "./sealing.ts";
 import type { State } from "./state.ts";
 import type { Commit, Cursor, Draft, Once, Replayed, Store, WriteContext, Written } from "./store.ts";
+import { Usage } from "./usage.ts";
 
 /** Writes that may wait; more are refused at once. */
 const maxWaiting = 10_000;
@@ -33,7 +34,9 @@ const forgetEveryMs = 10 * 60 * 1000;
 
 export interface WriterOptions {
   readonly kinds: Kinds;
+  readonly quotas: Quotas;
   readonly state: State;
+  readonly usage: Usage;
   readonly database: Database;
   readonly documents: Documents;
   readonly sealer: Sealer;
@@ -54,6 +57,7 @@ interface Waiting {
 interface Outcome {
   readonly batch: Batch;
   readonly overlay: Overlay;
+  readonly usage: Usage;
   readonly commits: readonly Commit[];
 }
 
@@ -106,10 +110,10 @@ export class Writer {
   }
 
   rehearse<T>(work: (draft: Draft) => T): T {
-    const { kinds, state, clock } = this.#options;
+    const { kinds, quotas, state, usage, clock } = this.#options;
     const nowMs = clock.now();
-    const context = { kinds, revision: this.#head.revision + 1, nowMs, at: timestamp(nowMs) };
-    return this.#draft(new Overlay(kinds, state), context, work);
+    const at = { revision: this.#head.revision + 1, nowMs, at: timestamp(nowMs) };
+    return attempt({ kinds, quotas, base: state, usage, ...at }, work).result;
   }
 
   /** Resolves once every waiting write has its answer. */
@@ -137,7 +141,7 @@ export class Writer {
   }
 
   async #process(waiting: readonly Waiting[]): Promise<void> {
-    const { kinds, state, database, documents, sealer, clock } = this.#options;
+    const { kinds, quotas, state, database, documents, sealer, clock } = this.#options;
     await this.#settleDoubt();
     const nowMs = clock.now();
     const at = timestamp(nowMs);
@@ -146,6 +150,7 @@ export class Writer {
     );
     const answers = await answersFor(database, sealer, wanted, nowMs);
     const overlay = new Overlay(kinds, state);
+    const usage = new Usage(this.#options.usage);
     const entries: Entry[] = [];
     const commits: Commit[] = [];
     const replies: (() => void)[] = [];
@@ -158,13 +163,18 @@ export class Writer {
           replies.push(() => resolve(replayed));
           continue;
         }
-        const own = new Overlay(kinds, overlay);
-        const result = this.#draft(own, { kinds, revision: revision + 1, nowMs, at }, work);
-        const answer = once?.answer(result as never, own.isEmpty ? revision : revision + 1);
-        const changes = [...own.changes()];
+        const limits = {
+          // What the server does by itself follows from what was let in, and must not get stuck half-way.
+          quotas: context.principal.id === "system" ? undefined : quotas,
+          base: overlay,
+          usage,
+        };
+        const { result, changes, added } = attempt({ kinds, revision: revision + 1, nowMs, at, ...limits }, work);
+        const answer = once?.answer(result as never, changes.length > 0 ? revision + 1 : revision);
         if (changes.length > 0) {
           revision += 1;
           overlay.merge(changes);
+          usage.add(added);
           entries.push({ revision, at, context, changes });
           commits.push({ revision, accountId, changes });
         }
@@ -183,7 +193,7 @@ export class Writer {
       const batch = batchOf(documents, this.#head, entries, overlay.changes(), rest);
       this.#cursors = new Map();
       try {
-        await this.#store({ batch, overlay, commits });
+        await this.#store({ batch, overlay, usage, commits });
       } catch (error) {
         this.#cursors = new Map([...cursors, ...this.#cursors]);
         throw error;
@@ -191,17 +201,6 @@ export class Writer {
       if (forgetBefore !== undefined) this.#forgetAt = nowMs + forgetEveryMs;
     }
     for (const reply of replies) reply();
-  }
-
-  #draft<T>(overlay: Overlay, context: DraftContext, work: (draft: Draft) => T): T {
-    const { draft, end } = draftOn(overlay, context);
-    try {
-      const result = work(draft);
-      if (result instanceof Promise) throw new Error("write: the work returned a promise; it must be synchronous");
-      return result;
-    } finally {
-      end();
-    }
   }
 
   /** @throws Error when nothing was stored, or when that could not be found out in time */
@@ -254,9 +253,10 @@ export class Writer {
     return stored;
   }
 
-  #publish({ batch, overlay, commits }: Outcome): void {
+  #publish({ batch, overlay, usage, commits }: Outcome): void {
     const { state, log } = this.#options;
     state.merge(overlay.changes());
+    this.#options.usage.add(usage.added());
     this.#head = batch.after;
     if (this.condition === "unavailable") log.info("storage works again");
     this.condition = "open";

@@ -10,7 +10,7 @@ import { after, before, describe, it } from "node:test";
 import { freePorts, runCommand, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { startUpstream } from "../support/platform.ts";
-import type { TestUpstream } from "../support/platform.ts";
+import type { ApiBody, TestUpstream } from "../support/platform.ts";
 
 interface ServeFacts {
   readonly api_url: string;
@@ -122,6 +122,36 @@ describe("the command line", () => {
     const ended = await runCommand(["serve", "--data", join(directory, "file", "data")], { env: freePorts });
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /^postern: the data directory ".*" cannot be written \(ENOTDIR\): .*--data\n$/);
+  });
+
+  it("D9: serves with the quotas that settings give it", async () => {
+    const variables = { POSTERN_OWNER_MAX_OBJECTS: "1", POSTERN_ACCOUNT_MAX_BYTES: "5000" };
+    const args = ["serve", "--data", join(directory, "quotas"), "--account-max-objects", "2", "--json"];
+    const server = startCommand(args, { env: { ...freePorts, ...variables } });
+    const { api_url, api_key } = JSON.parse(await server.firstLine()) as ServeFacts;
+    const create = async (path: string, body: object): Promise<readonly [status: number, answer: ApiBody]> => {
+      const headers = {
+        authorization: `Bearer ${api_key}`,
+        "service-version": "2",
+        "content-type": "application/json",
+      };
+      const answer = await fetch(api_url + path, { method: "POST", headers, body: JSON.stringify(body) });
+      return [answer.status, await answer.json()];
+    };
+    const refusedFor = async (path: string, body: object): Promise<unknown> => {
+      const [status, answer] = await create(path, body);
+      assert.equal(status, 403);
+      return answer.details.setting;
+    };
+    const [, policy] = await create("/ip_policies", {});
+    await create("/ip_policies", {});
+    assert.equal(await refusedFor("/ip_policies", {}), "--account-max-objects");
+    const rule = (cidr: string) => ({ ip_policy_id: policy.id, cidr, action: "allow" });
+    await create("/ip_policy_rules", rule("10.0.0.0/8"));
+    assert.equal(await refusedFor("/ip_policy_rules", rule("11.0.0.0/8")), "--owner-max-objects");
+    const page = { status_code: 200, body: "a".repeat(6000) };
+    assert.equal(await refusedFor("/backends/http_response", page), "--account-max-bytes");
+    await server.end();
   });
 
   it("P8: refuses a data directory whose secrets others may read", async () => {

@@ -11,6 +11,8 @@ export const errorCodes = {
   api_source_denied: "ERR_POSTERN_220",
   operator_only: "ERR_POSTERN_237",
   scope_missing: "ERR_POSTERN_245",
+  too_many_objects: "ERR_POSTERN_246",
+  account_full: "ERR_POSTERN_247",
   body_unreadable: "ERR_POSTERN_213",
   unknown_field: "ERR_POSTERN_214",
   invalid_field: "ERR_POSTERN_215",

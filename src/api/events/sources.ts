@@ -31,7 +31,7 @@ export function eventSourceOperations(crud: Crud): Operation[] {
       takes: "object",
       input: eventSourceFields,
       status: 201,
-      refusals: ["not_found", "name_taken", "write_unavailable"],
+      refusals: ["not_found", "name_taken", "write_unavailable", "account_full"],
       run: (call) => add(call, crud),
     },
     {

@@ -5,6 +5,7 @@ import type { AcmeSettings } from "../../api/provisioning/settings.ts";
 import { startControlPlane } from "../../api/control-plane.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Downward, Upward } from "../../routing/messages.ts";
+import type { Quotas } from "../../storage/quotas.ts";
 import type { ListenAddress, PortRange } from "../setting.ts";
 import { portLink } from "./port-link.ts";
 import { runThread } from "./run-thread.ts";
@@ -21,6 +22,7 @@ export interface ControlPlaneThreadOptions {
   readonly tcpPorts: PortRange | undefined;
   readonly acme: AcmeSettings;
   readonly apiRate: number | undefined;
+  readonly quotas: Quotas | undefined;
   readonly events: { readonly allowPrivate: boolean; readonly aws: AwsSettings | undefined };
   readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
 }
@@ -32,12 +34,13 @@ export interface ControlPlaneFacts {
 const { options } = workerData as ThreadData<ControlPlaneThreadOptions>;
 const link = portLink<Downward, Upward>();
 await runThread<ControlPlaneFacts, Downward, Upward>(link, async (log) => {
-  const { listen, apiUrl, apiRate, sealingKeys, ...rest } = options;
+  const { listen, apiUrl, apiRate, quotas, sealingKeys, ...rest } = options;
   const controlPlane = await startControlPlane(
     {
       ...rest,
       ...(apiUrl === undefined ? {} : { apiUrl }),
       ...(apiRate === undefined ? {} : { limits: { requestsPerMinute: apiRate } }),
+      ...(quotas && { quotas }),
       listen: { host: listen.host ?? "::", port: listen.port },
       sealingKey: sealingKeys.map((key) => Buffer.from(key)),
       clock: systemClock,

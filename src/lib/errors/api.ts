@@ -115,6 +115,18 @@ export const apiErrors = {
     "The API key is limited and does not have the scope that this takes.",
     "`details.scope` names it: use a key that has it, or one without limits.",
   ),
+  too_many_objects: entry(
+    246,
+    403,
+    "The account, or the owner of the object, has as many objects of this kind as it may.",
+    "Delete what is not needed, or let the server's operator raise the setting that `details.setting` names; waiting does not help.",
+  ),
+  account_full: entry(
+    247,
+    403,
+    "The account stores as many bytes as it may.",
+    "Delete or shorten what is not needed, or let the server's operator raise `--account-max-bytes`; waiting does not help.",
+  ),
   operator_only: entry(237, 403, "Only an operator's key may do this.", "Use the key that the first start created."),
   metrics_local_only: entry(
     240,

@@ -1,0 +1,97 @@
+/**
+ * What an account may store (D9). Checked at the end of a write, on all that it has changed together, so that its
+ * own deletes make room for what it creates. A write that adds nothing passes, whatever there is.
+ */
+import { Refusal } from "../lib/errors.ts";
+import type { Kinds } from "./kinds.ts";
+import type { Change, StoredObject } from "./store.ts";
+import { bytesAdded } from "./usage.ts";
+import type { Usage } from "./usage.ts";
+import { kindNamed, listsOf } from "./view.ts";
+import type { View } from "./view.ts";
+
+export interface Quotas {
+  /** Objects of each kind that an account may have. */
+  readonly objects: number;
+  /** Objects of each kind that one other may own: routes of an edge, rules of an IP policy. */
+  readonly owned: number;
+  /** Bytes that all objects of an account may have together, as JSON with open secrets. */
+  readonly bytes: number;
+}
+
+export const defaultQuotas: Quotas = { objects: 200_000, owned: 10_000, bytes: 256 * 1024 * 1024 };
+
+/** What of the quotas the operator sets by which flag. */
+const settings = { objects: "--account-max-objects", owned: "--owner-max-objects", bytes: "--account-max-bytes" };
+
+/** The state on both sides of a write. */
+interface Sides {
+  readonly before: View;
+  readonly after: View;
+  /** Bytes before the write. */
+  readonly usage: Usage;
+}
+
+/**
+ * What the changes add to each account's bytes; costs what the changes are, whatever else there is.
+ * @throws Refusal `too_many_objects` or `account_full`
+ */
+export function checkQuotas(
+  quotas: Quotas,
+  kinds: Kinds,
+  changes: readonly Change[],
+  { before, after, usage }: Sides,
+): ReadonlyMap<string, number> {
+  for (const [list, object] of joined(kinds, changes)) {
+    const present = before.count(list);
+    const wanted = after.count(list);
+    const [own] = listsOf(kinds, object);
+    const limit = list === own ? "objects" : "owned";
+    if (wanted > present && wanted > quotas[limit]) refuseMore(kinds, object, limit, present, wanted, quotas);
+  }
+  const added = bytesAdded(changes);
+  for (const [accountId, more] of added) {
+    const present = usage.bytes(accountId);
+    if (more > 0 && present + more > quotas.bytes) refuseBytes(present, more, quotas.bytes);
+  }
+  return added;
+}
+
+/** The lists that objects were added to, each with one of these. */
+function joined(kinds: Kinds, changes: readonly Change[]): ReadonlyMap<string, StoredObject> {
+  const found = new Map<string, StoredObject>();
+  for (const { before, after } of changes) {
+    if (!after) continue;
+    const was = before ? listsOf(kinds, before) : [];
+    for (const list of listsOf(kinds, after)) if (!was.includes(list)) found.set(list, after);
+  }
+  return found;
+}
+
+function refuseMore(
+  kinds: Kinds,
+  { kind, doc }: StoredObject,
+  limit: "objects" | "owned",
+  present: number,
+  wanted: number,
+  quotas: Quotas,
+): never {
+  const { owner } = kindNamed(kinds, kind);
+  const whose = limit === "owned" && owner ? `${owner.kind} "${String(doc[owner.field])}"` : `this account`;
+  const most = quotas[limit];
+  const setting = settings[limit];
+  throw new Refusal(
+    "too_many_objects",
+    `${whose} has ${present} of ${kind}, would have ${wanted}, and may have ${most} (${setting} of the server)`,
+    { kind, present: String(present), limit: String(most), setting },
+  );
+}
+
+function refuseBytes(present: number, more: number, most: number): never {
+  const setting = settings.bytes;
+  throw new Refusal(
+    "account_full",
+    `this account stores ${present} bytes, would store ${present + more}, and may store ${most} (${setting} of the server)`,
+    { present: String(present), limit: String(most), setting },
+  );
+}

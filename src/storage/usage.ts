@@ -1,0 +1,40 @@
+import type { Change, StoredObject } from "./store.ts";
+
+/** How many bytes the objects of each account have. */
+export class Usage {
+  readonly #base: Usage | undefined;
+  readonly #bytes = new Map<string, number>();
+
+  /** @param base what is there already, and does not know of what is added here */
+  constructor(base?: Usage) {
+    this.#base = base;
+  }
+
+  bytes(accountId: string): number {
+    return (this.#bytes.get(accountId) ?? 0) + (this.#base?.bytes(accountId) ?? 0);
+  }
+
+  add(added: Iterable<readonly [accountId: string, bytes: number]>): void {
+    for (const [accountId, bytes] of added) this.#bytes.set(accountId, (this.#bytes.get(accountId) ?? 0) + bytes);
+  }
+
+  /** What was added here. */
+  added(): Iterable<readonly [accountId: string, bytes: number]> {
+    return this.#bytes;
+  }
+}
+
+/** What changes add to the bytes of each account; less than 0 where they take away. */
+export function bytesAdded(changes: Iterable<Change>): ReadonlyMap<string, number> {
+  const added = new Map<string, number>();
+  for (const { before, after } of changes) {
+    const { account_id } = (after ?? before) as StoredObject;
+    added.set(account_id, (added.get(account_id) ?? 0) + bytesOf(after) - bytesOf(before));
+  }
+  return added;
+}
+
+/** The same before and after a restart: of the document as it is in memory, not of how it is sealed. */
+function bytesOf(object: StoredObject | undefined): number {
+  return object ? Buffer.byteLength(JSON.stringify(object.doc)) : 0;
+}
