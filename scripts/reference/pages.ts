@@ -8,6 +8,7 @@ import type { Fields } from "../../src/schema/fields.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import { fieldsTable } from "./fields.ts";
 import { code, page, table } from "./markdown.ts";
+import { moduleOrder, placesText } from "./module-order.ts";
 import { metricsPage } from "./metrics.ts";
 import { commandsPage, settingsPage } from "./settings.ts";
 import { variablesPage } from "./variables.ts";
@@ -55,12 +56,11 @@ function operationsTable(operations: readonly Operation[]): string {
 
 function modulesPage(): string {
   const parts = modules.map(({ name, doc, on, fields }) => {
-    const places = on.map((place) => place.replaceAll("_", " ")).join(", ");
-    return `## ${name}\n\n${doc}\n\nOn: ${places}.\n\n${fieldsTable(fields)}`;
+    return `## ${name}\n\n${doc}\n\nOn: ${placesText(on)}.\n\n${fieldsTable(fields)}`;
   });
   const introduction =
     "What can be put in front of traffic, in the order in which it acts. Every module also has `enabled`, true unless given.";
-  return page("Modules", introduction, parts);
+  return page("Modules", introduction, [moduleOrder(), ...parts]);
 }
 
 function errorsPage(): string {

@@ -7,6 +7,7 @@ export const backend = defineModule({
   schemaName: "EndpointBackend",
   on: ["https_route", "tls_edge", "tcp_edge"],
   doc: "Sends traffic to a backend.",
+  acts: { connection: ["choose the upstream"], request: ["choose the upstream"] },
   fields: {
     backend: f.ref("Backend used to back the endpoint.", { to: backendKinds, input: "backend_id" }, { required: true }),
   },

@@ -8,6 +8,7 @@ export const circuitBreaker = defineModule({
   schemaName: "EndpointCircuitBreaker",
   on: ["https_route"],
   doc: "Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or more, or no response.",
+  acts: { request: ["refuse"] },
   fields: {
     tripped_duration: f.uint32("Seconds to wait after tripping before a request probes the upstream's health.", {
       default: 10,

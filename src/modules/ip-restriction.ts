@@ -12,6 +12,7 @@ export const ipRestriction = defineModule({
   schemaName: "EndpointIPPolicy",
   on: ["https_route", "tls_edge", "tcp_edge"],
   doc: "Admits a source address only if a rule of its IP policies allows it and none denies it.",
+  acts: { connection: ["refuse"], request: ["refuse"] },
   fields: {
     ip_policies: f.refList(
       "IP policies used to check whether a source IP is allowed.",

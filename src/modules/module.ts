@@ -1,7 +1,7 @@
 /**
  * The plug's contract. A module goes through five stages, in this order:
  *
- * 1. declare   `defineModule({ name, on, doc, fields })`: data; API paths, validation and docs are read from it.
+ * 1. declare   `defineModule({ name, on, doc, acts, fields })`: data; API paths, validation and docs are read from it.
  * 2. validate  `fields` one by one, then `rules` across fields, when the API is given a configuration.
  * 3. compile   `compile(config, scope)` when a change reaches an edge: all that configuration decides is
  *              decided here. It may throw: the route then fails closed (500) and the problem is reported.
@@ -19,6 +19,13 @@ import type { Exchange } from "./exchange.ts";
 import type { Step } from "./step.ts";
 import type { UpstreamPlan } from "./upstream-plan.ts";
 
+/** When a module can act, in this order: `connection` is of edges that pass connections on whole. */
+export const phases = ["connection", "handshake", "request", "response"] as const;
+export type Phase = (typeof phases)[number];
+
+/** What a module may do. `refuse` ends with an error, `answer` with a response of the edge's own. */
+export type Power = "refuse" | "answer" | "change the request" | "change the response" | "choose the upstream";
+
 export interface ModuleDeclaration<F extends Fields = Fields> {
   /** Name on the wire, snake_case; also the path suffix. */
   readonly name: string;
@@ -26,6 +33,8 @@ export interface ModuleDeclaration<F extends Fields = Fields> {
   readonly schemaName: string;
   readonly on: readonly Place[];
   readonly doc: string;
+  /** What it may do when; empty for one that cannot be enforced yet: all that has it is refused. */
+  readonly acts: Readonly<Partial<Record<Phase, readonly Power[]>>>;
   /** `enabled` is added to every module and is not listed here. */
   readonly fields: F;
   /** Facts across fields: pure; each returns an issue (`path`, `message`) or undefined. */

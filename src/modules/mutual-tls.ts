@@ -10,6 +10,7 @@ export const mutualTls = defineModule({
   schemaName: "EndpointMutualTLS",
   on: ["https_edge", "tls_edge"],
   doc: "Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.",
+  acts: { handshake: ["refuse"], request: ["refuse", "change the request"] },
   fields: {
     certificate_authorities: f.refList(
       "Certificate authorities that client certificates must chain to.",

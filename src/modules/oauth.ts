@@ -35,6 +35,7 @@ export const oauth = defineModule({
   schemaName: "EndpointOAuth",
   on: ["https_route"],
   doc: "Lets only visitors in who sign in with a social identity provider and are on its lists.",
+  acts: {},
   fields: {
     provider: f.object(
       "Identity provider and who may access; exactly one of them is set.",

@@ -7,6 +7,7 @@ export const oidc = defineModule({
   schemaName: "EndpointOIDC",
   on: ["https_route"],
   doc: "Lets only visitors in who sign in with an OpenID Connect provider.",
+  acts: {},
   fields: {
     ...loginFields,
     issuer: f.string("URL of the OpenID provider; base URL for discovery.", {

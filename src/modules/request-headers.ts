@@ -10,6 +10,7 @@ export const requestHeaders = defineModule({
   schemaName: "EndpointRequestHeaders",
   on: ["https_route"],
   doc: "Removes, then adds header fields of the request, last before it goes upstream.",
+  acts: { request: ["change the request"] },
   fields: headerEditFields,
   rules: [
     ({ add, remove }) =>

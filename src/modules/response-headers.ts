@@ -11,6 +11,7 @@ export const responseHeaders = defineModule({
   schemaName: "EndpointResponseHeaders",
   on: ["https_route"],
   doc: "Removes, then adds header fields of the response, last before it goes to the client.",
+  acts: { response: ["change the response"] },
   fields: headerEditFields,
   compile(config) {
     const edit = compileHeaderEdit(config, single);

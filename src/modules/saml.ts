@@ -23,6 +23,7 @@ export const saml = defineModule({
   schemaName: "EndpointSAML",
   on: ["https_route"],
   doc: "Lets only visitors in who sign in with a SAML identity provider.",
+  acts: {},
   fields: {
     ...loginFields,
     idp_metadata: f.string("The full XML IdP EntityDescriptor.", { maxBytes: 262_144, format: descriptor }),

@@ -7,6 +7,7 @@ export const tlsTermination = defineModule({
   schemaName: "EndpointTLSTermination",
   on: ["https_edge", "tls_edge"],
   doc: "Says where TLS ends, and which versions of it are spoken.",
+  acts: { handshake: ["refuse"] },
   fields: {
     terminate_at: f.oneOf(
       "`edge`: the edge terminates TLS. `upstream` (or `agent`, its older name): TLS is passed through untouched; only on TLS edges.",

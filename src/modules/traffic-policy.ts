@@ -7,6 +7,7 @@ export const trafficPolicy = defineModule({
   schemaName: "EndpointTrafficPolicy",
   on: ["https_route", "tls_edge", "tcp_edge"],
   doc: "Applies a traffic policy: rules of expressions and actions, by phase.",
+  acts: {},
   fields: {
     value: f.string("The policy, as JSON or YAML; stored as it is given.", {
       required: true,

@@ -31,6 +31,7 @@ export const userAgentFilter = defineModule({
   schemaName: "EndpointUserAgentFilter",
   on: ["https_route"],
   doc: "Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without User-Agent passes only if an expression of `allow` matches the empty string. Expressions are RE2 and match anywhere.",
+  acts: { request: ["refuse"] },
   fields: {
     allow: expressions("Expressions for user agents that pass whatever `deny` says."),
     deny: expressions("Expressions for user agents that are refused."),

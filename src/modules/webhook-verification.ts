@@ -23,6 +23,7 @@ export function webhookVerificationWith(settings: WebhookSettings) {
     schemaName: "EndpointWebhookValidation",
     on: ["https_route"],
     doc: "Lets only webhooks pass whose signature verifies. The body is held back until then and passed on unchanged; requests by which a provider tests the endpoint are answered at the edge.",
+    acts: { request: ["refuse", "answer"] },
     fields: {
       provider: f.string("The webhook provider sending to the endpoint.", { required: true, format: providerName }),
       secret: f.string(

@@ -10,6 +10,7 @@ export const websocketTcpConverter = defineModule({
   schemaName: "EndpointWebsocketTCPConverter",
   on: ["https_route"],
   doc: "Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary messages. Text messages and requests that are no WebSocket upgrade are refused.",
+  acts: { request: ["refuse", "answer"] },
   fields: {},
   compile: (_config, { clock }) => ({
     request: ({ request }) => {

@@ -343,6 +343,7 @@ describe("the routing table", () => {
       schemaName: "Counting",
       on: ["https_edge", "https_route"],
       doc: "Counts.",
+      acts: { request: [] },
       fields: { size: f.uint32("Size.") },
       compile({ size }, scope) {
         const state = scope.keep(`counting ${scope.ownerId} ${size}`, () => ({ id: (made += 1) }));

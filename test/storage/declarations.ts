@@ -96,6 +96,7 @@ const guard = defineModule({
   schemaName: "Guard",
   on: ["https_route"],
   doc: "For tests.",
+  acts: {},
   fields: {
     policies: f.refList("Policies.", { to: "policy", input: "policy_ids" }),
     client_secret: f.string("Secret.", { secret: true }),

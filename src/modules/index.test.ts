@@ -1,0 +1,197 @@
+/** What modules declare of themselves, held against what they do. */
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { describe, it } from "node:test";
+import { makeManualClock } from "../../test/support/clock.ts";
+import { exchangeOf } from "../../test/support/exchange.ts";
+import type { ExchangeInit } from "../../test/support/exchange.ts";
+import { tableOf } from "../../test/support/routing.ts";
+import { createAuthority, issueLeaf } from "../lib/x509.ts";
+import type { CompiledRoute, ConnectionSite, Site } from "../routing/compiled.ts";
+import type { ResourceObject, Place } from "../schema/object.ts";
+import { sign } from "../webhooks/verify.ts";
+import { modules } from "./index.ts";
+import type { Handshake, Phase, Power } from "./module.ts";
+import type { Step } from "./step.ts";
+
+interface Case {
+  readonly on: Place;
+  readonly config: object;
+  readonly exchanges?: readonly ExchangeInit[];
+}
+
+const clock = makeManualClock();
+const now = clock.now();
+const authority = await createAuthority({ commonName: "Clients", now });
+const leaf = await issueLeaf(authority, { names: ["a.example"], now, days: 1, usages: ["clientAuth"] });
+const clientCertificate = new X509Certificate(leaf.certificatePem).raw;
+const tls = { serverName: "h", version: "TLSv1.3", cipher: "x", clientCertificate };
+
+const objects: readonly Pick<ResourceObject, "kind" | "id" | "doc">[] = [
+  { kind: "certificate_authority", id: "ca_1", doc: { ca_pem: authority.certificatePem } },
+  { kind: "ip_policy", id: "ipp_1", doc: {} },
+  { kind: "ip_policy_rule", id: "ipr_1", doc: { ip_policy_id: "ipp_1", cidr: "192.0.2.0/24", action: "allow" } },
+  { kind: "tunnel_group_backend", id: "bkdtg_1", doc: { labels: { app: "web" } } },
+];
+
+const body = Buffer.from('{"event":"endpoint.url_validation","payload":{"plainToken":"t"}}');
+const webhook = sign("zoom", {
+  secret: "s",
+  body,
+  url: "https://app.example.com/",
+  now,
+});
+const validation = { method: "POST", headers: webhook.headers, body };
+const upgrade = {
+  upgrade: "websocket",
+  "sec-websocket-version": "13",
+  "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+};
+const text = { headers: { "accept-encoding": "gzip" }, response: { headers: { "content-type": "text/plain" } } };
+
+/** Enough of each module to see all that it may do. */
+const cases: Readonly<Record<string, readonly Case[]>> = {
+  tls_termination: [
+    { on: "https_edge", config: { terminate_at: "edge", min_version: "1.3" } },
+    { on: "tls_edge", config: { terminate_at: "edge", min_version: "1.3" } },
+    { on: "tls_edge", config: { terminate_at: "upstream", min_version: null } },
+  ],
+  mutual_tls: [
+    {
+      on: "https_edge",
+      config: { certificate_authority_ids: ["ca_1"] },
+      exchanges: [{}, { connection: { tls } }],
+    },
+    { on: "tls_edge", config: { certificate_authority_ids: ["ca_1"] } },
+  ],
+  ip_restriction: (["https_route", "tls_edge", "tcp_edge"] as const).map((on) => ({
+    on,
+    config: { ip_policy_ids: ["ipp_1"] },
+    exchanges: [{}, { connection: { source: "198.51.100.1" } }],
+  })),
+  user_agent_filter: [
+    { on: "https_route", config: { allow: [], deny: ["curl"] }, exchanges: [{ headers: { "user-agent": "curl/8" } }] },
+  ],
+  webhook_verification: [
+    { on: "https_route", config: { provider: "zoom", secret: "s" }, exchanges: [{ method: "POST" }, validation] },
+  ],
+  oauth: [{ on: "https_route", config: { provider: { github: {} } } }],
+  oidc: [{ on: "https_route", config: { issuer: "https://id.example.com", client_id: "c", client_secret: "s" } }],
+  saml: [{ on: "https_route", config: { idp_metadata_url: "https://id.example.com/metadata" } }],
+  traffic_policy: (["https_route", "tls_edge", "tcp_edge"] as const).map((on) => ({ on, config: { value: "{}" } })),
+  circuit_breaker: [
+    {
+      on: "https_route",
+      config: {
+        tripped_duration: 10,
+        rolling_window: 10,
+        num_buckets: 1,
+        volume_threshold: 1,
+        error_threshold_percentage: 0.5,
+      },
+      exchanges: [{}, {}],
+    },
+  ],
+  websocket_tcp_converter: [{ on: "https_route", config: {}, exchanges: [{}, { headers: upgrade }] }],
+  request_headers: [{ on: "https_route", config: { remove: [], add: { "x-a": "1" } }, exchanges: [text] }],
+  backend: (["https_route", "tls_edge", "tcp_edge"] as const).map((on) => ({
+    on,
+    config: { backend_id: "bkdtg_1" },
+    exchanges: [{}],
+  })),
+  compression: [{ on: "https_route", config: {}, exchanges: [text] }],
+  response_headers: [{ on: "https_route", config: { remove: [], add: { "x-a": "1" } }, exchanges: [text] }],
+};
+
+type Seen = (phase: Phase, power: Power) => void;
+
+/** What carries the module, compiled by a real routing table. */
+function compiled(name: string, { on, config }: Case): { site: Site | ConnectionSite; route?: CompiledRoute } {
+  const { table, put } = tableOf(clock);
+  for (const object of objects) put(object);
+  const block = { [name]: { enabled: true, ...config } };
+  if (on === "tls_edge" || on === "tcp_edge") {
+    put({ kind: on, id: "edge", doc: { hostports: ["h:443"], ...block } });
+    const site = on === "tls_edge" ? table.tlsSite("h") : [...table.tcpSites()][0];
+    assert.ok(site);
+    return { site };
+  }
+  put({ kind: "https_edge", id: "edge", doc: { hostports: ["h:443"], ...(on === "https_edge" && block) } });
+  const route = { edge_id: "edge", match_type: "path_prefix", match: "/" };
+  put({ kind: "https_edge_route", id: "route", doc: { ...route, ...(on === "https_route" && block) } });
+  const site = table.httpsSite("h");
+  const found = site?.findRoute("/");
+  assert.ok(site && found);
+  return { site, route: found };
+}
+
+function watchHandshake({ minVersion, clientAuthorities }: Handshake, seen: Seen): void {
+  if (minVersion !== undefined || clientAuthorities !== undefined) seen("handshake", "refuse");
+}
+
+function watchStep(phase: Phase, { answer, outcome }: Step, seen: Seen): void {
+  if (answer) seen(phase, "error" in answer || outcome === "denied" ? "refuse" : "answer");
+}
+
+async function watchRoute(route: CompiledRoute, { exchanges = [] }: Case, seen: Seen): Promise<void> {
+  if (route.upstream) seen("request", "choose the upstream");
+  if (route.converter) seen("request", "answer");
+  for (const init of exchanges) {
+    const exchange = exchangeOf(init);
+    const asReceived = JSON.stringify(exchange.request.headers.entries());
+    for (const module of route.request) watchStep("request", (await module.request?.(exchange)) as Step, seen);
+    const { headers } = exchange.request;
+    if (JSON.stringify(headers.entries()) !== asReceived) seen("request", "change the request");
+    const sent = JSON.stringify(exchange.response?.headers.entries());
+    for (const module of route.response) watchStep("response", module.response?.(exchange) as Step, seen);
+    const isChanged = JSON.stringify(exchange.response?.headers.entries()) !== sent || exchange.transforms.length > 0;
+    if (isChanged) seen("response", "change the response");
+    for (const module of route.settled) module.settled?.(exchange, 500);
+  }
+}
+
+function watchConnection(site: ConnectionSite, { exchanges = [] }: Case, seen: Seen): void {
+  if (site.upstream) seen("connection", "choose the upstream");
+  for (const { connection } of exchanges) {
+    for (const module of site.connection) {
+      watchStep("connection", module.connection?.(connection?.source ?? "192.0.2.1") as Step, seen);
+    }
+  }
+}
+
+describe("modules", () => {
+  for (const { name, on, acts } of modules) {
+    it(`${name} does what it declares and nothing else, wherever it may be set`, async () => {
+      const all = cases[name] ?? [];
+      assert.deepEqual(new Set(all.map((one) => one.on)), new Set(on));
+      const found = new Set<string>();
+      const hooks = new Set<string>();
+      const seen: Seen = (phase, power) => void found.add(`${phase}: ${power}`);
+      let broken = 0;
+      for (const one of all) {
+        const { site, route } = compiled(name, one);
+        if (route?.problem ?? site.problem) {
+          broken += 1;
+          continue;
+        }
+        watchHandshake(site.handshake, seen);
+        if (Object.keys(site.handshake).length > 0) hooks.add("handshake");
+        if (route) {
+          await watchRoute(route, one, seen);
+          if (route.request.length > 0 || route.upstream) hooks.add("request");
+          if (route.response.length > 0) hooks.add("response");
+        } else if ("connection" in site) {
+          watchConnection(site, one, seen);
+          if (site.connection.length > 0 || site.upstream) hooks.add("connection");
+        }
+      }
+      assert.deepEqual(hooks, new Set(Object.keys(acts)));
+      assert.deepEqual(
+        found,
+        new Set(Object.entries(acts).flatMap(([phase, powers]) => powers.map((power) => `${phase}: ${power}`))),
+      );
+      // One that cannot be enforced closes what it is set on (R6).
+      assert.equal(broken, hooks.size === 0 ? all.length : 0);
+    });
+  }
+});
