@@ -1,0 +1,95 @@
+/** Other spellings of a path: which route they reach, and what the service is sent. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, describe, it } from "node:test";
+import { parse } from "yaml";
+import { protocols } from "../support/agents.ts";
+import { startApi } from "../support/api.ts";
+import { root } from "../support/command.ts";
+import { ipPolicy, startFixture } from "../support/modules.ts";
+import type { Fixture } from "../support/modules.ts";
+import { databases } from "../support/postgres.ts";
+
+interface GuideRoute {
+  readonly match_type: string;
+  readonly match: string;
+  readonly ip_restriction?: object;
+}
+
+const sqlite = databases[0] as (typeof databases)[number];
+const guide = readFileSync(`${root}docs/guides/paths.md`, "utf8");
+const document = /```yaml\n(.+?)```/s.exec(guide)?.[1] ?? "";
+const sample = parse(document) as {
+  readonly objects: { readonly https_edge_route: Readonly<Record<string, GuideRoute>> };
+};
+/** The spellings that the guide's table names. */
+const spellings = [...guide.matchAll(/^\| `(\/[^`]+)`/gm)].map((found) => found[1] as string);
+
+it("R1: the guide's document can be applied as it stands", async () => {
+  const api = await startApi(sqlite);
+  try {
+    const headers = { "content-type": "application/yaml" };
+    const answer = await api.request("POST", "/apply", { body: document, headers });
+    assert.equal(answer.status, 200, answer.text);
+  } finally {
+    await api.stop();
+  }
+});
+
+let fixture: Fixture;
+before(async () => {
+  fixture = await startFixture();
+  for (const { kind, id, doc } of ipPolicy("ipp_staff", { "127.0.0.9/32": "allow" })) fixture.put(kind, id, doc);
+});
+after(() => fixture.stop());
+
+for (const protocol of protocols) {
+  describe(`other spellings of a path over ${protocol}`, () => {
+    const ask = async (path: string, source = "127.0.0.1"): Promise<readonly [number, string | undefined]> => {
+      const reached = fixture.received.length;
+      const { status } = await fixture.ask(protocol, { path, source });
+      return [status, fixture.received[reached]?.url];
+    };
+    const staff = { enabled: true, ip_policy_ids: ["ipp_staff"] };
+    const put = (id: string, match_type: string, match: string, closed: boolean): void =>
+      fixture.put("https_edge_route", id, {
+        edge_id: "edghts_1",
+        match_type,
+        match,
+        backend: { enabled: true, backend_id: "bkdtg_1" },
+        ip_restriction: closed ? staff : null,
+      });
+
+    it("R1: reach the route of / and not the closed one, and are forwarded as they were matched", async () => {
+      assert.ok(spellings.length >= 5);
+      fixture.route({});
+      put("edghtsrt_admin", "path_prefix", "/admin", true);
+      for (const path of spellings) assert.deepEqual(await ask(path), [200, path]);
+      for (const path of ["/admin", "/admin/x", "/%61dmin", "/x/../admin"]) {
+        assert.deepEqual(await ask(path), [403, undefined], path);
+      }
+      for (const path of ["/x/%2e%2e/admin", "/x/..;/admin", "/%2fadmin"]) {
+        assert.deepEqual(await ask(path), [400, undefined], path);
+      }
+      fixture.edge.remove("https_edge_route", "edghtsrt_admin");
+    });
+
+    it("R1: are closed with the routes of the guide, where / is closed and what is open is named", async () => {
+      fixture.edge.remove("https_edge_route", "edghtsrt_1");
+      const routes = Object.entries(sample.objects.https_edge_route);
+      assert.ok(routes.some(([, { match }]) => match === "/"));
+      for (const [name, { match_type, match, ip_restriction }] of routes) {
+        put(`edghtsrt_${name}`, match_type, match, ip_restriction !== undefined);
+      }
+      for (const path of [...spellings, "/admin", "/", "//catalogue", "/catalogue/x"]) {
+        assert.deepEqual(await ask(path), [403, undefined], path);
+        assert.deepEqual(await ask(path, "127.0.0.9"), [200, path]);
+      }
+      for (const path of ["/catalogue", "/assets/a.css"]) assert.deepEqual(await ask(path), [200, path]);
+      // What the guide warns of: below an open prefix, and forwarded as it was matched.
+      assert.deepEqual(await ask("/assets/%252e%252e/admin"), [200, "/assets/%252e%252e/admin"]);
+      for (const [name] of routes) fixture.edge.remove("https_edge_route", `edghtsrt_${name}`);
+      assert.deepEqual(await ask("/admin", "127.0.0.9"), [404, undefined]);
+    });
+  });
+}
