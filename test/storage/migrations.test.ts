@@ -63,6 +63,25 @@ for (const database of databases) {
       await place.drop();
     });
 
+    it("S6: a step that cannot be noted as done is undone as well", async () => {
+      const place = await database.create();
+      await (await open(place.url)).close();
+      const opened = await openDatabase(database.name, place.url);
+      const unnoted: Migration = {
+        name: addColumn.name,
+        async up(transaction, types) {
+          await addColumn.up(transaction, types);
+          await transaction.insertInto("migrations").values({ name: addColumn.name, at }).execute();
+        },
+      };
+      await assert.rejects(migrate(opened, [...migrations, unnoted], at), /failed and was undone/);
+      assert.equal(await exists(opened, "id from notes"), false);
+      await migrate(opened, [...migrations, addColumn], at);
+      assert.equal(await exists(opened, "id from notes"), true);
+      await opened.close();
+      await place.drop();
+    });
+
     it("S6: a database of a newer version is refused in one sentence, and not touched", async () => {
       const place = await database.create();
       await (await open(place.url)).close();
