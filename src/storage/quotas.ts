@@ -42,12 +42,11 @@ export function checkQuotas(
   changes: readonly Change[],
   { before, after, usage }: Sides,
 ): ReadonlyMap<string, number> {
-  for (const [list, object] of joined(kinds, changes)) {
-    const present = before.count(list);
+  for (const [list, { object, limit }] of joined(kinds, changes)) {
     const wanted = after.count(list);
-    const [own] = listsOf(kinds, object);
-    const limit = list === own ? "objects" : "owned";
-    if (wanted > present && wanted > quotas[limit]) refuseMore(kinds, object, limit, present, wanted, quotas);
+    if (wanted <= quotas[limit]) continue;
+    const present = before.count(list);
+    if (wanted > present) refuseMore(kinds, object, limit, present, wanted, quotas);
   }
   const added = bytesAdded(changes);
   for (const [accountId, more] of added) {
@@ -57,13 +56,21 @@ export function checkQuotas(
   return added;
 }
 
-/** The lists that objects were added to, each with one of these. */
-function joined(kinds: Kinds, changes: readonly Change[]): ReadonlyMap<string, StoredObject> {
-  const found = new Map<string, StoredObject>();
+interface Joined {
+  /** One of those that were added. */
+  readonly object: StoredObject;
+  readonly limit: "objects" | "owned";
+}
+
+/** The lists that objects were added to. */
+function joined(kinds: Kinds, changes: readonly Change[]): ReadonlyMap<string, Joined> {
+  const found = new Map<string, Joined>();
   for (const { before, after } of changes) {
     if (!after) continue;
-    const was = before ? listsOf(kinds, before) : [];
-    for (const list of listsOf(kinds, after)) if (!was.includes(list)) found.set(list, after);
+    const was = before && listsOf(kinds, before);
+    const [own, ofOwner] = listsOf(kinds, after);
+    if (!was) found.set(own, { object: after, limit: "objects" });
+    if (ofOwner !== undefined && was?.[1] !== ofOwner) found.set(ofOwner, { object: after, limit: "owned" });
   }
   return found;
 }
@@ -71,7 +78,7 @@ function joined(kinds: Kinds, changes: readonly Change[]): ReadonlyMap<string, S
 function refuseMore(
   kinds: Kinds,
   { kind, doc }: StoredObject,
-  limit: "objects" | "owned",
+  limit: Joined["limit"],
   present: number,
   wanted: number,
   quotas: Quotas,

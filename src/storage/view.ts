@@ -36,7 +36,10 @@ export function factsOf(kinds: Kinds, object: StoredObject): Facts {
 }
 
 /** Its account's list of its kind, and the list of its owner where it has one. */
-export function listsOf(kinds: Kinds, { kind, account_id, doc }: StoredObject): readonly string[] {
+export function listsOf(
+  kinds: Kinds,
+  { kind, account_id, doc }: StoredObject,
+): readonly [own: string, ...ofOwner: string[]] {
   const { owner } = kindNamed(kinds, kind);
   const list = listKey(account_id, kind);
   return owner ? [list, childrenKey(kind, doc[owner.field] as string)] : [list];
