@@ -181,7 +181,7 @@ for (const database of databases) {
             const answers = [];
             for (const { what, body: referring } of referringInputs(fields, direction, body, idOf)) {
               const { status, body } = await api.request(method, path, { body: referring });
-              assert.deepEqual([what, status, body.error_code], [what, 400, "ERR_POSTERN_7007"], JSON.stringify(body));
+              assert.deepEqual([what, status, body.error_code], [what, 404, "ERR_POSTERN_7007"], JSON.stringify(body));
               answers.push(JSON.stringify([body.msg, { ...body.details, operation_id: "" }]));
             }
             return answers;

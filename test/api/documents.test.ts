@@ -216,7 +216,7 @@ objects:
           assert.ok(`objects.${field}` in bad.body.details, field);
         }
         const absent = "objects: {ip_policy_rule: {r: {ip_policy_id: nowhere, cidr: 192.0.2.0/24, action: allow}}}";
-        fails(await sendYaml(path, absent, key), 400, 7007, "objects.ip_policy_rule.r.ip_policy_id");
+        fails(await sendYaml(path, absent, key), 404, 7007, "objects.ip_policy_rule.r.ip_policy_id");
         const twice = "objects: {bot_user: {a: {name: same}, b: {name: same}}}";
         fails(await sendYaml(path, twice, key), 409, 4112);
         const circle = "objects: {failover_backend: {a: {backends: [b]}, b: {backends: [a]}}}";
@@ -334,8 +334,8 @@ objects:
       assert.deepEqual((await api.ok("GET", "/export", undefined, mine)).objects, {});
       const rule = (id: string): string =>
         `objects: {ip_policy_rule: {r: {ip_policy_id: ${id}, cidr: 192.0.2.0/24, action: allow}}}`;
-      fails(await apply(rule(policy.id), mine), 400, 7007);
-      fails(await apply(rule("shop/office"), mine), 400, 7007);
+      fails(await apply(rule(policy.id), mine), 404, 7007);
+      fails(await apply(rule("shop/office"), mine), 404, 7007);
       fails(await apply(`objects: {ip_policy: {p: {id: ${policy.id}}}}`, mine), 400, 215);
       const held = await apply(shop, mine);
       fails(held, 409, 413);

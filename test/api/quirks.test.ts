@@ -145,7 +145,7 @@ describe("the habits of public clients", () => {
     const before = await api.ok("GET", path);
     const body = { description: "half", backend: { backend_id: "bkdtg_unknown" } };
     const refused = await api.request("PATCH", path, { body });
-    assert.deepEqual([refused.status, "backend.backend_id" in refused.body.details], [400, true]);
+    assert.deepEqual([refused.status, "backend.backend_id" in refused.body.details], [404, true]);
     assert.deepEqual(await api.ok("GET", path), before);
   });
 

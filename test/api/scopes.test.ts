@@ -126,7 +126,7 @@ for (const database of databases) {
       const bot = await api.ok("POST", "/bot_users", { name: "without metadata" });
       lacks(await call("POST", "/credentials", key, { owner_id: bot.id, metadata: "own" }), "metadata:");
       const unknown = await call("PUT", `${one}/backend`, key, { backend_id: "bkdtg_none" });
-      assert.deepEqual([unknown.status, unknown.body.error_code], [400, "ERR_POSTERN_7007"]);
+      assert.deepEqual([unknown.status, unknown.body.error_code], [404, "ERR_POSTERN_7007"]);
     });
 
     it("K5: keep what others have tied to their objects, while they change the rest", async () => {

@@ -48,7 +48,7 @@ describe("what clients of the vendor know", () => {
     const { api_key: key } = await api.ok("POST", "/accounts", { name: "another" });
     const body = { name: "a", value: "x", vault_name: "private" };
     const refused = await api.request("POST", "/vault_secrets", { body, key });
-    assert.deepEqual([refused.status, refused.body.error_code], [400, "ERR_POSTERN_7007"]);
+    assert.deepEqual([refused.status, refused.body.error_code], [404, "ERR_POSTERN_7007"]);
   });
 
   it("leaves endpoints of agents to their agents", async () => {

@@ -94,7 +94,6 @@ export const configurationErrors = {
   // 4100s: users
   name_taken: entry(4112, 409, "The name is taken in this account.", "Pick another."),
   // 6500s: backends
-  backend_unknown: entry(6501, 400, "There is no such backend.", "Create it first, or correct the id."),
   backend_nesting: entry(
     6513,
     400,
@@ -120,9 +119,10 @@ export const configurationErrors = {
     "Give 1 to 32 labels of non-empty names and values without `=`.",
   ),
   // 7000s: edges
+  // As for an object in the path (decision 1 of completing-the-api.md, security P1): also where it is another account's.
   reference_unknown: entry(
     7007,
-    400,
+    404,
     "An object that the request refers to does not exist.",
     "`details` names the field.",
   ),
