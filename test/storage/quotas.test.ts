@@ -109,6 +109,18 @@ for (const database of databases) {
     it("D9: an account over its quota may shrink and stand still, and not grow", async () => {
       const policy = await create(store, mine, "policy", described("a".repeat(100)));
       const user = await create(store, mine, "user", { name: "long-named" });
+      const others = [
+        await create(store, mine, "user", { name: "2" }),
+        await create(store, mine, "user", { name: "3" }),
+      ];
+      await reopenWith({ objects: 1 });
+      await store.write(contextFor(mine), (draft) => {
+        for (const other of others) draft.delete(other);
+        draft.create(mine, "user", { name: "in place of two" });
+      });
+      const [instead] = store.page(mine, "user", { limit: 1 }).objects;
+      assert.equal(instead?.doc["name"], "in place of two");
+      await remove(instead);
       await reopenWith({ objects: 1, bytes: 20 });
       await change(policy, described("b".repeat(100)));
       await change(policy, described("b".repeat(90)));
