@@ -33,6 +33,8 @@ export interface ControlPlaneOptions {
   /** An SQLite file, relative to `dataDirectory`, or `postgres://…`. */
   readonly database: string;
   readonly dataDirectory: string;
+  /** Revisions older than this many days are deleted; 0, or absent, keeps all. */
+  readonly historyDays?: number;
   /** 32 bytes each: the first one seals stored secrets, all open them. */
   readonly sealingKey: Buffer | readonly Buffer[];
   /** Base of generated host names. */
@@ -80,6 +82,7 @@ export async function startControlPlane(
   const store = await openStore({
     database: options.database,
     dataDirectory: options.dataDirectory,
+    historyDays: options.historyDays ?? 0,
     sealingKey: options.sealingKey,
     declarations: { resources: declared, modules },
     ...(options.quotas && { quotas: options.quotas }),

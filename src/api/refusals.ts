@@ -54,7 +54,7 @@ function queryRefusals(query: readonly string[]): readonly RefusalName[] {
   if (query.length > 0) reasons.push("query_invalid");
   if (query.includes("limit")) reasons.push("limit_invalid");
   if (query.includes("filter")) reasons.push("filter_invalid");
-  if (query.includes("at_revision")) reasons.push("revision_unknown");
+  if (query.includes("at_revision")) reasons.push("revision_unknown", "revision_pruned");
   return reasons;
 }
 

@@ -42,6 +42,7 @@ export function platformOptions(values: Values): PlatformOptions {
   return {
     data: resolve(values.data),
     database: values.database,
+    historyDays: values.historyDays,
     apiListen: values.apiListen,
     apiUrl,
     apiRate: values.apiRate,

@@ -4,6 +4,7 @@ import { settings } from "./settings.ts";
 export const platformSettings = {
   data: settings.data,
   database: settings.database,
+  historyDays: settings.historyDays,
   apiListen: settings.apiListen,
   apiUrl: settings.apiUrl,
   apiRate: settings.apiRate,

@@ -26,6 +26,8 @@ export interface PlatformOptions {
   readonly data: string;
   /** A SQLite file or `postgres://…`; a file in the data directory unless given. */
   readonly database: string | undefined;
+  /** Days for which revisions are kept; all are kept unless given, or when 0. */
+  readonly historyDays?: number;
   readonly apiListen: ListenAddress;
   /** The API's base URL as clients reach it; from where it listens unless given. */
   readonly apiUrl: string | undefined;
@@ -134,6 +136,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         apiUrl: options.apiUrl,
         database: options.database ?? dataFiles.database,
         dataDirectory: directory,
+        historyDays: options.historyDays ?? 0,
         sealingKeys: kept.sealingKeys,
         domain,
         requireReservedDomains: options.requireReservedDomains ?? false,

@@ -81,11 +81,13 @@ export function proxyProtocol(doc: string): Setting<0 | 1 | 2> {
   });
 }
 
-/** A whole number from 1 up. */
-export function count(doc: string, fallback: number): Setting<number> {
+/** A whole number from `least` up. */
+export function count(doc: string, fallback: number, least = 1): Setting<number> {
   return one(doc, { placeholder: "NUMBER" }, String(fallback), fallback, (given) => {
     const number = Number(given);
-    if (!/^\d{1,9}$/.test(given) || number < 1) throw new Error("must be a whole number from 1 to 999999999");
+    if (!/^\d{1,9}$/.test(given) || number < least) {
+      throw new Error(`must be a whole number from ${least} to 999999999`);
+    }
     return number;
   });
 }

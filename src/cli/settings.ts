@@ -32,6 +32,11 @@ export const settings = {
       secret: true,
     },
   ),
+  historyDays: count(
+    "Days for which revisions are kept: who wrote what, and the state then. Older ones are deleted; 0 keeps all.",
+    365,
+    0,
+  ),
   apiListen: listen("Where the management API listens.", "127.0.0.1:4700"),
   apiUrl: optional("The API's base URL as clients reach it (default: from where it listens).", { placeholder: "URL" }),
   apiRate: count("Requests a minute that one API key may make; beyond it 429.", 60_000),

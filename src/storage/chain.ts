@@ -8,6 +8,12 @@ type HistoryRow = Tables["history"];
 /** What the first revision's hash builds on. */
 export const chainStart = "0".repeat(64);
 
+/** A place in the chain: the hash of `revision`. */
+export interface ChainEnd {
+  readonly revision: number;
+  readonly hash: string;
+}
+
 /** @param changes the revision's rows of `history`, by position */
 export function chainHash(previous: string, revision: RevisionRow, changes: readonly HistoryRow[]): string {
   const { revision: number, at, account_id, principal, operation, operation_id, source, reason } = revision;

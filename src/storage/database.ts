@@ -38,6 +38,8 @@ export interface Tables {
   };
   /** How far each reader of the history has come. */
   cursors: { name: string; revision: number; position: number };
+  /** Where the history begins, once some of it was pruned; one row. */
+  anchor: { id: number; sealed: string };
   migrations: { name: string; at: string };
 }
 

@@ -1,8 +1,9 @@
 import type { Database } from "./database.ts";
 import type { Documents } from "./documents.ts";
-import type { Feed, StoredObject } from "./store.ts";
+import type { Kept } from "./kept.ts";
+import type { Cursor, Feed, PastChange, StoredObject } from "./store.ts";
 
-export function feedOf({ reads }: Database, documents: Documents, keep: Feed["keep"]): Feed {
+export function feedOf({ reads }: Database, documents: Documents, kept: Kept, keep: Feed["keep"]): Feed {
   /** The object as the revision found it. */
   const before = async (
     accountId: string,
@@ -23,46 +24,61 @@ export function feedOf({ reads }: Database, documents: Documents, keep: Feed["ke
     return row && row.doc !== null ? documents.read({ ...row, doc: row.doc }) : undefined;
   };
 
+  const after = async (
+    accountId: string,
+    from: Cursor,
+    { kinds, limit }: { readonly kinds: readonly string[]; readonly limit: number },
+  ): Promise<readonly PastChange[]> => {
+    const rows = await reads
+      .selectFrom("history")
+      .innerJoin("revisions", "revisions.revision", "history.revision")
+      .select(["history.revision", "position", "kind", "id", "created_at", "doc"])
+      .select(["at", "principal", "operation", "operation_id"])
+      .where("history.account_id", "=", accountId)
+      .where("kind", "in", kinds)
+      .where((row) =>
+        row.or([
+          row("history.revision", ">", from.revision),
+          row.and([row("history.revision", "=", from.revision), row("position", ">", from.position)]),
+        ]),
+      )
+      .orderBy("history.revision")
+      .orderBy("position")
+      .limit(limit)
+      .execute();
+    const changes = [];
+    for (const { revision, position, kind, id, created_at, doc, at, principal, operation, operation_id } of rows) {
+      const row = { id, account_id: accountId, kind, revision, created_at };
+      changes.push({
+        at: { revision, position },
+        time: at,
+        principal,
+        operation,
+        operationId: operation_id,
+        kind,
+        id,
+        before: await before(accountId, kind, id, revision),
+        after: doc === null ? undefined : documents.read({ ...row, doc }),
+      });
+    }
+    return changes;
+  };
+
   return {
     keep,
     async cursors() {
       const rows = await reads.selectFrom("cursors").selectAll().execute();
       return new Map(rows.map(({ name, revision, position }) => [name, { revision, position }]));
     },
-    async after(accountId, from, { kinds, limit }) {
-      const rows = await reads
-        .selectFrom("history")
-        .innerJoin("revisions", "revisions.revision", "history.revision")
-        .select(["history.revision", "position", "kind", "id", "created_at", "doc"])
-        .select(["at", "principal", "operation", "operation_id"])
-        .where("history.account_id", "=", accountId)
-        .where("kind", "in", kinds)
-        .where((row) =>
-          row.or([
-            row("history.revision", ">", from.revision),
-            row.and([row("history.revision", "=", from.revision), row("position", ">", from.position)]),
-          ]),
-        )
-        .orderBy("history.revision")
-        .orderBy("position")
-        .limit(limit)
-        .execute();
-      const changes = [];
-      for (const { revision, position, kind, id, created_at, doc, at, principal, operation, operation_id } of rows) {
-        const row = { id, account_id: accountId, kind, revision, created_at };
-        changes.push({
-          at: { revision, position },
-          time: at,
-          principal,
-          operation,
-          operationId: operation_id,
-          kind,
-          id,
-          before: await before(accountId, kind, id, revision),
-          after: doc === null ? undefined : documents.read({ ...row, doc }),
-        });
+    async after(accountId, from, wanted) {
+      for (;;) {
+        const { oldest } = kept;
+        const start = from.revision < oldest ? { revision: oldest, position: -1 } : from;
+        const changes = await after(accountId, start, wanted);
+        const [first] = changes;
+        // Pruning may have overtaken the reading.
+        if (!first || first.at.revision >= kept.oldest) return changes;
       }
-      return changes;
     },
   };
 }

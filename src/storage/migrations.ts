@@ -25,6 +25,7 @@ const columnTypes: Record<Database["dialect"], ColumnTypes> = {
 export const migrations: readonly Migration[] = [
   { name: "0001-objects", up: createTables },
   { name: "0002-cursors", up: createCursors },
+  { name: "0003-anchor", up: createAnchor },
 ];
 
 /**
@@ -139,5 +140,13 @@ async function createCursors({ schema }: Transaction, { id, byKey }: ColumnTypes
     .addColumn("revision", "bigint", (column) => column.notNull())
     .addColumn("position", "integer", (column) => column.notNull())
     .modifyEnd(byKey)
+    .execute();
+}
+
+async function createAnchor({ schema }: Transaction): Promise<void> {
+  await schema
+    .createTable("anchor")
+    .addColumn("id", "integer", (column) => column.primaryKey())
+    .addColumn("sealed", "text", (column) => column.notNull())
     .execute();
 }

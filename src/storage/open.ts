@@ -4,24 +4,29 @@ import { timestamp } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
+import { readAnchor } from "./anchor.ts";
 import { chainStart } from "./chain.ts";
 import { dataKeys } from "./data-keys.ts";
 import type { Database } from "./database.ts";
 import { documentsOf } from "./documents.ts";
 import { feedOf } from "./feed.ts";
 import { historyOf } from "./history.ts";
+import type { Kept } from "./kept.ts";
 import { emptyDoc, kindsOf } from "./kinds.ts";
 import type { Declarations } from "./kinds.ts";
 import { loadState } from "./load.ts";
 import { migrate, migrations } from "./migrations.ts";
 import type { openPostgres } from "./postgres.ts";
+import { startPruning } from "./prune.ts";
 import { defaultQuotas } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
 import type { Head } from "./record.ts";
 import { sealerWith } from "./sealing.ts";
+import type { Sealer } from "./sealing.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { State } from "./state.ts";
 import type { Account, Draft, Once, Store, WriteContext } from "./store.ts";
+import { verify } from "./verify.ts";
 import { kindNamed, readerOf } from "./view.ts";
 import { Writer } from "./writer.ts";
 
@@ -34,6 +39,8 @@ export interface StoreOptions {
   readonly sealingKey: Buffer | readonly Buffer[];
   /** What each account may store; `defaultQuotas` unless given. */
   readonly quotas?: Quotas;
+  /** Revisions older than this many days are deleted, but for the newest one; 0, or absent, keeps all. */
+  readonly historyDays?: number;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -62,7 +69,14 @@ async function openUrl(options: Parameters<typeof openPostgres>[0]): Promise<Dat
 export async function openStoreOn(
   database: Database,
   holder: string,
-  { declarations, sealingKey, quotas = defaultQuotas, clock, log }: Omit<StoreOptions, "database" | "dataDirectory">,
+  {
+    declarations,
+    sealingKey,
+    quotas = defaultQuotas,
+    historyDays = 0,
+    clock,
+    log,
+  }: Omit<StoreOptions, "database" | "dataDirectory">,
 ): Promise<Store> {
   try {
     const at = timestamp(clock.now());
@@ -73,8 +87,9 @@ export async function openStoreOn(
     const head = await takeOver(database, holder);
     const { state, usage } = await loadState(database, kinds, documents);
     const writer = new Writer({ kinds, quotas, state, usage, database, documents, sealer, head, clock, log });
-    const history = historyOf(database, documents, (kind) => kinds.get(kind)?.owner?.field);
-    const feed = feedOf(database, documents, (name, cursor) => writer.keepCursor(name, cursor));
+    const kept = await keptIn(database, sealer, log);
+    const history = historyOf(database, documents, kept, (kind) => kinds.get(kind)?.owner?.field);
+    const feed = feedOf(database, documents, kept, (name, cursor) => writer.keepCursor(name, cursor));
     const addAccount = async (name: string, operator: string | undefined): Promise<Account> => {
       const { fields, idPrefix } = kindNamed(kinds, "account");
       const id = newId(idPrefix, clock.now());
@@ -93,12 +108,25 @@ export async function openStoreOn(
       return state.accounts().find((account) => account.id === id) as Account;
     };
     if (state.accounts().length === 0) await addAccount("default", undefined);
+    const pruner = startPruning({
+      database,
+      sealer,
+      kept,
+      historyDays,
+      clock,
+      log,
+      store: (steps) => writer.maintain(steps),
+    });
+    const close = async (): Promise<void> => {
+      await Promise.all([pruner.stop(), writer.close()]);
+      await database.close();
+    };
     let closing: Promise<void> | undefined;
     return storeOf(state, writer, {
-      history,
+      history: Object.assign(history, { verify: () => pruner.inTurn(() => verify(database.reads, sealer)) }),
       feed,
       createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
-      close: () => (closing ??= writer.close().then(() => database.close())),
+      close: () => (closing ??= close()),
     });
   } catch (error) {
     await database.close();
@@ -152,6 +180,22 @@ async function takeOver(database: Database, holder: string): Promise<Head> {
     await transaction.insertInto("head").values({ id: 1, revision: 0, hash: chainStart, holder }).execute();
     return { revision: 0, hash: chainStart, holder };
   });
+}
+
+/** The anchor's, unless rows were taken out behind it: what they said is not kept either. */
+async function keptIn({ reads }: Database, sealer: Sealer, log: Log): Promise<Kept> {
+  const { anchor } = await readAnchor(reads, sealer);
+  const { first } = await reads
+    .selectFrom("revisions")
+    .select((row) => row.fn.min("revision").as("first"))
+    .executeTakeFirstOrThrow();
+  const oldest = anchor.revision + 1;
+  if (first === null || first <= oldest) return { oldest };
+  log.error("the history is damaged: its beginning was taken out", {
+    oldestRevision: first,
+    prunedTo: anchor.revision,
+  });
+  return { oldest: first };
 }
 
 function systemContext(accountId: string, clock: Clock): WriteContext {

@@ -34,8 +34,6 @@ export interface Batch {
   readonly cursors: readonly Tables["cursors"][];
   /** Names of cursors that nobody needs any more. */
   readonly droppedCursors: readonly string[];
-  /** Answers made before this (milliseconds since 1970) are forgotten. */
-  readonly forgetBefore: number | undefined;
 }
 
 /** The rows of a batch. `changes` are those of all entries together, one per object. */
@@ -44,7 +42,7 @@ export function batchOf(
   before: Head,
   entries: readonly Entry[],
   changes: Iterable<Change>,
-  rest: Pick<Batch, "answers" | "cursors" | "droppedCursors" | "forgetBefore">,
+  rest: Pick<Batch, "answers" | "cursors" | "droppedCursors">,
 ): Batch {
   const texts = new Map<object, string>();
   const revisions: Tables["revisions"][] = [];
@@ -121,7 +119,7 @@ const dropCursors = deleteFrom("cursors", "name");
 export function stepsOf(dialect: Dialect, batch: Batch): Step[] {
   const { before, after } = batch;
   const place = (at: number): string => placeholder(dialect, at);
-  const steps: Step[] = [
+  return [
     {
       sql:
         `update head set revision = ${place(0)}, hash = ${place(1)} where id = 1 ` +
@@ -137,13 +135,16 @@ export function stepsOf(dialect: Dialect, batch: Batch): Step[] {
     ...dropObjects(dialect, batch.deleted),
     ...dropCursors(dialect, batch.droppedCursors),
   ];
-  if (batch.forgetBefore !== undefined) {
-    steps.push({
-      sql: `delete from idempotency where created_ms < ${place(0)}`,
-      parameters: [batch.forgetBefore],
-    });
-  }
-  return steps;
+}
+
+/** Holds up a commit that is no write: only the process that the head names may make it. */
+export function holderStep(dialect: Dialect, holder: string): Step {
+  const place = (at: number): string => placeholder(dialect, at);
+  return {
+    sql: `update head set holder = ${place(0)} where id = 1 and holder = ${place(1)}`,
+    parameters: [holder, holder],
+    changes: 1,
+  };
 }
 
 /** PostgreSQL takes neither NUL nor lone surrogates in text. */

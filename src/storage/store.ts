@@ -144,8 +144,13 @@ export interface RevisionsRequest {
   readonly objectId?: string;
 }
 
-/** The past, read from the database. Rejects with its error when it does not answer. */
+/**
+ * The past, read from the database. Rejects with its error when it does not answer, and with `revision_pruned` when
+ * the revision asked for is not kept any more.
+ */
 export interface History {
+  /** The oldest revision that is kept; 1 while nothing was pruned. */
+  readonly oldest: number;
   /** The object as of `revision`, if it existed then. */
   objectAt(revision: number, accountId: string, kind: string, id: string): Promise<StoredObject | undefined>;
   /** As `Reader.page`, as of `revision`. */
@@ -168,7 +173,10 @@ export interface History {
     revision: number,
     limit: number,
   ): Promise<readonly { readonly kind: string; readonly id: string; readonly past: StoredObject | undefined }[]>;
-  /** Recomputes the hash chain; `brokenAt` is the first revision whose hash is not that of its content. */
+  /**
+   * Recomputes the hash chain, from the anchor where its beginning was pruned; `brokenAt` is the first revision whose
+   * hash is not that of its content, or the last pruned one when what is left of those is not what it was.
+   */
   verify(): Promise<{ readonly revisions: number; readonly brokenAt?: number }>;
 }
 

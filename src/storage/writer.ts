@@ -7,15 +7,15 @@ import { timestamp } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
-import { answerLifeMs, answersFor } from "./answers.ts";
+import { answersFor } from "./answers.ts";
 import { attempt } from "./attempt.ts";
 import { CommitInDoubt, Superseded } from "./database.ts";
-import type { Database } from "./database.ts";
+import type { Database, Step } from "./database.ts";
 import type { Documents } from "./documents.ts";
 import type { Kinds } from "./kinds.ts";
 import { Overlay } from "./overlay.ts";
 import type { Quotas } from "./quotas.ts";
-import { batchOf, stepsOf } from "./record.ts";
+import { batchOf, holderStep, stepsOf } from "./record.ts";
 import type { Batch, Entry, Head } from "./record.ts";
 import type { Sealer } from "./sealing.ts";
 import type { State } from "./state.ts";
@@ -29,8 +29,6 @@ const maxBatch = 1000;
 /** How long the writers of a commit in doubt wait to learn its outcome. */
 const doubtMs = 10_000;
 const doubtPauseMs = 250;
-/** How often answers that are too old are deleted. */
-const forgetEveryMs = 10 * 60 * 1000;
 
 export interface WriterOptions {
   readonly kinds: Kinds;
@@ -53,6 +51,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+/** Steps for a commit of their own. */
+interface Chore {
+  readonly steps: readonly Step[];
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** A stored batch, or one whose fate is not known yet, with what it does to the state. */
 interface Outcome {
   readonly batch: Batch;
@@ -68,10 +73,10 @@ export class Writer {
   #waiting: Waiting[] = [];
   /** Cursors to be kept with the next commit; undefined ones are dropped. */
   #cursors = new Map<string, Cursor | undefined>();
+  #chores: Chore[] = [];
   #running: Promise<void> | undefined;
   #doubt: Outcome | undefined;
   #closed = false;
-  #forgetAt = -Infinity;
   condition: Store["condition"] = "open";
 
   constructor(options: WriterOptions) {
@@ -109,6 +114,18 @@ export class Writer {
     this.#running ??= this.#run();
   }
 
+  /**
+   * Carries the steps out in a commit of their own, behind the writes that wait. It fails without them; after
+   * `CommitInDoubt` its outcome is not known.
+   */
+  maintain(steps: readonly Step[]): Promise<void> {
+    if (this.#closed) return Promise.reject(new Error("store: storage is closing"));
+    return new Promise((resolve, reject) => {
+      this.#chores.push({ steps, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
   rehearse<T>(work: (draft: Draft) => T): T {
     const { kinds, quotas, state, usage, clock } = this.#options;
     const nowMs = clock.now();
@@ -124,20 +141,35 @@ export class Writer {
 
   async #run(): Promise<void> {
     let failed = false;
-    while (this.#waiting.length > 0 || (this.#cursors.size > 0 && !failed)) {
+    const isWanted = (): boolean => this.#waiting.length > 0 || (this.#cursors.size > 0 && !failed);
+    while (isWanted() || this.#chores.length > 0) {
       // Lets the rest of this turn's writes, and those of callers who have just been answered, join.
       await nextTurn();
-      const batch = this.#waiting.splice(0, maxBatch);
-      try {
-        await this.#process(batch);
-        failed = false;
-      } catch (error) {
-        failed = true;
-        this.#fail(error);
-        for (const one of batch) one.reject(unavailable(error));
+      if (isWanted()) {
+        const batch = this.#waiting.splice(0, maxBatch);
+        try {
+          await this.#process(batch);
+          failed = false;
+        } catch (error) {
+          failed = true;
+          this.#fail(error);
+          for (const one of batch) one.reject(unavailable(error));
+        }
       }
+      await this.#doChore(this.#chores.shift());
     }
     this.#running = undefined;
+  }
+
+  async #doChore(chore: Chore | undefined): Promise<void> {
+    if (!chore) return;
+    const { database } = this.#options;
+    try {
+      await database.store([holderStep(database.dialect, this.#head.holder), ...chore.steps]);
+      chore.resolve();
+    } catch (error) {
+      chore.reject(error);
+    }
   }
 
   async #process(waiting: readonly Waiting[]): Promise<void> {
@@ -188,8 +220,7 @@ export class Writer {
     }
     const cursors = this.#cursors;
     if (entries.length > 0 || answers.added.length > 0 || cursors.size > 0) {
-      const forgetBefore = nowMs >= this.#forgetAt ? nowMs - answerLifeMs : undefined;
-      const rest = { answers: answers.added, ...cursorRows(cursors), forgetBefore };
+      const rest = { answers: answers.added, ...cursorRows(cursors) };
       const batch = batchOf(documents, this.#head, entries, overlay.changes(), rest);
       this.#cursors = new Map();
       try {
@@ -198,7 +229,6 @@ export class Writer {
         this.#cursors = new Map([...cursors, ...this.#cursors]);
         throw error;
       }
-      if (forgetBefore !== undefined) this.#forgetAt = nowMs + forgetEveryMs;
     }
     for (const reply of replies) reply();
   }

@@ -1,12 +1,11 @@
 /** The past: what was when, who did it, and that nobody has changed the record. */
 import assert from "node:assert/strict";
-import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
-import { Client } from "pg";
 import type { Store } from "../../src/storage/store.ts";
 import { databases } from "../support/postgres.ts";
 import { contextFor, create, defaultAccount } from "./declarations.ts";
 import { open } from "./fixture.ts";
+import { execute, snapshot } from "./sql.ts";
 
 for (const database of databases) {
   describe(`history on ${database.name}`, () => {
@@ -118,7 +117,7 @@ for (const database of databases) {
       ];
       for (const [sql, brokenAt] of tampered) {
         await store.close();
-        const undo = await snapshot(database.name, place.url);
+        const undo = await snapshot(database.name, place.url, ["head", "revisions", "history"]);
         await execute(database.name, place.url, sql);
         if (sql.includes(`revision = ${revision}`) || sql.includes("head")) {
           await assert.rejects(open(place.url), /it is damaged/);
@@ -133,33 +132,4 @@ for (const database of databases) {
       assert.deepEqual(await store.history.verify(), { revisions: revision });
     });
   });
-}
-
-async function execute(name: string, url: string, ...statements: readonly string[]): Promise<void> {
-  if (name === "sqlite") {
-    const database = new DatabaseSync(url);
-    for (const sql of statements) database.exec(sql);
-    database.close();
-    return;
-  }
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  for (const sql of statements) await client.query(sql);
-  await client.end();
-}
-
-/** Keeps the tables of the record aside; the result puts them back. */
-async function snapshot(name: string, url: string): Promise<() => Promise<void>> {
-  const tables = ["head", "revisions", "history"];
-  await execute(name, url, ...tables.map((table) => `create table kept_${table} as select * from ${table}`));
-  return () =>
-    execute(
-      name,
-      url,
-      ...tables.flatMap((table) => [
-        `delete from ${table}`,
-        `insert into ${table} select * from kept_${table}`,
-        `drop table kept_${table}`,
-      ]),
-    );
 }

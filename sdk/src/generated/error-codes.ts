@@ -32,6 +32,7 @@ export const errorCodes = {
   not_found: "ERR_POSTERN_222",
   unknown_path: "ERR_POSTERN_223",
   revision_unknown: "ERR_POSTERN_242",
+  revision_pruned: "ERR_POSTERN_248",
   limit_invalid: "ERR_POSTERN_233",
   filter_invalid: "ERR_POSTERN_234",
   precondition_failed: "ERR_POSTERN_235",

@@ -2,6 +2,7 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { schemaRef } from "../../schema/json-schema.ts";
+import { checkKept } from "../../storage/kept.ts";
 import type { Revision } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../call.ts";
 import type { Crud } from "../crud.ts";
@@ -40,7 +41,7 @@ export function revisionOperations(crud: Crud): Operation[] {
       path: `${path}/{id}`,
       summary: "Get a write with everything that it changed.",
       answers: "Revision",
-      refusals: ["revision_unknown"],
+      refusals: ["revision_unknown", "revision_pruned"],
       run: (call) => get(call, crud),
     },
     {
@@ -55,7 +56,13 @@ export function revisionOperations(crud: Crud): Operation[] {
       stores: true,
       answers: "Rollback",
       schemas: { Rollback: rollbackSchema },
-      refusals: ["revision_unknown", "rollback_too_large", "in_use", ...resources.flatMap(ruleRefusals)],
+      refusals: [
+        "revision_unknown",
+        "revision_pruned",
+        "rollback_too_large",
+        "in_use",
+        ...resources.flatMap(ruleRefusals),
+      ],
       run: (call) => rollback(readNumber(call, crud), call, crud, recent),
     },
   ];
@@ -83,15 +90,24 @@ async function list(call: Call, crud: Crud): Promise<Reply> {
     ...(objectId !== undefined && { objectId }),
   });
   const items: string[] = [];
-  for (const one of revisions) items.push(JSON.stringify(await view(one, call, crud, maxListed)));
+  for (const one of revisions) {
+    try {
+      items.push(JSON.stringify(await view(one, call, crud, maxListed)));
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.reason !== "revision_pruned") throw error;
+      // Pruned while the page was made, and so are the others behind it.
+      break;
+    }
+  }
   const given = new URLSearchParams([...call.query].filter(([name]) => filters.includes(name as never))).toString();
-  const nextBeforeId = more ? String(revisions.at(-1)?.revision) : undefined;
+  const nextBeforeId = more && items.length === revisions.length ? String(revisions.at(-1)?.revision) : undefined;
   const page = { limit, nextBeforeId, more: given === "" ? "" : `&${given}` };
   return { status: 200, body: pageBody(call, path, "revisions", items, page), revision: crud.store.revision };
 }
 
 async function get(call: Call, crud: Crud): Promise<Reply> {
   const wanted = readNumber(call, crud);
+  checkKept(crud.store.history, wanted);
   const page = { limit: 1, before: wanted + 1 };
   const { revisions } = await crud.store.history.revisions(call.principal.accountId, page);
   const [found] = revisions;

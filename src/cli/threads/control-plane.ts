@@ -16,6 +16,7 @@ export interface ControlPlaneThreadOptions {
   readonly apiUrl: string | undefined;
   readonly database: string;
   readonly dataDirectory: string;
+  readonly historyDays: number;
   readonly sealingKeys: readonly Uint8Array[];
   readonly domain: string;
   readonly requireReservedDomains: boolean;

@@ -97,6 +97,12 @@ export const apiErrors = {
     "Send 1 to 255 visible ASCII characters, a new key for each new request.",
   ),
   revision_unknown: entry(242, 404, "There is no such revision.", "`GET /revisions` lists those of this account."),
+  revision_pruned: entry(
+    248,
+    410,
+    "The revision is not kept any more.",
+    "`GET /revisions` lists those that are; the server's setting `--history-days` says for how long.",
+  ),
   rollback_too_large: entry(
     243,
     409,

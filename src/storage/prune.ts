@@ -1,0 +1,249 @@
+/**
+ * Retention: what is older than it has to be is deleted in the background, in small commits between those of writes.
+ * Whatever a step did not get to, the next one finds by the anchor.
+ */
+import { sql } from "kysely";
+import type { Clock, Timer } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import { anchorSteps, lastPosition, readAnchor, sumWith } from "./anchor.ts";
+import type { Anchor } from "./anchor.ts";
+import { answerLifeMs } from "./answers.ts";
+import type { Database, Step, Tables } from "./database.ts";
+import { placeholder } from "./insert.ts";
+import type { Kept } from "./kept.ts";
+import type { Sealer } from "./sealing.ts";
+import type { Cursor } from "./store.ts";
+import { walkChain } from "./verify.ts";
+
+export interface PrunerOptions {
+  readonly database: Database;
+  readonly sealer: Sealer;
+  readonly kept: Kept;
+  /** Older revisions are deleted; 0 keeps all. */
+  readonly historyDays: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** As `Writer.maintain`. */
+  readonly store: (steps: readonly Step[]) => Promise<void>;
+}
+
+export interface Pruner {
+  /** Runs `work` while nothing is pruned. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  /** Resolves when nothing is under way any more. */
+  stop(): Promise<void>;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+/** When it looks first: a start has enough to do. */
+const firstLookMs = 60 * 1000;
+/** How often it looks whether something has become too old. */
+const lookEveryMs = 10 * 60 * 1000;
+/** Between two steps, for everybody else. */
+const pauseMs = 25;
+/** Revisions that one step deletes. */
+const maxRevisions = 100;
+/** Rows of `history` that one step looks at; a single revision may have more. */
+const maxRows = 250;
+/** Idempotency keys that one step deletes; those of one commit go together. */
+const maxAnswers = 500;
+/** Rows named by one statement. */
+const chunkRows = 64;
+type Row = Tables["history"];
+
+export function startPruning(options: PrunerOptions): Pruner {
+  const { clock, kept, log } = options;
+  let last: Promise<unknown> = Promise.resolve();
+  let timer: Timer | undefined;
+  let stopped = false;
+  let oldestTold = kept.oldest;
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work, work);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+  const look = async (): Promise<void> => {
+    let isMore = false;
+    try {
+      isMore = await inTurn(async () => !stopped && (await pruneStep(options)));
+    } catch (error) {
+      if (!stopped) log.warn("the history could not be pruned; it will be tried again", { error });
+    }
+    if (!isMore && kept.oldest > oldestTold) {
+      oldestTold = kept.oldest;
+      log.info("history pruned", { oldestRevision: kept.oldest });
+    }
+    if (!stopped) timer = clock.after(isMore ? pauseMs : lookEveryMs, () => void look());
+  };
+  timer = clock.after(firstLookMs, () => void look());
+  return {
+    inTurn,
+    async stop() {
+      stopped = true;
+      timer?.cancel();
+      await last;
+    },
+  };
+}
+
+/** Does what can be done in a commit or two; whether there may be more to do. */
+async function pruneStep(options: PrunerOptions): Promise<boolean> {
+  const forgot = await forgetAnswers(options);
+  const { anchor, sealed } = await readAnchor(options.database.reads, options.sealer);
+  const swept = await sweep(options, anchor, sealed);
+  return swept || (await cutOff(options, anchor, sealed)) || forgot;
+}
+
+/** Answers under idempotency keys hold tokens that were shown once: they go also when nobody writes. */
+async function forgetAnswers({ database, clock, store }: PrunerOptions): Promise<boolean> {
+  const old = await database.reads
+    .selectFrom("idempotency")
+    .select("created_ms")
+    .where("created_ms", "<=", clock.now() - answerLifeMs)
+    .orderBy("created_ms")
+    .limit(maxAnswers)
+    .execute();
+  const newest = old.at(-1)?.created_ms;
+  if (newest === undefined) return false;
+  const text = `delete from idempotency where created_ms <= ${placeholder(database.dialect, 0)}`;
+  await store([{ sql: text, parameters: [newest] }]);
+  return old.length === maxAnswers;
+}
+
+/** Takes the next revisions that are too old out of the log; what they changed stays, and is the anchor's from now on. */
+async function cutOff(options: PrunerOptions, anchor: Anchor, sealed: string): Promise<boolean> {
+  const { database, sealer, kept, log, store } = options;
+  const to = await lastTooOld(options, anchor.revision);
+  if (to === undefined) return false;
+  const { end, changes, brokenAt } = await walkChain(database.reads, anchor, to);
+  if (brokenAt !== undefined) {
+    log.error("the history is damaged: it is not pruned from there on", { revision: brokenAt });
+    return false;
+  }
+  const next = { ...anchor, ...end, sum: sumWith(anchor, changes) };
+  kept.oldest = Math.max(kept.oldest, end.revision + 1);
+  const { dialect } = database;
+  await store(
+    anchorSteps(dialect, sealer, sealed, next, (stands) => [
+      {
+        sql: `delete from revisions where ${stands.sql} and revision <= ${placeholder(dialect, 1)}`,
+        parameters: [stands.parameter, end.revision],
+      },
+    ]),
+  );
+  return true;
+}
+
+/** The last of the next revisions that is too old and can go in one step. The newest one of all always stays. */
+async function lastTooOld(
+  { database: { reads }, historyDays, clock }: PrunerOptions,
+  from: number,
+): Promise<number | undefined> {
+  if (historyDays === 0) return undefined;
+  const before = clock.now() - historyDays * dayMs;
+  const next = await reads
+    .selectFrom("revisions")
+    .select(["revision", "at"])
+    .where("revision", ">", from)
+    .orderBy("revision")
+    .limit(maxRevisions + 1)
+    .execute();
+  // Those before an old one are older, whatever the clock said then.
+  const old = next.slice(0, -1).findLast(({ at }) => Date.parse(at) < before)?.revision;
+  if (old === undefined) return undefined;
+  const counts = await reads
+    .selectFrom("history")
+    .select(["revision", (row) => row.fn.countAll<number>().as("rows")])
+    .where("revision", ">", from)
+    .where("revision", "<=", old)
+    .groupBy("revision")
+    .orderBy("revision")
+    .execute();
+  let rows = 0;
+  const tooMany = counts.findIndex((one) => (rows += one.rows) > maxRows);
+  return tooMany === -1 ? old : counts[Math.max(0, tooMany - 1)]?.revision;
+}
+
+/** Deletes what the next of the anchor's rows replace: nobody asks for the state before them any more. */
+async function sweep(options: PrunerOptions, anchor: Anchor, sealed: string): Promise<boolean> {
+  const { database, sealer, store } = options;
+  if (anchor.swept.revision === anchor.revision && anchor.swept.position === lastPosition) return false;
+  const { isLast, swept, removed } = await replaced(database, anchor);
+  const next: Anchor = {
+    ...anchor,
+    swept: isLast ? { revision: anchor.revision, position: lastPosition } : swept,
+    sum: sumWith(anchor, [], removed),
+  };
+  const { dialect } = database;
+  await store(
+    anchorSteps(dialect, sealer, sealed, next, (stands) => {
+      const steps: Step[] = [];
+      for (let at = 0; at < removed.length; at += chunkRows) {
+        const rows = removed.slice(at, at + chunkRows);
+        const named = rows.map((_, index) => {
+          const [revision, position] = [placeholder(dialect, 2 * index + 1), placeholder(dialect, 2 * index + 2)];
+          return `(revision = ${revision} and position = ${position})`;
+        });
+        steps.push({
+          sql: `delete from history where ${stands.sql} and (${named.join(" or ")})`,
+          parameters: [stands.parameter, ...rows.flatMap(({ revision, position }) => [revision, position])],
+        });
+      }
+      return steps;
+    }),
+  );
+  return true;
+}
+
+/** Of the next of the anchor's rows: each row that one of them has replaced, and those of them that are deletions. */
+async function replaced(
+  { reads }: Database,
+  { revision: upTo, swept: { revision, position } }: Anchor,
+): Promise<{ readonly isLast: boolean; readonly swept: Cursor; readonly removed: readonly Row[] }> {
+  const rows = await reads
+    .selectFrom("history as row")
+    .leftJoin("history as prior", (join) =>
+      join
+        .onRef("prior.account_id", "=", "row.account_id")
+        .onRef("prior.kind", "=", "row.kind")
+        .onRef("prior.id", "=", "row.id")
+        .on("prior.revision", "=", (is) =>
+          is
+            .selectFrom("history as earlier")
+            .select(sql<number>`max(earlier.revision)`.as("last"))
+            .whereRef("earlier.account_id", "=", "row.account_id")
+            .whereRef("earlier.kind", "=", "row.kind")
+            .whereRef("earlier.id", "=", "row.id")
+            .whereRef("earlier.revision", "<", "row.revision"),
+        ),
+    )
+    .selectAll("row")
+    .select(["prior.revision as prior_revision", "prior.position as prior_position"])
+    .select(["prior.created_at as prior_created_at", "prior.doc as prior_doc"])
+    .where("row.revision", "<=", upTo)
+    .where("row.revision", ">=", revision)
+    .where((is) => is.or([is("row.revision", ">", revision), is("row.position", ">", position)]))
+    .orderBy("row.revision")
+    .orderBy("row.position")
+    .limit(maxRows)
+    .execute();
+  const removed = new Map<string, Row>();
+  const remove = (row: Row): void => void removed.set(`${row.revision} ${row.position}`, row);
+  for (const { prior_revision, prior_position, prior_created_at, prior_doc, ...row } of rows) {
+    if (prior_revision !== null) {
+      remove({
+        ...row,
+        revision: prior_revision,
+        position: prior_position as number,
+        created_at: prior_created_at as string,
+        doc: prior_doc,
+      });
+    }
+    if (row.doc === null) remove(row);
+  }
+  return {
+    isLast: rows.length < maxRows,
+    swept: rows.at(-1) ?? { revision, position },
+    removed: [...removed.values()],
+  };
+}

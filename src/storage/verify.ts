@@ -1,0 +1,85 @@
+/** Whether the record is what was written (P6): the hash chain, and what pruning has left before it. */
+import { readAnchor, sumWith } from "./anchor.ts";
+import type { Anchor } from "./anchor.ts";
+import { chainHash } from "./chain.ts";
+import type { ChainEnd } from "./chain.ts";
+import type { Database, Tables } from "./database.ts";
+import type { Sealer } from "./sealing.ts";
+import type { History } from "./store.ts";
+
+/** Revisions, and rows of what pruning has left, that are read at a time. */
+const step = 500;
+
+type Reads = Database["reads"];
+
+/** Recomputes everything that is kept. Nothing may be pruned meanwhile. */
+export async function verify(reads: Reads, sealer: Sealer): ReturnType<History["verify"]> {
+  const head = await reads.selectFrom("head").select(["revision", "hash"]).executeTakeFirstOrThrow();
+  const { anchor } = await readAnchor(reads, sealer);
+  if ((await sumOfLeft(reads, anchor)) !== anchor.sum) return { revisions: 0, brokenAt: anchor.revision };
+  let end: ChainEnd = anchor;
+  while (end.revision < head.revision) {
+    const to = Math.min(end.revision + step, head.revision);
+    const walked = await walkChain(reads, end, to);
+    if (walked.brokenAt !== undefined) return { revisions: walked.brokenAt - 1, brokenAt: walked.brokenAt };
+    end = walked.end;
+  }
+  const { revision, hash } = end;
+  return hash === head.hash && revision === head.revision
+    ? { revisions: revision }
+    : { revisions: revision, brokenAt: revision };
+}
+
+/** Recomputes the chain behind `from` up to a revision; `changes` are the rows that it covers. */
+export async function walkChain(
+  reads: Reads,
+  from: ChainEnd,
+  to: number,
+): Promise<{ readonly end: ChainEnd; readonly changes: readonly Tables["history"][]; readonly brokenAt?: number }> {
+  const revisions = await reads
+    .selectFrom("revisions")
+    .selectAll()
+    .where("revision", ">", from.revision)
+    .where("revision", "<=", to)
+    .orderBy("revision")
+    .execute();
+  const changes = await reads
+    .selectFrom("history")
+    .selectAll()
+    .where("revision", ">", from.revision)
+    .where("revision", "<=", to)
+    .orderBy("revision")
+    .orderBy("position")
+    .execute();
+  const changesOf = Map.groupBy(changes, ({ revision }) => revision);
+  let end = from;
+  for (let number = from.revision + 1; number <= to; number += 1) {
+    const row = revisions[number - from.revision - 1];
+    if (row?.revision !== number) return { end, changes, brokenAt: number };
+    const hash = chainHash(end.hash, row, changesOf.get(number) ?? []);
+    if (row.hash !== hash) return { end, changes, brokenAt: number };
+    end = { revision: number, hash };
+  }
+  return { end, changes };
+}
+
+async function sumOfLeft(reads: Reads, { key, revision: upTo }: Anchor): Promise<string> {
+  let sum = "0";
+  let last = { revision: 0, position: -1 };
+  for (;;) {
+    const { revision, position } = last;
+    const rows = await reads
+      .selectFrom("history")
+      .selectAll()
+      .where("revision", "<=", upTo)
+      .where("revision", ">=", revision)
+      .where((row) => row.or([row("revision", ">", revision), row("position", ">", position)]))
+      .orderBy("revision")
+      .orderBy("position")
+      .limit(step)
+      .execute();
+    sum = sumWith({ key, sum }, rows);
+    if (rows.length < step) return sum;
+    last = rows.at(-1) as Tables["history"];
+  }
+}

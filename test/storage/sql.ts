@@ -1,0 +1,40 @@
+/** Statements on a database behind the back of whoever has it open. */
+import { DatabaseSync } from "node:sqlite";
+import { Client } from "pg";
+
+export type SqlRow = Readonly<Record<string, unknown>>;
+
+/** The rows of the last statement. */
+export async function execute(name: string, url: string, ...statements: readonly string[]): Promise<readonly SqlRow[]> {
+  let rows: readonly SqlRow[] = [];
+  if (name === "sqlite") {
+    const database = new DatabaseSync(url, { timeout: 5000 });
+    for (const sql of statements) rows = database.prepare(sql).all();
+    database.close();
+    return rows;
+  }
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  for (const sql of statements) ({ rows } = await client.query<Record<string, unknown>>(sql));
+  await client.end();
+  return rows;
+}
+
+/** Keeps tables aside; the result puts them back. */
+export async function snapshot(
+  name: string,
+  url: string,
+  tables: readonly string[],
+): Promise<() => Promise<readonly SqlRow[]>> {
+  await execute(name, url, ...tables.map((table) => `create table kept_${table} as select * from ${table}`));
+  return () =>
+    execute(
+      name,
+      url,
+      ...tables.flatMap((table) => [
+        `delete from ${table}`,
+        `insert into ${table} select * from kept_${table}`,
+        `drop table kept_${table}`,
+      ]),
+    );
+}
