@@ -53,8 +53,13 @@ class WholeBody extends Transform {
   }
 }
 
+/** Base 2 logarithm of bytes: a stream of unknown length costs its window, and filling its tables is the first delay. */
+const streamWindow = 18;
+
 const brotli = { [constants.BROTLI_PARAM_QUALITY]: brotliQuality };
+const brotliStream = { ...brotli, [constants.BROTLI_PARAM_LGWIN]: streamWindow };
 const zstd = { [constants.ZSTD_c_compressionLevel]: zstdLevel };
+const zstdStream = { ...zstd, [constants.ZSTD_c_windowLog]: streamWindow };
 
 const whole: Readonly<Record<Coding, (body: Buffer) => Buffer>> = {
   gzip: (body) => gzipSync(body, { level: gzipLevel }),
@@ -66,6 +71,6 @@ const whole: Readonly<Record<Coding, (body: Buffer) => Buffer>> = {
 const streaming: Readonly<Record<Coding, () => Transform>> = {
   gzip: () => createGzip({ level: gzipLevel, flush: constants.Z_SYNC_FLUSH }),
   deflate: () => createDeflate({ level: gzipLevel, flush: constants.Z_SYNC_FLUSH }),
-  br: () => createBrotliCompress({ params: brotli, flush: constants.BROTLI_OPERATION_FLUSH }),
-  zstd: () => createZstdCompress({ params: zstd, flush: constants.ZSTD_e_flush }),
+  br: () => createBrotliCompress({ params: brotliStream, flush: constants.BROTLI_OPERATION_FLUSH }),
+  zstd: () => createZstdCompress({ params: zstdStream, flush: constants.ZSTD_e_flush }),
 };
