@@ -80,7 +80,7 @@ export class Model {
     const others = this.entries.filter(({ id }) => id !== entry.id);
     const known = new Set<unknown>(this.entries.map(({ id }) => id));
     if (entry.kind === "https_edge_route" && !known.has(entry.doc[owner as string])) return 404;
-    if (refs(entry.doc).some((id) => !known.has(id))) return 400;
+    if (refs(entry.doc).some((id) => !known.has(id))) return 404;
     const held = new Set(others.flatMap((other) => facts[other.kind].names(other.doc)));
     if (names(entry.doc).some((name) => held.has(name))) return 409;
     this.entries = [...others, entry];
