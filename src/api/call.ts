@@ -77,6 +77,15 @@ export interface Operation {
   readonly answers?: string;
   /** The schemas of what is answered, where no resource has them: by name. */
   readonly schemas?: Readonly<Record<string, JsonSchema>>;
+  /** For the description of the API: a body, and an answer, where they do not follow from the declarations. */
+  readonly exampleBody?: JsonObject;
+  readonly exampleAnswer?: unknown;
+  /** Answers an object with its ETag, although it is of no resource. */
+  readonly tagged?: boolean;
+  /** A second media type that it answers, to those who accept it. */
+  readonly alsoProduces?: string;
+  /** What else it answers as plain text, by status. */
+  readonly plainAnswers?: Readonly<Record<number, { readonly description: string; readonly example: string }>>;
   /** Changes nothing, although its method is not GET. */
   readonly reads?: boolean;
   /** Writes to storage, without being of one resource. */

@@ -11,7 +11,7 @@ import type { Draft, Store, StoredObject, Written } from "../storage/store.ts";
 import type { Call, Operation, Reply } from "./call.ts";
 import { writeContext } from "./call.ts";
 import { pathParameters } from "./declarations.ts";
-import { identified, makeIdentities } from "./identities.ts";
+import { identified, makeIdentities, noIdentities } from "./identities.ts";
 import type { Identities } from "./identities.ts";
 import { filterQuery, listFiltered } from "./filter/list.ts";
 import type { ReadPage } from "./filter/list.ts";
@@ -119,7 +119,7 @@ function operation(
         listKey,
         query: [...pageQuery, ...filterQuery, ...(resource.narrowedBy ?? []), ...(resource.live ? [] : pastQuery)],
         answers: `${name}List${suffix}`,
-        summary: `List: ${text}, newest first.`,
+        summary: `List ${plural(bare(resource))}, newest first.`,
         run: (call) => list(resource, path, listKey, call, crud),
       };
     case "update":
@@ -179,8 +179,9 @@ function get(resource: ResourceDeclaration, call: Call, crud: Crud): Reply | Pro
   if (call.query.size > 0) return getPast(resource, call, crud.store);
   const object = theOne(resource, call, resource.live ? crud.liveObjects : crud.store);
   const { body, contentLength } = crud.views.sized(object, call.baseUrl);
-  if (resource.live) return { status: 200, body, contentLength };
-  return { status: 200, body, contentLength, etag: crud.views.etag(object), revision: crud.store.revision };
+  const { revision } = crud.store;
+  if (resource.live) return { status: 200, body, contentLength, revision };
+  return { status: 200, body, contentLength, etag: crud.views.etag(object), revision };
 }
 
 function list(
@@ -199,7 +200,7 @@ function list(
   const narrowed = narrowedBy(resource, call);
   const read = narrowed ? onlyWhere(narrowed.holds, visible) : visible;
   const place = { path, listKey, more: narrowed?.query ?? "" };
-  if (call.query.has("filter")) return listFiltered(resource, place, call, crud.views, read);
+  if (call.query.has("filter")) return listFiltered(resource, place, call, crud, read);
   if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, crud.store);
   const { limit, beforeId } = readPageQuery(call);
   const render = ({ objects, more }: Page): string => {
@@ -234,11 +235,23 @@ export async function writeChange(
   check?.(present);
   const identities = await makeIdentities(resource, body, present.doc, crud.clock.now());
   return crud.store.write(writeContext(call), (draft) => {
-    const previous = theOne(resource, call, draft);
-    check?.(previous);
-    checkIfMatch(call, crud.views.etag(previous));
-    return change(resource, call, crud, draft, previous, body, identities);
+    check?.(theOne(resource, call, draft));
+    return changeIn(draft, resource, call, crud, () => body, identities);
   });
+}
+
+/** Changes the object that the path names by what `bodyFor` makes of its state in the write that `draft` is of. */
+export function changeIn(
+  draft: Draft,
+  resource: ResourceDeclaration,
+  call: Call,
+  crud: Crud,
+  bodyFor: (previous: StoredObject) => JsonObject,
+  identities: Identities = noIdentities,
+): StoredObject {
+  const previous = theOne(resource, call, draft);
+  checkIfMatch(call, crud.views.etag(previous));
+  return change(resource, call, crud, draft, previous, bodyFor(previous), identities);
 }
 
 /** Parses `body` as a change of `previous` and stores what comes out; unchanged documents are not stored. */
@@ -303,10 +316,12 @@ function withPath(resource: ResourceDeclaration, call: Call): JsonObject {
   return { ...call.body, ...Object.fromEntries(names.map((name, index) => [name, call.parameters[index]])) };
 }
 
+function bare(resource: ResourceDeclaration): string {
+  return resource.name.replaceAll("_", " ").replace(/\b(ip|http|https|tls|tcp|api)\b/g, (word) => word.toUpperCase());
+}
+
 function words(resource: ResourceDeclaration): string {
-  const name = resource.name
-    .replaceAll("_", " ")
-    .replace(/\b(ip|http|https|tls|tcp|api)\b/g, (word) => word.toUpperCase());
+  const name = bare(resource);
   // "an HTTPS edge": spelled out, H begins with a vowel.
   return `${/^(?:[aeioAH]|IP)/.test(name) ? "an" : "a"} ${name}`;
 }

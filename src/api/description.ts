@@ -24,12 +24,19 @@ export interface Schema {
 
 export interface Content {
   readonly description?: string;
+  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
   readonly content?: Readonly<
     Record<string, { readonly schema?: Schema; readonly example?: unknown; readonly examples?: Examples }>
   >;
 }
 
-type Examples = Readonly<Record<string, { readonly value: { readonly error_code: string } }>>;
+type Examples = Readonly<Record<string, { readonly $ref?: string; readonly value: { readonly error_code: string } }>>;
+
+export interface Header {
+  readonly description: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
 
 export interface Parameter {
   readonly $ref?: string;
@@ -58,6 +65,8 @@ export interface ApiDescription {
     readonly schemas: Readonly<Record<string, Schema>>;
     readonly responses: Readonly<Record<string, Content>>;
     readonly parameters: Readonly<Record<string, Parameter>>;
+    readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+    readonly headers: Readonly<Record<string, Header>>;
   };
 }
 

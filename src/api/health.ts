@@ -19,6 +19,7 @@ export function healthOperations(metrics: Metrics, commands: Commands, readiness
       id: "getHealth",
       path: "/healthz",
       summary: "Whether the process is alive.",
+      exampleAnswer: "ok\n",
       run: () => ({ status: 200, body: "ok\n", contentType }),
     },
     {
@@ -26,6 +27,8 @@ export function healthOperations(metrics: Metrics, commands: Commands, readiness
       id: "getReadiness",
       path: "/readyz",
       summary: "Whether an edge is connected and has a configuration; 503 with the reason when not.",
+      exampleAnswer: "ready\n",
+      plainAnswers: { 503: { description: "Why not.", example: "no edge has a configuration yet\n" } },
       run() {
         const reason = readiness.reason();
         return reason === undefined
@@ -38,6 +41,7 @@ export function healthOperations(metrics: Metrics, commands: Commands, readiness
       id: "getMetrics",
       path: "/metrics",
       summary: "Metrics of both planes in Prometheus' text format; only from this machine.",
+      exampleAnswer: "# HELP postern_tunnels Online tunnels.\n# TYPE postern_tunnels gauge\npostern_tunnels 2\n",
       refusals: ["metrics_local_only"],
       async run(call) {
         if (!isLocal(call.request)) throw new Refusal("metrics_local_only");

@@ -9,7 +9,7 @@ import { modulesOf } from "./declarations.ts";
 /** By module name: what gives the module its identity, once its owner is known. */
 export type Identities = ReadonlyMap<string, (owner: ModuleOwner) => Doc>;
 
-const none: Identities = new Map();
+export const noIdentities: Identities = new Map();
 
 /** Makes identities for the modules that `body` sets and `present` does not have. May take some 100 ms. */
 export async function makeIdentities(
@@ -19,7 +19,7 @@ export async function makeIdentities(
   nowMs: number,
 ): Promise<Identities> {
   const missing = lackingIdentity(resource, body, present);
-  if (missing.length === 0) return none;
+  if (missing.length === 0) return noIdentities;
   const made = await Promise.all(
     missing.map(async ([module]) => [module.name, await module.identify?.(nowMs)] as const),
   );

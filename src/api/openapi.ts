@@ -1,23 +1,22 @@
 /** The description of the API in OpenAPI 3.1, read from the same table that serves it. */
-import { catalogue, errorCode } from "../lib/errors.ts";
-import type { RefusalName } from "../lib/errors.ts";
 import type { Fields } from "../schema/fields.ts";
 import { objectSchema, schemaRef } from "../schema/json-schema.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../schema/resource.ts";
 import type { Operation } from "./call.ts";
 import { resources } from "./declarations.ts";
+import { headerComponents, successHeaders } from "./answer-headers.ts";
+import { anyFailure, errorResponses } from "./error-answers.ts";
+import type { Shared } from "./error-answers.ts";
+import { exampleAnswer } from "./example-answers.ts";
 import { exampleInput } from "./examples.ts";
-import { anyRefusals, isStored, refusalsOf } from "./refusals.ts";
-
-/** Responses that several operations share, by name. */
-type Shared = Record<string, JsonSchema>;
+import { isStored } from "./refusals.ts";
 
 export function describeApi(operations: readonly Operation[]): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
-  const responses: Shared = { Failure: errorResponse("Any other failure.", anyRefusals) };
+  const shared: Shared = { responses: { Failure: anyFailure() }, examples: {} };
   for (const operation of operations) {
-    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation, responses);
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation, shared);
   }
   return {
     openapi: "3.1.0",
@@ -32,9 +31,9 @@ export function describeApi(operations: readonly Operation[]): JsonSchema {
     paths,
     components: {
       schemas: schemas(operations),
-      responses,
+      ...shared,
       parameters,
-      headers: responseHeaders,
+      headers: headerComponents,
       securitySchemes: { key: { type: "http", scheme: "bearer" } },
     },
   };
@@ -70,24 +69,42 @@ function describe(operation: Operation, shared: Shared): JsonSchema {
     ...(operation.open && { security: [] }),
     ...(given.length > 0 && { parameters: given }),
     ...(operation.input && { requestBody: requestBody(operation) }),
-    ...(operation.takes === "document" && { requestBody: documentBody }),
+    ...(operation.takes === "document" && { requestBody: documentBody(operation) }),
     responses: {
       [operation.status]: {
         description: operation.summary,
-        headers: headerRefs,
-        ...(operation.answers && {
-          content: { "application/json": { schema: { $ref: schemaRef(operation.answers) } } },
-        }),
+        headers: successHeaders(operation),
+        ...(operation.answers && { content: answerContent(operation, shared) }),
         ...(operation.open && { content: openContent(operation) }),
       },
+      ...plainAnswers(operation),
       ...errorResponses(operation, shared),
       default: { $ref: "#/components/responses/Failure" },
     },
   };
 }
 
-function openContent({ produces = "text/plain" }: Operation): JsonSchema {
-  return { [produces]: { schema: { type: produces === "application/json" ? "object" : "string" } } };
+function answerContent(operation: Operation, shared: Shared): JsonSchema {
+  const { name, value } = exampleAnswer(operation);
+  shared.examples[name] ??= { value };
+  const examples = { [name]: { $ref: `#/components/examples/${name}` } };
+  const content = { schema: { $ref: schemaRef(operation.answers as string) }, examples };
+  const { alsoProduces } = operation;
+  return { "application/json": content, ...(alsoProduces !== undefined && { [alsoProduces]: content }) };
+}
+
+function openContent({ produces = "text/plain", exampleAnswer: example }: Operation): JsonSchema {
+  return { [produces]: { schema: { type: produces === "application/json" ? "object" : "string" }, example } };
+}
+
+function plainAnswers({ plainAnswers = {} }: Operation): JsonSchema {
+  const headers = { "Postern-Operation-Id": { $ref: "#/components/headers/Postern-Operation-Id" } };
+  return Object.fromEntries(
+    Object.entries(plainAnswers).map(([status, { description, example }]) => [
+      status,
+      { description, headers, content: { "text/plain": { schema: { type: "string" }, example } } },
+    ]),
+  );
 }
 
 /** Header fields that mean something to the operation, as `parameters` names them. */
@@ -101,60 +118,22 @@ function headerNames(operation: Operation): (keyof typeof parameters)[] {
 
 function requestBody(operation: Operation): JsonSchema {
   const name = inputSchemaName(operation);
-  const fields = operation.input as Fields;
+  const fields = withoutPath(operation.path, operation.input as Fields);
   const schema = name ? { $ref: schemaRef(name) } : objectSchema(fields, "create", operation.summary);
-  const example = exampleInput(fields, operation.verb === "update" ? "update" : "create");
+  const example = operation.exampleBody ?? exampleInput(fields, operation.verb === "update" ? "update" : "create");
   return { required: operation.verb === "create", content: { "application/json": { schema, example } } };
 }
 
-const documentBody = {
-  required: true,
-  content: {
-    "application/yaml": { schema: { $ref: schemaRef("Document") } },
-    "application/json": { schema: { $ref: schemaRef("Document") } },
-  },
-};
+function documentBody({ exampleBody: example }: Operation): JsonSchema {
+  const content = { schema: { $ref: schemaRef("Document") }, example };
+  return { required: true, content: { "application/yaml": content, "application/json": content } };
+}
 
 function inputSchemaName(operation: Operation): string | undefined {
   if (operation.verb === "replace") return `${operation.answers}Replace`;
   if (operation.verb === "create") return `${operation.resource?.schemaName}Create`;
   if (operation.verb === "update") return `${operation.resource?.schemaName}Update`;
   return undefined;
-}
-
-/** What each operation may be refused with, by status. */
-function errorResponses(operation: Operation, shared: Shared): Record<string, JsonSchema> {
-  const byStatus = new Map<number, RefusalName[]>();
-  for (const reason of refusalsOf(operation)) {
-    const { status } = catalogue[reason];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), reason]);
-  }
-  return Object.fromEntries(
-    [...byStatus].map(([status, reasons]) => {
-      const names = reasons.toSorted((a, b) => catalogue[a].number - catalogue[b].number);
-      const name = `Refused${names.map((one) => catalogue[one].number).join("_")}`;
-      shared[name] ??= errorResponse(names.map((one) => `${errorCode(one)}: ${catalogue[one].what}`).join("\n"), names);
-      return [String(status), { $ref: `#/components/responses/${name}` }];
-    }),
-  );
-}
-
-function errorResponse(description: string, reasons: readonly RefusalName[]): JsonSchema {
-  const examples = Object.fromEntries(
-    reasons.map((reason) => [
-      reason,
-      {
-        value: {
-          error_code: errorCode(reason),
-          status_code: catalogue[reason].status,
-          msg: catalogue[reason].what,
-          details: { operation_id: "op_0f6yvqk3c5a9m2x7p4r8t1w6z0b" },
-        },
-      },
-    ]),
-  );
-  const schema = { $ref: schemaRef("Error") };
-  return { description, content: { "application/json": { schema, ...(reasons.length > 0 && { examples }) } } };
 }
 
 function schemas(operations: readonly Operation[]): Record<string, JsonSchema> {
@@ -165,7 +144,11 @@ function schemas(operations: readonly Operation[]): Record<string, JsonSchema> {
     all[resource.schemaName] = withIdentity(resource, response);
     const verbs = resource.operations ?? ["create", "update"];
     if (verbs.includes("create")) {
-      all[`${resource.schemaName}Create`] = objectSchema(inputFields(resource), "create", resource.doc);
+      all[`${resource.schemaName}Create`] = objectSchema(
+        withoutPath(resource.path, resource.fields),
+        "create",
+        resource.doc,
+      );
     }
     if (verbs.includes("update")) {
       all[`${resource.schemaName}Update`] = objectSchema(resource.fields, "update", resource.doc);
@@ -194,8 +177,8 @@ function addNamed(fields: Fields, all: Record<string, JsonSchema>): void {
 }
 
 /** What the path says need not be in the body. */
-function inputFields(resource: ResourceDeclaration): Fields {
-  return Object.fromEntries(Object.entries(resource.fields).filter(([name]) => !resource.path.includes(`{${name}}`)));
+function withoutPath(path: string, fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !path.includes(`{${name}}`)));
 }
 
 function withIdentity(resource: ResourceDeclaration, schema: JsonSchema): JsonSchema {
@@ -286,21 +269,6 @@ const parameters = {
     schema: { type: "string" },
   },
 };
-
-const responseHeaders = {
-  "Postern-Operation-Id": { description: "Id of the request, as in the log.", schema: { type: "string" } },
-  "Postern-Revision": { description: "Revision that was written or read.", schema: { type: "integer" } },
-  ETag: { description: "For If-Match, on single objects.", schema: { type: "string" } },
-  "Postern-Applied": {
-    description: "Whether every connected edge serves the change, where the request preferred to wait for that.",
-    schema: { type: "boolean" },
-  },
-  "Postern-Edges-Behind": { description: "Ids of the edges that do not serve it yet.", schema: { type: "string" } },
-};
-
-const headerRefs = Object.fromEntries(
-  Object.keys(responseHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-);
 
 const queryDocs: Readonly<Record<string, string>> = {
   limit: "Most objects on the page.",

@@ -86,6 +86,7 @@ function described(others: readonly Operation[]): readonly Operation[] {
       path: "/openapi.json",
       summary: "This description.",
       produces: "application/json",
+      exampleAnswer: { openapi: "3.1.0", info: { title: "Postern management API", version: "2" }, paths: {} },
       takes: "nothing",
       open: true,
       status: 200,

@@ -192,8 +192,10 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable) return;
     const refusal = clientRefusal(error.code);
-    const { status, body } = errorBody(refusal, nextOperationId());
-    const head = `HTTP/1.1 ${status} Error\r\ncontent-type: application/json\r\nconnection: close\r\n`;
+    const operationId = nextOperationId();
+    const { status, body } = errorBody(refusal, operationId);
+    const ids = `postern-operation-id: ${operationId}\r\nngrok-operation-id: ${operationId}\r\n`;
+    const head = `HTTP/1.1 ${status} Error\r\ncontent-type: application/json\r\n${ids}connection: close\r\n`;
     socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   });
   server.maxConnections = limits.maxConnections;

@@ -1,5 +1,6 @@
 import { f, notes } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
+import { exampleToken } from "./token-fields.ts";
 
 export const account = defineResource({
   name: "account",
@@ -13,9 +14,11 @@ export const account = defineResource({
     ...notes,
     api_key: f.nullableString("Its first API key: only in the response to its creation, null afterwards.", {
       live: true,
+      example: exampleToken("postern_ak"),
     }),
     authtoken: f.nullableString("Its first agent token: only in the response to its creation, null afterwards.", {
       live: true,
+      example: exampleToken("postern_at"),
     }),
   },
   operations: ["create", "get", "list", "update"],

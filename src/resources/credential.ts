@@ -1,7 +1,7 @@
 import { f, notes } from "../schema/fields.ts";
 import { aclRule } from "../schema/formats.ts";
 import { defineResource } from "../schema/resource.ts";
-import { tokenClaims, tokenFields } from "./token-fields.ts";
+import { exampleToken, tokenClaims, tokenFields } from "./token-fields.ts";
 
 export const credential = defineResource({
   name: "credential",
@@ -13,6 +13,7 @@ export const credential = defineResource({
   fields: {
     ...notes,
     ...tokenFields,
+    token: { ...tokenFields.token, example: exampleToken("postern_at") },
     acl: f.list(
       "What agents may bind with it; empty: anything.",
       f.string("`*`, or `bind:` and a domain, a `host:port` or a label `key=value`, with `*` as wildcard.", {

@@ -10,7 +10,7 @@ export const servedFields = {
   scheme: f.string("Scheme of the URL."),
   hostport: f.string("Host and port.", { maxBytes: 260 }),
   host: f.string("Host."),
-  port: f.uint32("Port."),
+  port: f.uint32("Port.", { example: 443 }),
   name: f.string("Always empty."),
   domain: f.ref("The reserved domain.", { to: "reserved_domain", input: "domain" }),
   tcp_addr: f.ref("The reserved address.", { to: "reserved_addr", input: "tcp_addr" }),

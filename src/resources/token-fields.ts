@@ -1,8 +1,16 @@
 import { f } from "../schema/fields.ts";
 
+/** Has the form of a token of `prefix`, and opens nothing. */
+export function exampleToken(prefix: string): string {
+  return `${prefix}_0f6yvqk3c5a9m2x7_p4r8t1w6z0b0f6yvqk3c5a9m2x7p4r8t1w6z0bx`;
+}
+
 /** What API keys and agent tokens have in common: shown once, kept as a hash. */
 export const tokenFields = {
-  token: f.nullableString("The token itself: only in the response to its creation, null afterwards.", { live: true }),
+  token: f.nullableString("The token itself: only in the response to its creation, null afterwards.", {
+    live: true,
+    example: exampleToken("postern_ak"),
+  }),
   token_hash: f.string("SHA-256 of the token, hexadecimal.", { internal: true }),
   fingerprint: f.string("Public part that the token is looked up by.", { internal: true }),
   owner_id: f.ref(

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, appendFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { verifyWebhook } from "../../src/webhooks/verify.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
@@ -183,6 +184,29 @@ for (const database of databases) {
       const key = (await api.ok("POST", "/accounts", { name: "a third" })).api_key;
       assert.equal((await api.request("GET", path, { key })).status, 404);
       assert.equal((await api.request("POST", path, { key, body: { type: types[0] } })).status, 404);
+    });
+
+    it("P7: have sources that are added once per Idempotency-Key, and guarded by the subscription's ETag", async () => {
+      const { subscription } = await subscribe(api, { webhook: { url: receiver.url } }, ["vault_created.v0"]);
+      const path = `/event_subscriptions/${subscription.id}/sources`;
+      const headers = { "idempotency-key": "source-1" };
+      const add = (type: string) => api.request("POST", path, { body: { type }, headers });
+      const first = await add("vault_updated.v0");
+      assert.equal(first.status, 201);
+      const repeated = await add("vault_updated.v0");
+      assert.deepEqual([repeated.status, repeated.text], [201, first.text]);
+      assert.equal(repeated.headers["postern-revision"], first.headers["postern-revision"]);
+      const other = await add("vault_deleted.v0");
+      assert.deepEqual([other.status, other.body.error_code], [422, errorCode("idempotency_reused")]);
+      const one = `${path}/vault_updated.v0`;
+      const { etag } = (await api.request("GET", one)).headers;
+      assert.equal(etag, first.headers["etag"]);
+      assert.equal((await api.request("PATCH", one, { body: {} })).headers["etag"], etag);
+      await api.ok("PATCH", `/event_subscriptions/${subscription.id}`, { description: "changed" });
+      const stale = await api.request("DELETE", one, { headers: { "if-match": etag } });
+      assert.deepEqual([stale.status, stale.body.error_code], [412, errorCode("precondition_failed")]);
+      const fresh = (await api.request("GET", one)).headers["etag"];
+      assert.equal((await api.request("DELETE", one, { headers: { "if-match": fresh } })).status, 204);
     });
 
     it("of the time when nobody could take them are delivered after a restart, once", async () => {

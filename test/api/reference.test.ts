@@ -56,6 +56,15 @@ describe("the reference page", () => {
     }
   });
 
+  it("shows what an operation answers, and with which header fields", () => {
+    const create = /<details id="createAPIKey">([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
+    assert.match(create, /Header fields of 201: [^]*<code>ETag<\/code>/);
+    assert.match(create, /<pre>\{\n  &#34;id&#34;: &#34;ak_[^]*&#34;token&#34;: &#34;postern_ak_/);
+    const health = /<details id="getHealth">([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
+    assert.match(health, /<pre>ok\n<\/pre>/);
+    assert.match(page.text, /<code>Retry-After<\/code><\/td>/);
+  });
+
   it("shows the limits of fields", () => {
     const create = /<details id="createIPPolicyRule">([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
     assert.match(create, /<code>cidr<\/code> <span class="dim">required<\/span>/);

@@ -59,7 +59,8 @@ describe("the SDK", () => {
         seen = { url, init, status: answer.status };
         const text = await answer.clone().text();
         const body = text.startsWith("{") ? JSON.parse(text) : {};
-        api.check(init.method, url.slice(api.baseUrl.length), { status: answer.status, text, body });
+        const headers = Object.fromEntries(answer.headers);
+        api.check(init.method, url.slice(api.baseUrl.length), { status: answer.status, headers, text, body });
         return answer;
       },
     });

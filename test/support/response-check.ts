@@ -1,5 +1,6 @@
 /** Responses of the API, held against its description. */
 import assert from "node:assert/strict";
+import type { IncomingHttpHeaders } from "node:http";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import type { ApiResponse, Body } from "./api.ts";
@@ -7,7 +8,7 @@ import type { ApiResponse, Body } from "./api.ts";
 export type ResponseCheck = (
   method: string,
   path: string,
-  response: Pick<ApiResponse, "status" | "text" | "body">,
+  response: Pick<ApiResponse, "status" | "text" | "body"> & { readonly headers: IncomingHttpHeaders },
 ) => void;
 
 /** Fails the test for responses that are not as `description` (of `/openapi.json`) says. */
@@ -38,6 +39,10 @@ export function responseCheck(description: Body): ResponseCheck {
       const code = response.body.error_code;
       assert.ok(listed.includes(code), `${method} ${path}: ${response.status} ${code} is described`);
     }
+    if (operation) {
+      const answer = sharedAnswer(description, described ?? operation.responses.default);
+      checkHeaders(`${method} ${path} ${response.status}`, headersOf(description, answer), response.headers, ajv);
+    }
     const schema = described?.content?.["application/json"]?.schema;
     const ref = schema?.$ref ?? (response.status >= 400 && response.status !== 503 ? "#/components/schemas/Error" : "");
     if (ref === "") {
@@ -47,6 +52,46 @@ export function responseCheck(description: Body): ResponseCheck {
     const check = schemaFor(ref);
     assert.ok(check(response.body), `${method} ${path} ${response.status}: ${ajv.errorsText(check.errors)}`);
   };
+}
+
+interface DescribedHeader {
+  readonly required?: boolean;
+  readonly schema: { readonly type: string };
+}
+
+/** Header fields that no answer has without its description saying so. */
+const ours = /^(?:postern-|ratelimit-|etag$|retry-after$|www-authenticate$|allow$|preference-applied$)/;
+
+function checkHeaders(
+  what: string,
+  described: Readonly<Record<string, DescribedHeader>>,
+  headers: IncomingHttpHeaders,
+  ajv: Ajv2020,
+): void {
+  for (const [name, { required, schema }] of Object.entries(described)) {
+    const text = headers[name.toLowerCase()]?.toString();
+    if (text === undefined) assert.ok(required !== true, `${what}: has the header ${name}`);
+    else {
+      const value = schema.type === "string" ? text : (JSON.parse(text) as unknown);
+      assert.ok(ajv.validate(schema, value), `${what}: ${name} ${text}: ${ajv.errorsText()}`);
+    }
+  }
+  const known = new Set(Object.keys(described).map((name) => name.toLowerCase()));
+  const others = Object.keys(headers).filter((name) => ours.test(name) && !known.has(name));
+  assert.deepEqual(others, [], `${what}: every header is described`);
+}
+
+function headersOf(description: Body, answer: Body): Readonly<Record<string, DescribedHeader>> {
+  const entries = Object.entries<Body>(answer?.headers ?? {});
+  return Object.fromEntries(entries.map(([name, { $ref }]) => [name, description.components.headers[nameOf($ref)]]));
+}
+
+function sharedAnswer(description: Body, answer: Body): Body {
+  return answer?.$ref === undefined ? answer : description.components.responses[nameOf(answer.$ref)];
+}
+
+function nameOf(ref: string): string {
+  return ref.split("/").at(-1) as string;
 }
 
 /** The codes that a described answer lists. */

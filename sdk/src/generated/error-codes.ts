@@ -4,6 +4,7 @@ export const errorCodes = {
   bad_request: "ERR_POSTERN_3001",
   request_timeout: "ERR_POSTERN_3002",
   headers_too_large: "ERR_POSTERN_3011",
+  method_not_allowed: "ERR_POSTERN_224",
   missing_credentials: "ERR_POSTERN_200",
   malformed_credentials: "ERR_POSTERN_202",
   unknown_credentials: "ERR_POSTERN_203",

@@ -242,7 +242,7 @@ export interface Resources {
 export interface Accounts {
   /** Create an account. `POST /accounts` */
   create(body: AccountCreate, options?: CallOptions): Promise<Account>;
-  /** List: an account, newest first. `GET /accounts` */
+  /** List accounts, newest first. `GET /accounts` */
   list(options?: ListOptions): Listing<Account>;
   /** Get an account. `GET /accounts/{id}` */
   get(id: string, options?: GetOptions): Promise<Account>;
@@ -254,7 +254,7 @@ export interface Accounts {
 export interface BotUsers {
   /** Create a bot user. `POST /bot_users` */
   create(body: BotUserCreate, options?: CallOptions): Promise<BotUser>;
-  /** List: a bot user, newest first. `GET /bot_users` */
+  /** List bot users, newest first. `GET /bot_users` */
   list(options?: ListOptions): Listing<BotUser>;
   /** Get a bot user. `GET /bot_users/{id}` */
   get(id: string, options?: GetOptions): Promise<BotUser>;
@@ -268,7 +268,7 @@ export interface BotUsers {
 export interface ServiceUsers {
   /** Create a bot user. `POST /service_users` */
   create(body: BotUserCreate, options?: CallOptions): Promise<BotUser>;
-  /** List: a bot user, newest first. `GET /service_users` */
+  /** List bot users, newest first. `GET /service_users` */
   list(options?: ListOptions): Listing<BotUser>;
   /** Get a bot user. `GET /service_users/{id}` */
   get(id: string, options?: GetOptions): Promise<BotUser>;
@@ -282,7 +282,7 @@ export interface ServiceUsers {
 export interface ApiKeys {
   /** Create an API key. `POST /api_keys` */
   create(body: APIKeyCreate, options?: CallOptions): Promise<APIKey>;
-  /** List: an API key, newest first. `GET /api_keys` */
+  /** List API keys, newest first. `GET /api_keys` */
   list(options?: ListOptions): Listing<APIKey>;
   /** Get an API key. `GET /api_keys/{id}` */
   get(id: string, options?: GetOptions): Promise<APIKey>;
@@ -296,7 +296,7 @@ export interface ApiKeys {
 export interface Credentials {
   /** Create a credential. `POST /credentials` */
   create(body: CredentialCreate, options?: CallOptions): Promise<Credential>;
-  /** List: a credential, newest first. `GET /credentials` */
+  /** List credentials, newest first. `GET /credentials` */
   list(options?: ListOptions): Listing<Credential>;
   /** Get a credential. `GET /credentials/{id}` */
   get(id: string, options?: GetOptions): Promise<Credential>;
@@ -310,7 +310,7 @@ export interface Credentials {
 export interface IpPolicies {
   /** Create an IP policy. `POST /ip_policies` */
   create(body: IPPolicyCreate, options?: CallOptions): Promise<IPPolicy>;
-  /** List: an IP policy, newest first. `GET /ip_policies` */
+  /** List IP policies, newest first. `GET /ip_policies` */
   list(options?: ListOptions): Listing<IPPolicy>;
   /** Get an IP policy. `GET /ip_policies/{id}` */
   get(id: string, options?: GetOptions): Promise<IPPolicy>;
@@ -324,7 +324,7 @@ export interface IpPolicies {
 export interface IpPolicyRules {
   /** Create an IP policy rule. `POST /ip_policy_rules` */
   create(body: IPPolicyRuleCreate, options?: CallOptions): Promise<IPPolicyRule>;
-  /** List: an IP policy rule, newest first. `GET /ip_policy_rules` */
+  /** List IP policy rules, newest first. `GET /ip_policy_rules` */
   list(options?: ListOptions): Listing<IPPolicyRule>;
   /** Get an IP policy rule. `GET /ip_policy_rules/{id}` */
   get(id: string, options?: GetOptions): Promise<IPPolicyRule>;
@@ -338,7 +338,7 @@ export interface IpPolicyRules {
 export interface IpRestrictions {
   /** Create an IP restriction. `POST /ip_restrictions` */
   create(body: IPRestrictionCreate, options?: CallOptions): Promise<IPRestriction>;
-  /** List: an IP restriction, newest first. `GET /ip_restrictions` */
+  /** List IP restrictions, newest first. `GET /ip_restrictions` */
   list(options?: ListOptions): Listing<IPRestriction>;
   /** Get an IP restriction. `GET /ip_restrictions/{id}` */
   get(id: string, options?: GetOptions): Promise<IPRestriction>;
@@ -352,7 +352,7 @@ export interface IpRestrictions {
 export interface CertificateAuthorities {
   /** Create a certificate authority. `POST /certificate_authorities` */
   create(body: CertificateAuthorityCreate, options?: CallOptions): Promise<CertificateAuthority>;
-  /** List: a certificate authority, newest first. `GET /certificate_authorities` */
+  /** List certificate authorities, newest first. `GET /certificate_authorities` */
   list(options?: ListOptions): Listing<CertificateAuthority>;
   /** Get a certificate authority. `GET /certificate_authorities/{id}` */
   get(id: string, options?: GetOptions): Promise<CertificateAuthority>;
@@ -366,7 +366,7 @@ export interface CertificateAuthorities {
 export interface TlsCertificates {
   /** Create a TLS certificate. `POST /tls_certificates` */
   create(body: TLSCertificateCreate, options?: CallOptions): Promise<TLSCertificate>;
-  /** List: a TLS certificate, newest first. `GET /tls_certificates` */
+  /** List TLS certificates, newest first. `GET /tls_certificates` */
   list(options?: ListOptions): Listing<TLSCertificate>;
   /** Get a TLS certificate. `GET /tls_certificates/{id}` */
   get(id: string, options?: GetOptions): Promise<TLSCertificate>;
@@ -382,7 +382,7 @@ export interface ReservedDomains {
   readonly certificateManagementPolicy: ReservedDomainsCertificateManagementPolicy;
   /** Create a reserved domain. `POST /reserved_domains` */
   create(body: ReservedDomainCreate, options?: CallOptions): Promise<ReservedDomain>;
-  /** List: a reserved domain, newest first. `GET /reserved_domains` */
+  /** List reserved domains, newest first. `GET /reserved_domains` */
   list(options?: ListOptions): Listing<ReservedDomain>;
   /** Get a reserved domain. `GET /reserved_domains/{id}` */
   get(id: string, options?: GetOptions): Promise<ReservedDomain>;
@@ -411,7 +411,7 @@ export interface ReservedDomainsCertificateManagementPolicy {
 export interface ReservedAddrs {
   /** Create a reserved addr. `POST /reserved_addrs` */
   create(body: ReservedAddrCreate, options?: CallOptions): Promise<ReservedAddr>;
-  /** List: a reserved addr, newest first. `GET /reserved_addrs` */
+  /** List reserved addrs, newest first. `GET /reserved_addrs` */
   list(options?: ListOptions): Listing<ReservedAddr>;
   /** Get a reserved addr. `GET /reserved_addrs/{id}` */
   get(id: string, options?: GetOptions): Promise<ReservedAddr>;
@@ -434,7 +434,7 @@ export interface Backends {
 export interface BackendsTunnelGroup {
   /** Create a tunnel group backend. `POST /backends/tunnel_group` */
   create(body: TunnelGroupBackendCreate, options?: CallOptions): Promise<TunnelGroupBackend>;
-  /** List: a tunnel group backend, newest first. `GET /backends/tunnel_group` */
+  /** List tunnel group backends, newest first. `GET /backends/tunnel_group` */
   list(options?: ListOptions): Listing<TunnelGroupBackend>;
   /** Get a tunnel group backend. `GET /backends/tunnel_group/{id}` */
   get(id: string, options?: GetOptions): Promise<TunnelGroupBackend>;
@@ -448,7 +448,7 @@ export interface BackendsTunnelGroup {
 export interface BackendsFailover {
   /** Create a failover backend. `POST /backends/failover` */
   create(body: FailoverBackendCreate, options?: CallOptions): Promise<FailoverBackend>;
-  /** List: a failover backend, newest first. `GET /backends/failover` */
+  /** List failover backends, newest first. `GET /backends/failover` */
   list(options?: ListOptions): Listing<FailoverBackend>;
   /** Get a failover backend. `GET /backends/failover/{id}` */
   get(id: string, options?: GetOptions): Promise<FailoverBackend>;
@@ -462,7 +462,7 @@ export interface BackendsFailover {
 export interface BackendsWeighted {
   /** Create a weighted backend. `POST /backends/weighted` */
   create(body: WeightedBackendCreate, options?: CallOptions): Promise<WeightedBackend>;
-  /** List: a weighted backend, newest first. `GET /backends/weighted` */
+  /** List weighted backends, newest first. `GET /backends/weighted` */
   list(options?: ListOptions): Listing<WeightedBackend>;
   /** Get a weighted backend. `GET /backends/weighted/{id}` */
   get(id: string, options?: GetOptions): Promise<WeightedBackend>;
@@ -476,7 +476,7 @@ export interface BackendsWeighted {
 export interface BackendsHttpResponse {
   /** Create an HTTP response backend. `POST /backends/http_response` */
   create(body: HTTPResponseBackendCreate, options?: CallOptions): Promise<HTTPResponseBackend>;
-  /** List: an HTTP response backend, newest first. `GET /backends/http_response` */
+  /** List HTTP response backends, newest first. `GET /backends/http_response` */
   list(options?: ListOptions): Listing<HTTPResponseBackend>;
   /** Get an HTTP response backend. `GET /backends/http_response/{id}` */
   get(id: string, options?: GetOptions): Promise<HTTPResponseBackend>;
@@ -490,7 +490,7 @@ export interface BackendsHttpResponse {
 export interface BackendsStatic {
   /** Create a static backend. `POST /backends/static` */
   create(body: StaticBackendCreate, options?: CallOptions): Promise<StaticBackend>;
-  /** List: a static backend, newest first. `GET /backends/static` */
+  /** List static backends, newest first. `GET /backends/static` */
   list(options?: ListOptions): Listing<StaticBackend>;
   /** Get a static backend. `GET /backends/static/{id}` */
   get(id: string, options?: GetOptions): Promise<StaticBackend>;
@@ -514,7 +514,7 @@ export interface EdgesHttps {
   readonly routes: EdgesHttpsRoutes;
   /** Create an HTTPS edge. `POST /edges/https` */
   create(body: HTTPSEdgeCreate, options?: CallOptions): Promise<HTTPSEdge>;
-  /** List: an HTTPS edge, newest first. `GET /edges/https` */
+  /** List HTTPS edges, newest first. `GET /edges/https` */
   list(options?: ListOptions): Listing<HTTPSEdge>;
   /** Get an HTTPS edge. `GET /edges/https/{id}` */
   get(id: string, options?: GetOptions): Promise<HTTPSEdge>;
@@ -828,7 +828,7 @@ export interface EdgesTls {
   readonly backend: EdgesTlsBackend;
   /** Create a TLS edge. `POST /edges/tls` */
   create(body: TLSEdgeCreate, options?: CallOptions): Promise<TLSEdge>;
-  /** List: a TLS edge, newest first. `GET /edges/tls` */
+  /** List TLS edges, newest first. `GET /edges/tls` */
   list(options?: ListOptions): Listing<TLSEdge>;
   /** Get a TLS edge. `GET /edges/tls/{id}` */
   get(id: string, options?: GetOptions): Promise<TLSEdge>;
@@ -917,7 +917,7 @@ export interface EdgesTcp {
   readonly backend: EdgesTcpBackend;
   /** Create a TCP edge. `POST /edges/tcp` */
   create(body: TCPEdgeCreate, options?: CallOptions): Promise<TCPEdge>;
-  /** List: a TCP edge, newest first. `GET /edges/tcp` */
+  /** List TCP edges, newest first. `GET /edges/tcp` */
   list(options?: ListOptions): Listing<TCPEdge>;
   /** Get a TCP edge. `GET /edges/tcp/{id}` */
   get(id: string, options?: GetOptions): Promise<TCPEdge>;
@@ -977,7 +977,7 @@ export interface Vaults {
   readonly secrets: VaultsSecrets;
   /** Create a vault. `POST /vaults` */
   create(body: VaultCreate, options?: CallOptions): Promise<Vault>;
-  /** List: a vault, newest first. `GET /vaults` */
+  /** List vaults, newest first. `GET /vaults` */
   list(options?: ListOptions): Listing<Vault>;
   /** Get a vault. `GET /vaults/{id}` */
   get(id: string, options?: GetOptions): Promise<Vault>;
@@ -997,7 +997,7 @@ export interface VaultsSecrets {
 export interface VaultSecrets {
   /** Create a secret. `POST /vault_secrets` */
   create(body: SecretCreate, options?: CallOptions): Promise<Secret>;
-  /** List: a secret, newest first. `GET /vault_secrets` */
+  /** List secrets, newest first. `GET /vault_secrets` */
   list(options?: ListOptions): Listing<Secret>;
   /** Get a secret. `GET /vault_secrets/{id}` */
   get(id: string, options?: GetOptions): Promise<Secret>;
@@ -1011,7 +1011,7 @@ export interface VaultSecrets {
 export interface EventDestinations {
   /** Create an event destination. `POST /event_destinations` */
   create(body: EventDestinationCreate, options?: CallOptions): Promise<EventDestination>;
-  /** List: an event destination, newest first. `GET /event_destinations` */
+  /** List event destinations, newest first. `GET /event_destinations` */
   list(options?: ListOptions): Listing<EventDestination>;
   /** Get an event destination. `GET /event_destinations/{id}` */
   get(id: string, options?: GetOptions): Promise<EventDestination>;
@@ -1026,7 +1026,7 @@ export interface EventSubscriptions {
   readonly sources: EventSubscriptionsSources;
   /** Create an event subscription. `POST /event_subscriptions` */
   create(body: EventSubscriptionCreate, options?: CallOptions): Promise<EventSubscription>;
-  /** List: an event subscription, newest first. `GET /event_subscriptions` */
+  /** List event subscriptions, newest first. `GET /event_subscriptions` */
   list(options?: ListOptions): Listing<EventSubscription>;
   /** Get an event subscription. `GET /event_subscriptions/{id}` */
   get(id: string, options?: GetOptions): Promise<EventSubscription>;
@@ -1075,7 +1075,7 @@ export interface AppUsers {
   get(id: string, options?: GetOptions): Promise<ApplicationUser>;
   /** Delete an application user. `DELETE /app/users/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
-  /** List: an application user, newest first. `GET /app/users` */
+  /** List application users, newest first. `GET /app/users` */
   list(options?: ListOptions): Listing<ApplicationUser>;
 }
 
@@ -1085,7 +1085,7 @@ export interface AppSessions {
   get(id: string, options?: GetOptions): Promise<ApplicationSession>;
   /** Delete an application session. `DELETE /app/sessions/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
-  /** List: an application session, newest first. `GET /app/sessions` */
+  /** List application sessions, newest first. `GET /app/sessions` */
   list(options?: ListOptions): Listing<ApplicationSession>;
 }
 
@@ -1093,7 +1093,7 @@ export interface AppSessions {
 export interface TunnelSessions {
   /** Get a tunnel session. `GET /tunnel_sessions/{id}` */
   get(id: string, options?: ReadOptions): Promise<TunnelSession>;
-  /** List: a tunnel session, newest first. `GET /tunnel_sessions` */
+  /** List tunnel sessions, newest first. `GET /tunnel_sessions` */
   list(options?: TunnelSessionsListOptions): Listing<TunnelSession>;
   /** Tell the agent to restart. `POST /tunnel_sessions/{id}/restart` */
   restart(id: string, options?: CallOptions): Promise<void>;
@@ -1114,7 +1114,7 @@ export interface TunnelSessions {
 export interface Tunnels {
   /** Get a tunnel. `GET /tunnels/{id}` */
   get(id: string, options?: ReadOptions): Promise<Tunnel>;
-  /** List: a tunnel, newest first. `GET /tunnels` */
+  /** List tunnels, newest first. `GET /tunnels` */
   list(options?: TunnelSessionsListOptions): Listing<Tunnel>;
 }
 
@@ -1126,7 +1126,7 @@ export interface Endpoints {
   update(id: string, body: CloudEndpointUpdate, options?: CallOptions): Promise<CloudEndpoint>;
   /** Delete a cloud endpoint. `DELETE /endpoints/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
-  /** List: an endpoint, newest first. `GET /endpoints` */
+  /** List endpoints, newest first. `GET /endpoints` */
   list(options?: EndpointsListOptions): Listing<Endpoint>;
   /** Create a cloud endpoint. `POST /endpoints` */
   create(body: CloudEndpointCreate, options?: CallOptions): Promise<CloudEndpoint>;

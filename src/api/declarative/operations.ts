@@ -17,6 +17,7 @@ import { writeOnce } from "../write-once.ts";
 import { carryOut, maxIssues, presentOf } from "./apply.ts";
 import { documentKinds, maxDocumentObjects, readDocument } from "./document.ts";
 import type { Document } from "./document.ts";
+import { exampleDocument, examplePlan } from "./examples.ts";
 import { exportDocument } from "./export.ts";
 import { planOf } from "./plan.ts";
 import type { Plan } from "./plan.ts";
@@ -26,7 +27,14 @@ const maxIdentities = 100;
 
 export function declarativeOperations(crud: Crud): Operation[] {
   const refusals = [...new Set([...documentKinds.flatMap(objectRefusals), "in_use" as const])];
-  const shared = { method: "POST", takes: "document", status: 200, answers: "Plan", refusals } as const;
+  const shared = {
+    method: "POST",
+    takes: "document",
+    status: 200,
+    answers: "Plan",
+    exampleBody: exampleDocument,
+    refusals,
+  } as const;
   const schemas = { Plan: planSchema, PlannedChange: plannedChangeSchema, Document: documentSchema };
   return [
     {
@@ -36,6 +44,7 @@ export function declarativeOperations(crud: Crud): Operation[] {
       reads: true,
       summary: "Say what applying a document of many objects would change, field by field, and change nothing.",
       schemas,
+      exampleAnswer: examplePlan(false),
       run: (call) => plan(call, crud),
     },
     {
@@ -44,6 +53,7 @@ export function declarativeOperations(crud: Crud): Operation[] {
       path: "/apply",
       summary: "Make the account's objects what a document says, all or nothing, as one revision.",
       stores: true,
+      exampleAnswer: examplePlan(true),
       run: (call) => apply(call, crud),
     },
     {
@@ -56,6 +66,8 @@ export function declarativeOperations(crud: Crud): Operation[] {
       query: ["document"],
       status: 200,
       answers: "Document",
+      alsoProduces: "application/yaml",
+      exampleAnswer: exampleDocument,
       refusals: ["document_too_large"],
       run: (call) => exportAll(call, crud),
     },

@@ -3,13 +3,17 @@ import { Refusal } from "../../lib/errors.ts";
 import { eventSourceFields } from "../../resources/event-subscription.ts";
 import { objectSchema, schemaRef } from "../../schema/json-schema.ts";
 import { parseFields } from "../../schema/parse.ts";
-import type { StoredObject, Written } from "../../storage/store.ts";
+import type { Draft, StoredObject } from "../../storage/store.ts";
+import { writeContext } from "../call.ts";
 import type { Call, Operation, Reply } from "../call.ts";
-import { pathNames, writeChange } from "../crud.ts";
+import { changeIn, pathNames } from "../crud.ts";
 import type { Crud } from "../crud.ts";
 import { resourceNamed } from "../declarations.ts";
+import { exampleBaseUrl } from "../example-answers.ts";
+import { exampleId } from "../examples.ts";
 import { theOne } from "../lookup.ts";
 import { inputRefusal } from "../problems.ts";
+import { writeOnce } from "../write-once.ts";
 
 interface Source {
   readonly type: string;
@@ -20,7 +24,16 @@ const listName = "EventSourceList";
 export function eventSourceOperations(crud: Crud): Operation[] {
   const collection = "/event_subscriptions/{subscription_id}/sources";
   const one = `${collection}/{type}`;
-  const shared = { takes: "nothing", status: 200, answers: "EventSource" } as const;
+  const uri = `${exampleBaseUrl}${collection.replace(/\{\w+\}/, exampleId("event_subscription"))}`;
+  const type = "ip_policy_created.v0";
+  const example = { type, uri: `${uri}/${type}` };
+  const shared = {
+    takes: "nothing",
+    status: 200,
+    answers: "EventSource",
+    tagged: true,
+    exampleAnswer: example,
+  } as const;
   return [
     {
       ...shared,
@@ -31,7 +44,8 @@ export function eventSourceOperations(crud: Crud): Operation[] {
       takes: "object",
       input: eventSourceFields,
       status: 201,
-      refusals: ["not_found", "name_taken", "write_unavailable", "account_full"],
+      stores: true,
+      refusals: ["not_found", "name_taken", "account_full"],
       run: (call) => add(call, crud),
     },
     {
@@ -41,6 +55,8 @@ export function eventSourceOperations(crud: Crud): Operation[] {
       path: collection,
       summary: "List the types of events of a subscription.",
       answers: listName,
+      tagged: false,
+      exampleAnswer: { sources: [example], uri, next_page_uri: null },
       schemas: { [listName]: listSchema },
       refusals: ["not_found"],
       run(call) {
@@ -61,7 +77,7 @@ export function eventSourceOperations(crud: Crud): Operation[] {
       path: one,
       summary: "Get a type of event of a subscription.",
       refusals: ["not_found"],
-      run: (call) => reply(call, subscriptionOf(call, crud), crud.store.revision),
+      run: (call) => reply(call, crud),
     },
     {
       ...shared,
@@ -71,7 +87,7 @@ export function eventSourceOperations(crud: Crud): Operation[] {
       summary: "Nothing of a source can be changed: answers it as it is.",
       takes: "anything",
       refusals: ["not_found"],
-      run: (call) => reply(call, subscriptionOf(call, crud), crud.store.revision),
+      run: (call) => reply(call, crud),
     },
     {
       id: "deleteEventSource",
@@ -80,13 +96,16 @@ export function eventSourceOperations(crud: Crud): Operation[] {
       summary: "Remove a type of event from a subscription.",
       takes: "nothing",
       status: 204,
-      refusals: ["not_found", "write_unavailable"],
+      refusals: ["not_found", "write_unavailable", "precondition_failed"],
       async run(call) {
         const type = typeOf(call);
-        const { revision } = await edit(call, crud, (sources) => {
-          if (!sources.some((source) => source.type === type)) throw notThere(type);
-          return sources.filter((source) => source.type !== type);
-        });
+        sourceOf(subscriptionOf(call, crud), type);
+        const { revision } = await crud.store.write(writeContext(call), (draft) =>
+          edit(call, crud, draft, (present) => {
+            const removed = sourceOf(present, type);
+            return sourcesOf(present).filter((source) => source !== removed);
+          }),
+        );
         return { status: 204, revision };
       },
     },
@@ -108,38 +127,40 @@ async function add(call: Call, crud: Crud): Promise<Reply> {
   const { doc, issues } = parseFields(eventSourceFields, call.body, "create", undefined, pathNames);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const type = String(doc["type"]);
-  const { revision, result } = await edit(call, crud, (sources) => {
-    if (sources.some((source) => source.type === type)) {
-      throw new Refusal("name_taken", `the subscription has the source "${type}" already`);
-    }
-    return [...sources, { type }];
-  });
-  return { status: 201, body: JSON.stringify(shown({ type }, result, call)), revision };
+  const work = (draft: Draft): StoredObject =>
+    edit(call, crud, draft, (present) => {
+      if (sourcesOf(present).some((source) => source.type === type)) {
+        throw new Refusal("name_taken", `the subscription has the source "${type}" already`);
+      }
+      return [...sourcesOf(present), { type }];
+    });
+  return writeOnce(call, crud.store, work, (subscription, revision) => ({
+    status: 201,
+    body: JSON.stringify(shown({ type }, subscription, call)),
+    etag: crud.views.etag(subscription),
+    revision,
+  }));
 }
 
-/** Changes the list as it is when it is written, whatever others have changed in between. */
-async function edit(
+/** Changes the list as it is when it is written, whatever others have changed before. */
+function edit(
   call: Call,
   crud: Crud,
-  change: (sources: readonly Source[]) => readonly Source[],
-): Promise<Written<StoredObject>> {
-  const named = { ...call, parameters: call.parameters.slice(0, 1) };
-  const changed = new Error("changed meanwhile");
-  for (;;) {
-    const present = subscriptionOf(call, crud);
-    const body = { sources: change(sourcesOf(present)) };
-    try {
-      return await writeChange(resourceNamed("event_subscription"), named, crud, body as never, (previous) => {
-        if (previous.revision !== present.revision) throw changed;
-      });
-    } catch (error) {
-      if (error !== changed) throw error;
-    }
-  }
+  draft: Draft,
+  change: (present: StoredObject) => readonly Source[],
+): StoredObject {
+  return changeIn(draft, resourceNamed("event_subscription"), ofSubscription(call), crud, (present) => ({
+    sources: change(present).map(({ type }) => ({ type })),
+  }));
+}
+
+/** The call as one about the subscription alone. */
+function ofSubscription(call: Call): Call {
+  return { ...call, parameters: call.parameters.slice(0, 1) };
 }
 
 function subscriptionOf(call: Call, { store }: Crud): StoredObject {
-  return theOne(resourceNamed("event_subscription"), { ...call, parameters: call.parameters.slice(0, 1) }, store);
+  return theOne(resourceNamed("event_subscription"), ofSubscription(call), store);
 }
 
 function sourcesOf({ doc }: StoredObject): readonly Source[] {
@@ -150,16 +171,24 @@ function typeOf({ parameters }: Call): string {
   return parameters[1] as string;
 }
 
-function reply(call: Call, subscription: StoredObject, revision: number): Reply {
-  const source = sourcesOf(subscription).find(({ type }) => type === typeOf(call));
-  if (!source) throw notThere(typeOf(call));
-  return { status: 200, body: JSON.stringify(shown(source, subscription, call)), revision };
+/** A source has the subscription's ETag: it changes with that. */
+function reply(call: Call, crud: Crud): Reply {
+  const subscription = subscriptionOf(call, crud);
+  const source = sourceOf(subscription, typeOf(call));
+  return {
+    status: 200,
+    body: JSON.stringify(shown(source, subscription, call)),
+    etag: crud.views.etag(subscription),
+    revision: crud.store.revision,
+  };
+}
+
+function sourceOf(subscription: StoredObject, type: string): Source {
+  const source = sourcesOf(subscription).find((one) => one.type === type);
+  if (!source) throw new Refusal("not_found", `the subscription has no source "${type.slice(0, 64)}"`);
+  return source;
 }
 
 function shown({ type }: Source, { id }: StoredObject, { baseUrl }: Call): unknown {
   return { type, uri: `${baseUrl}/event_subscriptions/${id}/sources/${type}` };
-}
-
-function notThere(type: string): Refusal {
-  return new Refusal("not_found", `the subscription has no source "${type.slice(0, 64)}"`);
 }

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Refusal } from "../../lib/errors.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
-import type { StoredObject } from "../../storage/store.ts";
+import type { Store, StoredObject } from "../../storage/store.ts";
 import type { Call, Reply } from "../call.ts";
 import { once, pageBody, readPageQuery } from "../pages.ts";
 import type { Views } from "../views.ts";
@@ -26,7 +26,7 @@ export async function listFiltered(
   resource: ResourceDeclaration,
   place: { readonly path: string; readonly listKey: string; readonly more: string },
   call: Call,
-  views: Views,
+  { views, store }: { readonly views: Views; readonly store: Pick<Store, "revision"> },
   read: ReadPage,
 ): Promise<Reply> {
   if (call.query.has("at_revision")) {
@@ -34,6 +34,8 @@ export async function listFiltered(
   }
   const { limit, beforeId } = readPageQuery(call);
   const text = once(call, "filter") ?? "";
+  // Of when it began: what is written meanwhile may be seen or not.
+  const { revision } = store;
   const accepts = parseFilter(text, typeOfObject(resource.fields, resource.live === true));
   const found: StoredObject[] = [];
   let below = beforeId;
@@ -59,5 +61,5 @@ export async function listFiltered(
   const items = found.map((object) => views.json(object, call.baseUrl));
   const more = `&filter=${encodeURIComponent(text)}${place.more}`;
   const body = pageBody(call, place.path, place.listKey, items, { limit, nextBeforeId: next, more });
-  return { status: 200, body };
+  return { status: 200, body, revision };
 }

@@ -9,6 +9,8 @@ import type { Crud } from "../crud.ts";
 import { resourceOfId, resources } from "../declarations.ts";
 import { once, pageBody, readLimit } from "../pages.ts";
 import { ruleRefusals } from "../refusals.ts";
+import { exampleBaseUrl } from "../example-answers.ts";
+import { exampleRevision, exampleRollback } from "./examples.ts";
 import { objectChange, objectChangeSchema, summarySchema } from "./change-set.ts";
 import { rollback } from "./rollback.ts";
 import { watchCommits } from "./recent-commits.ts";
@@ -31,6 +33,7 @@ export function revisionOperations(crud: Crud): Operation[] {
       query: ["limit", "before_id", ...filters],
       summary: `List writes of the account's keys, newest first: who, what, why, and up to ${maxListed} changes of each.`,
       answers: "RevisionList",
+      exampleAnswer: { revisions: [exampleRevision], uri: exampleBaseUrl + path, next_page_uri: null },
       schemas: { RevisionList: listSchema, Revision: revisionSchema, ObjectChange: objectChangeSchema },
       run: (call) => list(call, crud),
     },
@@ -41,6 +44,7 @@ export function revisionOperations(crud: Crud): Operation[] {
       path: `${path}/{id}`,
       summary: "Get a write with everything that it changed.",
       answers: "Revision",
+      exampleAnswer: exampleRevision,
       refusals: ["revision_unknown", "revision_pruned"],
       run: (call) => get(call, crud),
     },
@@ -55,6 +59,7 @@ export function revisionOperations(crud: Crud): Operation[] {
       query: ["dry_run"],
       stores: true,
       answers: "Rollback",
+      exampleAnswer: exampleRollback,
       schemas: { Rollback: rollbackSchema },
       refusals: [
         "revision_unknown",

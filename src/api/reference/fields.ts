@@ -59,10 +59,16 @@ export function typeText(schema: Schema): Html {
 }
 
 function plainType(type: string, schema: Schema): Html {
-  if (type === "array") return html`list of ${typeText(schema.items ?? {})}`;
+  if (type === "array") return html`list of ${several(schema.items ?? {})}`;
   const values = schema.additionalProperties;
-  if (type === "object" && !schema.properties && typeof values === "object") return html`map to ${typeText(values)}`;
+  if (type === "object" && !schema.properties && typeof values === "object") return html`map to ${several(values)}`;
   return html`${type}`;
+}
+
+/** In brackets if it is one of several types, as what follows would belong to them. */
+function several(schema: Schema): Html {
+  const text = typeText(schema);
+  return text.html.includes(" or ") ? html`(${text})` : text;
 }
 
 export function objectLink(name: string): Html {

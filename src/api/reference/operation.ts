@@ -34,7 +34,7 @@ export function operationSection(operation: Placed, api: ApiDescription): Html {
     <h3>Example</h3>
     <pre>${curl(operation)}</pre>
     <h3>Answers</h3>
-    ${answerList(operation, api)}
+    ${answerList(operation, api)} ${answerExample(operation, api)}
   </details> `;
 }
 
@@ -79,9 +79,14 @@ function curl({ method, path, requestBody, security }: Placed): string {
   const content = requestBody?.content?.["application/json"];
   if (content?.example !== undefined) {
     lines.push(`-H "Content-Type: application/json"`);
-    lines.push(`-d '${JSON.stringify(content.example).replaceAll("'", String.raw`'\''`)}'`);
+    lines.push(`-d '${bodyText(content.example).replaceAll("'", String.raw`'\''`)}'`);
   }
   return lines.join(" \\\n  ");
+}
+
+function bodyText(example: unknown): string {
+  const line = JSON.stringify(example);
+  return line.length > 60 ? JSON.stringify(example, null, 2).replaceAll("\n", "\n  ") : line;
 }
 
 function answerList({ responses }: Placed, api: ApiDescription): Html {
@@ -96,6 +101,18 @@ function answerList({ responses }: Placed, api: ApiDescription): Html {
   return html`<ul>
     ${items}
   </ul>`;
+}
+
+/** What a success looks like; of plain text, too. */
+function answerExample({ responses }: Placed, api: ApiDescription): Html | undefined {
+  const [status, answer] = Object.entries(responses).find(([code]) => code.startsWith("2")) ?? [];
+  if (!answer) return undefined;
+  const content = Object.values(answer.content ?? {})[0];
+  const reference = Object.values(content?.examples ?? {})[0]?.$ref;
+  const value = reference === undefined ? content?.example : api.components.examples[refName(reference)]?.value;
+  const fields = Object.keys(answer.headers ?? {}).map((name, at) => html`${at > 0 ? ", " : ""}<code>${name}</code>`);
+  return html`<p class="dim">Header fields of ${status}: ${fields}</p>
+    ${value === undefined ? undefined : html`<pre>${typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre>`}`;
 }
 
 function refusals(ref: string | undefined, api: ApiDescription): Html {

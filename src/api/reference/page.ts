@@ -7,7 +7,7 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import { header } from "../call.ts";
 import type { Operation, Reply } from "../call.ts";
 import type { ApiDescription } from "../description.ts";
-import { fieldTable } from "./fields.ts";
+import { fieldTable, typeText } from "./fields.ts";
 import { html, prose } from "./html.ts";
 import type { Html } from "./html.ts";
 import { operationSection } from "./operation.ts";
@@ -36,6 +36,7 @@ export function referenceOperation(describe: () => JsonSchema): Operation {
     path: "/docs",
     summary: "The reference of this API, for people.",
     produces: "text/html",
+    exampleAnswer: '<!doctype html>\n<html lang="en">…</html>',
     takes: "nothing",
     open: true,
     status: 200,
@@ -77,8 +78,9 @@ export function renderReference(api: ApiDescription): string {
             <li>
               <a href="#start"><b>Postern management API</b></a>
             </li>
-            ${[...groups.keys()].map((name) => html`<li><a href="#${anchor(name)}">${name}</a></li> `)}
+            ${[...groups.keys()].map((name) => html`<li><a href="#${anchor(name)}">${title(name)}</a></li> `)}
             <li><a href="#objects">Objects</a></li>
+            <li><a href="#headers">Header fields</a></li>
             <li><a href="#errors">Errors</a></li>
           </ul>
         </nav>
@@ -91,6 +93,8 @@ export function renderReference(api: ApiDescription): string {
                 <p>${prose(schema.description ?? "")}</p>
                 ${fieldTable(schema, false)} `,
           )}
+          <h2 id="headers">Header fields of answers</h2>
+          ${headerTable(api)}
           <h2 id="errors">Errors</h2>
           <p>
             Every failure has a body with <code>error_code</code>, <code>status_code</code>, <code>msg</code> and
@@ -128,9 +132,32 @@ const introduction = html`<h1 id="start">Postern management API</h1>
   <p>The same for machines: <a href="/openapi.json">openapi.json</a>.</p>`;
 
 function groupSection(name: string, operations: readonly Placed[], api: ApiDescription): Html {
-  return html`<h2 id="${anchor(name)}">${name.slice(0, 1).toUpperCase()}${name.slice(1)}</h2>
+  return html`<h2 id="${anchor(name)}">${title(name)}</h2>
     <p>${prose(operations[0]?.tags ? (operations[0].description ?? "") : "")}</p>
     ${operations.map((operation) => operationSection(operation, api))}`;
+}
+
+function headerTable({ components }: ApiDescription): Html {
+  const rows = Object.entries(components.headers)
+    .filter(([name]) => !name.endsWith("-If-Counted"))
+    .map(
+      ([name, { description, schema }]) =>
+        html`<tr>
+          <td><code>${name}</code></td>
+          <td>${typeText(schema)}</td>
+          <td>${prose(description)}</td>
+        </tr> `,
+    );
+  return html`<div class="scroll">
+    <table>
+      <tr>
+        <th>Name</th>
+        <th>Type</th>
+        <th>Meaning</th>
+      </tr>
+      ${rows}
+    </table>
+  </div>`;
 }
 
 function errorRows(): Html[] {
@@ -144,6 +171,12 @@ function errorRows(): Html[] {
       <td>${prose(fix)}</td>
     </tr> `;
   });
+}
+
+/** `ip policy rule` → `IP policy rule`. */
+function title(name: string): string {
+  const text = name.replace(/^(?:api|ip|https?|tls|tcp)\b/, (word) => word.toUpperCase());
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 function anchor(name: string): string {

@@ -20,5 +20,6 @@ summary { padding: .4rem .8rem; cursor: pointer; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem .3rem 0; border-bottom: 1px solid var(--edge); }
-@media (max-width: 60rem) { body { display: block; } nav { position: static; height: auto; border: 0; } main { padding: 1rem; } }
+td:first-child code { white-space: nowrap; }
+@media (max-width: 60rem) { body { display: block; } nav { position: static; height: auto; border: 0; } nav ul { columns: 2; } main { padding: 1rem; } }
 `;

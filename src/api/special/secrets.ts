@@ -3,6 +3,8 @@ import { Refusal } from "../../lib/errors.ts";
 import type { Operation } from "../call.ts";
 import type { Crud } from "../crud.ts";
 import { resourceNamed } from "../declarations.ts";
+import { exampleBaseUrl, exampleList } from "../example-answers.ts";
+import { exampleId } from "../examples.ts";
 import { theOne } from "../lookup.ts";
 import { pageBody, pageQuery, readPageQuery } from "../pages.ts";
 import type { Special } from "./special.ts";
@@ -34,6 +36,10 @@ export function vaultOperations({ store, views }: Crud): Operation[] {
       query: pageQuery,
       status: 200,
       answers: `${secrets.schemaName}List`,
+      exampleAnswer: {
+        ...exampleList(secrets, "", secrets.listKey),
+        uri: `${exampleBaseUrl}${vaults.path}/${exampleId(vaults.name)}/${secrets.listKey}`,
+      },
       run(call) {
         const vault = theOne(vaults, call, store);
         const { limit, beforeId } = readPageQuery(call);

@@ -34,7 +34,7 @@ export function sessionOperations(liveObjects: LiveObjects, commands: Commands):
       path: `${path}/update`,
       summary: "Tell the agent to update itself, within its major version.",
       takes: "anything",
-      input: { version: f.string("Version to update to; empty: the newest that fits.") },
+      input: { version: f.string("Version to update to; empty: the newest that fits.", { example: "1.4.2" }) },
       run(call) {
         const version = call.body["version"];
         const target = theOne(resource, call, liveObjects);

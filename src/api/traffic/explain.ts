@@ -11,6 +11,7 @@ import type { Commands } from "../commands.ts";
 import { theOne } from "../lookup.ts";
 import { resourceNamed } from "../declarations.ts";
 import { inputRefusal } from "../problems.ts";
+import { exampleConnection, exampleExplanation } from "./examples.ts";
 import { explanationSchema, stepSchema } from "./schemas.ts";
 import { steps } from "./steps.ts";
 
@@ -81,6 +82,13 @@ const requestFields = {
   ),
 } satisfies Fields;
 
+const requestExample = {
+  method: "GET",
+  url: "https://app.example.com/orders?open",
+  headers: { "user-agent": "curl/8.0" },
+  source_ip: "192.0.2.1",
+};
+
 const connectionFields = { source_ip: source } satisfies Fields;
 
 export function explainOperations({ store, commands }: Explaining): Operation[] {
@@ -92,6 +100,7 @@ export function explainOperations({ store, commands }: Explaining): Operation[] 
     status: 200,
     answers: "Explanation",
     schemas: { Explanation: explanationSchema, Step: stepSchema },
+    exampleAnswer: exampleExplanation,
     refusals: ["edge_silent"],
   } as const;
   return [
@@ -101,6 +110,7 @@ export function explainOperations({ store, commands }: Explaining): Operation[] 
       path: "/edges/https/{id}/explain",
       summary: "Say what the edge would do with a request, without doing it.",
       input: requestFields,
+      exampleBody: requestExample,
       run: (call) => explainRequest(call, { store, commands }),
     },
     ...(["tls", "tcp"] as const).map((kind) => ({
@@ -109,6 +119,7 @@ export function explainOperations({ store, commands }: Explaining): Operation[] 
       path: `/edges/${kind}/{id}/explain`,
       summary: `Say what the ${kind.toUpperCase()} edge would do with a connection, without doing it.`,
       input: connectionFields,
+      exampleAnswer: exampleConnection(kind),
       run: (call: Call) => explainConnection(call, `${kind}_edge`, { store, commands }),
     })),
   ];

@@ -4,6 +4,8 @@ import type { EdgeQuestion, RequestTrace } from "../../routing/questions.ts";
 import type { Call, Operation, Reply } from "../call.ts";
 import type { Commands } from "../commands.ts";
 import { pageBody, pageQuery, readPageQuery } from "../pages.ts";
+import { exampleBaseUrl } from "../example-answers.ts";
+import { exampleRequest } from "./examples.ts";
 import { requestListSchema, requestSchema, stepSchema } from "./schemas.ts";
 import { steps } from "./steps.ts";
 
@@ -21,6 +23,7 @@ export function requestOperations(commands: Pick<Commands, "ask">): Operation[] 
       summary:
         "List requests that ended lately, newest first: those that were denied, answered at the edge or failed, and a sample of the others.",
       answers: "RequestList",
+      exampleAnswer: { requests: [exampleRequest], uri: exampleBaseUrl + path, next_page_uri: null },
       schemas: { RequestList: requestListSchema, Request: requestSchema, Step: stepSchema },
       run: (call) => list(call, commands),
     },
@@ -31,6 +34,7 @@ export function requestOperations(commands: Pick<Commands, "ask">): Operation[] 
       path: `${path}/{id}`,
       summary: "Get a request that ended lately, by the id that its client was told, with everything that decided.",
       answers: "Request",
+      exampleAnswer: exampleRequest,
       run: (call) => get(call, commands),
     },
   ];

@@ -1,0 +1,85 @@
+/** What the edge tells of its traffic, as the description of the API shows it. */
+import { exampleBaseUrl } from "../example-answers.ts";
+import { exampleId, exampleTime } from "../examples.ts";
+
+const rule = { kind: "ip_policy_rule", id: exampleId("ip_policy_rule"), revision: 41 };
+const route = { id: exampleId("https_edge_route"), revision: 40 };
+const backend = { kind: "tunnel_group_backend", id: exampleId("tunnel_group_backend"), revision: 38 };
+const tunnel = {
+  id: exampleId("tunnel"),
+  tunnel_session_id: exampleId("tunnel_session"),
+  forwards_to: "localhost:8080",
+};
+
+const matched = {
+  by: "router",
+  outcome: "passed",
+  reason: 'path_prefix "/orders" matches',
+  decided_by: { kind: "https_edge_route", ...route },
+};
+const admitted = {
+  by: "ip_restriction",
+  outcome: "passed",
+  reason: "192.0.2.1 is allowed by 192.0.2.0/24",
+  decided_by: rule,
+};
+const sent = { by: "backend", outcome: "passed", reason: "1 of 1 tunnels is online", decided_by: backend };
+
+const id = "req_0f6yvqk3c5a9m2x7p4r8t1w6z0b";
+
+export const exampleRequest = {
+  id,
+  uri: `${exampleBaseUrl}/requests/${id}`,
+  ended_at: exampleTime,
+  method: "GET",
+  host: "app.example.com",
+  path: "/orders",
+  source_ip: "198.51.100.7",
+  site_id: exampleId("https_edge"),
+  route_id: route.id,
+  outcome: "denied",
+  status_code: 403,
+  error_code: "ERR_POSTERN_3205",
+  duration_ms: 0.4,
+  bytes_in: 0,
+  bytes_out: 412,
+  cut_short: false,
+  steps: [
+    matched,
+    { by: "ip_restriction", outcome: "denied", reason: "198.51.100.7 is in no rule that allows", decided_by: null },
+  ],
+};
+
+export const exampleExplanation = {
+  revision: 42,
+  edge: { kind: "https_edge", id: exampleId("https_edge"), revision: 39 },
+  route,
+  near_routes: [
+    { id: "edghtsrt_0f6yvqk3c5a9m2x7p4r8t1w6z0c", match_type: "exact_path", match: "/order", reason: "another path" },
+  ],
+  outcome: "forwarded",
+  status_code: null,
+  error_code: null,
+  steps: [matched, admitted, sent],
+  backend,
+  tunnel,
+  address: null,
+  request_headers: [
+    { name: "host", value: "app.example.com" },
+    { name: "user-agent", value: "curl/8.0" },
+    { name: "x-forwarded-for", value: "192.0.2.1" },
+  ],
+  response: null,
+};
+
+/** The same of a connection to an edge of `kind`. */
+export function exampleConnection(kind: string): Record<string, unknown> {
+  return {
+    ...exampleExplanation,
+    edge: { kind: `${kind}_edge`, id: exampleId(`${kind}_edge`), revision: 39 },
+    route: null,
+    near_routes: [],
+    steps: [admitted, sent],
+    request_headers: [],
+  };
+}

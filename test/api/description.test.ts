@@ -1,0 +1,121 @@
+/** The examples in `/openapi.json`: everywhere, and as their schemas say. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { ValidateFunction } from "ajv/dist/2020.js";
+import { describeApi } from "../../src/api/openapi.ts";
+import { describedOperations } from "../../src/api/operations.ts";
+import { resourceOfId } from "../../src/api/declarations.ts";
+import type { Body } from "../support/api.ts";
+
+const description: Body = JSON.parse(JSON.stringify(describeApi(describedOperations())));
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/);
+ajv.addSchema(description, "api");
+
+interface Example {
+  readonly what: string;
+  readonly schema: Body;
+  readonly value: unknown;
+}
+
+describe("the description of the API", () => {
+  const requests: Example[] = [];
+  const answers: Example[] = [];
+  for (const operation of Object.values<Body>(description.paths).flatMap((methods) => Object.values<Body>(methods))) {
+    const id = operation.operationId as string;
+    requests.push(...examplesIn(`${id} takes`, operation.requestBody?.content));
+    for (const [status, answer] of Object.entries<Body>(operation.responses)) {
+      answers.push(...examplesIn(`${id} answers ${status}`, resolved(answer).content));
+    }
+  }
+
+  it("has an example of every body that is taken, and it is as its schema says", () => {
+    assert.ok(requests.length > 80);
+    for (const example of requests) fits(example);
+  });
+
+  it("has an example of every answer, of success and of failure, and it is as its schema says", () => {
+    assert.ok(answers.length > 800);
+    for (const example of answers) fits(example);
+  });
+
+  it("has a body in every success but 204", () => {
+    for (const { operationId, responses } of Object.values<Body>(description.paths).flatMap((all) =>
+      Object.values<Body>(all),
+    )) {
+      const [status, answer] = Object.entries<Body>(responses).find(([code]) => code.startsWith("2")) ?? ["", {}];
+      assert.equal(answer.content === undefined, status === "204", operationId);
+    }
+  });
+
+  it("shows ids of the right kind, and objects under their own URI", () => {
+    for (const [name, { value }] of Object.entries<Body>(description.components.examples)) {
+      for (const object of objectsIn(value)) {
+        const { id, uri } = object as { id?: unknown; uri?: unknown };
+        if (typeof id !== "string" || typeof uri !== "string" || uri === "") continue;
+        assert.match(id, /^[a-z]+_[0-9a-z]{27}$/, name);
+        assert.equal(uri.split("/").at(-1), id, name);
+        const resource = resourceOfId(id);
+        if (!resource) continue;
+        const path = uri.replace(/^https:\/\/[^/]+/, "").slice(0, -id.length - 1);
+        const paths = [resource.path, ...(resource.aliases ?? []).map((alias) => alias.path)];
+        const patterns = paths.map((one) => new RegExp(`^${one.replaceAll(/\{\w+\}/g, "[a-z]+_[0-9a-z]{27}")}$`));
+        assert.ok(
+          patterns.some((pattern) => pattern.test(path)),
+          `${name}: ${uri}`,
+        );
+      }
+    }
+  });
+
+  it("refers to nothing that is not there, and has nothing that nobody refers to", () => {
+    const text = JSON.stringify(description);
+    const references = new Set([...text.matchAll(/"\$ref":"#\/components\/([^"]+)"/g)].map(([, name]) => name));
+    const there = Object.entries<Body>(description.components).flatMap(([part, all]) =>
+      Object.keys(all).map((name) => `${part}/${name}`),
+    );
+    assert.deepEqual(
+      [...references].filter((name) => !there.includes(name as string)),
+      [],
+    );
+    const unused = there.filter((name) => !references.has(name) && !name.startsWith("securitySchemes/"));
+    assert.deepEqual(unused, []);
+  });
+});
+
+/** The examples of each media type, of which each has at least one. */
+function examplesIn(what: string, content: Body = {}): Example[] {
+  return Object.entries<Body>(content).flatMap(([type, { schema, example, examples }]) => {
+    const values = example === undefined ? Object.values<Body>(examples ?? {}).map(valueOf) : [example];
+    assert.ok(values.length > 0, `${what} as ${type}: has an example`);
+    return values.map((value) => ({ what: `${what} as ${type}`, schema, value }));
+  });
+}
+
+function valueOf({ $ref, value }: Body): unknown {
+  return $ref === undefined ? value : description.components.examples[nameOf($ref)].value;
+}
+
+const compiled = new Map<string, ValidateFunction>();
+
+function fits({ what, schema, value }: Example): void {
+  const key = JSON.stringify(schema);
+  const check = compiled.get(key) ?? ajv.compile(schema.$ref === undefined ? schema : { $ref: `api${schema.$ref}` });
+  compiled.set(key, check);
+  assert.ok(check(value), `${what}: ${ajv.errorsText(check.errors)}: ${JSON.stringify(value)}`);
+}
+
+function resolved(answer: Body): Body {
+  return answer.$ref === undefined ? answer : description.components.responses[nameOf(answer.$ref)];
+}
+
+function nameOf(reference: string): string {
+  return reference.split("/").at(-1) as string;
+}
+
+function* objectsIn(value: unknown): Generator<object> {
+  if (typeof value !== "object" || value === null) return;
+  if (!Array.isArray(value)) yield value;
+  for (const inner of Object.values(value)) yield* objectsIn(inner);
+}
