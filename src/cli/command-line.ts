@@ -1,6 +1,7 @@
 import type { Command } from "./command.ts";
 import { commands } from "./commands.ts";
 import { Failure, exitCodes } from "./exit.ts";
+import { nearest } from "./nearest.ts";
 import { readSettings } from "./read-settings.ts";
 import { settings } from "./settings.ts";
 
@@ -51,7 +52,10 @@ async function find(args: readonly string[]): Promise<{ readonly command: Comman
     const command = await entry.load(rest);
     return { command, rest: rest.slice(command.taken ?? 0) };
   }
-  throw new Failure("usage", `there is no command "${args[0]}": \`postern help\` lists them`);
+  const [given = ""] = args;
+  const near = nearest(given, Object.keys(commands));
+  const meant = near === undefined ? "" : ` (did you mean "${near}"?)`;
+  throw new Failure("usage", `there is no command "${given}"${meant}: \`postern help\` lists them`);
 }
 
 async function printHelp(args: readonly string[]): Promise<number> {

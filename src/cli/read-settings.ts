@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { Failure } from "./exit.ts";
+import { nearest } from "./nearest.ts";
 import type { Setting, Settings, ValuesOf } from "./setting.ts";
 
 /** Where settings may come from; `args` are those after the command's name. */
@@ -98,7 +99,10 @@ function readFlags(settings: Settings, args: readonly string[]): Flags {
 }
 
 function unknownFlag(given: string, known: Iterable<string>): string {
-  const near = [...known].map((flag) => `--${flag}`).find((flag) => distance(flag, given) <= 2);
+  const near = nearest(
+    given,
+    [...known].map((flag) => `--${flag}`),
+  );
   return `there is no option ${given}${near ? `: did you mean ${near}?` : ", see --help"}`;
 }
 
@@ -168,7 +172,7 @@ async function readConfig(path: string, known: Settings): Promise<Map<string, st
   for (const [key, value] of Object.entries(content as Record<string, unknown>)) {
     const many = keys.get(key);
     if (many === undefined) {
-      const near = [...keys.keys()].find((one) => distance(one, key) <= 2);
+      const near = nearest(key, keys.keys());
       throw new Failure(
         "usage",
         `"${path}" has the unknown setting "${key}"${near ? `: did you mean "${near}"?` : ""}`,
@@ -182,18 +186,4 @@ async function readConfig(path: string, known: Settings): Promise<Map<string, st
     file.set(key, values.map(String));
   }
   return file;
-}
-
-/** How many letters must change, come or go; for "did you mean". */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const swap = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] as number;
 }

@@ -78,7 +78,8 @@ describe("postern api", () => {
       ids,
     );
     assert.deepEqual(await json("edges/tcp list"), []);
-    assert.equal((await run("edges/tcp list")).stdout, "");
+    const none = await run("edges/tcp list");
+    assert.deepEqual([none.stdout, none.stderr], ["", "There are none.\n"]);
   });
 
   it("takes fields of every type as options, laid over a document", async () => {
@@ -166,7 +167,10 @@ describe("postern api", () => {
 
   for (const [what, words, code, sentence] of [
     ["no resource", "", 2, /takes RESOURCE VERB/],
-    ["an unknown resource", "ip_policy list", 2, /there is no resource "ip_policy"/],
+    ["an unknown resource", "ip_policy list", 2, /no resource "ip_policy" \(did you mean "ip_policies"\?\)/],
+    ["a resource with a dash", "ip-policies list", 2, /no resource "ip-policies" \(did you mean "ip_policies"\?\)/],
+    ["a resource like no other", "dashboards list", 2, /there is no resource "dashboards", `postern api --help`/],
+    ["a verb written wrongly", "ip_policies lst", 2, /no verb "lst" \(did you mean "list"\?\): create, list,/],
     ["an unknown verb", "ip_policies purge", 2, /ip_policies has no verb "purge": create, list, get, update, delete/],
     ["a missing id", "ip_policies get", 2, /`postern api ip_policies get` takes ID/],
     ["an id too many", "ip_policies get a b", 2, /`postern api ip_policies get` takes ID/],

@@ -44,7 +44,8 @@ describe("the command line", () => {
 
   for (const [what, args, sentence] of [
     ["no command", [], /^$/],
-    ["an unknown command", ["tunnel"], /there is no command "tunnel"/],
+    ["an unknown command", ["tunnel"], /there is no command "tunnel": /],
+    ["a command written wrongly", ["aply"], /there is no command "aply" \(did you mean "apply"\?\): /],
     ["an unknown option", ["serve", "--verbose"], /there is no option --verbose/],
     ["too many operands", ["http", "3000", "4000"], /takes PORT\|HOST:PORT\|URL/],
     ["no port to publish", ["http"], /takes PORT\|HOST:PORT\|URL/],

@@ -3,6 +3,7 @@ import type { Listing, Operation } from "../../../sdk/src/index.ts";
 import { apiFailure, apiSettings, openApi } from "../api-client.ts";
 import type { Command } from "../command.ts";
 import { Failure, exitCodes } from "../exit.ts";
+import { nearest } from "../nearest.ts";
 import { flagOf } from "../read-settings.ts";
 import { camel } from "./description.ts";
 import { flagOnly, optional, optionalCount } from "../setting.ts";
@@ -161,10 +162,11 @@ function overview(given: string, resources: ReadonlyMap<string, readonly Operati
     const verbs = operations.map(({ verb }) => verb).join(" ");
     return name === "" ? `  ${verbs}` : `  ${name.padEnd(column)}${verbs}`;
   });
+  const roots = resources.get("")?.map(({ verb }) => verb) ?? [];
   const refusal =
     given === ""
       ? "`postern api` takes RESOURCE VERB [ID …], see `postern api --help`"
-      : `there is no resource "${given}", \`postern api --help\` lists them`;
+      : `there is no resource "${given}"${meant(given, [...resources.keys(), ...roots])}, \`postern api --help\` lists them`;
   return listing("api", grammar, "RESOURCE VERB [ID …]", ["Resources and their verbs:", ...rows], refusal, 0);
 }
 
@@ -174,9 +176,15 @@ function resourceOverview(resource: string, given: string | undefined, operation
   const rows = described.map(
     ({ verb, ids, summary }) => `  ${[verb, ...ids.map((id) => id.toUpperCase())].join(" ").padEnd(column)}${summary}`,
   );
-  const verbs = operations.map(({ verb }) => verb).join(", ");
-  const refusal = `${given === undefined ? `${resource} needs a verb` : `${resource} has no verb "${given}"`}: ${verbs}`;
+  const verbs = operations.map(({ verb }) => verb);
+  const lacks = given === undefined ? "needs a verb" : `has no verb "${given}"${meant(given, verbs)}`;
+  const refusal = `${resource} ${lacks}: ${verbs.join(", ")}`;
   return listing(`api ${resource}`, described[0]?.doc ?? "", "VERB [ID …]", ["Verbs:", ...rows], refusal, 1);
+}
+
+function meant(given: string, known: readonly string[]): string {
+  const near = nearest(given, known);
+  return near === undefined ? "" : ` (did you mean "${near}"?)`;
 }
 
 function listing(

@@ -55,7 +55,11 @@ function fieldSetting(schema: Schema, flag: string, doc: string): Setting<unknow
       return one("TEXT", (text) => text, fromFile ? { secret: true } : {});
     }
     case "boolean":
-      return { ...facts, read: (texts) => (texts === undefined ? undefined : readBoolean(only(texts))) };
+      return {
+        ...facts,
+        doc: `${doc} Or \`--${flag}=false\`.`,
+        read: (texts) => (texts === undefined ? undefined : readBoolean(only(texts))),
+      };
     case "integer":
     case "number":
       return one("NUMBER", orNull(readNumber));

@@ -29,6 +29,7 @@ export async function printList(listing: Listing<Row>, most: number, json: boole
     break;
   }
   if (json) await print(separator === "[\n" ? "[]\n" : "\n]\n");
+  else if (!columns) process.stderr.write("There are none.\n");
 }
 
 export function printObject(operation: Operation, answer: unknown, json: boolean): void {
