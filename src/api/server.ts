@@ -78,7 +78,7 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
 
   const authenticate = (request: IncomingMessage): Key => {
     try {
-      return keys.authenticate(request.headers.authorization);
+      return keys.authenticate(request.headers.authorization, request.socket);
     } catch (error) {
       if (!(error instanceof Refusal) || error.reason === "missing_credentials") throw error;
       const allowance = wrongKeys.take(bucketOf(request.socket.remoteAddress ?? ""));

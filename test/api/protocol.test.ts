@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { Agent } from "node:http";
 import { connect } from "node:net";
+import type { Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { send, startApi } from "../support/api.ts";
 import type { ApiResponse, TestApi } from "../support/api.ts";
@@ -73,6 +75,38 @@ describe("the protocol of the API", () => {
     await api.ok("GET", "/bot_users", undefined, token);
     assert.equal((await api.request("DELETE", `/api_keys/${id}`)).status, 204);
     fails(await api.request("GET", "/bot_users", { key: token }), 401, 203);
+  });
+
+  it("K5: a key is judged anew on each request of a connection", async () => {
+    const bot = await api.ok("POST", "/bot_users", { name: "stays connected" });
+    const { id, token } = await api.ok("POST", "/api_keys", { owner_id: bot.id, scopes: ["read"] });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const connections = new Set<number | undefined>();
+    agent.on("free", (socket: Socket) => connections.add(socket.localPort));
+    const ask = (method: string, path: string, key: string, body?: unknown) =>
+      send(
+        api.baseUrl,
+        method,
+        path,
+        body,
+        { authorization: `Bearer ${key}`, "service-version": "2", "content-type": "application/json" },
+        agent,
+      );
+    try {
+      assert.equal((await ask("GET", "/bot_users", token)).status, 200);
+      fails(await ask("GET", "/bot_users", `${token.slice(0, -1)}${token.endsWith("x") ? "y" : "x"}`), 401, 203);
+      assert.equal((await ask("POST", "/bot_users", api.apiKey, { name: "by the other key" })).status, 201);
+      assert.equal((await ask("POST", "/bot_users", token, { name: "by none" })).status, 403);
+      await ask("PATCH", `/bot_users/${bot.id}`, api.apiKey, { active: false });
+      fails(await ask("GET", "/bot_users", token), 401, 203);
+      await ask("PATCH", `/bot_users/${bot.id}`, api.apiKey, { active: true });
+      assert.equal((await ask("GET", "/bot_users", token)).status, 200);
+      await api.request("DELETE", `/api_keys/${id}`);
+      fails(await ask("GET", "/bot_users", token), 401, 203);
+      assert.equal(connections.size, 1);
+    } finally {
+      agent.destroy();
+    }
   });
 
   it("K5: wrong keys of any make are limited per address, and right ones are not", async () => {

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
+import type { Agent } from "node:http";
 import { startControlPlane } from "../../src/api/control-plane.ts";
 import type { ControlPlane, ControlPlaneOptions } from "../../src/api/control-plane.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -164,13 +165,14 @@ function linkedEdge(): { link: Link<Downward, Upward>; edge: TestEdge } {
   return { link, edge };
 }
 
-/** One request over a connection of its own. */
+/** One request, over a connection of its own unless an agent keeps them. */
 export function send(
   baseUrl: string,
   method: string,
   path: string,
   body: unknown,
   headers: Readonly<Record<string, string | undefined>>,
+  agent: Agent | false = false,
 ): Promise<ApiResponse> {
   const bytes =
     body === undefined
@@ -181,7 +183,7 @@ export function send(
   const sent = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
   if (bytes && !sent["transfer-encoding"]) sent["content-length"] ??= String(bytes.length);
   return new Promise((resolve, reject) => {
-    const request = httpRequest(baseUrl + path, { method, headers: sent as Record<string, string>, agent: false });
+    const request = httpRequest(baseUrl + path, { method, headers: sent as Record<string, string>, agent });
     request.on("error", reject);
     request.on("response", (response) => {
       let text = "";
