@@ -2,6 +2,7 @@
  * Pages of lists as they were last sent. One that is asked for again is sent again as long as the objects on it are
  * the same ones: they never change, each new state of one is another object.
  */
+import { isAscii } from "node:buffer";
 import type { StoredObject } from "../storage/store.ts";
 
 /** Pages kept at most, those asked for last; 8 MiB. */
@@ -16,8 +17,9 @@ export interface Page {
 }
 
 export interface SentPage {
-  readonly body: Buffer;
-  /** Length of `body` in decimal. */
+  /** A text without characters beyond ASCII leaves in one write with the head; others are encoded once. */
+  readonly body: string | Buffer;
+  /** Bytes of `body` in decimal. */
   readonly contentLength: string;
 }
 
@@ -50,9 +52,10 @@ export function makeKeptPages(): KeptPages {
         pages.set(key, kept);
         return kept;
       }
-      const body = Buffer.from(render(page));
-      const made = { ...page, body, contentLength: String(body.length), revision };
-      if (body.length > maxPageBytes) return made;
+      const bytes = Buffer.from(render(page));
+      const body = isAscii(bytes) ? bytes.latin1Slice() : bytes;
+      const made = { ...page, body, contentLength: String(bytes.length), revision };
+      if (bytes.length > maxPageBytes) return made;
       pages.set(key, made);
       if (pages.size > maxPages) pages.delete(pages.keys().next().value as string);
       return made;
