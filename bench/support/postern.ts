@@ -38,6 +38,8 @@ export async function startServer(data = mkdtempSync(join(tmpdir(), "postern-ben
       `127.0.0.1:${agent}`,
       "--api-rate",
       "999999999",
+      "--owner-max-objects",
+      "999999999",
       "--domain",
       "localhost",
     ],
