@@ -3,6 +3,7 @@ import type { Database } from "./database.ts";
 import type { Documents } from "./documents.ts";
 import { whileKept } from "./kept.ts";
 import type { Kept } from "./kept.ts";
+import { rowsWithPrior } from "./prior-row.ts";
 import type { Change, History, PageRequest, StoredObject } from "./store.ts";
 
 /** Candidates read at a time for a page of the past. */
@@ -95,25 +96,7 @@ export function historyOf(
   };
 
   const changesOf = async (accountId: string, revision: number, limit?: number): Promise<readonly Change[]> => {
-    let query = reads
-      .selectFrom("history as row")
-      .leftJoin("history as prior", (join) =>
-        join
-          .onRef("prior.account_id", "=", "row.account_id")
-          .onRef("prior.kind", "=", "row.kind")
-          .onRef("prior.id", "=", "row.id")
-          .on("prior.revision", "=", (is) =>
-            is
-              .selectFrom("history as earlier")
-              .select(sql<number>`max(earlier.revision)`.as("last"))
-              .whereRef("earlier.account_id", "=", "row.account_id")
-              .whereRef("earlier.kind", "=", "row.kind")
-              .whereRef("earlier.id", "=", "row.id")
-              .whereRef("earlier.revision", "<", "row.revision"),
-          ),
-      )
-      .selectAll("row")
-      .select(["prior.revision as prior_revision", "prior.doc as prior_doc"])
+    let query = rowsWithPrior(reads)
       .where("row.revision", "=", revision)
       .where("row.account_id", "=", accountId)
       .orderBy("row.position");

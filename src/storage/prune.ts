@@ -2,7 +2,6 @@
  * Retention: what is older than it has to be is deleted in the background, in small commits between those of writes.
  * Whatever a step did not get to, the next one finds by the anchor.
  */
-import { sql } from "kysely";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { anchorSteps, lastPosition, readAnchor, sumWith } from "./anchor.ts";
@@ -11,6 +10,7 @@ import { answerLifeMs } from "./answers.ts";
 import type { Database, Step, Tables } from "./database.ts";
 import { placeholder } from "./insert.ts";
 import type { Kept } from "./kept.ts";
+import { rowsWithPrior } from "./prior-row.ts";
 import type { Sealer } from "./sealing.ts";
 import type { Cursor } from "./store.ts";
 import { walkChain } from "./verify.ts";
@@ -200,26 +200,8 @@ async function replaced(
   { reads }: Database,
   { revision: upTo, swept: { revision, position } }: Anchor,
 ): Promise<{ readonly isLast: boolean; readonly swept: Cursor; readonly removed: readonly Row[] }> {
-  const rows = await reads
-    .selectFrom("history as row")
-    .leftJoin("history as prior", (join) =>
-      join
-        .onRef("prior.account_id", "=", "row.account_id")
-        .onRef("prior.kind", "=", "row.kind")
-        .onRef("prior.id", "=", "row.id")
-        .on("prior.revision", "=", (is) =>
-          is
-            .selectFrom("history as earlier")
-            .select(sql<number>`max(earlier.revision)`.as("last"))
-            .whereRef("earlier.account_id", "=", "row.account_id")
-            .whereRef("earlier.kind", "=", "row.kind")
-            .whereRef("earlier.id", "=", "row.id")
-            .whereRef("earlier.revision", "<", "row.revision"),
-        ),
-    )
-    .selectAll("row")
-    .select(["prior.revision as prior_revision", "prior.position as prior_position"])
-    .select(["prior.created_at as prior_created_at", "prior.doc as prior_doc"])
+  const rows = await rowsWithPrior(reads)
+    .select(["prior.position as prior_position", "prior.created_at as prior_created_at"])
     .where("row.revision", "<=", upTo)
     .where("row.revision", ">=", revision)
     .where((is) => is.or([is("row.revision", ">", revision), is("row.position", ">", position)]))
