@@ -2,21 +2,13 @@ import { limitsOf, refName } from "../description.ts";
 import type { Schema } from "../description.ts";
 import { html, prose } from "./html.ts";
 import type { Html } from "./html.ts";
+import { table } from "./table.ts";
 
 /** A table of what an object holds; objects inside it by the path of their fields. An input says what it requires. */
 export function fieldTable(schema: Schema, input: boolean): Html {
   const rows = rowsOf(schema, "", input);
   if (rows.length === 0) return html`<p class="dim">No fields.</p>`;
-  return html`<div class="scroll">
-    <table>
-      <tr>
-        <th>Field</th>
-        <th>Type</th>
-        <th>Meaning</th>
-      </tr>
-      ${rows}
-    </table>
-  </div>`;
+  return table(["Field", "Type", "Meaning"], rows);
 }
 
 function rowsOf(schema: Schema, prefix: string, input: boolean): Html[] {

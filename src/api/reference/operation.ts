@@ -3,6 +3,7 @@ import type { ApiDescription, DescribedOperation, Parameter, Schema } from "../d
 import { fieldTable, objectLink, typeText } from "./fields.ts";
 import { html, prose } from "./html.ts";
 import type { Html } from "./html.ts";
+import { table } from "./table.ts";
 
 export interface Placed extends DescribedOperation {
   readonly method: string;
@@ -48,17 +49,7 @@ function parameterTable(parameters: readonly Parameter[]): Html {
         <td>${prose(one.description ?? (one.in === "path" ? "Id of the object." : ""))}</td>
       </tr> `,
   );
-  return html`<div class="scroll">
-    <table>
-      <tr>
-        <th>Name</th>
-        <th>In</th>
-        <th>Type</th>
-        <th>Meaning</th>
-      </tr>
-      ${rows}
-    </table>
-  </div>`;
+  return table(["Name", "In", "Type", "Meaning"], rows);
 }
 
 function bodySchema({ requestBody }: Placed, api: ApiDescription): Schema | undefined {

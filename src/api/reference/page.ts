@@ -13,6 +13,7 @@ import type { Html } from "./html.ts";
 import { operationSection } from "./operation.ts";
 import type { Placed } from "./operation.ts";
 import { style } from "./style.ts";
+import { table } from "./table.ts";
 
 /** No script, no frame, nothing from elsewhere: what the page shows is text. */
 const headers = [
@@ -101,17 +102,7 @@ export function renderReference(api: ApiDescription): string {
             <code>details</code>; <code>details</code> has the <code>operation_id</code>, and one entry per field that
             is wrong.
           </p>
-          <div class="scroll">
-            <table>
-              <tr>
-                <th>Code</th>
-                <th>Status</th>
-                <th>What happened</th>
-                <th>What to do</th>
-              </tr>
-              ${errorRows()}
-            </table>
-          </div>
+          ${table(["Code", "Status", "What happened", "What to do"], errorRows())}
         </main>
       </body>
     </html> `;
@@ -148,16 +139,7 @@ function headerTable({ components }: ApiDescription): Html {
           <td>${prose(description)}</td>
         </tr> `,
     );
-  return html`<div class="scroll">
-    <table>
-      <tr>
-        <th>Name</th>
-        <th>Type</th>
-        <th>Meaning</th>
-      </tr>
-      ${rows}
-    </table>
-  </div>`;
+  return table(["Name", "Type", "Meaning"], rows);
 }
 
 function errorRows(): Html[] {
