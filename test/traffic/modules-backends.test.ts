@@ -28,6 +28,18 @@ async function serving(labels: Readonly<Record<string, string>>, answer: Request
   return agent;
 }
 
+/** An agent whose service nobody listens for. */
+async function withoutService(labels: Readonly<Record<string, string>>): Promise<TestAgent> {
+  const gone = createServer().listen(0, "127.0.0.1");
+  await once(gone, "listening");
+  const { port } = gone.address() as AddressInfo;
+  gone.close();
+  const agent = await connectAgent(fixture.edge, fixture.token, port);
+  await agent.label(labels);
+  agents.push(agent);
+  return agent;
+}
+
 before(async () => {
   fixture = await startFixture();
   for (const name of ["a", "b", "c"]) {
@@ -84,13 +96,7 @@ for (const protocol of protocols) {
     });
 
     it("failover: goes on when the agent cannot dial its service, and the request had no body", async () => {
-      const dead = createServer().listen(0, "127.0.0.1");
-      await once(dead, "listening");
-      const { port } = dead.address() as AddressInfo;
-      dead.close();
-      const agent = await connectAgent(fixture.edge, fixture.token, port);
-      agents.push(agent);
-      await agent.label({ name: `dead-${protocol}` });
+      const agent = await withoutService({ name: `dead-${protocol}` });
       fixture.put("tunnel_group_backend", "bkdtg_dead", { labels: { name: `dead-${protocol}` } });
       fixture.put("failover_backend", "bkdfo_1", { backends: ["bkdtg_dead", "bkdtg_b"] });
       to("bkdfo_1");
@@ -140,13 +146,7 @@ for (const protocol of protocols) {
     });
 
     it("tunnel group: tries another tunnel when a service cannot be dialled, and sends no body twice", async () => {
-      const dead = createServer().listen(0, "127.0.0.1");
-      await once(dead, "listening");
-      const { port } = dead.address() as AddressInfo;
-      dead.close();
-      const agent = await connectAgent(fixture.edge, fixture.token, port);
-      agents.push(agent);
-      await agent.label({ half: protocol });
+      const agent = await withoutService({ half: protocol });
       const held: ServerResponse[] = [];
       await serving({ half: protocol }, (request, response) => {
         if (request.url === "/held") held.push(response);
