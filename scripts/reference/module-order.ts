@@ -1,6 +1,6 @@
 import { modules } from "../../src/modules/index.ts";
-import { phases } from "../../src/modules/module.ts";
-import type { ModuleDeclaration, Phase } from "../../src/modules/module.ts";
+import { phases } from "../../src/traffic/module.ts";
+import type { ModuleDeclaration, Phase } from "../../src/traffic/module.ts";
 import type { Place } from "../../src/schema/object.ts";
 import { code, table } from "./markdown.ts";
 

@@ -1,5 +1,5 @@
-import { collections } from "../../src/modules/message-variables.ts";
-import { variables } from "../../src/modules/variables.ts";
+import { collections } from "../../src/traffic/variables/message-variables.ts";
+import { variables } from "../../src/traffic/variables/variables.ts";
 import { code, page, table } from "./markdown.ts";
 
 export function variablesPage(): string {

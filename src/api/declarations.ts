@@ -1,6 +1,6 @@
 /** What the API offers, read from the lists of resources and modules: nothing here names one of them. */
 import { modules } from "../modules/index.ts";
-import type { ModuleDeclaration } from "../modules/module.ts";
+import type { ModuleDeclaration } from "../traffic/module.ts";
 import { resources as bare } from "../resources/index.ts";
 import { f } from "../schema/fields.ts";
 import type { Fields, ObjectField } from "../schema/fields.ts";

@@ -1,7 +1,7 @@
 /** Modules that have an identity: made when they are set, kept as long as they are. */
 import { Refusal } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { ModuleOwner } from "../modules/module.ts";
+import type { ModuleOwner } from "../traffic/module.ts";
 import type { Doc } from "../schema/parse.ts";
 import type { ResourceDeclaration } from "../schema/resource.ts";
 import { modulesOf } from "./declarations.ts";

@@ -2,8 +2,8 @@
 import { Refusal } from "../lib/errors.ts";
 import { normaliseAddress } from "../lib/address.ts";
 import { compileAdmission } from "../modules/ip-restriction.ts";
-import type { Look } from "../modules/module.ts";
-import type { Step } from "../modules/step.ts";
+import type { Look } from "../traffic/module.ts";
+import type { Step } from "../traffic/step.ts";
 import type { Doc } from "../schema/parse.ts";
 import type { Reader, Store } from "../storage/store.ts";
 

@@ -5,7 +5,7 @@
 import { challengeTypes } from "../acme/challenge-types.ts";
 import { defaultAcmeSettings } from "../api/provisioning/settings.ts";
 import { logLevels } from "../lib/log.ts";
-import { defaultWebhookSettings } from "../modules/webhook-check.ts";
+import { defaultWebhookSettings } from "../traffic/parts/webhook-check.ts";
 import { defaultQuotas } from "../storage/quotas.ts";
 import {
   count,

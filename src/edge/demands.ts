@@ -1,4 +1,4 @@
-import type { Handshake } from "../modules/module.ts";
+import type { Handshake } from "../traffic/module.ts";
 
 /** Of a server name without a site. */
 export const noDemands: Handshake = Object.freeze({});

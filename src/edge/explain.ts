@@ -1,7 +1,7 @@
 /** Dry runs: what this edge would do with a described request or connection, said by the code that would do it. */
-import type { ConnectionFacts } from "../modules/exchange.ts";
-import type { HeaderPairs } from "../modules/header-list.ts";
-import type { Answer, Step } from "../modules/step.ts";
+import type { ConnectionFacts } from "../traffic/exchange.ts";
+import type { HeaderPairs } from "../traffic/header-list.ts";
+import type { Answer, Step } from "../traffic/step.ts";
 import { catalogue } from "../lib/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { readRequestHead } from "../http1/read-request.ts";

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Counter } from "../lib/metrics.ts";
-import type { ConnectionFacts, ServedCertificate, TlsFacts } from "../modules/exchange.ts";
+import type { ConnectionFacts, ServedCertificate, TlsFacts } from "../traffic/exchange.ts";
 import type { ConnectionSite, Site } from "../routing/compiled.ts";
 import { makeAccountConnections } from "./account-connections.ts";
 import type { AcmeChallenges } from "./acme-challenges.ts";

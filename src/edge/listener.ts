@@ -5,7 +5,7 @@ import { normaliseAddress } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import type { ConnectionFacts } from "../modules/exchange.ts";
+import type { ConnectionFacts } from "../traffic/exchange.ts";
 import { makeAdmission } from "./admission.ts";
 import type { Admission } from "./admission.ts";
 import type { ConnectionLimits } from "./limits.ts";

@@ -3,7 +3,7 @@ import { createServer } from "node:tls";
 import type { Server, TlsOptions } from "node:tls";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { readCertificates } from "../lib/x509.ts";
-import type { Handshake } from "../modules/module.ts";
+import type { Handshake } from "../traffic/module.ts";
 import { makeHandshaker, tlsStrength } from "./handshaker.ts";
 import type { Handshaker } from "./handshaker.ts";
 import { Lru } from "./lru.ts";

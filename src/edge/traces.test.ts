@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
-import { denied, passed } from "../modules/step.ts";
+import { denied, passed } from "../traffic/step.ts";
 import type { FinishedExchange } from "./http/context.ts";
 import { Ring } from "./ring.ts";
 import { defaultTraceLimits, makeTraces } from "./traces.ts";

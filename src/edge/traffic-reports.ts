@@ -1,8 +1,8 @@
 /** Tells the control plane of finished traffic, of the accounts that somebody is subscribed in. */
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import type { ConnectionFacts } from "../modules/exchange.ts";
-import type { Step } from "../modules/step.ts";
+import type { ConnectionFacts } from "../traffic/exchange.ts";
+import type { Step } from "../traffic/step.ts";
 import type { ConnectionSite } from "../routing/compiled.ts";
 import type { Upward } from "../routing/messages.ts";
 import { codeOf, outcomeOf } from "../routing/questions.ts";

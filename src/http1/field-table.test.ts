@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { HeaderFields } from "../modules/exchange.ts";
+import type { HeaderFields } from "../traffic/exchange.ts";
 import { emptyFields, FieldTable } from "./field-table.ts";
 import { knownField, knownNames } from "./known-fields.ts";
 import { readFields } from "./read-fields.ts";

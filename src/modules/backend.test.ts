@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { tableOf } from "../../test/support/routing.ts";
-import type { UpstreamPlan } from "./upstream-plan.ts";
+import type { UpstreamPlan } from "../traffic/upstream-plan.ts";
 
 type Doc = Readonly<Record<string, unknown>>;
 

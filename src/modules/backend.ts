@@ -1,6 +1,6 @@
 import { f } from "../schema/fields.ts";
-import { backendKinds, planOf } from "./backend-plan.ts";
-import { defineModule } from "./module.ts";
+import { backendKinds, planOf } from "../traffic/parts/backend-plan.ts";
+import { defineModule } from "../traffic/module.ts";
 
 export const backend = defineModule({
   name: "backend",

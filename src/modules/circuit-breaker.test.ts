@@ -6,7 +6,7 @@ import type { TestExchange } from "../../test/support/exchange.ts";
 import { seededRandom } from "../../test/support/random.ts";
 import { tableOf } from "../../test/support/routing.ts";
 import { parseFields } from "../schema/parse.ts";
-import { Breaker } from "./breaker.ts";
+import { Breaker } from "../traffic/parts/breaker.ts";
 import { circuitBreaker } from "./circuit-breaker.ts";
 
 const config = {

@@ -1,7 +1,7 @@
 import { f } from "../schema/fields.ts";
-import { Breaker } from "./breaker.ts";
-import { defineModule } from "./module.ts";
-import { denied, passed } from "./step.ts";
+import { Breaker } from "../traffic/parts/breaker.ts";
+import { defineModule } from "../traffic/module.ts";
+import { denied, passed } from "../traffic/step.ts";
 
 export const circuitBreaker = defineModule({
   name: "circuit_breaker",

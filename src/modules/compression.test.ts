@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { exchangeOf, routeWith, runResponse } from "../../test/support/exchange.ts";
 import type { ExchangeInit } from "../../test/support/exchange.ts";
-import { chooseCoding } from "./accept-encoding.ts";
-import { passed } from "./step.ts";
+import { chooseCoding } from "../traffic/parts/accept-encoding.ts";
+import { passed } from "../traffic/step.ts";
 
 const decode = { gzip: gunzipSync, deflate: inflateSync, br: brotliDecompressSync, zstd: zstdDecompressSync };
 const codings = ["gzip", "deflate", "br", "zstd"] as const;

@@ -1,10 +1,10 @@
-import { chooseCoding } from "./accept-encoding.ts";
-import type { Coding } from "./accept-encoding.ts";
-import { compressor } from "./compressor.ts";
-import type { Exchange, HeaderFields, ResponseHead } from "./exchange.ts";
-import { defineModule } from "./module.ts";
-import { changed, skipped } from "./step.ts";
-import type { Step } from "./step.ts";
+import { chooseCoding } from "../traffic/parts/accept-encoding.ts";
+import type { Coding } from "../traffic/parts/accept-encoding.ts";
+import { compressor } from "../traffic/parts/compressor.ts";
+import type { Exchange, HeaderFields, ResponseHead } from "../traffic/exchange.ts";
+import { defineModule } from "../traffic/module.ts";
+import { changed, skipped } from "../traffic/step.ts";
+import type { Step } from "../traffic/step.ts";
 
 export const compression = defineModule({
   name: "compression",

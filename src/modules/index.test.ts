@@ -11,8 +11,8 @@ import type { CompiledRoute, ConnectionSite, Site } from "../routing/compiled.ts
 import type { ResourceObject, Place } from "../schema/object.ts";
 import { sign } from "../webhooks/verify.ts";
 import { modules } from "./index.ts";
-import type { Handshake, Phase, Power } from "./module.ts";
-import type { Step } from "./step.ts";
+import type { Handshake, Phase, Power } from "../traffic/module.ts";
+import type { Step } from "../traffic/step.ts";
 
 interface Case {
   readonly on: Place;

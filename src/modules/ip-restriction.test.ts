@@ -6,7 +6,7 @@ import { seededRandom } from "../../test/support/random.ts";
 import { formatAddress } from "../lib/address.ts";
 import { parseFields } from "../schema/parse.ts";
 import { ipRestriction } from "./ip-restriction.ts";
-import type { Step } from "./step.ts";
+import type { Step } from "../traffic/step.ts";
 
 interface Rule {
   readonly id: string;

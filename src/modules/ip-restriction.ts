@@ -1,11 +1,11 @@
 import { readAddress } from "../lib/address.ts";
 import { f } from "../schema/fields.ts";
-import { compilePolicy } from "./ip-policy.ts";
-import type { CompiledPolicy } from "./ip-policy.ts";
-import { defineModule } from "./module.ts";
-import type { Scope } from "./module.ts";
-import { denied } from "./step.ts";
-import type { Step } from "./step.ts";
+import { compilePolicy } from "../traffic/parts/ip-policy.ts";
+import type { CompiledPolicy } from "../traffic/parts/ip-policy.ts";
+import { defineModule } from "../traffic/module.ts";
+import type { Scope } from "../traffic/module.ts";
+import { denied } from "../traffic/step.ts";
+import type { Step } from "../traffic/step.ts";
 
 export const ipRestriction = defineModule({
   name: "ip_restriction",

@@ -1,9 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { f } from "../schema/fields.ts";
-import { clientCertificate, fieldText } from "./tls-certificates.ts";
-import { defineModule } from "./module.ts";
-import type { Scope } from "./module.ts";
-import { changed, denied } from "./step.ts";
+import { clientCertificate, fieldText } from "../traffic/tls-certificates.ts";
+import { defineModule } from "../traffic/module.ts";
+import type { Scope } from "../traffic/module.ts";
+import { changed, denied } from "../traffic/step.ts";
 
 export const mutualTls = defineModule({
   name: "mutual_tls",

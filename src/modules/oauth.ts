@@ -1,7 +1,7 @@
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
-import { authCheckInterval, emailAddresses, emailDomains, loginFields, scopes } from "./login-fields.ts";
-import { defineModule } from "./module.ts";
+import { authCheckInterval, emailAddresses, emailDomains, loginFields, scopes } from "../identity/login-fields.ts";
+import { defineModule } from "../traffic/module.ts";
 
 const team: StringFormat = {
   name: "github-team",

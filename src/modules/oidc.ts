@@ -1,6 +1,6 @@
 import { f } from "../schema/fields.ts";
-import { loginFields, providerUrl, scopes } from "./login-fields.ts";
-import { defineModule } from "./module.ts";
+import { loginFields, providerUrl, scopes } from "../identity/login-fields.ts";
+import { defineModule } from "../traffic/module.ts";
 
 export const oidc = defineModule({
   name: "oidc",

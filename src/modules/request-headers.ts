@@ -1,6 +1,6 @@
-import { compileHeaderEdit, headerEditFields } from "./header-edit.ts";
-import { defineModule } from "./module.ts";
-import { changed } from "./step.ts";
+import { compileHeaderEdit, headerEditFields } from "../traffic/parts/header-edit.ts";
+import { defineModule } from "../traffic/module.ts";
+import { changed } from "../traffic/step.ts";
 
 /** A request has one of each (RFC 9110 §7.2, §10.1.5). */
 const single = new Set(["host", "user-agent"]);

@@ -1,7 +1,7 @@
-import { compileHeaderEdit, headerEditFields } from "./header-edit.ts";
-import { defineModule } from "./module.ts";
+import { compileHeaderEdit, headerEditFields } from "../traffic/parts/header-edit.ts";
+import { defineModule } from "../traffic/module.ts";
 import { said } from "./request-headers.ts";
-import { changed } from "./step.ts";
+import { changed } from "../traffic/step.ts";
 
 /** Two of these would contradict each other (RFC 9110 §8, §10.2). */
 const single = new Set(["content-type", "etag", "last-modified", "location", "server", "strict-transport-security"]);

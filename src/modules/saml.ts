@@ -1,8 +1,8 @@
 import { createSelfSigned } from "../lib/x509.ts";
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
-import { loginFields, providerUrl } from "./login-fields.ts";
-import { defineModule } from "./module.ts";
+import { loginFields, providerUrl } from "../identity/login-fields.ts";
+import { defineModule } from "../traffic/module.ts";
 
 const descriptor: StringFormat = {
   name: "saml-metadata",

@@ -1,6 +1,6 @@
 import { maxPolicyBytes, policyIssue } from "../policy/document.ts";
 import { f } from "../schema/fields.ts";
-import { defineModule } from "./module.ts";
+import { defineModule } from "../traffic/module.ts";
 
 export const trafficPolicy = defineModule({
   name: "traffic_policy",

@@ -2,9 +2,9 @@ import { createRequire } from "node:module";
 import type * as Re2 from "re2js";
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
-import { defineModule } from "./module.ts";
-import { denied, passed } from "./step.ts";
-import type { Step } from "./step.ts";
+import { defineModule } from "../traffic/module.ts";
+import { denied, passed } from "../traffic/step.ts";
+import type { Step } from "../traffic/step.ts";
 
 const require = createRequire(import.meta.url);
 /** Loaded with the first expression: every start would wait for it. */

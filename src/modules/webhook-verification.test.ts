@@ -7,7 +7,7 @@ import { tableOf } from "../../test/support/routing.ts";
 import { parseFields } from "../schema/parse.ts";
 import { sign } from "../webhooks/verify.ts";
 import { modulesWith } from "./index.ts";
-import { defaultWebhookSettings } from "./webhook-check.ts";
+import { defaultWebhookSettings } from "../traffic/parts/webhook-check.ts";
 import { webhookVerification } from "./webhook-verification.ts";
 
 const clock = makeManualClock();

@@ -2,9 +2,9 @@ import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import { providerNamed, providers } from "../webhooks/providers.ts";
 import { ecdsaPublicKey } from "../webhooks/special.ts";
-import { defineModule } from "./module.ts";
-import { defaultWebhookSettings, webhookCheck, webhookVerificationName } from "./webhook-check.ts";
-import type { WebhookSettings } from "./webhook-check.ts";
+import { defineModule } from "../traffic/module.ts";
+import { defaultWebhookSettings, webhookCheck, webhookVerificationName } from "../traffic/parts/webhook-check.ts";
+import type { WebhookSettings } from "../traffic/parts/webhook-check.ts";
 
 const providerName: StringFormat = {
   name: "webhook-provider",

@@ -12,7 +12,7 @@ import { seededRandom } from "../../test/support/random.ts";
 import { tableOf } from "../../test/support/routing.ts";
 import type { ByteReceiver } from "../lib/byte-stream.ts";
 import { socketStream } from "../lib/socket-stream.ts";
-import { FrameReader } from "./websocket-frames.ts";
+import { FrameReader } from "../websocket/frames.ts";
 
 const clock = makeManualClock();
 const route = routeWith("websocket_tcp_converter", {}, tableOf(clock));

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { defineModule } from "./module.ts";
-import type { Exchange } from "./exchange.ts";
-import { changed, denied } from "./step.ts";
-import type { Step } from "./step.ts";
-import { joinWebSocketToTcp } from "./websocket-tcp.ts";
+import { defineModule } from "../traffic/module.ts";
+import type { Exchange } from "../traffic/exchange.ts";
+import { changed, denied } from "../traffic/step.ts";
+import type { Step } from "../traffic/step.ts";
+import { joinWebSocketToTcp } from "../websocket/tcp-converter.ts";
 
 export const websocketTcpConverter = defineModule({
   name: "websocket_tcp_converter",

@@ -1,6 +1,6 @@
-import type { CompiledModule } from "../modules/module.ts";
-import { skipped } from "../modules/step.ts";
-import type { Step } from "../modules/step.ts";
+import type { CompiledModule } from "../traffic/module.ts";
+import { skipped } from "../traffic/step.ts";
+import type { Step } from "../traffic/step.ts";
 import type { ResourceObject } from "../schema/object.ts";
 
 export type Admits = (source: string) => Step;

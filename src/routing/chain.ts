@@ -1,5 +1,5 @@
-import type { CompiledModule, Converter, Handshake, ModuleDeclaration, Scope } from "../modules/module.ts";
-import type { UpstreamPlan } from "../modules/upstream-plan.ts";
+import type { CompiledModule, Converter, Handshake, ModuleDeclaration, Scope } from "../traffic/module.ts";
+import type { UpstreamPlan } from "../traffic/upstream-plan.ts";
 import type { Place } from "../schema/object.ts";
 
 /** The modules of one edge or route, compiled, as lists of those that act at each point. */

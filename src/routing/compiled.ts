@@ -1,7 +1,7 @@
 /** Configuration as the data plane uses it: immutable objects, replaced whole by a change. */
-import type { CompiledModule, Converter, Handshake } from "../modules/module.ts";
-import type { Step } from "../modules/step.ts";
-import type { UpstreamPlan } from "../modules/upstream-plan.ts";
+import type { CompiledModule, Converter, Handshake } from "../traffic/module.ts";
+import type { Step } from "../traffic/step.ts";
+import type { UpstreamPlan } from "../traffic/upstream-plan.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import type { Problem, RoutingChange } from "./messages.ts";
 

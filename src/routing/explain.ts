@@ -3,12 +3,12 @@
  * ones, and without any trace left behind.
  */
 import { Refusal } from "../lib/errors.ts";
-import type { ConnectionFacts, Exchange, ResponseHead } from "../modules/exchange.ts";
-import { HeaderList } from "../modules/header-list.ts";
-import type { HeaderPairs } from "../modules/header-list.ts";
-import type { CompiledModule } from "../modules/module.ts";
-import type { Answer, Step } from "../modules/step.ts";
-import type { UpstreamPlan } from "../modules/upstream-plan.ts";
+import type { ConnectionFacts, Exchange, ResponseHead } from "../traffic/exchange.ts";
+import { HeaderList } from "../traffic/header-list.ts";
+import type { HeaderPairs } from "../traffic/header-list.ts";
+import type { CompiledModule } from "../traffic/module.ts";
+import type { Answer, Step } from "../traffic/step.ts";
+import type { UpstreamPlan } from "../traffic/upstream-plan.ts";
 import type { CompiledRoute, ConnectionSite, RoutingTable, Site } from "./compiled.ts";
 import { nearRoutes } from "./near-routes.ts";
 import type { NearRoute } from "./near-routes.ts";

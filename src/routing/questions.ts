@@ -1,7 +1,7 @@
 /** What the control plane asks of an edge, and what it is told: plain JSON. */
 import { errorCode } from "../lib/errors.ts";
-import type { HeaderPairs } from "../modules/header-list.ts";
-import type { Answer, Step } from "../modules/step.ts";
+import type { HeaderPairs } from "../traffic/header-list.ts";
+import type { Answer, Step } from "../traffic/step.ts";
 import type { NearRoute } from "./near-routes.ts";
 
 export type EdgeQuestion =

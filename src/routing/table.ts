@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../lib/clock.ts";
 import { modules } from "../modules/index.ts";
-import type { ModuleDeclaration } from "../modules/module.ts";
-import type { Step } from "../modules/step.ts";
+import type { ModuleDeclaration } from "../traffic/module.ts";
+import type { Step } from "../traffic/step.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import { Compilation } from "./compile/compilation.ts";
 import type { Again, Compiler, Owner } from "./compile/compilation.ts";

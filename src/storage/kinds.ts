@@ -1,6 +1,6 @@
 /** What storage has to know of each kind, read from its declaration once. */
 import type { RefusalName } from "../lib/errors.ts";
-import type { ModuleDeclaration } from "../modules/module.ts";
+import type { ModuleDeclaration } from "../traffic/module.ts";
 import { f } from "../schema/fields.ts";
 import type { Field, Fields } from "../schema/fields.ts";
 import { emptyValue, inputName } from "../schema/parse.ts";

@@ -2,8 +2,8 @@
 import { tmpdir } from "node:os";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
-import { defineModule } from "../../src/modules/module.ts";
-import type { ModuleDeclaration } from "../../src/modules/module.ts";
+import { defineModule } from "../../src/traffic/module.ts";
+import type { ModuleDeclaration } from "../../src/traffic/module.ts";
 import { f } from "../../src/schema/fields.ts";
 import { defineResource } from "../../src/schema/resource.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";

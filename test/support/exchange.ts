@@ -1,10 +1,10 @@
 import type { Transform } from "node:stream";
 import { Refusal } from "../../src/lib/errors.ts";
-import type { ConnectionFacts, Exchange, RequestHead } from "../../src/modules/exchange.ts";
-import { HeaderList } from "../../src/modules/header-list.ts";
-import type { HeaderPairs } from "../../src/modules/header-list.ts";
-import type { CompiledModule } from "../../src/modules/module.ts";
-import type { Step } from "../../src/modules/step.ts";
+import type { ConnectionFacts, Exchange, RequestHead } from "../../src/traffic/exchange.ts";
+import { HeaderList } from "../../src/traffic/header-list.ts";
+import type { HeaderPairs } from "../../src/traffic/header-list.ts";
+import type { CompiledModule } from "../../src/traffic/module.ts";
+import type { Step } from "../../src/traffic/step.ts";
 import type { CompiledRoute } from "../../src/routing/compiled.ts";
 import { tableOf } from "./routing.ts";
 

@@ -1,6 +1,6 @@
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
-import type { ModuleDeclaration } from "../../src/modules/module.ts";
+import type { ModuleDeclaration } from "../../src/traffic/module.ts";
 import type { RoutingTable } from "../../src/routing/compiled.ts";
 import type { Problem } from "../../src/routing/messages.ts";
 import { makeRoutingTable } from "../../src/routing/table.ts";

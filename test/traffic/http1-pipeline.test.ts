@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Transform } from "node:stream";
 import { describe, it } from "node:test";
-import type { CompiledModule } from "../../src/modules/module.ts";
-import { answered, denied, passed } from "../../src/modules/step.ts";
+import type { CompiledModule } from "../../src/traffic/module.ts";
+import { answered, denied, passed } from "../../src/traffic/step.ts";
 import { answering, eventually, ok, withFront } from "../support/front.ts";
 import type { FrontOptions } from "../support/front.ts";
 

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, afterEach, before, describe, it } from "node:test";
-import type { Exchange } from "../../src/modules/exchange.ts";
-import { passed } from "../../src/modules/step.ts";
-import type { Step } from "../../src/modules/step.ts";
+import type { Exchange } from "../../src/traffic/exchange.ts";
+import { passed } from "../../src/traffic/step.ts";
+import type { Step } from "../../src/traffic/step.ts";
 import { block, codes, flags, frame, RawH2, settings, types, uint32 } from "../support/h2-frames.ts";
 import type { Frame } from "../support/h2-frames.ts";
 import { startH2Server } from "../support/h2-server.ts";

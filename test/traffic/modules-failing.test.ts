@@ -1,8 +1,8 @@
 /** Modules with a fault in them: their route is closed and reported, every other one goes on (security R6). */
 import assert from "node:assert/strict";
 import { after, before, it, mock } from "node:test";
-import type { CompiledModule } from "../../src/modules/module.ts";
-import { passed } from "../../src/modules/step.ts";
+import type { CompiledModule } from "../../src/traffic/module.ts";
+import { passed } from "../../src/traffic/step.ts";
 import { userAgentFilter } from "../../src/modules/user-agent-filter.ts";
 import type { Problem } from "../../src/routing/messages.ts";
 import { protocols } from "../support/agents.ts";

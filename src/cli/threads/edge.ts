@@ -4,7 +4,7 @@ import { startEdge } from "../../edge/edge.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import type { KeyedCertificate } from "../../lib/x509.ts";
-import type { WebhookSettings } from "../../modules/webhook-check.ts";
+import type { WebhookSettings } from "../../traffic/parts/webhook-check.ts";
 import type { Downward, Upward } from "../../routing/messages.ts";
 import type { ListenAddress, PortRange } from "../setting.ts";
 import { edgePortLink } from "./port-link.ts";

@@ -1,7 +1,7 @@
 /** An agent's endpoint as a site: one host, one route or whole connections, one tunnel behind it. */
-import { passed, skipped } from "../../modules/step.ts";
-import type { CompiledModule, Handshake } from "../../modules/module.ts";
-import type { Step } from "../../modules/step.ts";
+import { passed, skipped } from "../../traffic/step.ts";
+import type { CompiledModule, Handshake } from "../../traffic/module.ts";
+import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, ConnectionSite, Site } from "../../routing/compiled.ts";
 import type { Termination } from "./termination.ts";
 

@@ -1,5 +1,5 @@
 /** Which tunnels carry the labels of a backend. Kept up to date as tunnels come and go, so that a request asks nothing. */
-import type { UpstreamPlan } from "../../modules/upstream-plan.ts";
+import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { Tunnel } from "./tunnel.ts";
 
 export type GroupPlan = Extract<UpstreamPlan, { kind: "tunnel_group" }>;

@@ -1,7 +1,7 @@
 /** What an agent's request for a tunnel comes to: checked, named and ready to be put on the register. */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import type { ModuleDeclaration } from "../../modules/module.ts";
+import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { RoutingTable } from "../../routing/compiled.ts";
 import type { Place } from "../../schema/object.ts";
 import type { AgentSession, BindRequest, LabelRequest } from "../../tunnel/server-hooks.ts";

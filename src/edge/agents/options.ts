@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import type { CompiledModule, Look, ModuleDeclaration, Scope } from "../../modules/module.ts";
+import type { CompiledModule, Look, ModuleDeclaration, Scope } from "../../traffic/module.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Place, ResourceObject } from "../../schema/object.ts";
 import { terminationOption } from "./termination.ts";

@@ -1,7 +1,7 @@
 /** Which tunnel, address or fixed answer a plan leads to now, and the steps that say so. */
-import type { Answer, Step } from "../../modules/step.ts";
-import { answered, passed, skipped } from "../../modules/step.ts";
-import type { BackendPlan, UpstreamPlan } from "../../modules/upstream-plan.ts";
+import type { Answer, Step } from "../../traffic/step.ts";
+import { answered, passed, skipped } from "../../traffic/step.ts";
+import type { BackendPlan, UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { GroupPlan } from "./groups.ts";
 import type { AgentRegistry } from "./registry.ts";
 import type { Tunnel } from "./tunnel.ts";

@@ -4,7 +4,7 @@ import { timestamp } from "../../lib/clock.ts";
 import { errorCode, Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import { modules } from "../../modules/index.ts";
-import type { ModuleDeclaration } from "../../modules/module.ts";
+import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/compiled.ts";
 import type { SessionCommand, SessionReport, Upward } from "../../routing/messages.ts";
 import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";

@@ -1,7 +1,7 @@
 /** Carries out upstream plans: which tunnel, address or fixed answer a request gets. */
-import type { Answer, Step } from "../../modules/step.ts";
-import type { Exchange } from "../../modules/exchange.ts";
-import type { UpstreamPlan } from "../../modules/upstream-plan.ts";
+import type { Answer, Step } from "../../traffic/step.ts";
+import type { Exchange } from "../../traffic/exchange.ts";
+import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
 import { proxyPreamble } from "../connections/proxy-preamble.ts";
 import { UpstreamPool } from "../http/upstream-pool.ts";

@@ -1,7 +1,7 @@
 /** The PROXY protocol's header, versions 1 and 2, as the edge writes it to agents that ask (HAProxy, proxy-protocol.txt). */
 import { isIPv4 } from "node:net";
 import { normaliseAddress, readAddress } from "../../lib/address.ts";
-import type { ConnectionFacts } from "../../modules/exchange.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
 
 type Ends = Pick<ConnectionFacts, "source" | "sourcePort" | "localAddress" | "localPort">;
 

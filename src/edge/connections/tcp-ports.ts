@@ -1,7 +1,7 @@
 /** The ports of TCP edges and endpoints: opened and closed as configuration and agents say, each by itself. */
 import type { Socket } from "node:net";
 import type { Timer } from "../../lib/clock.ts";
-import type { ConnectionFacts } from "../../modules/exchange.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { ConnectionSite, RoutingTable } from "../../routing/compiled.ts";
 import type { Problem } from "../../routing/messages.ts";
 import { makeAdmission } from "../admission.ts";

@@ -2,8 +2,8 @@
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
 import type { Log } from "../../lib/log.ts";
 import { socketStream } from "../../lib/socket-stream.ts";
-import type { ConnectionFacts } from "../../modules/exchange.ts";
-import type { Step } from "../../modules/step.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { Step } from "../../traffic/step.ts";
 import type { ConnectionSite } from "../../routing/compiled.ts";
 import type { ProxyHeader } from "../../tunnel/server-hooks.ts";
 import { dial } from "../agents/dial.ts";

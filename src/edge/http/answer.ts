@@ -1,6 +1,6 @@
 import { emptyFields } from "../../http1/field-table.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
-import type { Answer, FixedAnswer } from "../../modules/step.ts";
+import type { Answer, FixedAnswer } from "../../traffic/step.ts";
 import { errorPage } from "./error-page.ts";
 
 /** A response of the edge, ready for the client. */

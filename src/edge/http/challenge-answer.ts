@@ -1,5 +1,5 @@
-import { answered } from "../../modules/step.ts";
-import type { Step } from "../../modules/step.ts";
+import { answered } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
 
 /** RFC 8555 §8.3: the key authorization, as a certificate authority asks for it. */
 export function challengeAnswer(body: string): Step {

@@ -1,4 +1,4 @@
-import type { Answer, Step } from "../../modules/step.ts";
+import type { Answer, Step } from "../../traffic/step.ts";
 import { refused } from "../../routing/refusals.ts";
 import { canonicalPath } from "./canonical-path.ts";
 import type { ReceivedRequest } from "./received-request.ts";

@@ -1,6 +1,6 @@
 import type { RefusalName } from "../../lib/errors.ts";
-import type { ConnectionFacts } from "../../modules/exchange.ts";
-import type { Handshake } from "../../modules/module.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { Handshake } from "../../traffic/module.ts";
 import type { Site } from "../../routing/compiled.ts";
 import { noDemands, sameDemands } from "../demands.ts";
 import type { HttpContext, SiteLookup } from "./context.ts";

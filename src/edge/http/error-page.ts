@@ -1,6 +1,6 @@
 import { catalogue, errorCode } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
-import type { FixedAnswer } from "../../modules/step.ts";
+import type { FixedAnswer } from "../../traffic/step.ts";
 
 const style =
   "body{font:16px/1.5 system-ui,sans-serif;max-width:36em;margin:15vh auto;padding:0 1em;color:#223}" +

@@ -1,5 +1,5 @@
-import type { ConnectionFacts } from "../../modules/exchange.ts";
-import type { Step } from "../../modules/step.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, Site } from "../../routing/compiled.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { FinishedExchange } from "./context.ts";

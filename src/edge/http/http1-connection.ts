@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
 import type { RefusalName } from "../../lib/errors.ts";
-import type { ConnectionFacts } from "../../modules/exchange.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { renderAnswer } from "./answer.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { ClientSide } from "./client-side.ts";

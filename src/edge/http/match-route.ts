@@ -1,4 +1,4 @@
-import type { Step } from "../../modules/step.ts";
+import type { Step } from "../../traffic/step.ts";
 import { refused, unknownHost, unreadableForwarding, unroutable } from "../../routing/refusals.ts";
 import { challengeAnswer } from "./challenge-answer.ts";
 import { checkHead } from "./check-head.ts";

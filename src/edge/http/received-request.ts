@@ -1,5 +1,5 @@
 import type { FieldTable } from "../../http1/field-table.ts";
-import type { RequestHead } from "../../modules/exchange.ts";
+import type { RequestHead } from "../../traffic/exchange.ts";
 
 /** A request head as a protocol hands it to the pipeline. */
 export class ReceivedRequest implements RequestHead {

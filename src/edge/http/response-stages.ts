@@ -1,5 +1,5 @@
 import type { Transform } from "node:stream";
-import type { ResponseHead } from "../../modules/exchange.ts";
+import type { ResponseHead } from "../../traffic/exchange.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 import { isBodiless } from "./answer.ts";
 

@@ -8,7 +8,7 @@ import type { ResponseRead } from "../../http1/read-response.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
 import type { RefusalName } from "../../lib/errors.ts";
-import type { Exchange } from "../../modules/exchange.ts";
+import type { Exchange } from "../../traffic/exchange.ts";
 import type { Timed } from "./deadlines.ts";
 import type { UpstreamPool } from "./upstream-pool.ts";
 

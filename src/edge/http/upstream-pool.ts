@@ -1,5 +1,5 @@
 import type { ByteStream } from "../../lib/byte-stream.ts";
-import type { Exchange } from "../../modules/exchange.ts";
+import type { Exchange } from "../../traffic/exchange.ts";
 import type { HttpContext } from "./context.ts";
 import type { Timed } from "./deadlines.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";

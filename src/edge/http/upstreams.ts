@@ -1,6 +1,6 @@
-import type { Answer } from "../../modules/step.ts";
-import type { Exchange } from "../../modules/exchange.ts";
-import type { UpstreamPlan } from "../../modules/upstream-plan.ts";
+import type { Answer } from "../../traffic/step.ts";
+import type { Exchange } from "../../traffic/exchange.ts";
+import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { UpstreamPool } from "./upstream-pool.ts";
 
 /**

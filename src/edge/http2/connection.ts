@@ -1,5 +1,5 @@
 import type { TLSSocket } from "node:tls";
-import type { ConnectionFacts } from "../../modules/exchange.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { ClientConnection } from "../http/client-connection.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "../http/context.ts";
 import type { Timed } from "../http/deadlines.ts";

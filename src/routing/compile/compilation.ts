@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { configuredKind } from "../cloud-endpoints.ts";
-import type { ModuleDeclaration } from "../../modules/module.ts";
+import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { Place, ResourceObject } from "../../schema/object.ts";
 import { AccountRestrictions } from "../account-restrictions.ts";
 import { CompileError, compileChain, emptyChain } from "../chain.ts";

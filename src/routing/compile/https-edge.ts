@@ -1,4 +1,4 @@
-import type { Handshake } from "../../modules/module.ts";
+import type { Handshake } from "../../traffic/module.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { emptyChain } from "../chain.ts";
 import type { Chain } from "../chain.ts";

@@ -1,7 +1,7 @@
 import { compileAdmission } from "../../modules/ip-restriction.ts";
-import type { Scope } from "../../modules/module.ts";
-import { denied } from "../../modules/step.ts";
-import type { Step } from "../../modules/step.ts";
+import type { Scope } from "../../traffic/module.ts";
+import { denied } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { Admits } from "../account-restrictions.ts";
 import { nothing } from "../units.ts";

@@ -1,7 +1,7 @@
-import type { CompiledModule, Converter } from "../../modules/module.ts";
-import { passed } from "../../modules/step.ts";
-import type { Step } from "../../modules/step.ts";
-import type { UpstreamPlan } from "../../modules/upstream-plan.ts";
+import type { CompiledModule, Converter } from "../../traffic/module.ts";
+import { passed } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
+import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { Chain } from "../chain.ts";
 import type { CompiledRoute } from "../compiled.ts";

@@ -1,6 +1,6 @@
 import { connectionVariables } from "./connection-variables.ts";
 import { decisionVariables } from "./decision-variables.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange } from "../exchange.ts";
 import { collections, messageVariables } from "./message-variables.ts";
 import type { Variables } from "./variable.ts";
 

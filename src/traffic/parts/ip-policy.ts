@@ -1,9 +1,9 @@
-import { parseCidr } from "../lib/address.ts";
-import type { Network } from "../lib/address.ts";
-import type { ResourceObject } from "../schema/object.ts";
-import type { Look } from "./module.ts";
-import { denied, passed } from "./step.ts";
-import type { Step } from "./step.ts";
+import { parseCidr } from "../../lib/address.ts";
+import type { Network } from "../../lib/address.ts";
+import type { ResourceObject } from "../../schema/object.ts";
+import type { Look } from "../module.ts";
+import { denied, passed } from "../step.ts";
+import type { Step } from "../step.ts";
 
 /** The rules of one IP policy, for both families and actions. A look-up answers with the step of the rule. */
 export interface CompiledPolicy {

@@ -1,6 +1,6 @@
-import type { ConnectionFacts, TlsFacts } from "./exchange.ts";
-import { clientCertificate, serverCertificate } from "./tls-certificates.ts";
-import type { TlsCertificate } from "./tls-certificates.ts";
+import type { ConnectionFacts, TlsFacts } from "../exchange.ts";
+import { clientCertificate, serverCertificate } from "../tls-certificates.ts";
+import type { TlsCertificate } from "../tls-certificates.ts";
 import { empty } from "./variable.ts";
 import type { VariableDeclaration, Variables } from "./variable.ts";
 

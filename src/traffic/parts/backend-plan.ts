@@ -1,7 +1,7 @@
-import { parseHostport } from "../lib/hostport.ts";
-import type { ResourceObject } from "../schema/object.ts";
-import type { Look } from "./module.ts";
-import type { UpstreamPlan } from "./upstream-plan.ts";
+import { parseHostport } from "../../lib/hostport.ts";
+import type { ResourceObject } from "../../schema/object.ts";
+import type { Look } from "../module.ts";
+import type { UpstreamPlan } from "../upstream-plan.ts";
 
 /** Kinds of backends, the commonest first: an id may be of any. */
 export const backendKinds = [

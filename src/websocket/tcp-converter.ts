@@ -1,6 +1,6 @@
 import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
-import { binaryHead, closeCodes, closeFrame, FrameReader, pongFrame } from "./websocket-frames.ts";
+import { binaryHead, closeCodes, closeFrame, FrameReader, pongFrame } from "./frames.ts";
 
 /** How long a client may take to answer a close. */
 const closeTimeoutMs = 5000;

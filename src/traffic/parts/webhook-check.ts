@@ -1,12 +1,12 @@
-import { Refusal } from "../lib/errors.ts";
-import { answerChallenge, answerHandshake, refusalStatus } from "../webhooks/challenge.ts";
-import { TakenMessages } from "../webhooks/replays.ts";
-import type { WebhookMessage } from "../webhooks/scheme.ts";
-import { unsigned, verifyWebhook, wouldFetch } from "../webhooks/verify.ts";
-import type { Exchange } from "./exchange.ts";
-import type { CompiledModule, Scope } from "./module.ts";
-import { answered, denied, passed, skipped } from "./step.ts";
-import type { Step } from "./step.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { answerChallenge, answerHandshake, refusalStatus } from "../../webhooks/challenge.ts";
+import { TakenMessages } from "../../webhooks/replays.ts";
+import type { WebhookMessage } from "../../webhooks/scheme.ts";
+import { unsigned, verifyWebhook, wouldFetch } from "../../webhooks/verify.ts";
+import type { Exchange } from "../exchange.ts";
+import type { CompiledModule, Scope } from "../module.ts";
+import { answered, denied, passed, skipped } from "../step.ts";
+import type { Step } from "../step.ts";
 
 /** What the operator has decided for every route. */
 export interface WebhookSettings {

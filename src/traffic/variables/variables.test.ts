@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { exchangeOf } from "../../test/support/exchange.ts";
+import { exchangeOf } from "../../../test/support/exchange.ts";
 import { variable, variables } from "./variables.ts";
 
 const names = "common_name country locality organization organizational_unit postal_code province street_address";

@@ -1,5 +1,5 @@
-import type { Exchange } from "./exchange.ts";
-import type { Step } from "./step.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Step } from "../step.ts";
 import { empty } from "./variable.ts";
 import type { Variables } from "./variable.ts";
 

@@ -1,4 +1,4 @@
-import type { Exchange } from "./exchange.ts";
+import type { Exchange } from "../exchange.ts";
 
 /** A variable of header values, as it is declared. */
 export interface VariableDeclaration {

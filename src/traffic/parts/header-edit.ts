@@ -1,8 +1,8 @@
-import { f } from "../schema/fields.ts";
-import type { StringFormat } from "../schema/fields.ts";
-import { fieldText } from "./tls-certificates.ts";
-import type { Exchange, HeaderFields } from "./exchange.ts";
-import { variable } from "./variables.ts";
+import { f } from "../../schema/fields.ts";
+import type { StringFormat } from "../../schema/fields.ts";
+import { fieldText } from "../tls-certificates.ts";
+import type { Exchange, HeaderFields } from "../exchange.ts";
+import { variable } from "../variables/variables.ts";
 
 /**
  * Fields that say how the message is framed or belong to one hop only (RFC 9110 §7.6.1): the edge sets them, and

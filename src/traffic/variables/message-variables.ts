@@ -1,4 +1,4 @@
-import type { Exchange, HeaderFields } from "./exchange.ts";
+import type { Exchange, HeaderFields } from "../exchange.ts";
 import { empty } from "./variable.ts";
 import type { CollectionDeclaration, Variables } from "./variable.ts";
 
