@@ -1,7 +1,7 @@
 /** What configuration costs per request: hostports, routes of one edge, rules of one policy; and hostports in memory. */
 import { once } from "node:events";
 import { systemClock } from "../src/lib/clock.ts";
-import type { RoutingTable } from "../src/routing/compiled.ts";
+import type { RoutingTable } from "../src/routing/sites/compiled.ts";
 import { makeRoutingTable } from "../src/routing/table.ts";
 import type { ResourceObject } from "../src/schema/object.ts";
 import { startService } from "./support/postern.ts";

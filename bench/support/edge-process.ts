@@ -8,7 +8,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
 import { createAuthority } from "../../src/lib/x509.ts";
-import type { Downward } from "../../src/routing/messages.ts";
+import type { Downward } from "../../src/routing/planes/messages.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 
 const [hostports, routes, servicePort] = process.argv.slice(2).map(Number) as [number, number, number];

@@ -1,6 +1,6 @@
 /** Which revision each connected edge serves, and waiting until all of them serve one. */
 import type { Clock } from "../lib/clock.ts";
-import type { Upward } from "../routing/messages.ts";
+import type { Upward } from "../routing/planes/messages.ts";
 
 export interface AppliedRevisions {
   receive(message: Upward): void;

@@ -1,8 +1,8 @@
 /** Calls to the edge that are answered: commands for agents, questions about its traffic, and its metrics. */
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
-import type { Downward, Link, SessionCommand, Upward } from "../routing/messages.ts";
-import type { EdgeAnswer, EdgeQuestion } from "../routing/questions.ts";
+import type { Downward, Link, SessionCommand, Upward } from "../routing/planes/messages.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../routing/planes/questions.ts";
 import type { StoredObject } from "../storage/store.ts";
 import type { Reply } from "./call.ts";
 

@@ -5,7 +5,7 @@ import type { Log } from "../lib/log.ts";
 import { makeMetrics } from "../lib/metrics.ts";
 import { modules } from "../modules/index.ts";
 import { resources as declared } from "../resources/index.ts";
-import type { Downward, Link, Problem, Upward } from "../routing/messages.ts";
+import type { Downward, Link, Problem, Upward } from "../routing/planes/messages.ts";
 import { openStore } from "../storage/open.ts";
 import type { Quotas } from "../storage/quotas.ts";
 import type { Store } from "../storage/store.ts";

@@ -1,8 +1,8 @@
 /** What the edge reports of agents: sessions, tunnels and endpoints, as objects like the stored ones. */
-import type { Upward } from "../routing/messages.ts";
+import type { Upward } from "../routing/planes/messages.ts";
 import type { Doc } from "../schema/parse.ts";
 import type { Store, StoredObject } from "../storage/store.ts";
-import type { SessionReport, TunnelReport } from "../routing/messages.ts";
+import type { SessionReport, TunnelReport } from "../routing/planes/messages.ts";
 import { makeLabelIndex } from "./label-index.ts";
 import { asEndpoint, servedBy } from "./cloud-endpoints.ts";
 import { edgeEndpoints } from "./edge-endpoints.ts";

@@ -1,6 +1,6 @@
 /** Committed writes → the edge, in revision order. */
 import { resources } from "../resources/index.ts";
-import type { Downward, Link, RoutingChange, Upward } from "../routing/messages.ts";
+import type { Downward, Link, RoutingChange, Upward } from "../routing/planes/messages.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import type { Store, StoredObject } from "../storage/store.ts";
 

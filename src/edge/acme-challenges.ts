@@ -1,6 +1,6 @@
 import { createServer } from "node:tls";
 import type { Log } from "../lib/log.ts";
-import type { RoutingChange } from "../routing/messages.ts";
+import type { RoutingChange } from "../routing/planes/messages.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import { makeHandshaker, tlsStrength } from "./handshaker.ts";
 import type { Handshaker } from "./handshaker.ts";

@@ -1,4 +1,4 @@
-import type { EdgeAnswer, EdgeQuestion } from "../routing/questions.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../routing/planes/questions.ts";
 import type { EdgeExplainer } from "./explain.ts";
 import type { Traces } from "./traces.ts";
 

@@ -1,9 +1,9 @@
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import type { RoutingTable } from "../routing/compiled.ts";
-import type { Downward, Link, Problem, SessionCommand, Upward } from "../routing/messages.ts";
-import type { EdgeAnswer, EdgeQuestion } from "../routing/questions.ts";
+import type { RoutingTable } from "../routing/sites/compiled.ts";
+import type { Downward, Link, Problem, SessionCommand, Upward } from "../routing/planes/messages.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../routing/planes/questions.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import type { AcmeChallenges } from "./acme-challenges.ts";
 import type { TrafficReports } from "./traffic-reports.ts";

@@ -1,5 +1,5 @@
-import type { CompiledRoute, RoutingTable } from "../routing/compiled.ts";
-import type { Problem } from "../routing/messages.ts";
+import type { CompiledRoute, RoutingTable } from "../routing/sites/compiled.ts";
+import type { Problem } from "../routing/planes/messages.ts";
 
 /** Routes that are kept; the rest of them is only logged. */
 const maxRoutes = 1000;

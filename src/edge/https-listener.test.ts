@@ -15,7 +15,7 @@ import { createAuthority, createSelfSigned, issueLeaf } from "../lib/x509.ts";
 import type { KeyedCertificate } from "../lib/x509.ts";
 import type { ConnectionFacts } from "../traffic/exchange.ts";
 import type { Handshake } from "../traffic/module.ts";
-import type { Site } from "../routing/compiled.ts";
+import type { Site } from "../routing/sites/compiled.ts";
 import { makeAcmeChallenges } from "./acme-challenges.ts";
 import { makeCertificates } from "./certificates.ts";
 import { startHttpsListener } from "./https-listener.ts";

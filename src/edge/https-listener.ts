@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Counter } from "../lib/metrics.ts";
 import type { ConnectionFacts, ServedCertificate, TlsFacts } from "../traffic/exchange.ts";
-import type { ConnectionSite, Site } from "../routing/compiled.ts";
+import type { ConnectionSite, Site } from "../routing/sites/compiled.ts";
 import { makeAccountConnections } from "./account-connections.ts";
 import type { AcmeChallenges } from "./acme-challenges.ts";
 import type { Certificates } from "./certificates.ts";

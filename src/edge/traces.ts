@@ -1,7 +1,7 @@
 /** The requests that have ended lately, and why: what an operator is told who asks by a request id. */
 import type { Clock } from "../lib/clock.ts";
-import { codeOf, outcomeOf, stepReports } from "../routing/questions.ts";
-import type { RequestTrace } from "../routing/questions.ts";
+import { codeOf, outcomeOf, stepReports } from "../routing/planes/questions.ts";
+import type { RequestTrace } from "../routing/planes/questions.ts";
 import type { FinishedExchange } from "./http/context.ts";
 import { makeRate } from "../lib/rate.ts";
 import type { Rate } from "../lib/rate.ts";

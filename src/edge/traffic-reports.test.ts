@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { makeMetrics } from "../lib/metrics.ts";
-import type { Upward } from "../routing/messages.ts";
+import type { Upward } from "../routing/planes/messages.ts";
 import { makeTrafficReports } from "./traffic-reports.ts";
 import type { ClosedConnection, TrafficReportLimits } from "./traffic-reports.ts";
 

@@ -3,11 +3,11 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { ConnectionFacts } from "../traffic/exchange.ts";
 import type { Step } from "../traffic/step.ts";
-import type { ConnectionSite } from "../routing/compiled.ts";
-import type { Upward } from "../routing/messages.ts";
-import { codeOf, outcomeOf } from "../routing/questions.ts";
-import type { ConnectionOutcome, RequestReport, TrafficEventType, TrafficReport } from "../routing/traffic.ts";
-import type { TrafficWanted } from "../routing/traffic.ts";
+import type { ConnectionSite } from "../routing/sites/compiled.ts";
+import type { Upward } from "../routing/planes/messages.ts";
+import { codeOf, outcomeOf } from "../routing/planes/questions.ts";
+import type { ConnectionOutcome, RequestReport, TrafficEventType, TrafficReport } from "../routing/planes/traffic.ts";
+import type { TrafficWanted } from "../routing/planes/traffic.ts";
 import type { FinishedExchange } from "./http/context.ts";
 
 export interface TrafficReportsOptions {

@@ -7,7 +7,7 @@ import { exchangeOf } from "../../test/support/exchange.ts";
 import type { ExchangeInit } from "../../test/support/exchange.ts";
 import { tableOf } from "../../test/support/routing.ts";
 import { createAuthority, issueLeaf } from "../lib/x509.ts";
-import type { CompiledRoute, ConnectionSite, Site } from "../routing/compiled.ts";
+import type { CompiledRoute, ConnectionSite, Site } from "../routing/sites/compiled.ts";
 import type { ResourceObject, Place } from "../schema/object.ts";
 import { sign } from "../webhooks/verify.ts";
 import { modules } from "./index.ts";

@@ -5,7 +5,7 @@ import { exchangeOf, runRequest, runResponse } from "../../test/support/exchange
 import { seededRandom } from "../../test/support/random.ts";
 import type { Random } from "../../test/support/random.ts";
 import { tableOf } from "../../test/support/routing.ts";
-import type { RoutingTable } from "./compiled.ts";
+import type { RoutingTable } from "./sites/compiled.ts";
 import { explainConnection, explainRequest } from "./explain.ts";
 import type { DescribedRequest, Explainer } from "./explain.ts";
 import { sign } from "../webhooks/verify.ts";

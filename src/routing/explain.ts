@@ -9,10 +9,10 @@ import type { HeaderPairs } from "../traffic/header-list.ts";
 import type { CompiledModule } from "../traffic/module.ts";
 import type { Answer, Step } from "../traffic/step.ts";
 import type { UpstreamPlan } from "../traffic/upstream-plan.ts";
-import type { CompiledRoute, ConnectionSite, RoutingTable, Site } from "./compiled.ts";
-import { nearRoutes } from "./near-routes.ts";
-import type { NearRoute } from "./near-routes.ts";
-import { moduleFailed, noBackend, refused, unknownHost, unroutable } from "./refusals.ts";
+import type { CompiledRoute, ConnectionSite, RoutingTable, Site } from "./sites/compiled.ts";
+import { nearRoutes } from "./sites/near-routes.ts";
+import type { NearRoute } from "./sites/near-routes.ts";
+import { moduleFailed, noBackend, refused, unknownHost, unroutable } from "./sites/refusals.ts";
 
 /** What a dry run looks at. */
 export interface Explainer {

@@ -7,7 +7,7 @@ import type { ModuleDeclaration } from "../traffic/module.ts";
 import { passed } from "../traffic/step.ts";
 import { f } from "../schema/fields.ts";
 import type { ResourceObject } from "../schema/object.ts";
-import type { Problem, RoutingChange } from "./messages.ts";
+import type { Problem, RoutingChange } from "./planes/messages.ts";
 import { makeRoutingTable } from "./table.ts";
 
 const account = "ac_1";

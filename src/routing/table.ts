@@ -6,17 +6,17 @@ import type { Step } from "../traffic/step.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import { Compilation } from "./compile/compilation.ts";
 import type { Again, Compiler, Owner } from "./compile/compilation.ts";
-import { changesAsEdges, objectsAsEdges } from "./cloud-endpoints.ts";
+import { changesAsEdges, objectsAsEdges } from "./compile/cloud-endpoints.ts";
 import { ConnectionEdgeCompiler } from "./compile/connection-edge.ts";
 import { CredentialCompiler } from "./compile/credential.ts";
 import { HttpsEdgeCompiler } from "./compile/https-edge.ts";
 import { RestrictionCompiler } from "./compile/restriction.ts";
 import { RouteCompiler } from "./compile/route.ts";
-import type { CompiledCredential, ConnectionSite, Holder, RoutingTable, Site } from "./compiled.ts";
-import type { Problem, RoutingChange } from "./messages.ts";
-import { childrenKey, objectKey, ownerOf } from "./object-set.ts";
-import { Ports } from "./ports.ts";
-import type { Unit } from "./units.ts";
+import type { CompiledCredential, ConnectionSite, Holder, RoutingTable, Site } from "./sites/compiled.ts";
+import type { Problem, RoutingChange } from "./planes/messages.ts";
+import { childrenKey, objectKey, ownerOf } from "./compile/object-set.ts";
+import { Ports } from "./compile/ports.ts";
+import type { Unit } from "./compile/units.ts";
 
 /** The data plane's configuration, compiled: looked up on each request, changed write by write. */
 export function makeRoutingTable(clock: Clock, declared: readonly ModuleDeclaration[] = modules): RoutingTable {

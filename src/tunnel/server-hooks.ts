@@ -1,6 +1,6 @@
 /** What the tunnel protocol's server side asks of whoever keeps the register of agents (the edge). */
 import type { ByteStream } from "../lib/byte-stream.ts";
-import type { SessionCommand } from "../routing/messages.ts";
+import type { SessionCommand } from "../routing/planes/messages.ts";
 
 export interface AuthRequest {
   readonly token: string;

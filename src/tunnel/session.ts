@@ -4,7 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
-import type { SessionCommand } from "../routing/messages.ts";
+import type { SessionCommand } from "../routing/planes/messages.ts";
 import type { AgentLimits } from "./agent-limits.ts";
 import { echoOptions, openOptions } from "./bind-options.ts";
 import { call, CallTimeout, renderMessage } from "./call.ts";

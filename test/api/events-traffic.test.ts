@@ -1,8 +1,8 @@
 /** Events of traffic: the control plane's side, with an edge in the test's hands. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Downward } from "../../src/routing/messages.ts";
-import type { ConnectionReport, RequestReport, TrafficWanted } from "../../src/routing/traffic.ts";
+import type { Downward } from "../../src/routing/planes/messages.ts";
+import type { ConnectionReport, RequestReport, TrafficWanted } from "../../src/routing/planes/traffic.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { datadogKey, startClouds } from "../support/clouds.ts";

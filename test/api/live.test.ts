@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import type { Upward } from "../../src/routing/messages.ts";
+import type { Upward } from "../../src/routing/planes/messages.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";

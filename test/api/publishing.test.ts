@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hashToken } from "../../src/lib/tokens.ts";
-import type { Downward } from "../../src/routing/messages.ts";
+import type { Downward } from "../../src/routing/planes/messages.ts";
 import { startApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
 

@@ -12,7 +12,7 @@ import { silentLog } from "../../src/lib/log.ts";
 import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
 import { modules } from "../../src/modules/index.ts";
 import { resources } from "../../src/resources/index.ts";
-import type { Downward, Link, Upward } from "../../src/routing/messages.ts";
+import type { Downward, Link, Upward } from "../../src/routing/planes/messages.ts";
 import { openStore } from "../../src/storage/open.ts";
 import type { Store } from "../../src/storage/store.ts";
 import type { TestDatabase } from "./postgres.ts";

@@ -5,7 +5,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
 import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
-import type { Downward, Upward } from "../../src/routing/messages.ts";
+import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 import { startEdge } from "../../src/edge/edge.ts";
 import type { Edge, EdgeOptions } from "../../src/edge/edge.ts";

@@ -5,7 +5,7 @@ import { HeaderList } from "../../src/traffic/header-list.ts";
 import type { HeaderPairs } from "../../src/traffic/header-list.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
 import type { Step } from "../../src/traffic/step.ts";
-import type { CompiledRoute } from "../../src/routing/compiled.ts";
+import type { CompiledRoute } from "../../src/routing/sites/compiled.ts";
 import { tableOf } from "./routing.ts";
 
 type Pairs = HeaderPairs | Readonly<Record<string, string>>;

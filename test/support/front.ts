@@ -15,7 +15,7 @@ import { socketStream } from "../../src/lib/socket-stream.ts";
 import type { TlsFacts } from "../../src/traffic/exchange.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
 import { passed } from "../../src/traffic/step.ts";
-import type { CompiledRoute, Site } from "../../src/routing/compiled.ts";
+import type { CompiledRoute, Site } from "../../src/routing/sites/compiled.ts";
 import { makeManualClock } from "./clock.ts";
 import type { ManualClock } from "./clock.ts";
 

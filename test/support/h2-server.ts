@@ -16,7 +16,7 @@ import { silentLog } from "../../src/lib/log.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { passed } from "../../src/traffic/step.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
-import type { CompiledRoute, Site } from "../../src/routing/compiled.ts";
+import type { CompiledRoute, Site } from "../../src/routing/sites/compiled.ts";
 import { makeRoutingTable } from "../../src/routing/table.ts";
 import { makeManualClock } from "./clock.ts";
 import type { ManualClock } from "./clock.ts";

@@ -1,8 +1,8 @@
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import type { ModuleDeclaration } from "../../src/traffic/module.ts";
-import type { RoutingTable } from "../../src/routing/compiled.ts";
-import type { Problem } from "../../src/routing/messages.ts";
+import type { RoutingTable } from "../../src/routing/sites/compiled.ts";
+import type { Problem } from "../../src/routing/planes/messages.ts";
 import { makeRoutingTable } from "../../src/routing/table.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 

@@ -18,7 +18,7 @@ import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
 import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
 import { createAuthority } from "../../src/lib/x509.ts";
-import type { Downward, Upward } from "../../src/routing/messages.ts";
+import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
 import { send } from "../support/api.ts";
 import type { Body } from "../support/api.ts";
 import { planPebble, pebbleAbsent, startRenewalFront } from "../support/pebble.ts";

@@ -1,7 +1,7 @@
 /** A dry run says exactly what then happens on real sockets. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { EdgeAnswer, EdgeQuestion, ExplanationReport, RequestTrace } from "../../src/routing/questions.ts";
+import type { EdgeAnswer, EdgeQuestion, ExplanationReport, RequestTrace } from "../../src/routing/planes/questions.ts";
 import { sign } from "../../src/webhooks/verify.ts";
 import { connectAgent, protocols } from "../support/agents.ts";
 import type { Protocol, TestAgent } from "../support/agents.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect as connectHttp2 } from "node:http2";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
-import type { EdgeQuestion } from "../../src/routing/questions.ts";
+import type { EdgeQuestion } from "../../src/routing/planes/questions.ts";
 import { protocols } from "../support/agents.ts";
 import type { Protocol } from "../support/agents.ts";
 import { host, ipPolicy, startFixture } from "../support/modules.ts";

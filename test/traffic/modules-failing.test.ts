@@ -4,7 +4,7 @@ import { after, before, it, mock } from "node:test";
 import type { CompiledModule } from "../../src/traffic/module.ts";
 import { passed } from "../../src/traffic/step.ts";
 import { userAgentFilter } from "../../src/modules/user-agent-filter.ts";
-import type { Problem } from "../../src/routing/messages.ts";
+import type { Problem } from "../../src/routing/planes/messages.ts";
 import { protocols } from "../support/agents.ts";
 import { startFixture } from "../support/modules.ts";
 import type { Fixture } from "../support/modules.ts";

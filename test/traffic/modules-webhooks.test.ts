@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import type { EdgeQuestion } from "../../src/routing/questions.ts";
+import type { EdgeQuestion } from "../../src/routing/planes/questions.ts";
 import { sign } from "../../src/webhooks/verify.ts";
 import { protocols } from "../support/agents.ts";
 import { host, startFixture } from "../support/modules.ts";

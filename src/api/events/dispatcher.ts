@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
-import type { Downward, Upward } from "../../routing/messages.ts";
+import type { Downward, Upward } from "../../routing/planes/messages.ts";
 import type { Doc } from "../../schema/parse.ts";
 import type { Cursor, Store, StoredObject } from "../../storage/store.ts";
 import { ChangeQueue, lastPosition } from "./change-queue.ts";

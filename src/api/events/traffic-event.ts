@@ -1,6 +1,6 @@
 /** A finished request or closed connection as receivers of events read it. */
 import { newId } from "../../lib/ids.ts";
-import type { ConnectionReport, RequestReport, TrafficReport } from "../../routing/traffic.ts";
+import type { ConnectionReport, RequestReport, TrafficReport } from "../../routing/planes/traffic.ts";
 import type { Event } from "./event.ts";
 
 export function trafficEvent(report: TrafficReport): Event {

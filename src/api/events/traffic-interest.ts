@@ -1,6 +1,6 @@
 /** Who wants events of traffic: told to the edge, so that nobody's costs nothing. */
-import type { Downward, Upward } from "../../routing/messages.ts";
-import type { TrafficEventType } from "../../routing/traffic.ts";
+import type { Downward, Upward } from "../../routing/planes/messages.ts";
+import type { TrafficEventType } from "../../routing/planes/traffic.ts";
 import type { Event } from "./event.ts";
 import { trafficEvent } from "./traffic-event.ts";
 

@@ -1,5 +1,5 @@
 /** The types of events that there are: three per resource that is stored, and those of traffic. */
-import type { TrafficEventType } from "../../routing/traffic.ts";
+import type { TrafficEventType } from "../../routing/planes/traffic.ts";
 import type { Change } from "../../storage/store.ts";
 import { resources } from "../declarations.ts";
 

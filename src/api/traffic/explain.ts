@@ -1,7 +1,7 @@
 /** Dry runs of described requests and connections at the edge. */
 import { normaliseAddress } from "../../lib/address.ts";
 import { Refusal } from "../../lib/errors.ts";
-import type { ExplanationReport, RequestDescription } from "../../routing/questions.ts";
+import type { ExplanationReport, RequestDescription } from "../../routing/planes/questions.ts";
 import { f } from "../../schema/fields.ts";
 import type { Fields, Issue, StringFormat } from "../../schema/fields.ts";
 import { parseFields } from "../../schema/parse.ts";

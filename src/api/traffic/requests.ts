@@ -1,6 +1,6 @@
 /** Requests that have ended at the edge: why a visitor was turned away. */
 import { Refusal } from "../../lib/errors.ts";
-import type { EdgeQuestion, RequestTrace } from "../../routing/questions.ts";
+import type { EdgeQuestion, RequestTrace } from "../../routing/planes/questions.ts";
 import type { Call, Operation, Reply } from "../call.ts";
 import type { Commands } from "../commands.ts";
 import { pageBody, pageQuery, readPageQuery } from "../pages.ts";

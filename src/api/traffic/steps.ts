@@ -1,4 +1,4 @@
-import type { StepReport } from "../../routing/questions.ts";
+import type { StepReport } from "../../routing/planes/questions.ts";
 
 /** Steps as clients see them. */
 export function steps(reports: readonly StepReport[]): readonly Record<string, unknown>[] {

@@ -4,7 +4,7 @@ import type { AwsSettings } from "../../api/events/targets/target.ts";
 import type { AcmeSettings } from "../../api/provisioning/settings.ts";
 import { startControlPlane } from "../../api/control-plane.ts";
 import { systemClock } from "../../lib/clock.ts";
-import type { Downward, Upward } from "../../routing/messages.ts";
+import type { Downward, Upward } from "../../routing/planes/messages.ts";
 import type { Quotas } from "../../storage/quotas.ts";
 import type { ListenAddress, PortRange } from "../setting.ts";
 import { portLink } from "./port-link.ts";

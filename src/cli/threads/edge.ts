@@ -5,7 +5,7 @@ import { systemClock } from "../../lib/clock.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import type { KeyedCertificate } from "../../lib/x509.ts";
 import type { WebhookSettings } from "../../traffic/parts/webhook-check.ts";
-import type { Downward, Upward } from "../../routing/messages.ts";
+import type { Downward, Upward } from "../../routing/planes/messages.ts";
 import type { ListenAddress, PortRange } from "../setting.ts";
 import { edgePortLink } from "./port-link.ts";
 import { runThread } from "./run-thread.ts";

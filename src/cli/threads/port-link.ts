@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import type { Downward, Link, Upward } from "../../routing/messages.ts";
+import type { Downward, Link, Upward } from "../../routing/planes/messages.ts";
 
 /** A link over a message port that may be replaced when the other plane was started anew. */
 export interface PortLink<Out, In> extends Link<Out, In> {

@@ -3,7 +3,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { fingerprint, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../../lib/tokens.ts";
-import type { CompiledCredential, RoutingTable } from "../../routing/compiled.ts";
+import type { CompiledCredential, RoutingTable } from "../../routing/sites/compiled.ts";
 import type { AuthRequest } from "../../tunnel/server-hooks.ts";
 import { compileAcl } from "./acl.ts";
 import type { AgentAcl } from "./acl.ts";

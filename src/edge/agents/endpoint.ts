@@ -2,7 +2,7 @@
 import { passed, skipped } from "../../traffic/step.ts";
 import type { CompiledModule, Handshake } from "../../traffic/module.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { CompiledRoute, ConnectionSite, Site } from "../../routing/compiled.ts";
+import type { CompiledRoute, ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import type { Termination } from "./termination.ts";
 
 export interface EndpointSiteOptions {

@@ -1,5 +1,5 @@
 /** The host names of endpoints. */
-import type { RoutingTable } from "../../routing/compiled.ts";
+import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { makeClaims } from "./claims.ts";
 import type { Claims } from "./claims.ts";

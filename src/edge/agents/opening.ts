@@ -2,7 +2,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
-import type { RoutingTable } from "../../routing/compiled.ts";
+import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Place } from "../../schema/object.ts";
 import type { AgentSession, BindRequest, LabelRequest } from "../../tunnel/server-hooks.ts";
 import type { Grant } from "./credentials.ts";

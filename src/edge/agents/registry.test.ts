@@ -5,7 +5,7 @@ import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { silentLog } from "../../lib/log.ts";
 import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../lib/tokens.ts";
-import type { RoutingChange, SessionCommand, Upward } from "../../routing/messages.ts";
+import type { RoutingChange, SessionCommand, Upward } from "../../routing/planes/messages.ts";
 import { makeRoutingTable } from "../../routing/table.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { AgentSession, BindRequest } from "../../tunnel/server-hooks.ts";

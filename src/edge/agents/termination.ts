@@ -2,7 +2,7 @@
 import { createHash, createPrivateKey } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import { readCertificates } from "../../lib/x509.ts";
-import type { OwnCertificate } from "../../routing/compiled.ts";
+import type { OwnCertificate } from "../../routing/sites/compiled.ts";
 
 export interface Termination {
   /** The agent's own; undefined: the one that the edge has for the name. */

@@ -1,6 +1,6 @@
 import { timestamp } from "../../lib/clock.ts";
-import type { TunnelReport } from "../../routing/messages.ts";
-import type { ConnectionSite, Site } from "../../routing/compiled.ts";
+import type { TunnelReport } from "../../routing/planes/messages.ts";
+import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
 
 /** A tunnel that is online: an endpoint of its own, or one with labels for backends. */

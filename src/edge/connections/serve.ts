@@ -8,7 +8,7 @@ import { cutSocket, socketStream } from "../../lib/socket-stream.ts";
 import { splice } from "../../lib/splice.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { ConnectionSite } from "../../routing/compiled.ts";
+import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import type { DialOptions } from "../agents/dial.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 import type { Tunnel } from "../agents/tunnel.ts";

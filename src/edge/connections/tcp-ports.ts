@@ -2,8 +2,8 @@
 import type { Socket } from "node:net";
 import type { Timer } from "../../lib/clock.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
-import type { ConnectionSite, RoutingTable } from "../../routing/compiled.ts";
-import type { Problem } from "../../routing/messages.ts";
+import type { ConnectionSite, RoutingTable } from "../../routing/sites/compiled.ts";
+import type { Problem } from "../../routing/planes/messages.ts";
 import { makeAdmission } from "../admission.ts";
 import { connectionFacts, startListener } from "../listener.ts";
 import type { Client, Listener, PublicListenerContext } from "../listener.ts";

@@ -4,7 +4,7 @@ import type { Log } from "../../lib/log.ts";
 import { socketStream } from "../../lib/socket-stream.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { ConnectionSite } from "../../routing/compiled.ts";
+import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import type { ProxyHeader } from "../../tunnel/server-hooks.ts";
 import { dial } from "../agents/dial.ts";
 import type { DialOptions } from "../agents/dial.ts";

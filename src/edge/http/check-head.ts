@@ -1,5 +1,5 @@
 import type { Answer, Step } from "../../traffic/step.ts";
-import { refused } from "../../routing/refusals.ts";
+import { refused } from "../../routing/sites/refusals.ts";
 import { canonicalPath } from "./canonical-path.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 

@@ -2,7 +2,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { ConnectionFacts, RequestHead } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { CompiledRoute, Site } from "../../routing/compiled.ts";
+import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { HttpCounters } from "./counters.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { Upstreams } from "./upstreams.ts";

@@ -1,6 +1,6 @@
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { CompiledRoute, Site } from "../../routing/compiled.ts";
+import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { FinishedExchange } from "./context.ts";
 import type { ReceivedRequest } from "./received-request.ts";

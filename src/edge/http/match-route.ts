@@ -1,5 +1,5 @@
 import type { Step } from "../../traffic/step.ts";
-import { refused, unknownHost, unreadableForwarding, unroutable } from "../../routing/refusals.ts";
+import { refused, unknownHost, unreadableForwarding, unroutable } from "../../routing/sites/refusals.ts";
 import { challengeAnswer } from "./challenge-answer.ts";
 import { checkHead } from "./check-head.ts";
 import type { ExchangeRecord } from "./exchange-record.ts";

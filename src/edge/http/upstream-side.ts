@@ -7,7 +7,7 @@ import type { Converter } from "../../traffic/module.ts";
 import { skipped } from "../../traffic/step.ts";
 import type { Answer } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
-import type { CompiledRoute } from "../../routing/compiled.ts";
+import type { CompiledRoute } from "../../routing/sites/compiled.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { ClientSide } from "./client-side.ts";
 import { ConvertedClient } from "./converted-client.ts";

@@ -1,16 +1,16 @@
 import type { Clock } from "../../lib/clock.ts";
-import { configuredKind } from "../cloud-endpoints.ts";
+import { configuredKind } from "./cloud-endpoints.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { Place, ResourceObject } from "../../schema/object.ts";
-import { AccountRestrictions } from "../account-restrictions.ts";
-import { CompileError, compileChain, emptyChain } from "../chain.ts";
-import type { Chain } from "../chain.ts";
-import type { ConnectionSite, Site } from "../compiled.ts";
-import { Hosts } from "../hosts.ts";
-import type { Problem } from "../messages.ts";
-import { objectKey, ObjectSet } from "../object-set.ts";
-import { Units } from "../units.ts";
-import type { Unit } from "../units.ts";
+import { AccountRestrictions } from "./account-restrictions.ts";
+import { CompileError, compileChain, emptyChain } from "./chain.ts";
+import type { Chain } from "./chain.ts";
+import type { ConnectionSite, Site } from "../sites/compiled.ts";
+import { Hosts } from "./hosts.ts";
+import type { Problem } from "../planes/messages.ts";
+import { objectKey, ObjectSet } from "./object-set.ts";
+import { Units } from "./units.ts";
+import type { Unit } from "./units.ts";
 
 /** An object that is compiled; its compiler adds what it is compiled to. */
 export interface Owner extends Unit {

@@ -1,8 +1,8 @@
 import type { ResourceObject } from "../../schema/object.ts";
-import type { ConnectionSite } from "../compiled.ts";
-import { hostportsOf, hostsOf } from "../hosts.ts";
-import { portsOf } from "../ports.ts";
-import { nothing } from "../units.ts";
+import type { ConnectionSite } from "../sites/compiled.ts";
+import { hostportsOf, hostsOf } from "./hosts.ts";
+import { portsOf } from "./ports.ts";
+import { nothing } from "./units.ts";
 import { joined } from "./compilation.ts";
 import type { Compilation, Compiler, HostOwner } from "./compilation.ts";
 

@@ -1,6 +1,6 @@
 import type { ResourceObject } from "../../schema/object.ts";
-import type { CompiledCredential } from "../compiled.ts";
-import { nothing } from "../units.ts";
+import type { CompiledCredential } from "../sites/compiled.ts";
+import { nothing } from "./units.ts";
 import type { Compilation, Compiler, Owner } from "./compilation.ts";
 
 interface CredentialOwner extends Owner {

@@ -1,12 +1,12 @@
 import type { Handshake } from "../../traffic/module.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import { emptyChain } from "../chain.ts";
-import type { Chain } from "../chain.ts";
-import type { CompiledRoute, Site } from "../compiled.ts";
-import { hostsOf } from "../hosts.ts";
-import type { Problem } from "../messages.ts";
-import { RouteIndex } from "../route-index.ts";
-import { nothing } from "../units.ts";
+import { emptyChain } from "./chain.ts";
+import type { Chain } from "./chain.ts";
+import type { CompiledRoute, Site } from "../sites/compiled.ts";
+import { hostsOf } from "./hosts.ts";
+import type { Problem } from "../planes/messages.ts";
+import { RouteIndex } from "../sites/route-index.ts";
+import { nothing } from "./units.ts";
 import type { Again, Compilation, Compiler, HostOwner } from "./compilation.ts";
 
 export interface HttpsEdgeOwner extends HostOwner {

@@ -3,8 +3,8 @@ import type { Scope } from "../../traffic/module.ts";
 import { denied } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import type { Admits } from "../account-restrictions.ts";
-import { nothing } from "../units.ts";
+import type { Admits } from "./account-restrictions.ts";
+import { nothing } from "./units.ts";
 import { problemOf } from "./compilation.ts";
 import type { Again, Compilation, Compiler, Owner } from "./compilation.ts";
 

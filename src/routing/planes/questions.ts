@@ -1,8 +1,8 @@
 /** What the control plane asks of an edge, and what it is told: plain JSON. */
-import { errorCode } from "../lib/errors.ts";
-import type { HeaderPairs } from "../traffic/header-list.ts";
-import type { Answer, Step } from "../traffic/step.ts";
-import type { NearRoute } from "./near-routes.ts";
+import { errorCode } from "../../lib/errors.ts";
+import type { HeaderPairs } from "../../traffic/header-list.ts";
+import type { Answer, Step } from "../../traffic/step.ts";
+import type { NearRoute } from "../sites/near-routes.ts";
 
 export type EdgeQuestion =
   | { readonly name: "request"; readonly accountId: string; readonly id: string }

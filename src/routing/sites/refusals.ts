@@ -1,7 +1,7 @@
 /** What the router itself decides when a request goes no further: the same words in the trace and in a dry run. */
-import type { RefusalName } from "../lib/errors.ts";
-import { denied } from "../traffic/step.ts";
-import type { Step } from "../traffic/step.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+import { denied } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, Site } from "./compiled.ts";
 
 const by = "router";

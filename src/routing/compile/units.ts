@@ -1,6 +1,6 @@
-import type { Clock } from "../lib/clock.ts";
-import type { Look, Scope } from "../traffic/module.ts";
-import type { ResourceObject } from "../schema/object.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Look, Scope } from "../../traffic/module.ts";
+import type { ResourceObject } from "../../schema/object.ts";
 import { childrenKey, objectKey } from "./object-set.ts";
 import type { ObjectSet } from "./object-set.ts";
 

@@ -1,7 +1,7 @@
-import type { CompiledModule } from "../traffic/module.ts";
-import { skipped } from "../traffic/step.ts";
-import type { Step } from "../traffic/step.ts";
-import type { ResourceObject } from "../schema/object.ts";
+import type { CompiledModule } from "../../traffic/module.ts";
+import { skipped } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
+import type { ResourceObject } from "../../schema/object.ts";
 
 export type Admits = (source: string) => Step;
 

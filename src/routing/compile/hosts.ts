@@ -1,5 +1,5 @@
-import type { ResourceObject } from "../schema/object.ts";
-import { HostMap } from "./host-map.ts";
+import type { ResourceObject } from "../../schema/object.ts";
+import { HostMap } from "../sites/host-map.ts";
 import { nothing } from "./units.ts";
 
 /** Who holds host names: edges that serve them, and reservations. HTTPS and TLS edges share the names. */

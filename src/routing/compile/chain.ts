@@ -1,6 +1,6 @@
-import type { CompiledModule, Converter, Handshake, ModuleDeclaration, Scope } from "../traffic/module.ts";
-import type { UpstreamPlan } from "../traffic/upstream-plan.ts";
-import type { Place } from "../schema/object.ts";
+import type { CompiledModule, Converter, Handshake, ModuleDeclaration, Scope } from "../../traffic/module.ts";
+import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
+import type { Place } from "../../schema/object.ts";
 
 /** The modules of one edge or route, compiled, as lists of those that act at each point. */
 export interface Chain {

@@ -1,5 +1,5 @@
-import { parsePort } from "../lib/hostport.ts";
-import type { ResourceObject } from "../schema/object.ts";
+import { parsePort } from "../../lib/hostport.ts";
+import type { ResourceObject } from "../../schema/object.ts";
 
 /** Who holds the ports of TCP addresses: edges that serve them, and reservations. */
 export class Ports {

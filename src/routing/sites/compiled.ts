@@ -1,9 +1,9 @@
 /** Configuration as the data plane uses it: immutable objects, replaced whole by a change. */
-import type { CompiledModule, Converter, Handshake } from "../traffic/module.ts";
-import type { Step } from "../traffic/step.ts";
-import type { UpstreamPlan } from "../traffic/upstream-plan.ts";
-import type { ResourceObject } from "../schema/object.ts";
-import type { Problem, RoutingChange } from "./messages.ts";
+import type { CompiledModule, Converter, Handshake } from "../../traffic/module.ts";
+import type { Step } from "../../traffic/step.ts";
+import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
+import type { ResourceObject } from "../../schema/object.ts";
+import type { Problem, RoutingChange } from "../planes/messages.ts";
 
 /** What a host name leads to: an HTTPS edge, or the endpoint that an agent has published. */
 export interface Site {

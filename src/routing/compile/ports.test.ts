@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ResourceObject } from "../schema/object.ts";
+import type { ResourceObject } from "../../schema/object.ts";
 import { Ports } from "./ports.ts";
 
 function edge(id: string, ...hostports: string[]): ResourceObject {

@@ -1,4 +1,4 @@
-import type { ResourceObject } from "../schema/object.ts";
+import type { ResourceObject } from "../../schema/object.ts";
 import { canonicalMatch } from "./route-index.ts";
 
 export interface NearRoute {

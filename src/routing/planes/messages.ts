@@ -2,7 +2,7 @@
  * What the planes say to each other: plain JSON, in order, over any link (a thread's port, a pipe, a socket).
  * The control plane sends `Downward`, the edge `Upward`. Neither waits for the other.
  */
-import type { ResourceObject } from "../schema/object.ts";
+import type { ResourceObject } from "../../schema/object.ts";
 import type { EdgeAnswer, EdgeQuestion } from "./questions.ts";
 import type { TrafficReport, TrafficWanted } from "./traffic.ts";
 

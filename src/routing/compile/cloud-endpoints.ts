@@ -2,9 +2,9 @@
  * Cloud endpoints, as what they are to traffic: an edge of their own with nothing on it but their policy. What
  * compiles, matches and fails closed for edges does so for them.
  */
-import { parseEndpointUrl } from "../schema/endpoint-url.ts";
-import type { ResourceObject } from "../schema/object.ts";
-import type { RoutingChange } from "./messages.ts";
+import { parseEndpointUrl } from "../../schema/endpoint-url.ts";
+import type { ResourceObject } from "../../schema/object.ts";
+import type { RoutingChange } from "../planes/messages.ts";
 
 const cloudEndpointKind = "cloud_endpoint";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { exchangeOf } from "../../test/support/exchange.ts";
-import { tableOf } from "../../test/support/routing.ts";
+import { exchangeOf } from "../../../test/support/exchange.ts";
+import { tableOf } from "../../../test/support/routing.ts";
 
 function setUp() {
   const set = tableOf();

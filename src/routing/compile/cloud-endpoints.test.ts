@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { tableOf } from "../../test/support/routing.ts";
-import type { ResourceObject } from "../schema/object.ts";
+import { tableOf } from "../../../test/support/routing.ts";
+import type { ResourceObject } from "../../schema/object.ts";
 
 const policy = "on_http_request: []";
 const at = (url: string) => ({ kind: "cloud_endpoint", id: "ep_1", doc: { url, traffic_policy: policy } });

@@ -1,5 +1,5 @@
-import { resources } from "../resources/index.ts";
-import type { ResourceObject } from "../schema/object.ts";
+import { resources } from "../../resources/index.ts";
+import type { ResourceObject } from "../../schema/object.ts";
 
 /** The field of an owned object that names its owner, by kind. */
 const ownerFields = new Map(
