@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
-import { readProxyHeader } from "../../src/edge/proxy-protocol.ts";
+import { readProxyHeader } from "../../src/edge/listeners/proxy-protocol.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { connectionEdge, dialPort, freePort, portIs, readToEnd, restriction } from "../support/connections.ts";

@@ -9,16 +9,16 @@ import { splice } from "../../lib/splice.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
-import type { DialOptions } from "../agents/dial.ts";
+import type { DialOptions } from "../upstreams/dial.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 import type { Tunnel } from "../agents/tunnel.ts";
-import { makeAccountConnections } from "../account-connections.ts";
-import type { Deadlines, Timed } from "../http/deadlines.ts";
-import type { ClosedConnection } from "../traffic-reports.ts";
+import { makeAccountConnections } from "../listeners/account-connections.ts";
+import type { Deadlines, Timed } from "../../lib/deadlines.ts";
+import type { ClosedConnection } from "../watch/traffic-reports.ts";
 import { exportSpliceCounters, makeSpliceCounters } from "./counters.ts";
 import type { SpliceLimits } from "./limits.ts";
-import { makeConnectionUpstreams } from "./upstreams.ts";
-import type { Opened } from "./upstreams.ts";
+import { makeConnectionUpstreams } from "../upstreams/connection-upstreams.ts";
+import type { Opened } from "../upstreams/connection-upstreams.ts";
 
 export interface ConnectionServerOptions {
   readonly registry: AgentRegistry;

@@ -2,7 +2,7 @@ import type { RefusalName } from "../../lib/errors.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Handshake } from "../../traffic/module.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
-import { noDemands, sameDemands } from "../demands.ts";
+import { noDemands, sameDemands } from "../tls/demands.ts";
 import type { HttpContext, SiteLookup } from "./context.ts";
 import { forwardedSource } from "./forwarded-source.ts";
 import { forwardedText } from "./forwarding.ts";

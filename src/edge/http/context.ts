@@ -4,8 +4,8 @@ import type { ConnectionFacts, RequestHead } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { HttpCounters } from "./counters.ts";
-import type { Deadlines } from "./deadlines.ts";
-import type { Upstreams } from "./upstreams.ts";
+import type { Deadlines } from "../../lib/deadlines.ts";
+import type { Upstreams } from "../upstreams/upstreams.ts";
 
 /** Everything that the connections of an edge share. Made once. */
 export interface HttpContext {

@@ -7,7 +7,7 @@ import { renderAnswer } from "./answer.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { ClientSide } from "./client-side.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "./context.ts";
-import type { Timed } from "./deadlines.ts";
+import type { Timed } from "../../lib/deadlines.ts";
 import { HttpExchange } from "./exchange.ts";
 import { Http1Output } from "./http1-output.ts";
 import {

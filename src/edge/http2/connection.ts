@@ -2,7 +2,7 @@ import type { TLSSocket } from "node:tls";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { ClientConnection } from "../http/client-connection.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "../http/context.ts";
-import type { Timed } from "../http/deadlines.ts";
+import type { Timed } from "../../lib/deadlines.ts";
 import { checkFrame } from "./check-frame.ts";
 import { DataReceiver } from "./data-receiver.ts";
 import type { Faults } from "./faults.ts";

@@ -1,4 +1,4 @@
-import type { Deadlines } from "../http/deadlines.ts";
+import type { Deadlines } from "../../lib/deadlines.ts";
 import { defaultWindow, frameType, maxWindow } from "./frames.ts";
 import type { Http2Output } from "./output.ts";
 import type { Http2Stream, StreamOwner } from "./stream.ts";

@@ -1,0 +1,136 @@
+import { Refusal } from "../../lib/errors.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import type { RoutingTable } from "../../routing/sites/compiled.ts";
+import type { Downward, Link, Problem, SessionCommand, Upward } from "../../routing/planes/messages.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
+import type { ResourceObject } from "../../schema/object.ts";
+import type { AcmeChallenges } from "../tls/acme-challenges.ts";
+import type { TrafficReports } from "../watch/traffic-reports.ts";
+import type { UploadedCertificates } from "../tls/uploaded-certificates.ts";
+
+export interface ControlLineOptions {
+  readonly link: Link<Upward, Downward>;
+  readonly edgeId: string;
+  readonly table: RoutingTable;
+  readonly certificates: UploadedCertificates;
+  readonly challenges: AcmeChallenges;
+  /** Passes a command on to an agent. Rejects with `Refusal`. */
+  readonly command: (sessionId: string, command: SessionCommand) => Promise<void>;
+  /** Answers what the control plane asks. */
+  readonly answer: (question: EdgeQuestion) => Promise<EdgeAnswer>;
+  readonly traffic: Pick<TrafficReports, "want" | "taken">;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  /** What besides modules is not in effect: told of again with each snapshot. */
+  readonly standingProblems?: () => readonly Problem[];
+  /** Called when the first configuration is in effect. */
+  loaded(): void;
+}
+
+type CommandError = (Upward & { readonly type: "command_result" })["error"];
+
+/**
+ * Follows the control plane: says hello, puts into effect what it sends, reports what could not be. When the line
+ * falls silent, what was last put into effect stays in effect (S4).
+ */
+export function followControlPlane(options: ControlLineOptions): void {
+  const { link, edgeId, table, certificates, challenges, metrics, log } = options;
+  let arriving: ResourceObject[] = [];
+  let arrivingRevision = 0;
+  /** After a change that could not be put into effect only a new snapshot says what holds. */
+  let isLost = false;
+
+  const applied = (revision: number, problems: readonly Problem[]): void => {
+    if (problems.length > 0) link.send({ type: "problems", problems });
+    link.send({ type: "applied", revision });
+    for (const { kind, id, module, message } of problems) {
+      if (message !== undefined) log.warn("configuration not in effect", { kind, id, module, problem: message });
+    }
+  };
+  const attempt = (what: string, apply: () => void): void => {
+    try {
+      apply();
+    } catch (error) {
+      log.error(`${what} not applied`, { error });
+      if (isLost) return;
+      isLost = true;
+      link.send({ type: "hello", edgeId });
+    }
+  };
+  const command = async (call: number, sessionId: string, sent: SessionCommand): Promise<void> => {
+    try {
+      await options.command(sessionId, sent);
+      link.send({ type: "command_result", call });
+    } catch (error) {
+      link.send({ type: "command_result", call, error: commandError(error, log) });
+    }
+  };
+
+  const answer = async (call: number, question: EdgeQuestion): Promise<void> => {
+    let found: EdgeAnswer | undefined;
+    try {
+      found = await options.answer(question);
+    } catch (error) {
+      log.error("question not answered", { question: question.name, error });
+    }
+    link.send({ type: "answer", call, answer: found });
+  };
+
+  link.receive((message) => {
+    switch (message.type) {
+      case "snapshot":
+        // the rest of an earlier one never came: the control plane was started anew
+        if (message.revision !== arrivingRevision) arriving = [];
+        arrivingRevision = message.revision;
+        for (const object of message.objects) arriving.push(object);
+        if (!message.last) return;
+        attempt("snapshot", () => {
+          const objects = arriving;
+          arriving = [];
+          certificates.load(objects);
+          challenges.load(objects);
+          const problems = table.load(message.revision, objects);
+          isLost = false;
+          log.info("configuration loaded", { revision: message.revision, objects: objects.length });
+          applied(message.revision, [...problems, ...(options.standingProblems?.() ?? [])]);
+          options.loaded();
+        });
+        return;
+      case "changes":
+        attempt("change", () => {
+          certificates.change(message.changes);
+          challenges.change(message.changes);
+          applied(message.revision, table.change(message.revision, message.changes));
+        });
+        return;
+      case "command":
+        void command(message.call, message.sessionId, message.command);
+        return;
+      case "question":
+        void answer(message.call, message.question);
+        return;
+      case "traffic_wanted":
+        options.traffic.want(message.wanted);
+        return;
+      case "traffic_taken":
+        options.traffic.taken(message.batch);
+        return;
+      case "metrics_request":
+        link.send({ type: "metrics", call: message.call, text: metrics.render() });
+    }
+  });
+  link.send({ type: "hello", edgeId });
+}
+
+function commandError(error: unknown, log: Log): NonNullable<CommandError> {
+  if (error instanceof Refusal) {
+    const { reason, message } = error;
+    if (reason === "command_unsupported" || reason === "command_timeout" || reason === "not_found") {
+      return { reason, message };
+    }
+    return { reason: "command_failed", message };
+  }
+  log.error("command failed", { error });
+  return { reason: "command_failed", message: "the edge could not pass the command on" };
+}

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect as connectTcp } from "node:net";
+import type { Socket } from "node:net";
+import { after, describe, it } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { connect } from "node:tls";
+import type { ConnectionOptions, TLSSocket } from "node:tls";
+import { makeManualClock } from "../../../test/support/clock.ts";
+import { Register, secret } from "../../../test/support/tunnel-server.ts";
+import { silentLog } from "../../lib/log.ts";
+import { makeMetrics } from "../../lib/metrics.ts";
+import { createAuthority } from "../../lib/x509.ts";
+import { makeAgentServer } from "../../tunnel/server.ts";
+import { startAgentListener } from "./agent-listener.ts";
+import { defaultConnectionLimits } from "./limits.ts";
+
+const clock = makeManualClock();
+const metrics = makeMetrics();
+const authority = await createAuthority({ commonName: "Own", now: clock.now() });
+const agents = makeAgentServer(new Register(), {
+  clock,
+  log: silentLog,
+  secret,
+  region: "test",
+  serverVersion: "0.0.0",
+});
+const listener = await startAgentListener({
+  at: { host: "127.0.0.1", port: 0 },
+  ready: Promise.resolve(),
+  authority,
+  names: ["agents.example.com", "127.0.0.1", "agents.example.com"],
+  agents,
+  limits: { ...defaultConnectionLimits, connections: 20 },
+  clock,
+  log: silentLog,
+  metrics,
+});
+const opened: Socket[] = [];
+after(() => {
+  for (const socket of opened) socket.destroy();
+  agents.close("the test is over");
+  listener.destroy();
+});
+
+const at = { host: "127.0.0.1", port: listener.port };
+
+async function open(options: ConnectionOptions): Promise<TLSSocket> {
+  const socket = connect({ ...at, ca: authority.certificatePem, ...options });
+  opened.push(socket);
+  await once(socket, "secureConnect");
+  return socket.on("error", () => undefined);
+}
+
+async function openTcp(): Promise<Socket> {
+  const socket = connectTcp(at).on("error", () => undefined);
+  opened.push(socket);
+  await once(socket, "connect");
+  return socket;
+}
+
+function closeOf(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.resume().on("close", () => resolve()));
+}
+
+function accepted(): string | undefined {
+  return /^postern_connections_total\{listener="agent"\} (\d+)$/m.exec(metrics.render())?.[1];
+}
+
+describe("the agent listener", () => {
+  it("G3: proves itself to agents by address and by whatever name they know it", async () => {
+    for (const options of [{}, { servername: "agents.example.com" }, { servername: "behind-nat.example.org" }]) {
+      const socket = await open(options);
+      assert.equal(socket.authorized, true);
+      socket.destroy();
+    }
+  });
+
+  it("K1: speaks TLS 1.2 and 1.3 only", async () => {
+    assert.equal((await open({ maxVersion: "TLSv1.2" })).getProtocol(), "TLSv1.2");
+    assert.equal((await open({})).getProtocol(), "TLSv1.3");
+    const ancient: ConnectionOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" };
+    await assert.rejects(open(ancient), /protocol version/);
+  });
+
+  it("G1: closes what is not TLS, and handshakes that do not end in time, and serves on", async () => {
+    const garbage = await openTcp();
+    garbage.write("GET / HTTP/1.1\r\n\r\n");
+    await closeOf(garbage);
+    const before = accepted();
+    const silent = await openTcp();
+    while (accepted() === before) await turn();
+    clock.pass(defaultConnectionLimits.handshakeTimeoutMs);
+    await closeOf(silent);
+    assert.equal((await open({})).authorized, true);
+  });
+
+  it("D2: bounds how many connections it has", async () => {
+    const sockets = await Promise.all(Array.from({ length: 30 }, openTcp));
+    await Promise.any(sockets.map(closeOf));
+    assert.match(metrics.render(), /refused_total\{listener="agent",reason="connections"\} [1-9]/);
+    for (const socket of sockets) socket.destroy();
+  });
+});

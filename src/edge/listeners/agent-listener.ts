@@ -1,0 +1,103 @@
+import { constants } from "node:crypto";
+import type { Socket } from "node:net";
+import { createSecureContext, createServer } from "node:tls";
+import type { SecureContext } from "node:tls";
+import type { KeyedCertificate } from "../../lib/x509.ts";
+import type { AgentServer } from "../../tunnel/server.ts";
+import { makeHandshaker, tlsStrength } from "../tls/handshaker.ts";
+import { startListener } from "./listener.ts";
+import type { ListenAddress, Listener, ListenerContext } from "./listener.ts";
+import { makeOwnCertificates } from "../tls/own-certificates.ts";
+import type { ServerCertificate } from "../tls/server-certificate.ts";
+
+export interface AgentListenerOptions extends ListenerContext {
+  readonly at: ListenAddress;
+  /** Its certificates are signed by this one: what agents are told to trust. */
+  readonly authority: KeyedCertificate;
+  /** Names and addresses in the certificate for agents that name no server, such as those that dial an address. */
+  readonly names: readonly string[];
+  readonly agents: AgentServer;
+}
+
+/** How often the certificate is looked at; it is renewed a month before it ends. */
+const renewalCheckMs = 24 * 60 * 60 * 1000;
+
+/** The listener that agents connect to: TLS, then the tunnel protocol. Rejects when the address cannot be had. */
+export async function startAgentListener(options: AgentListenerOptions): Promise<Listener> {
+  const { authority, agents, limits, clock, log, metrics } = options;
+  const names = [...new Set(options.names)];
+  const own = makeOwnCertificates(authority, clock, log);
+  const contexts = new WeakMap<ServerCertificate, SecureContext>();
+  const contextOf = (certificate: ServerCertificate): SecureContext => {
+    let context = contexts.get(certificate);
+    if (!context) contexts.set(certificate, (context = createSecureContext(secureOptions(certificate))));
+    return context;
+  };
+  const first = await own.forSite(names);
+  if (!first) throw new Error("issue the agent listener's certificate: too many were asked for");
+
+  const answerName = async (name: string, done: (error: Error | null, context?: SecureContext) => void) => {
+    try {
+      const leaf = await own.forStranger([name]);
+      if (leaf) done(null, contextOf(leaf));
+      else done(new Error("too many names"));
+    } catch (error) {
+      done(error as Error);
+    }
+  };
+  const tls = createServer({
+    ...secureOptions(first),
+    // An agent may know the server by any name: it proves itself by the authority that the agent was given. A
+    // server can show one only for its own version range, so that this does not weaken `minVersion`.
+    SNICallback(name, done) {
+      if (names.includes(name)) {
+        done(null);
+        return;
+      }
+      void answerName(name.toLowerCase(), done);
+    },
+  });
+  let shown = first;
+  const renewal = clock.every(renewalCheckMs, () => {
+    const check = async (): Promise<void> => {
+      const current = await own.forSite(names);
+      if (!current || current === shown) return;
+      shown = current;
+      tls.setSecureContext(secureOptions(current));
+    };
+    check().catch((error: unknown) => log.error("agent listener's certificate not renewed", { error }));
+  });
+
+  const handshaker = makeHandshaker(tls);
+  const failures = metrics.counter("postern_agent_handshakes_failed_total", "TLS handshakes of agents that failed.");
+  const accept = (socket: Socket): void => {
+    if (!agents.admits(socket.remoteAddress ?? "")) {
+      socket.destroy();
+      return;
+    }
+    const late = clock.after(limits.handshakeTimeoutMs, () => socket.destroy());
+    handshaker.accept(socket, (result) => {
+      late.cancel();
+      if (result instanceof Error) failures.add();
+      else agents.accept(result);
+    });
+  };
+  const listener = await startListener({ ...options, name: "agent", accept });
+  return {
+    ...listener,
+    destroy() {
+      renewal.cancel();
+      listener.destroy();
+    },
+  };
+}
+
+function secureOptions(certificate: ServerCertificate) {
+  return {
+    ...tlsStrength,
+    // An agent connects once and stays: its ticket would only take memory, here and there.
+    secureOptions: tlsStrength.secureOptions | constants.SSL_OP_NO_TICKET,
+    cert: certificate.certificatePem,
+    key: certificate.keyPem,
+  };
+}

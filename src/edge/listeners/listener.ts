@@ -1,0 +1,184 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { normaliseAddress } from "../../lib/address.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import { makeAdmission } from "./admission.ts";
+import type { Admission } from "./admission.ts";
+import type { ConnectionLimits } from "./limits.ts";
+import { networksOf } from "./networks.ts";
+import type { Networks } from "./networks.ts";
+import { peek } from "./peek.ts";
+import { readProxyHeader } from "./proxy-protocol.ts";
+
+export interface ListenAddress {
+  /** Every address of the machine unless given. */
+  readonly host?: string | undefined;
+  /** 0 for any free one. */
+  readonly port: number;
+}
+
+/** What all listeners of an edge are given. */
+export interface ListenerContext {
+  /** Until then connections are accepted and wait, as long as for a ClientHello; then they are closed. */
+  readonly ready: Promise<void>;
+  readonly limits: ConnectionLimits;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** What those for the public are given besides: who may speak for others. */
+export interface PublicListenerContext extends ListenerContext {
+  /** Networks of proxies, in CIDR notation, that begin each connection with a PROXY protocol header (R3). */
+  readonly proxies?: readonly string[] | undefined;
+  /** Clients that stand for many others: no limit per source is theirs. */
+  readonly forwarders?: Networks | undefined;
+}
+
+export interface ListenerOptions extends PublicListenerContext {
+  /** In logs and metrics: "https", "http", "agent", "tcp". */
+  readonly name: string;
+  readonly at: ListenAddress;
+  /** Counts the connections of several listeners together; each its own unless given. */
+  readonly admission?: Admission | undefined;
+  /**
+   * A connection that was admitted: paused, half-open allowed, errors already listened to (they are followed by
+   * `close`).
+   */
+  accept(socket: Socket, client: Client): void;
+}
+
+/** Where a connection comes from. */
+export interface Client {
+  /** Unmapped and in canonical form. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** What is known of a connection when it was accepted; TLS comes later. */
+export function connectionFacts(socket: Socket, client: Client, startedAt: number): ConnectionFacts {
+  return {
+    source: client.address,
+    sourcePort: client.port,
+    localAddress: socket.localAddress ?? "",
+    localPort: socket.localPort ?? 0,
+    startedAt,
+    traffic: socket,
+    tls: undefined,
+  };
+}
+
+export interface Listener {
+  readonly host: string;
+  readonly port: number;
+  /** Takes no more connections; those that are open go on. Harmless when repeated. */
+  close(): void;
+  /** Closes everything at once. */
+  destroy(): void;
+}
+
+/** Connections that wait to be accepted; the system may allow fewer. */
+const backlog = 4096;
+const acceptErrorLogMs = 10_000;
+
+/** Listens for TCP connections, within the limits. Rejects when the address cannot be had. */
+export async function startListener(options: ListenerOptions): Promise<Listener> {
+  const { name, at, limits, clock, log, metrics } = options;
+  const admission = options.admission ?? makeAdmission(limits, () => clock.monotonic());
+  const open = new Set<Socket>();
+  const refused = (reason: string): void => {
+    metrics
+      .counter("postern_connections_refused_total", "Connections closed at once.", { listener: name, reason })
+      .add();
+  };
+  const accepted = metrics.counter("postern_connections_total", "Connections accepted.", { listener: name });
+  const isShared = options.admission !== undefined;
+  const count = (): number => (isShared ? admission.open : open.size);
+  metrics.gauge("postern_connections_open", "Connections open.", count, { listener: name });
+
+  let isReady = false;
+  const opened = options.ready.then(() => {
+    isReady = true;
+  });
+  const wait = async (socket: Socket, client: Client): Promise<void> => {
+    const late = clock.after(limits.helloTimeoutMs, () => socket.destroy());
+    socket.once("close", () => late.cancel());
+    await opened;
+    late.cancel();
+    if (!socket.destroyed) options.accept(socket, client);
+  };
+  const refuse = (socket: Socket, reason: string): void => {
+    refused(reason);
+    socket.destroy();
+  };
+  const enter = (socket: Socket, client: Client): void => {
+    const source = options.forwarders?.(client.address) ? undefined : client.address;
+    const reason = admission.enter(source);
+    if (reason !== undefined) {
+      refuse(socket, reason);
+      return;
+    }
+    accepted.add();
+    socket.once("close", () => admission.leave(source));
+    if (isReady) options.accept(socket, client);
+    else void wait(socket, client);
+  };
+  const enterProxied = (socket: Socket, proxy: Client): void => {
+    const late = clock.after(limits.helloTimeoutMs, () => socket.destroy());
+    socket.once("close", () => late.cancel());
+    peek(socket, (bytes) => {
+      const read = readProxyHeader(bytes);
+      if (read.state === "more") return read;
+      late.cancel();
+      if (read.state === "invalid") return { taken: 0, next: () => refuse(socket, "proxy_header") };
+      const address = read.client && normaliseAddress(read.client.address);
+      const client = address === undefined ? proxy : { address, port: read.client?.port ?? 0 };
+      return { taken: read.length, next: () => enter(socket, client) };
+    });
+  };
+  const proxies = networksOf(options.proxies ?? []);
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
+    socket.on("error", ignore);
+    const address = normaliseAddress(socket.remoteAddress ?? "");
+    if (address === undefined) {
+      refuse(socket, "gone");
+      return;
+    }
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    const peer = { address, port: socket.remotePort ?? 0 };
+    if (proxies?.(address)) enterProxied(socket, peer);
+    else enter(socket, peer);
+  });
+  server.listen({ ...(at.host !== undefined && { host: at.host }), port: at.port, backlog });
+  await once(server, "listening");
+
+  let loggedAt = -Infinity;
+  server.on("error", (error) => {
+    // D4: out of file descriptors; the connection that could not be taken is closed by libuv, others go on
+    refused("accept_failed");
+    if (clock.monotonic() - loggedAt < acceptErrorLogMs) return;
+    loggedAt = clock.monotonic();
+    log.error("connection not accepted", { listener: name, error });
+  });
+  const { address, port } = server.address() as AddressInfo;
+  return {
+    host: address,
+    port,
+    close() {
+      if (server.listening) server.close();
+    },
+    destroy() {
+      if (server.listening) server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+function ignore(): void {
+  // `close` follows, and is what counts
+}

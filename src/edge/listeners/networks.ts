@@ -1,0 +1,18 @@
+import { BlockList } from "node:net";
+import { formatAddress, parseCidr } from "../../lib/address.ts";
+
+/** Whether a canonical address is in one of the networks. */
+export type Networks = (address: string) => boolean;
+
+/** @param cidrs in CIDR notation; throws on what is no network. Undefined when there are none. */
+export function networksOf(cidrs: readonly string[]): Networks | undefined {
+  if (cidrs.length === 0) return undefined;
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const network = parseCidr(cidr);
+    if (!network) throw new Error(`read the proxies' networks: "${cidr}" is none`);
+    const { family, prefix, first } = network;
+    list.addSubnet(formatAddress(family, first), prefix, family === 4 ? "ipv4" : "ipv6");
+  }
+  return (address) => list.check(address, address.includes(":") ? "ipv6" : "ipv4");
+}

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { describe, it } from "node:test";
+import { makeManualClock } from "../../../test/support/clock.ts";
+import { weakCertificate } from "../../../test/support/weak-certificate.ts";
+import { silentLog } from "../../lib/log.ts";
+import { createAuthority, createSelfSigned } from "../../lib/x509.ts";
+import type { KeyedCertificate } from "../../lib/x509.ts";
+import type { Site } from "../../routing/sites/compiled.ts";
+import type { ResourceObject } from "../../schema/object.ts";
+import { makeCertificates } from "./certificates.ts";
+
+const start = Date.UTC(2030, 0, 1);
+const dayMs = 86_400_000;
+const authority = await createAuthority({ commonName: "Own", now: start, days: 1000 });
+const shop = siteOf("shop.example.com");
+
+function siteOf(host: string, accountId = "ac_1"): Site {
+  return {
+    kind: "https_edge",
+    id: `edge_${host}`,
+    accountId,
+    revision: 1,
+    hosts: [host],
+    handshake: {},
+    problem: undefined,
+    findRoute: () => undefined,
+  };
+}
+
+function uploaded(id: string, keyed: KeyedCertificate, revision = 1, accountId = "ac_1"): ResourceObject {
+  const doc = { certificate_pem: keyed.certificatePem, private_key_pem: keyed.keyPem };
+  return { kind: "tls_certificate", id, account_id: accountId, revision, doc };
+}
+
+function upload(object: ResourceObject) {
+  return { kind: object.kind, id: object.id, account_id: object.account_id, object };
+}
+
+const make = () => {
+  const clock = makeManualClock(start);
+  const certificates = makeCertificates(authority, "apps.example.com", clock, silentLog);
+  const shown = async (host: string, site: Site | undefined): Promise<string> => {
+    const certificate = await certificates.choose(host, site);
+    if (!certificate) return "none";
+    const { issuer, subjectAltName } = new X509Certificate(certificate.certificatePem);
+    return issuer === "CN=Own" ? `own ${subjectAltName}` : certificate.id;
+  };
+  return { clock, certificates, shown };
+};
+const selfSigned = (names: readonly string[], days = 90, now = start) => createSelfSigned({ names, now, days });
+
+describe("the choice of a certificate", () => {
+  it("prefers an uploaded one: exact name, then wildcard, then the server's own authority", async () => {
+    const { certificates, shown } = make();
+    assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
+    certificates.uploaded.load([uploaded("cert_wild", await selfSigned(["*.example.com"]))]);
+    assert.equal(await shown("shop.example.com", shop), "cert_wild@1");
+    certificates.uploaded.change([upload(uploaded("cert_exact", await selfSigned(["x.org", "shop.example.com"])))]);
+    assert.equal(await shown("shop.example.com", shop), "cert_exact@1");
+    assert.equal(await shown("a.shop.example.com", siteOf("a.shop.example.com")), "own DNS:a.shop.example.com");
+    const { kind, id, account_id } = uploaded("cert_exact", authority);
+    certificates.uploaded.change([{ kind, id, account_id, object: null }]);
+    assert.equal(await shown("shop.example.com", shop), "cert_wild@1");
+    certificates.uploaded.load([]);
+    assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
+  });
+
+  it("takes the newest of those that are valid, and goes back when that has ended", async () => {
+    const { clock, certificates, shown } = make();
+    certificates.uploaded.load([
+      uploaded("cert_long", await selfSigned(["shop.example.com"], 300)),
+      uploaded("cert_future", await selfSigned(["shop.example.com"], 300, start + 10 * dayMs)),
+      uploaded("cert_short", await selfSigned(["shop.example.com"], 5, start + 1000)),
+    ]);
+    assert.equal(await shown("shop.example.com", shop), "cert_short@1");
+    clock.pass(6 * dayMs);
+    assert.equal(await shown("shop.example.com", shop), "cert_long@1");
+    clock.pass(6 * dayMs);
+    assert.equal(await shown("shop.example.com", shop), "cert_future@1");
+    clock.pass(400 * dayMs);
+    assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
+  });
+
+  it("passes over broken ones, which take no host down", async () => {
+    const { certificates, shown } = make();
+    const good = await selfSigned(["shop.example.com"], 90, start - dayMs);
+    const other = await selfSigned(["shop.example.com"]);
+    certificates.uploaded.load([
+      uploaded("cert_good", good),
+      uploaded("cert_mixed", { certificatePem: other.certificatePem, keyPem: good.keyPem }),
+      uploaded("cert_keyless", { certificatePem: other.certificatePem, keyPem: "nothing" }),
+      uploaded("cert_garbage", { certificatePem: "nothing", keyPem: other.keyPem }),
+      { ...uploaded("cert_empty", other), doc: {} },
+    ]);
+    assert.equal(await shown("shop.example.com", shop), "cert_good@1");
+  });
+
+  it("K1: passes over one whose key is too weak to be shown", async () => {
+    const { certificates, shown } = make();
+    const weak = siteOf("weak.example.com");
+    certificates.uploaded.load([uploaded("cert_weak", weakCertificate)]);
+    assert.equal(await shown("weak.example.com", weak), "own DNS:weak.example.com");
+    certificates.uploaded.change([upload(uploaded("cert_good", await selfSigned(["*.example.com"])))]);
+    assert.equal(await shown("weak.example.com", weak), "cert_good@1");
+  });
+
+  it("shows what was replaced no longer", async () => {
+    const { certificates, shown } = make();
+    certificates.uploaded.load([uploaded("cert_1", await selfSigned(["shop.example.com"]))]);
+    certificates.uploaded.change([upload(uploaded("cert_1", await selfSigned(["other.example.com"]), 2))]);
+    assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
+    assert.equal(await shown("other.example.com", siteOf("other.example.com")), "cert_1@2");
+  });
+
+  it("P1: shows an account's certificate for no other account's host", async () => {
+    const { certificates, shown } = make();
+    certificates.uploaded.load([uploaded("cert_theirs", await selfSigned(["shop.example.com"]), 1, "ac_2")]);
+    assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
+    assert.equal(await shown("shop.example.com", siteOf("shop.example.com", "ac_2")), "cert_theirs@1");
+  });
+
+  it("keeps a leaf of its own, and renews it before it ends", async () => {
+    const { clock, certificates } = make();
+    const choose = async () => (await certificates.choose("shop.example.com", shop))?.id;
+    const first = await choose();
+    assert.equal(await choose(), first);
+    clock.pass(61 * dayMs);
+    assert.equal(await choose(), first);
+    let renewed = first;
+    while (renewed === first) {
+      await new Promise((resolve) => setImmediate(resolve));
+      renewed = await choose();
+    }
+    clock.pass(200 * dayMs);
+    const after = await certificates.choose("shop.example.com", shop);
+    assert.ok((after?.notAfter ?? 0) > clock.now());
+  });
+});

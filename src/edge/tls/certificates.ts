@@ -1,0 +1,56 @@
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { KeyedCertificate } from "../../lib/x509.ts";
+import type { Site } from "../../routing/sites/compiled.ts";
+import { makeOwnCertificates } from "./own-certificates.ts";
+import type { ServerCertificate } from "./server-certificate.ts";
+import { makeUploadedCertificates } from "./uploaded-certificates.ts";
+import type { UploadedCertificates } from "./uploaded-certificates.ts";
+
+/** What of a site its certificate depends on. */
+type Named = Pick<Site, "accountId" | "hosts">;
+
+/** Which certificate is shown for which server name. */
+export interface Certificates {
+  readonly uploaded: UploadedCertificates;
+  /**
+   * For a site: the one that its account uploaded, else one from the server's own authority. For a name without
+   * a site: one from the authority when the name is under the server's domain, or "" (the client named none);
+   * undefined otherwise, and when too many were asked for of late.
+   */
+  choose(host: string, site: Named | undefined): Promise<ServerCertificate> | undefined;
+}
+
+/** @param domain lower case; names under it are the server's own */
+export function makeCertificates(authority: KeyedCertificate, domain: string, clock: Clock, log: Log): Certificates {
+  const uploaded = makeUploadedCertificates(log);
+  const own = makeOwnCertificates(authority, clock, log);
+  const strangerNames = (host: string): readonly string[] | undefined => {
+    if (host !== "" && host !== domain && !host.endsWith(`.${domain}`)) return undefined;
+    const isNested = host.slice(0, -domain.length - 1).includes(".");
+    // clients do not take a wildcard directly under a top-level name, such as *.localhost
+    if (isNested || !domain.includes(".")) return [host === "" ? domain : host];
+    return [`*.${domain}`, domain];
+  };
+  return {
+    uploaded,
+    choose(host, site) {
+      if (!site) {
+        const names = strangerNames(host);
+        return names && own.forStranger(names);
+      }
+      const given = uploaded.find(site.accountId, host, clock.now());
+      return given ? Promise.resolve(given) : own.forSite([siteName(host, site)]);
+    },
+  };
+}
+
+/**
+ * A site's own name and never more: with a certificate for several sites a browser would use one connection for
+ * all of them and be told that it is misdirected.
+ */
+function siteName(host: string, site: Named): string {
+  const parent = host.slice(host.indexOf(".") + 1);
+  const wildcard = `*.${parent}`;
+  return parent.includes(".") && !site.hosts.includes(host) && site.hosts.includes(wildcard) ? wildcard : host;
+}

@@ -1,0 +1,76 @@
+import { X509Certificate } from "node:crypto";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { issueLeaf } from "../../lib/x509.ts";
+import type { KeyedCertificate } from "../../lib/x509.ts";
+import { Lru } from "../../lib/lru.ts";
+import { makeRate } from "../../lib/rate.ts";
+import type { Rate } from "../../lib/rate.ts";
+import type { ServerCertificate } from "./server-certificate.ts";
+
+/** Leaves from the server's own authority, made when a name is first asked for, and again before they end. */
+export interface OwnCertificates {
+  /** For a name that has a site. Undefined when too many were asked for of late. */
+  forSite(names: readonly string[]): Promise<ServerCertificate> | undefined;
+  /** For a name that has none: made much more sparingly. */
+  forStranger(names: readonly string[]): Promise<ServerCertificate> | undefined;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+const lifetimeDays = 90;
+/** A leaf that ends within this is made anew, while it is still shown. */
+const renewMs = 30 * dayMs;
+const maxLeaves = 4096;
+/** A leaf costs about 0.3 ms of processor time, most of it on other threads. */
+const siteRate = { perSecond: 100, burst: 1000 };
+const strangerRate = { perSecond: 5, burst: 50 };
+
+interface Leaf {
+  certificate: ServerCertificate | undefined;
+  /** Under way: the first one, or one that takes its place. */
+  making: Promise<ServerCertificate> | undefined;
+}
+
+export function makeOwnCertificates(authority: KeyedCertificate, clock: Clock, log: Log): OwnCertificates {
+  const leaves = new Lru<string, Leaf>(maxLeaves);
+  let count = 0;
+
+  const issue = async (names: readonly string[]): Promise<ServerCertificate> => {
+    const issued = await issueLeaf(authority, { names, now: clock.now(), days: lifetimeDays });
+    count += 1;
+    const notAfter = new X509Certificate(issued.certificatePem).validToDate.getTime();
+    return { id: `own-${count}`, ...issued, notAfter };
+  };
+  const make = (leaf: Leaf, names: readonly string[]): Promise<ServerCertificate> => {
+    const making = issue(names);
+    leaf.making = making;
+    making.then(
+      (certificate) => {
+        leaf.certificate = certificate;
+        leaf.making = undefined;
+      },
+      (error: unknown) => {
+        leaf.making = undefined;
+        log.error("certificate not issued", { name: names[0], error });
+      },
+    );
+    return making;
+  };
+  const bounded =
+    (rate: Rate) =>
+    (names: readonly string[]): Promise<ServerCertificate> | undefined => {
+      const name = names[0] as string;
+      let leaf = leaves.get(name);
+      const left = leaf?.certificate ? leaf.certificate.notAfter - clock.now() : -Infinity;
+      if (left > renewMs) return Promise.resolve(leaf?.certificate as ServerCertificate);
+      if (!leaf?.making && rate.take()) {
+        if (!leaf) leaves.set(name, (leaf = { certificate: undefined, making: undefined }));
+        void make(leaf, names);
+      }
+      return left > 0 ? Promise.resolve(leaf?.certificate as ServerCertificate) : leaf?.making;
+    };
+  return {
+    forSite: bounded(makeRate(siteRate.perSecond, siteRate.burst, () => clock.monotonic())),
+    forStranger: bounded(makeRate(strangerRate.perSecond, strangerRate.burst, () => clock.monotonic())),
+  };
+}

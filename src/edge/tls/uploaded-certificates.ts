@@ -1,0 +1,131 @@
+import type { X509Certificate } from "node:crypto";
+import type { Log } from "../../lib/log.ts";
+import { tlsDemand } from "../../lib/tls-usable.ts";
+import { readCertificates } from "../../lib/x509.ts";
+import type { RoutingChange } from "../../routing/planes/messages.ts";
+import type { ResourceObject } from "../../schema/object.ts";
+import type { ServerCertificate } from "./server-certificate.ts";
+
+/** The certificates that accounts have uploaded (`tls_certificate` objects), by the names in them. */
+export interface UploadedCertificates {
+  /** Replaces all. */
+  load(objects: Iterable<ResourceObject>): void;
+  change(changes: readonly RoutingChange[]): void;
+  /**
+   * The account's certificate for `host`: an exact name before a wildcard, and among several the newest of those
+   * that are valid at `now`. One that cannot be used is passed over.
+   */
+  find(accountId: string, host: string, now: number): ServerCertificate | undefined;
+}
+
+interface Entry {
+  readonly revision: number;
+  /** Under which it is listed: account, space, name. */
+  readonly keys: readonly string[];
+  readonly certificate: ServerCertificate;
+  readonly notBefore: number;
+  /** Known after its first use. */
+  usable: boolean | undefined;
+}
+
+const kind = "tls_certificate";
+
+export function makeUploadedCertificates(log: Log): UploadedCertificates {
+  const byId = new Map<string, Entry>();
+  const byName = new Map<string, Entry[]>();
+
+  const remove = (id: string): void => {
+    const entry = byId.get(id);
+    if (!entry) return;
+    byId.delete(id);
+    for (const key of entry.keys) {
+      const left = byName.get(key)?.filter((one) => one !== entry) ?? [];
+      if (left.length > 0) byName.set(key, left);
+      else byName.delete(key);
+    }
+  };
+  const put = (object: ResourceObject): void => {
+    if (byId.get(object.id)?.revision === object.revision) return;
+    remove(object.id);
+    let entry: Entry;
+    try {
+      entry = readEntry(object);
+    } catch (error) {
+      log.warn("certificate unusable", { certificate: object.id, error });
+      return;
+    }
+    byId.set(object.id, entry);
+    for (const key of entry.keys) {
+      byName.set(
+        key,
+        [...(byName.get(key) ?? []), entry].sort((one, other) => other.notBefore - one.notBefore),
+      );
+    }
+  };
+  const isUsable = (entry: Entry): boolean => {
+    if (entry.usable !== undefined) return entry.usable;
+    const { id, certificatePem, keyPem } = entry.certificate;
+    const demand = tlsDemand(certificatePem, keyPem);
+    if (demand !== undefined) log.warn("certificate unusable", { certificate: id, error: `it must ${demand}` });
+    entry.usable = demand === undefined;
+    return entry.usable;
+  };
+  const newest = (accountId: string, name: string, now: number): ServerCertificate | undefined =>
+    byName
+      .get(nameKey(accountId, name))
+      ?.find((entry) => entry.notBefore <= now && now < entry.certificate.notAfter && isUsable(entry))?.certificate;
+
+  return {
+    load(objects) {
+      const gone = new Set(byId.keys());
+      for (const object of objects) {
+        if (object.kind !== kind) continue;
+        gone.delete(object.id);
+        put(object);
+      }
+      for (const id of gone) remove(id);
+    },
+    change(changes) {
+      for (const change of changes) {
+        if (change.kind !== kind) continue;
+        if (change.object) put(change.object);
+        else remove(change.id);
+      }
+    },
+    find: (accountId, host, now) =>
+      newest(accountId, host, now) ?? newest(accountId, `*${host.slice(Math.max(0, host.indexOf(".")))}`, now),
+  };
+}
+
+function readEntry(object: ResourceObject): Entry {
+  const { certificate_pem: certificatePem, private_key_pem: keyPem } = object.doc;
+  if (typeof certificatePem !== "string" || typeof keyPem !== "string") throw new Error("it has no certificate or key");
+  const [leaf] = readCertificates(certificatePem);
+  if (!leaf) throw new Error("it has no certificate");
+  return {
+    revision: object.revision,
+    keys: dnsNames(leaf).map((name) => nameKey(object.account_id, name)),
+    certificate: {
+      id: `${object.id}@${object.revision}`,
+      certificatePem,
+      keyPem,
+      notAfter: leaf.validToDate.getTime(),
+    },
+    notBefore: leaf.validFromDate.getTime(),
+    usable: undefined,
+  };
+}
+
+function dnsNames(leaf: X509Certificate): string[] {
+  const names = (leaf.subjectAltName ?? "").split(", ").flatMap((entry) => {
+    // names with unusual characters are quoted: those are no host names
+    const match = /^DNS:([A-Za-z0-9*._-]+)$/.exec(entry);
+    return match ? [(match[1] as string).toLowerCase()] : [];
+  });
+  return [...new Set(names)];
+}
+
+/** Certificates count only for hosts of their own account: anyone can write any name into one. */
+function nameKey(accountId: string, name: string): string {
+  return `${accountId} ${name}`;
+}

@@ -1,0 +1,111 @@
+/** Streams for whole connections, by an upstream plan: to a tunnel or an address, with another try elsewhere. */
+import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
+import type { Log } from "../../lib/log.ts";
+import { socketStream } from "../../lib/socket-stream.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { Step } from "../../traffic/step.ts";
+import type { ConnectionSite } from "../../routing/sites/compiled.ts";
+import type { ProxyHeader } from "../../tunnel/server-hooks.ts";
+import { dial } from "./dial.ts";
+import type { DialOptions } from "./dial.ts";
+import { makePicker } from "./pick.ts";
+import type { Circumstances, StaticPlan } from "./pick.ts";
+import type { AgentRegistry } from "../agents/registry.ts";
+import type { Tunnel } from "../agents/tunnel.ts";
+import { proxyPreamble } from "./proxy-preamble.ts";
+
+export interface ConnectionUpstreamsOptions {
+  readonly registry: Pick<AgentRegistry, "tunnel" | "group">;
+  /** How static addresses are reached. */
+  readonly dial: DialOptions;
+  readonly log: Log;
+  /** Connections that go through the tunnel now. */
+  readonly load: (tunnel: Tunnel) => number;
+}
+
+/** A stream to an upstream; `tunnel` is undefined for an address. */
+export interface Opened {
+  readonly stream: ByteStream;
+  readonly tunnel: Tunnel | undefined;
+}
+
+export interface ConnectionUpstreams {
+  /**
+   * Opens a stream for a connection to `site`, at another tunnel or address when one fails. `done` is called once,
+   * now or later; undefined when none could be had. `steps` gets what decided. `isOver` is asked between tries.
+   */
+  open(
+    site: ConnectionSite,
+    facts: ConnectionFacts,
+    steps: Step[],
+    isOver: () => boolean,
+    done: (opened: Opened | undefined) => void,
+  ): void;
+}
+
+const maxTries = 3;
+const edgeTypes = {
+  tls_edge: "tls_edge",
+  tcp_edge: "tcp_edge",
+  tls_endpoint: "endpoint",
+  tcp_endpoint: "endpoint",
+} as const;
+
+export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): ConnectionUpstreams {
+  const { pick } = makePicker(options.registry);
+  return {
+    open(site, facts, steps, isOver, done) {
+      const plan = site.upstream;
+      if (!plan) {
+        done(undefined);
+        return;
+      }
+      const tried = new Set<Tunnel | StaticPlan>();
+      const around: Circumstances = {
+        load: options.load,
+        isTried: (place) => tried.has(place),
+        steps,
+        dry: false,
+      };
+      const attempt = (): void => {
+        const place = tried.size < maxTries && !isOver() ? pick(plan, around) : undefined;
+        if (place && "session" in place) {
+          tried.add(place);
+          place.session.openProxy(headerOf(place, site, facts), (stream) => {
+            if (stream) done({ stream, tunnel: place });
+            else attempt();
+          });
+        } else if (place && "host" in place) {
+          tried.add(place);
+          dial(place, { ...options.dial, http: false }, (result) => {
+            if (result instanceof Error) {
+              options.log.info("static backend unreachable", { backend: place.id, why: result });
+              attempt();
+            } else {
+              done({ stream: socketStream(result, nobody, true), tunnel: undefined });
+            }
+          });
+        } else {
+          done(undefined);
+        }
+      };
+      attempt();
+    },
+  };
+}
+
+function headerOf(tunnel: Tunnel, site: ConnectionSite, facts: ConnectionFacts): ProxyHeader {
+  const { source, sourcePort } = facts;
+  const preamble = proxyPreamble(tunnel.proxyProtocol, facts);
+  return {
+    tunnelId: tunnel.id,
+    clientAddress: source.includes(":") ? `[${source}]:${sourcePort}` : `${source}:${sourcePort}`,
+    proto: site.kind === "tls_edge" || site.kind === "tls_endpoint" ? "tls" : "tcp",
+    edgeType: edgeTypes[site.kind],
+    passthroughTls: site.handshake.passthrough === true,
+    ...(preamble && { preamble }),
+  };
+}
+
+/** Until the splice takes the stream over, which it does at once. */
+const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

@@ -1,0 +1,159 @@
+/** Which tunnel, address or fixed answer a plan leads to now, and the steps that say so. */
+import type { Answer, Step } from "../../traffic/step.ts";
+import { answered, passed, skipped } from "../../traffic/step.ts";
+import type { BackendPlan, UpstreamPlan } from "../../traffic/upstream-plan.ts";
+import type { GroupPlan } from "../agents/groups.ts";
+import type { AgentRegistry } from "../agents/registry.ts";
+import type { Tunnel } from "../agents/tunnel.ts";
+
+export type StaticPlan = Extract<UpstreamPlan, { kind: "static" }>;
+type FixedPlan = Extract<UpstreamPlan, { kind: "http_response" }>;
+
+/** Where a plan leads: told apart by `session` (a tunnel), `host` (an address), or else an answer. */
+export type Picked = Tunnel | StaticPlan | Answer;
+
+/** What a choice depends on besides the plan. */
+export interface Circumstances {
+  /** What is under way through the tunnel. */
+  readonly load: (tunnel: Tunnel) => number;
+  readonly isTried: (place: Tunnel | StaticPlan) => boolean;
+  /** What decided, in order: backends that were passed over, then the one that was taken. */
+  readonly steps: Step[];
+  /** Only asks: the next choice is the same as if this had not been made. */
+  readonly dry: boolean;
+}
+
+export interface Picker {
+  /** `backend_empty`, `tunnel_gone` or `upstream_refused` when nothing is left. */
+  readonly pick: (plan: UpstreamPlan, around: Circumstances) => Picked;
+}
+
+const tunnelGone: Answer = Object.freeze({ error: "tunnel_gone" as const });
+const upstreamRefused: Answer = Object.freeze({ error: "upstream_refused" as const });
+const backendEmpty: Answer = Object.freeze({ error: "backend_empty" as const });
+
+export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group">): Picker {
+  const turns = new WeakMap<UpstreamPlan, number[]>();
+  const tunnelSteps = new WeakMap<UpstreamPlan, WeakMap<Tunnel, Step>>();
+  const planSteps = new WeakMap<UpstreamPlan, Step>();
+
+  const taken = (plan: UpstreamPlan, tunnel: Tunnel): Step => {
+    let steps = tunnelSteps.get(plan);
+    if (!steps) tunnelSteps.set(plan, (steps = new WeakMap()));
+    let step = steps.get(tunnel);
+    if (!step) {
+      const reason = `sent through tunnel ${tunnel.id} of session ${tunnel.session.id}`;
+      step = Object.freeze({ ...passed("backend", reason, decider(plan)), tunnelId: tunnel.id });
+      steps.set(tunnel, step);
+    }
+    return step;
+  };
+  const once = (plan: BackendPlan, make: () => Step): Step => {
+    let step = planSteps.get(plan);
+    if (!step) planSteps.set(plan, (step = make()));
+    return step;
+  };
+  const toTunnel = (plan: UpstreamPlan, tunnel: Tunnel | undefined, { steps, isTried }: Circumstances): Picked => {
+    if (!tunnel || isTried(tunnel)) {
+      steps.push(passedOver(plan, tunnel ? "its tunnels were tried" : "its tunnel is gone"));
+      return tunnelGone;
+    }
+    steps.push(taken(plan, tunnel));
+    return tunnel;
+  };
+  /** Fewest requests in flight; the search starts one further each time, so that equals take turns. */
+  const fromGroup = (plan: GroupPlan, around: Circumstances): Picked => {
+    const group = registry.group(plan);
+    const { members } = group;
+    if (members.length === 0) {
+      around.steps.push(passedOver(plan, "no tunnel that has its labels is online"));
+      return backendEmpty;
+    }
+    const turn = (group.turn + 1) % members.length;
+    if (!around.dry) group.turn = turn;
+    let best: Tunnel | undefined;
+    let least = Infinity;
+    for (let step = 0; step < members.length && least > 0; step += 1) {
+      const tunnel = members[(turn + step) % members.length] as Tunnel;
+      const load = around.load(tunnel);
+      if (load >= least || around.isTried(tunnel)) continue;
+      best = tunnel;
+      least = load;
+    }
+    return toTunnel(plan, best ?? members[0], around);
+  };
+  const fixed = (plan: FixedPlan, { steps }: Circumstances): Picked => {
+    const { status, headers, body } = plan;
+    const answer: Answer = { status, headers, body };
+    steps.push(once(plan, () => answered("backend", `answered ${status} without an upstream`, answer, decider(plan))));
+    return answer;
+  };
+  const pick = (plan: UpstreamPlan, around: Circumstances): Picked => {
+    switch (plan.kind) {
+      case "tunnel":
+        return toTunnel(plan, registry.tunnel(plan.id), around);
+      case "tunnel_group":
+        return fromGroup(plan, around);
+      case "failover":
+        return firstThatServes(plan.members, (member) => pick(member, around));
+      case "weighted": {
+        let state = turns.get(plan);
+        if (!state) turns.set(plan, (state = plan.members.map(() => 0)));
+        const order = byWeight(plan.members, around.dry ? state.slice() : state);
+        return firstThatServes(order, (member) => pick(member.plan, around));
+      }
+      case "http_response":
+        return fixed(plan, around);
+      case "static": {
+        if (around.isTried(plan)) {
+          around.steps.push(passedOver(plan, "its address was tried"));
+          return upstreamRefused;
+        }
+        const { host, port, tls } = plan;
+        around.steps.push(
+          once(plan, () => passed("backend", `sent to ${tls ? "tls" : "tcp"} ${host}:${port}`, decider(plan))),
+        );
+        return plan;
+      }
+    }
+  };
+  return { pick };
+}
+
+function decider(plan: UpstreamPlan): Step["decidedBy"] {
+  return plan.kind === "tunnel" ? undefined : { kind: `${plan.kind}_backend`, id: plan.id, revision: plan.revision };
+}
+
+function passedOver(plan: UpstreamPlan, why: string): Step {
+  return skipped("backend", why, decider(plan));
+}
+
+/** Members in turn until one leads somewhere; else what the last one said. */
+function firstThatServes<T>(members: readonly T[], pick: (member: T) => Picked): Picked {
+  let last: Picked = backendEmpty;
+  for (const member of members) {
+    last = pick(member);
+    if (!("error" in last)) return last;
+  }
+  return last;
+}
+
+/**
+ * The members with the one whose turn it is in front (smooth weighted round robin: each gains its weight, the
+ * chosen one pays the sum). Members of weight 0 get nothing.
+ */
+function byWeight<T extends { readonly weight: number }>(members: readonly T[], state: number[]): readonly T[] {
+  let sum = 0;
+  let best = -1;
+  for (let index = 0; index < members.length; index += 1) {
+    const { weight } = members[index] as T;
+    if (weight <= 0) continue;
+    sum += weight;
+    state[index] = (state[index] as number) + weight;
+    if (best < 0 || (state[index] as number) > (state[best] as number)) best = index;
+  }
+  if (best < 0) return [];
+  state[best] = (state[best] as number) - sum;
+  const first = members[best] as T;
+  return [first, ...members.filter((member) => member !== first && member.weight > 0)];
+}

@@ -1,0 +1,387 @@
+import { BodyReader } from "../../http1/body-reader.ts";
+import { equalsText } from "../../http1/bytes.ts";
+import type { FieldTable } from "../../http1/field-table.ts";
+import { HeadBuffer } from "../../http1/head-buffer.ts";
+import { fault } from "../../http1/read-fields.ts";
+import { readResponseHead } from "../../http1/read-response.ts";
+import type { ResponseRead } from "../../http1/read-response.ts";
+import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
+import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+import type { Exchange } from "../../traffic/exchange.ts";
+import type { Timed } from "../../lib/deadlines.ts";
+import type { UpstreamPool } from "./upstream-pool.ts";
+
+/** The exchange that uses a connection, as the connection sees it. */
+export interface UpstreamUser {
+  readonly exchange: Exchange;
+  /** The connection is the user's until `upstreamEnd` or `upstreamFailed`; it calls `begin`. */
+  upstreamReady(connection: UpstreamConnection, warm: boolean): void;
+  upstreamInterim(status: number, fields: FieldTable): void;
+  /** `bodyLength` -1 when only the end will tell. */
+  upstreamHead(head: ResponseRead, bodyLength: number): void;
+  upstreamBody(bytes: Buffer): void;
+  upstreamEnd(trailers: FieldTable | undefined): void;
+  /** The connection is lost to the user. `unused`: the upstream cannot have seen any of the request. */
+  upstreamFailed(reason: RefusalName, unused: boolean): void;
+  upstreamDrained(): void;
+}
+
+/** What the connection must know of a request to read its response. */
+export interface RequestFacts {
+  readonly isHead: boolean;
+  readonly websocket: boolean;
+  readonly chunked: boolean;
+  /** The request is complete in what `begin` is given. */
+  readonly complete: boolean;
+}
+
+/** Interim responses to one request. */
+const maxInterim = 16;
+
+const opening = 0;
+const awaitingHead = 1;
+const readingBody = 2;
+const upgraded = 3;
+const idle = 4;
+const closed = 5;
+const asBytes = 6;
+
+/** The client side of HTTP/1.1 over one stream: one exchange after another, strictly read (security W4). */
+export class UpstreamConnection implements ByteReceiver, Timed {
+  expiresAt: number;
+  readonly pool: UpstreamPool;
+  /** What opening its stream took. */
+  readonly dialDurationMs: number;
+  /** Whose requests alone it may carry; "" for anybody's. */
+  readonly client: string;
+  readonly #stream: ByteStream;
+  readonly #body = new BodyReader();
+  #head: HeadBuffer | undefined;
+  #state = opening;
+  #user: UpstreamUser | undefined;
+  #isHead = false;
+  #websocket = false;
+  #chunkedOut = false;
+  #sent = false;
+  #received = false;
+  #reusable = false;
+  #interim = 0;
+  /** Of a stream that is not spoken to in HTTP. */
+  #bytes: ByteStream | undefined;
+
+  constructor(pool: UpstreamPool, stream: ByteStream, client: string, dialDurationMs: number) {
+    this.pool = pool;
+    this.dialDurationMs = dialDurationMs;
+    this.client = client;
+    this.#stream = stream;
+    stream.receiver = this;
+    const { deadlines, limits } = pool.options.context;
+    this.expiresAt = deadlines.now + limits.idleStreamMs;
+    deadlines.add(this);
+  }
+
+  /** Whether the upstream has answered anything to the present request. */
+  get answered(): boolean {
+    return this.#received;
+  }
+
+  /**
+   * The stream as it is, for as long as it lasts: called in `upstreamReady` instead of `begin`. The user is told
+   * nothing more; the stream's receiver is.
+   */
+  raw(): ByteStream {
+    const stream = this.#stream;
+    this.#state = asBytes;
+    this.#touch();
+    this.#bytes = {
+      receiver: nobody,
+      write: (bytes) => {
+        this.#touch();
+        return stream.write(bytes);
+      },
+      writeLatin1: (text) => stream.writeLatin1(text),
+      end: () => stream.end(),
+      abort: () => this.abort(),
+      consumed: (byteCount) => stream.consumed(byteCount),
+    };
+    return this.#bytes;
+  }
+
+  /** Sends a request head and what there is of the body, in one write. False: hold on until `upstreamDrained`. */
+  begin(user: UpstreamUser, bytes: Buffer, facts: RequestFacts): boolean {
+    this.#user = user;
+    this.#isHead = facts.isHead;
+    this.#websocket = facts.websocket;
+    this.#chunkedOut = facts.chunked;
+    this.#sent = facts.complete;
+    this.#received = false;
+    this.#interim = 0;
+    this.#state = awaitingHead;
+    this.#await();
+    return this.#stream.write(bytes);
+  }
+
+  /** False: hold on until `upstreamDrained`. */
+  sendBody(bytes: Buffer): boolean {
+    if (this.#state === awaitingHead) this.#await();
+    else this.#touch();
+    return this.#chunkedOut ? writeChunk(this.#stream, bytes) : this.#stream.write(bytes);
+  }
+
+  /** The request is complete; for an upgraded connection, the client will send no more. */
+  endBody(trailers: FieldTable | undefined): void {
+    this.#sent = true;
+    if (this.#state === upgraded) this.#stream.end();
+    else if (this.#chunkedOut) writeLastChunk(this.#stream, trailers);
+    if (this.#state === awaitingHead) this.#await();
+  }
+
+  /** Bytes given to `upstreamBody` were taken on. */
+  consumed(byteCount: number): void {
+    this.#stream.consumed(byteCount);
+  }
+
+  /** Ends the stream at once; its user, if any, is told nothing. */
+  abort(): void {
+    this.#close();
+    this.#stream.abort();
+  }
+
+  /** Ends an idle stream without haste. */
+  finish(): void {
+    this.#close();
+    this.#stream.end();
+    this.#stream.abort();
+  }
+
+  /** Ends the stream and tells the user why. */
+  fail(reason: RefusalName): void {
+    const user = this.#user;
+    const unused = this.#state === opening || this.#state === idle;
+    const bytes = this.#bytes;
+    this.abort();
+    user?.upstreamFailed(reason, unused);
+    bytes?.receiver.closed(new Error(reason));
+  }
+
+  expired(): void {
+    if (this.#bytes !== undefined) this.fail("upstream_timeout");
+    else if (this.#user === undefined) this.finish();
+    else this.fail("upstream_timeout");
+  }
+
+  data(bytes: Buffer): void {
+    switch (this.#state) {
+      case awaitingHead:
+        this.#received = true;
+        this.#readHead(bytes);
+        return;
+      case readingBody:
+        this.#touch();
+        this.#readBody(bytes, 0);
+        return;
+      case upgraded:
+        this.#touch();
+        this.#user?.upstreamBody(bytes);
+        return;
+      case asBytes:
+        this.#touch();
+        this.#bytes?.receiver.data(bytes);
+        return;
+      case closed:
+        return;
+      default:
+        // Nothing was asked: whatever this answers would be taken for the answer to the next request.
+        this.abort();
+    }
+  }
+
+  ended(): void {
+    if (this.#bytes !== undefined) this.#bytes.receiver.ended();
+    else if (this.#state === upgraded) this.#user?.upstreamEnd(undefined);
+    else if (this.#state === readingBody && this.#body.untilClose) this.#complete();
+    else if (this.#user === undefined) this.finish();
+    else this.fail("upstream_refused");
+  }
+
+  drained(): void {
+    this.#touch();
+    this.#bytes?.receiver.drained();
+    this.#user?.upstreamDrained();
+  }
+
+  closed(error: Error | undefined): void {
+    if (this.#state === closed) return;
+    const bytes = this.#bytes;
+    if (bytes !== undefined) {
+      this.#close();
+      bytes.receiver.closed(error);
+    } else if (error === undefined && this.#state === readingBody && this.#body.untilClose) this.#complete();
+    else this.fail("upstream_refused");
+  }
+
+  #readHead(bytes: Buffer): void {
+    const { limits } = this.pool.options.context;
+    let all = bytes;
+    const kept = this.#head;
+    if (kept !== undefined) {
+      if (!kept.add(bytes, limits.maxHeadBytes)) {
+        this.#stream.consumed(bytes.length);
+        return;
+      }
+      all = kept.bytes();
+    }
+    let at = 0;
+    while (at < all.length) {
+      const head = readResponseHead(all, at, limits);
+      if (head === undefined) break;
+      if ("outcome" in head) {
+        this.#refuse(head.reason);
+        return;
+      }
+      at = head.end;
+      if (head.status >= 200 || head.status === 101) {
+        this.#head = undefined;
+        // Body bytes are credited as they are passed on; the rest of the chunk is credited now.
+        this.#stream.consumed(bytes.length - (all.length - at));
+        this.#begin(head, all, at);
+        return;
+      }
+      if ((this.#interim += 1) > maxInterim) {
+        this.#refuse("too many interim responses");
+        return;
+      }
+      this.#user?.upstreamInterim(head.status, head.fields);
+      if (this.#state !== awaitingHead) return;
+    }
+    this.#stream.consumed(bytes.length);
+    if (at === all.length) this.#head = undefined;
+    else if (kept === undefined || at > 0) {
+      this.#head = new HeadBuffer();
+      this.#head.add(at === 0 ? all : all.subarray(at), limits.maxHeadBytes);
+    }
+  }
+
+  #begin(head: ResponseRead, bytes: Buffer, at: number): void {
+    const { fields, status } = head;
+    this.#interim = 0;
+    if (status === 101) {
+      this.#upgrade(head, bytes, at);
+      return;
+    }
+    const close = fields.connectionClose || (head.minorVersion === 0 && !fields.connectionKeepAlive);
+    let bodyLength = 0;
+    this.#reusable = !close;
+    if (this.#isHead || status === 204 || status === 304) this.#body.startLength(0);
+    else if (fields.chunked) {
+      bodyLength = -1;
+      this.#body.startChunked();
+    } else if (fields.contentLength >= 0) {
+      bodyLength = fields.contentLength;
+      this.#body.startLength(bodyLength);
+    } else {
+      bodyLength = -1;
+      this.#reusable = false;
+      this.#body.startUntilClose();
+    }
+    if (bodyLength >= 0 && bytes.length - at > bodyLength) {
+      this.#refuse("bytes behind the response");
+      return;
+    }
+    this.#state = readingBody;
+    this.#touch();
+    this.#user?.upstreamHead(head, bodyLength);
+    if (this.#state !== readingBody) return;
+    if (this.#body.done) this.#complete();
+    else if (at < bytes.length) this.#readBody(bytes, at);
+  }
+
+  #upgrade(head: ResponseRead, bytes: Buffer, at: number): void {
+    const { fields } = head;
+    const index = fields.upgradeIndex;
+    const isWebsocket =
+      index >= 0 && equalsText(fields.bytes, fields.valueStart(index), fields.valueEnd(index), "websocket");
+    if (!this.#websocket || !fields.connectionUpgrade || !isWebsocket) {
+      this.#refuse("uninvited 101");
+      return;
+    }
+    this.#state = upgraded;
+    this.#chunkedOut = false;
+    this.#reusable = false;
+    this.#touch();
+    this.#user?.upstreamHead(head, -1);
+    if (this.#state === upgraded && at < bytes.length) this.#user?.upstreamBody(bytes.subarray(at));
+  }
+
+  #readBody(bytes: Buffer, start: number): void {
+    const body = this.#body;
+    let at = start;
+    let credit = 0;
+    while (at < bytes.length && !body.done) {
+      const from = at;
+      at = body.step(bytes, at);
+      if (at < 0) {
+        this.#refuse(fault);
+        return;
+      }
+      const { pieceStart, pieceEnd } = body;
+      credit += at - from - (pieceEnd - pieceStart);
+      if (pieceEnd === pieceStart) continue;
+      this.#user?.upstreamBody(
+        pieceStart === 0 && pieceEnd === bytes.length ? bytes : bytes.subarray(pieceStart, pieceEnd),
+      );
+      if (this.#state !== readingBody) return;
+    }
+    if (credit > 0) this.#stream.consumed(credit);
+    if (!body.done) return;
+    // What follows belongs to no request: this response stands, the stream cannot be trusted any more.
+    if (at < bytes.length) this.#reusable = false;
+    this.#complete();
+  }
+
+  #complete(): void {
+    const user = this.#user;
+    const { trailers } = this.#body;
+    if (this.#reusable && this.#sent) {
+      this.#state = idle;
+      this.#user = undefined;
+      const { deadlines, limits } = this.pool.options.context;
+      this.expiresAt = deadlines.now + limits.idleStreamMs;
+      // First, so that the request that this end sets free finds the stream warm.
+      this.pool.release(this);
+      user?.upstreamEnd(trailers);
+      return;
+    }
+    this.abort();
+    user?.upstreamEnd(trailers);
+  }
+
+  #refuse(reason: string): void {
+    const { log } = this.pool.options.context;
+    log.info("upstream response refused", { reason, request: this.#user?.exchange.id });
+    this.fail("upstream_invalid");
+  }
+
+  /** The upstream's time to answer runs anew while the request is still being sent. */
+  #await(): void {
+    const { deadlines, limits } = this.pool.options.context;
+    this.expiresAt = deadlines.now + limits.upstreamTimeoutMs;
+  }
+
+  #touch(): void {
+    const { deadlines, limits } = this.pool.options.context;
+    this.expiresAt = deadlines.now + limits.idleTimeoutMs;
+  }
+
+  #close(): void {
+    if (this.#state === closed) return;
+    this.#state = closed;
+    this.#user = undefined;
+    this.#bytes = undefined;
+    this.pool.options.context.deadlines.delete(this);
+    this.pool.forget(this);
+  }
+}
+
+const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

@@ -1,0 +1,180 @@
+import type { ByteStream } from "../../lib/byte-stream.ts";
+import type { Exchange } from "../../traffic/exchange.ts";
+import type { HttpContext } from "../http/context.ts";
+import type { Timed } from "../../lib/deadlines.ts";
+import { UpstreamConnection } from "./upstream-connection.ts";
+import type { UpstreamUser } from "./upstream-connection.ts";
+
+export interface PoolOptions {
+  /**
+   * Opens one more stream to the tunnel or address, ready for an HTTP/1.1 request. Calls `take` once, now or
+   * later; undefined when it cannot be had. `exchange` is the one that asks: the stream's header names its client.
+   */
+  readonly open: (exchange: Exchange, take: (stream: ByteStream | undefined) => void) => void;
+  readonly context: Pick<HttpContext, "clock" | "deadlines" | "limits" | "log">;
+  /** The streams end at an agent, whose own refusals (it could not dial its upstream) are recognised as such. */
+  readonly isAgent: boolean;
+  /** False where no stream is used twice. */
+  readonly reuse: boolean;
+  /**
+   * Names the client of an exchange, where streams speak of the client that they were opened for (in a PROXY
+   * protocol header): they are then given to that client's exchanges alone. Undefined: streams are anybody's.
+   */
+  readonly clientOf?: (exchange: Exchange) => string;
+}
+
+/** Where streams are nobody's own. */
+const anybody = "";
+
+/**
+ * The HTTP streams of one tunnel or address: warm ones are used again, last in first out; the rest wait for a
+ * new one or for one that becomes free, whichever is first. Whoever makes the pool closes it.
+ */
+export class UpstreamPool implements Timed {
+  expiresAt = Infinity;
+  readonly options: PoolOptions;
+  readonly #idle: UpstreamConnection[] = [];
+  readonly #busy = new Set<UpstreamConnection>();
+  #waiting: { readonly user: UpstreamUser; readonly client: string; readonly until: number }[] = [];
+  /** Streams being opened, by client. */
+  readonly #openings = new Map<string, number>();
+  #closed = false;
+
+  constructor(options: PoolOptions) {
+    this.options = options;
+  }
+
+  /** Requests in flight or waiting for a stream. */
+  get outstanding(): number {
+    return this.#busy.size + this.#waiting.length;
+  }
+
+  /** Warm streams that nobody uses. */
+  get idle(): number {
+    return this.#idle.length;
+  }
+
+  /**
+   * Gives `user` a stream by `upstreamReady`, perhaps before returning, or calls its `upstreamFailed`.
+   * @param fresh not a warm one: the last of those turned out to be dead
+   */
+  request(user: UpstreamUser, fresh = false): void {
+    if (this.#closed) {
+      user.upstreamFailed("tunnel_gone", true);
+      return;
+    }
+    const client = this.options.clientOf?.(user.exchange) ?? anybody;
+    const warm = fresh ? undefined : this.#takeIdle(client);
+    if (warm !== undefined) {
+      this.#give(warm, user, true);
+      return;
+    }
+    const { clock, deadlines, limits } = this.options.context;
+    const begun = clock.monotonic();
+    this.#waiting.push({ user, client, until: deadlines.now + limits.upstreamTimeoutMs });
+    this.#openings.set(client, (this.#openings.get(client) ?? 0) + 1);
+    if (this.#waiting.length === 1) this.#watch();
+    this.options.open(user.exchange, (stream) => this.#opened(stream, client, begun));
+  }
+
+  /** The user no longer wants the stream that it waits for. */
+  withdraw(user: UpstreamUser): void {
+    const at = this.#waiting.findIndex((waiting) => waiting.user === user);
+    if (at >= 0) this.#waiting.splice(at, 1);
+  }
+
+  /** Closes the stream that was idle longest, to make room for others in its session. False when there is none. */
+  evict(): boolean {
+    const oldest = this.#idle.shift();
+    oldest?.abort();
+    return oldest !== undefined;
+  }
+
+  /** The tunnel has gone: every stream is closed, requests in flight fail. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const connection of this.#idle.splice(0)) connection.abort();
+    for (const connection of Array.from(this.#busy)) connection.fail("tunnel_gone");
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { user } of waiting) user.upstreamFailed("tunnel_gone", true);
+    this.options.context.deadlines.delete(this);
+  }
+
+  /** A connection has finished its exchange and can take the next. */
+  release(connection: UpstreamConnection): void {
+    this.#busy.delete(connection);
+    if (this.#closed || !this.options.reuse) {
+      connection.abort();
+      return;
+    }
+    const next = this.#takeWaiting(connection.client);
+    if (next !== undefined) this.#give(connection, next, true);
+    else if (this.#idle.length < this.options.context.limits.maxIdleStreams) this.#idle.push(connection);
+    else connection.finish();
+  }
+
+  /** A connection is closed and never comes back. */
+  forget(connection: UpstreamConnection): void {
+    if (this.#busy.delete(connection)) return;
+    const at = this.#idle.indexOf(connection);
+    if (at >= 0) this.#idle.splice(at, 1);
+  }
+
+  expired(): void {
+    const { now } = this.options.context.deadlines;
+    const late = this.#waiting.filter((waiting) => waiting.until <= now);
+    this.#waiting = this.#waiting.filter((waiting) => waiting.until > now);
+    this.#watch();
+    for (const { user } of late) user.upstreamFailed("upstream_timeout", false);
+  }
+
+  #opened(stream: ByteStream | undefined, client: string, begun: number): void {
+    const openings = (this.#openings.get(client) ?? 1) - 1;
+    if (openings === 0) this.#openings.delete(client);
+    else this.#openings.set(client, openings);
+    if (stream === undefined) {
+      // Those that still open are enough for those who wait.
+      if (openings >= this.#waiting.filter((waiting) => waiting.client === client).length) return;
+      const reason = this.options.isAgent ? "tunnel_gone" : "upstream_refused";
+      this.#takeWaiting(client)?.upstreamFailed(reason, true);
+      return;
+    }
+    if (this.#closed) {
+      stream.abort();
+      return;
+    }
+    const connection = new UpstreamConnection(this, stream, client, this.options.context.clock.monotonic() - begun);
+    const next = this.#takeWaiting(client);
+    if (next !== undefined) this.#give(connection, next, false);
+    else this.release(connection);
+  }
+
+  /** Last in, first out. */
+  #takeIdle(client: string): UpstreamConnection | undefined {
+    if (this.options.clientOf === undefined) return this.#idle.pop();
+    const at = this.#idle.findLastIndex((connection) => connection.client === client);
+    return at < 0 ? undefined : this.#idle.splice(at, 1)[0];
+  }
+
+  /** First in, first out. */
+  #takeWaiting(client: string): UpstreamUser | undefined {
+    if (this.options.clientOf === undefined) return this.#waiting.shift()?.user;
+    const at = this.#waiting.findIndex((waiting) => waiting.client === client);
+    return at < 0 ? undefined : this.#waiting.splice(at, 1)[0]?.user;
+  }
+
+  #give(connection: UpstreamConnection, user: UpstreamUser, warm: boolean): void {
+    this.#busy.add(connection);
+    user.upstreamReady(connection, warm);
+  }
+
+  #watch(): void {
+    const { deadlines } = this.options.context;
+    const first = this.#waiting[0];
+    this.expiresAt = first?.until ?? Infinity;
+    if (first === undefined) deadlines.delete(this);
+    else deadlines.add(this);
+  }
+}

@@ -1,0 +1,41 @@
+import type { CompiledRoute, RoutingTable } from "../../routing/sites/compiled.ts";
+import type { Problem } from "../../routing/planes/messages.ts";
+
+/** Routes that are kept; the rest of them is only logged. */
+const maxRoutes = 1000;
+const kind = "https_edge_route";
+
+/** Routes that a module has failed on when it acted: a problem of each, until the route is configured anew (R6). */
+export interface FailingRoutes {
+  note(route: CompiledRoute, error: unknown): void;
+  problems(): readonly Problem[];
+}
+
+/** @param report told of new and of cleared problems */
+export function makeFailingRoutes(
+  table: Pick<RoutingTable, "object" | "subscribe">,
+  report: (problems: readonly Problem[]) => void,
+): FailingRoutes {
+  const failing = new Map<string, { readonly revision: number; readonly problem: Problem }>();
+  table.subscribe(() => {
+    if (failing.size === 0) return;
+    const cleared: Problem[] = [];
+    for (const [id, { revision, problem }] of failing) {
+      if (table.object(kind, id)?.revision === revision) continue;
+      failing.delete(id);
+      cleared.push({ ...problem, message: undefined });
+    }
+    if (cleared.length > 0) report(cleared);
+  });
+  return {
+    note({ id }, error) {
+      const object = table.object(kind, id);
+      if (!object || failing.has(id) || failing.size >= maxRoutes) return;
+      const message = `act on a request: ${error instanceof Error ? error.message : String(error)}`;
+      const problem = { kind, id, accountId: object.account_id, module: undefined, message };
+      failing.set(id, { revision: object.revision, problem });
+      report([problem]);
+    },
+    problems: () => Array.from(failing.values(), ({ problem }) => problem),
+  };
+}

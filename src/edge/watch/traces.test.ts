@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { makeManualClock } from "../../../test/support/clock.ts";
+import { denied, passed } from "../../traffic/step.ts";
+import type { FinishedExchange } from "../http/context.ts";
+import { Ring } from "../../lib/ring.ts";
+import { defaultTraceLimits, makeTraces } from "./traces.ts";
+
+const refused = denied("ip_restriction", "source_denied", "denied by rule ipr_1", {
+  kind: "ip_policy_rule",
+  id: "ipr_1",
+  revision: 7,
+});
+/** Traces tell nothing of these. */
+const unused = {} as Pick<FinishedExchange, "connection" | "request">;
+const matched = passed("router", "matched");
+
+function exchange(id: string, change: Partial<FinishedExchange> = {}): FinishedExchange {
+  return {
+    id,
+    method: "GET",
+    host: "h",
+    path: "/",
+    status: 403,
+    accountId: "ac_1",
+    siteId: "edghts_1",
+    routeId: "edghtsrt_1",
+    source: "192.0.2.1",
+    ...unused,
+    bytesIn: 0,
+    bytesOut: 0,
+    durationMs: 1,
+    cutShort: false,
+    steps: [matched, refused],
+    ...change,
+  };
+}
+
+const forwarded = { status: 200, steps: [matched] };
+
+describe("the traces of requests", () => {
+  it("say how each request ended, and by which object of which revision", () => {
+    const traces = makeTraces(makeManualClock(), defaultTraceLimits);
+    traces.note(exchange("req_1"));
+    const found = traces.find("ac_1", "req_1");
+    assert.equal(found?.outcome, "denied");
+    assert.equal(found.errorCode, "ERR_POSTERN_3205");
+    assert.deepEqual(found.steps[1]?.decidedBy, { kind: "ip_policy_rule", id: "ipr_1", revision: 7 });
+    const gone = denied("router", "tunnel_gone", "no backend is left");
+    traces.note(exchange("req_2", { status: 503, steps: [matched, gone] }));
+    traces.note(exchange("req_3", { ...forwarded, cutShort: true }));
+    traces.note(exchange("req_4", forwarded));
+    const outcomes = ["req_2", "req_3", "req_4"].map((id) => traces.find("ac_1", id)?.outcome);
+    assert.deepEqual(outcomes, ["failed", "failed", "forwarded"]);
+  });
+
+  it("P1: are kept by account, and those of nobody are not kept", () => {
+    const traces = makeTraces(makeManualClock(), defaultTraceLimits);
+    traces.note(exchange("req_1"));
+    traces.note(exchange("req_2", { accountId: undefined }));
+    assert.equal(traces.find("ac_2", "req_1"), undefined);
+    assert.deepEqual(traces.list("ac_2", 10, undefined), { requests: [], more: false });
+    assert.equal(traces.list("ac_1", 10, undefined).requests.length, 1);
+  });
+
+  it("D10: are bounded per account and in all, the account with the most giving way", () => {
+    const traces = makeTraces(makeManualClock(), { ...defaultTraceLimits, ended: 50, total: 60 });
+    traces.note(exchange("req_0", { accountId: "ac_quiet" }));
+    for (let index = 100; index < 900; index += 1) traces.note(exchange(`req_${index}`, { accountId: "ac_loud" }));
+    for (let index = 100; index < 900; index += 1) traces.note(exchange(`req_${index}`, { accountId: "ac_more" }));
+    const sizes = ["ac_quiet", "ac_loud", "ac_more"].map((id) => traces.list(id, 1000, undefined).requests.length);
+    assert.equal(sizes[0], 1);
+    assert.ok(Math.max(...sizes) <= 50);
+    assert.ok(sizes.reduce((sum, size) => sum + size) <= 60, String(sizes));
+    assert.equal(traces.list("ac_more", 1, undefined).requests[0]?.id, "req_899");
+  });
+
+  it("D10: hold a sample of what was forwarded, never in place of what was denied", () => {
+    const clock = makeManualClock();
+    const sampled = { perSecond: 1, burst: 3 };
+    const traces = makeTraces(clock, { ...defaultTraceLimits, forwarded: 5, sampled });
+    traces.note(exchange("req_denied"));
+    for (let index = 0; index < 100; index += 1) traces.note(exchange(`req_${index}`, forwarded));
+    assert.equal(traces.list("ac_1", 100, undefined).requests.length, 4);
+    for (let index = 0; index < 10; index += 1) {
+      clock.pass(1000);
+      traces.note(exchange(`req_later_${index}`, forwarded));
+    }
+    assert.equal(traces.list("ac_1", 100, undefined).requests.length, 6);
+    assert.notEqual(traces.find("ac_1", "req_denied"), undefined);
+  });
+
+  it("come newest first, page after page", () => {
+    const traces = makeTraces(makeManualClock(), defaultTraceLimits);
+    for (const id of ["req_b", "req_a", "req_c"]) traces.note(exchange(id));
+    const first = traces.list("ac_1", 2, undefined);
+    assert.deepEqual([first.requests.map(({ id }) => id), first.more], [["req_c", "req_b"], true]);
+    const next = traces.list("ac_1", 2, "req_b");
+    assert.deepEqual([next.requests.map(({ id }) => id), next.more], [["req_a"], false]);
+  });
+});
+
+describe("a ring", () => {
+  it("holds the last values in order, also after some were dropped", () => {
+    const ring = new Ring<number>(3);
+    for (let value = 1; value <= 5; value += 1) ring.put(value);
+    assert.deepEqual([...ring], [3, 4, 5]);
+    assert.equal(ring.drop(), true);
+    assert.equal(ring.put(6), true);
+    assert.deepEqual([...ring], [4, 5, 6]);
+    assert.equal(ring.put(7), false);
+    assert.deepEqual([...ring], [5, 6, 7]);
+    while (ring.drop());
+    assert.equal(ring.size, 0);
+  });
+});

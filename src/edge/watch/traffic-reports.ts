@@ -1,0 +1,206 @@
+/** Tells the control plane of finished traffic, of the accounts that somebody is subscribed in. */
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { Step } from "../../traffic/step.ts";
+import type { ConnectionSite } from "../../routing/sites/compiled.ts";
+import type { Upward } from "../../routing/planes/messages.ts";
+import { codeOf, outcomeOf } from "../../routing/planes/questions.ts";
+import type {
+  ConnectionOutcome,
+  RequestReport,
+  TrafficEventType,
+  TrafficReport,
+} from "../../routing/planes/traffic.ts";
+import type { TrafficWanted } from "../../routing/planes/traffic.ts";
+import type { FinishedExchange } from "../http/context.ts";
+
+export interface TrafficReportsOptions {
+  readonly send: (message: Upward) => void;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly limits?: Partial<TrafficReportLimits>;
+}
+
+export interface TrafficReportLimits {
+  /** Reports that wait to be sent, of one account and of all; what comes then is dropped. */
+  readonly perAccount: number;
+  readonly total: number;
+  /** Reports per message. */
+  readonly batch: number;
+  /** Messages that the control plane has not taken yet; with so many, reports wait. */
+  readonly underWay: number;
+  /** How long a report waits for others, milliseconds. */
+  readonly lingerMs: number;
+}
+
+/** A connection that is over. */
+export interface ClosedConnection {
+  readonly site: ConnectionSite;
+  readonly source: string;
+  /** Absent where it was closed before anything of it was read. */
+  readonly facts?: ConnectionFacts;
+  readonly steps: readonly Step[];
+  readonly outcome: ConnectionOutcome;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
+export interface TrafficReports {
+  /** Replaces what was wanted before. */
+  want(wanted: readonly TrafficWanted[]): void;
+  /** The control plane has taken everything up to this batch. */
+  taken(batch: number): void;
+  /** Costs next to nothing when nobody wants it. */
+  request(exchange: FinishedExchange): void;
+  connection(closed: ClosedConnection): void;
+  /** Sends what waits, whatever is under way. */
+  close(): void;
+}
+
+const defaultLimits: TrafficReportLimits = Object.freeze({
+  perAccount: 5_000,
+  total: 20_000,
+  batch: 500,
+  underWay: 4,
+  lingerMs: 200,
+});
+const maxPath = 2048;
+const maxUserAgent = 512;
+
+export function makeTrafficReports({ send, clock, metrics, ...options }: TrafficReportsOptions): TrafficReports {
+  const limits = { ...defaultLimits, ...options.limits };
+  let wanted = new Map<string, ReadonlySet<TrafficEventType>>();
+  let waiting: TrafficReport[] = [];
+  const ofAccount = new Map<string, number>();
+  const dropped = new Map<string, number>();
+  let droppedTotal = 0;
+  let sent = 0;
+  let taken = 0;
+  let timer: Timer | undefined;
+  metrics.counterOf(
+    "postern_traffic_events_dropped_total",
+    "Events of traffic that were dropped at the edge, because too many waited.",
+    () => droppedTotal,
+  );
+
+  const sendBatch = (): void => {
+    const reports = waiting.slice(0, limits.batch);
+    waiting = waiting.slice(limits.batch);
+    for (const { accountId } of reports) {
+      const left = (ofAccount.get(accountId) ?? 1) - 1;
+      if (left > 0) ofAccount.set(accountId, left);
+      else ofAccount.delete(accountId);
+    }
+    sent += 1;
+    send({ type: "traffic", batch: sent, reports, dropped: [...dropped] });
+    dropped.clear();
+  };
+  const flush = (): void => {
+    timer?.cancel();
+    timer = undefined;
+    while (waiting.length > 0 && sent - taken < limits.underWay) sendBatch();
+  };
+  const put = (report: TrafficReport): void => {
+    const { accountId } = report;
+    const count = ofAccount.get(accountId) ?? 0;
+    if (count >= limits.perAccount || waiting.length >= limits.total) {
+      dropped.set(accountId, (dropped.get(accountId) ?? 0) + 1);
+      droppedTotal += 1;
+      return;
+    }
+    ofAccount.set(accountId, count + 1);
+    waiting.push(report);
+    if (waiting.length % limits.batch === 0) flush();
+    else if (waiting.length < limits.batch) timer ??= clock.after(limits.lingerMs, flush);
+  };
+  return {
+    want(accounts) {
+      wanted = new Map(accounts.map(({ accountId, types }) => [accountId, new Set(types)]));
+      // A control plane that was started anew has not got what was under way, and will not say so.
+      taken = sent;
+      flush();
+    },
+    taken(batch) {
+      taken = Math.max(taken, Math.min(batch, sent));
+      flush();
+    },
+    request(exchange) {
+      if (wanted.size === 0 || exchange.accountId === undefined) return;
+      if (wanted.get(exchange.accountId)?.has("http_request_complete.v0")) {
+        put(requestReport(exchange, exchange.accountId, clock.now()));
+      }
+    },
+    connection({ site, source, facts, steps, outcome, bytesIn, bytesOut }) {
+      if (wanted.size === 0 || !wanted.get(site.accountId)?.has("tcp_connection_closed.v0")) return;
+      const now = clock.now();
+      put({
+        type: "tcp_connection_closed.v0",
+        accountId: site.accountId,
+        endedAt: now,
+        durationMs: facts ? Math.max(0, now - facts.startedAt) : 0,
+        siteId: site.id,
+        ...upstreamOf(steps),
+        source,
+        sourcePort: facts?.sourcePort ?? null,
+        tls: tlsOf(facts),
+        bytesIn,
+        bytesOut,
+        decision: decisionOf(steps),
+        protocol: site.kind === "tls_edge" || site.kind === "tls_endpoint" ? "tls" : "tcp",
+        outcome,
+      });
+    },
+    close() {
+      timer?.cancel();
+      while (waiting.length > 0) sendBatch();
+    },
+  };
+}
+
+function requestReport(exchange: FinishedExchange, accountId: string, endedAt: number): RequestReport {
+  const { id, method, host, status, connection, request, steps, cutShort } = exchange;
+  const last = steps.at(-1);
+  return {
+    type: "http_request_complete.v0",
+    accountId,
+    endedAt,
+    durationMs: Math.round(exchange.durationMs * 1000) / 1000,
+    siteId: exchange.siteId ?? "",
+    ...upstreamOf(steps),
+    source: exchange.source,
+    sourcePort: connection.sourcePort,
+    tls: tlsOf(connection),
+    bytesIn: exchange.bytesIn,
+    bytesOut: exchange.bytesOut,
+    decision: decisionOf(steps),
+    id,
+    routeId: exchange.routeId ?? null,
+    method,
+    scheme: request.scheme,
+    host,
+    path: exchange.path.slice(0, maxPath),
+    httpVersion: request.httpVersion,
+    userAgent: (request.headers.get("user-agent") ?? "").slice(0, maxUserAgent),
+    websocket: request.websocket,
+    status,
+    outcome: cutShort ? "failed" : outcomeOf(last, last?.answer, status),
+    errorCode: codeOf(last?.answer) ?? null,
+    cutShort,
+  };
+}
+
+function upstreamOf(steps: readonly Step[]): { readonly backendId: string | null; readonly tunnelId: string | null } {
+  const step = steps.findLast(({ by, outcome }) => by === "backend" && outcome !== "skipped");
+  return { backendId: step?.decidedBy?.id ?? null, tunnelId: step?.tunnelId ?? null };
+}
+
+function decisionOf(steps: readonly Step[]): RequestReport["decision"] {
+  const last = steps.at(-1);
+  return last ? { by: last.by, outcome: last.outcome, reason: last.reason } : null;
+}
+
+function tlsOf(facts: ConnectionFacts | undefined): RequestReport["tls"] {
+  const tls = facts?.tls;
+  return tls ? { version: tls.version, cipher: tls.cipher, serverName: tls.serverName } : null;
+}
