@@ -1,9 +1,9 @@
 /** Files that are made from the declarations and committed: path → content. */
-import { describeApi, operationLines } from "../src/api/openapi.ts";
+import { describeApi, operationLines } from "../src/api/description/openapi.ts";
 import { describedOperations } from "../src/api/operations.ts";
 import { referenceFiles } from "./reference/pages.ts";
 import { sdkFiles } from "./sdk/generate.ts";
-import type { ApiDescription } from "../src/api/description.ts";
+import type { ApiDescription } from "../src/api/description/description.ts";
 
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const operations = describedOperations();

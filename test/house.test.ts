@@ -14,6 +14,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   webhooks: { values: ["lib"] },
   websocket: { values: ["lib"] },
   acme: { values: ["lib"] },
+  outbound: { values: ["lib"] },
   traffic: { values: ["lib", "schema", "webhooks"] },
   identity: { values: ["lib", "schema", "traffic"] },
   policy: { values: ["lib", "schema", "traffic"] },
@@ -22,7 +23,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   routing: { values: ["lib", "schema", "traffic", "modules", "resources"] },
   storage: { values: ["lib", "schema", "resources", "modules"], types: ["traffic", "routing"] },
   api: {
-    values: ["lib", "schema", "resources", "traffic", "modules", "storage", "webhooks", "acme"],
+    values: ["lib", "schema", "resources", "traffic", "modules", "storage", "webhooks", "acme", "outbound"],
     types: ["routing"],
   },
   tunnel: { values: ["lib"], types: ["routing"] },
@@ -59,7 +60,7 @@ const confined: readonly { readonly what: string; readonly pattern: RegExp; read
   {
     what: "http.request on the data path",
     pattern: /from "node:https?"/,
-    to: ["acme", "api", "cli", "identity", "webhooks", "agent"],
+    to: ["acme", "api", "cli", "outbound", "webhooks", "agent"],
   },
 ];
 

@@ -1,6 +1,6 @@
 /** `docs/reference`: what the declarations say, as pages for people. */
-import { modulesOf, resources } from "../../src/api/declarations.ts";
-import type { Operation } from "../../src/api/call.ts";
+import { modulesOf, resources } from "../../src/api/operation/declarations.ts";
+import type { Operation } from "../../src/api/operation/call.ts";
 import { catalogue, errorCode } from "../../src/lib/errors.ts";
 import type { RefusalName } from "../../src/lib/errors.ts";
 import { modules } from "../../src/modules/index.ts";

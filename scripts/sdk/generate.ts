@@ -1,5 +1,5 @@
 /** The generated files of `sdk/`: path → content. */
-import type { ApiDescription } from "../../src/api/description.ts";
+import type { ApiDescription } from "../../src/api/description/description.ts";
 import { sdkOperations } from "./operations.ts";
 import { renderErrorCodes, renderOperations, renderResources } from "./resources.ts";
 import { renderTypes } from "./types.ts";

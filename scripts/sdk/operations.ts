@@ -1,6 +1,6 @@
 /** Where each operation of `openapi.json` is found in the SDK and on the command line: its group and its verb. */
-import { refName } from "../../src/api/description.ts";
-import type { ApiDescription, DescribedOperation, Parameter, Schema } from "../../src/api/description.ts";
+import { refName } from "../../src/api/description/description.ts";
+import type { ApiDescription, DescribedOperation, Parameter, Schema } from "../../src/api/description/description.ts";
 
 export interface SdkOperation {
   readonly id: string;

@@ -1,7 +1,7 @@
 /** The SDK's groups of methods, as interfaces; and the table that they are made from at run time. */
 import { camel } from "./operations.ts";
 import type { SdkOperation } from "./operations.ts";
-import type { ApiDescription } from "../../src/api/description.ts";
+import type { ApiDescription } from "../../src/api/description/description.ts";
 import { comment, typeOf } from "./types.ts";
 
 /** What the text refers to. */

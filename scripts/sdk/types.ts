@@ -1,6 +1,6 @@
 /** JSON Schema → TypeScript, one interface per named schema. */
-import { limitsOf, refName } from "../../src/api/description.ts";
-import type { ApiDescription, Schema } from "../../src/api/description.ts";
+import { limitsOf, refName } from "../../src/api/description/description.ts";
+import type { ApiDescription, Schema } from "../../src/api/description/description.ts";
 
 /** `sdk/src/generated/types.ts`. */
 export function renderTypes(api: ApiDescription): string {

@@ -9,22 +9,22 @@ import type { Downward, Link, Problem, Upward } from "../routing/planes/messages
 import { openStore } from "../storage/open.ts";
 import type { Quotas } from "../storage/quotas.ts";
 import type { Store } from "../storage/store.ts";
-import { trackApplied } from "./applied.ts";
-import { openKeyRing } from "./authenticate.ts";
-import { makeCommands } from "./commands.ts";
+import { trackApplied } from "./edges/applied.ts";
+import { openKeyRing } from "./http/authenticate.ts";
+import { makeCommands } from "./edges/commands.ts";
 import { startEvents } from "./events/dispatcher.ts";
 import type { AwsSettings } from "./events/targets/target.ts";
 import { ensureFirstTokens } from "./first-start.ts";
 import type { FirstTokens } from "./first-start.ts";
-import { openLiveObjects } from "./live-objects.ts";
+import { openLiveObjects } from "./edges/live-objects.ts";
 import { makeOperations } from "./operations.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
 import { defaultAcmeSettings } from "./provisioning/settings.ts";
 import type { AcmeSettings } from "./provisioning/settings.ts";
-import { startPublishing } from "./publish.ts";
-import { openSourceRestriction } from "./source-restriction.ts";
-import { startServer } from "./server.ts";
-import type { ApiLimits } from "./server.ts";
+import { startPublishing } from "./edges/publish.ts";
+import { openSourceRestriction } from "./http/source-restriction.ts";
+import { startServer } from "./http/server.ts";
+import type { ApiLimits } from "./http/server.ts";
 
 export interface ControlPlaneOptions {
   readonly listen: { readonly host: string; readonly port: number };

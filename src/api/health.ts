@@ -1,9 +1,9 @@
 /** Operations for machines that watch over this one; no key is asked for. */
 import { Refusal } from "../lib/errors.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import { isLocal } from "./base-url.ts";
-import type { Operation } from "./call.ts";
-import type { Commands } from "./commands.ts";
+import { isLocal } from "./http/base-url.ts";
+import type { Operation } from "./operation/call.ts";
+import type { Commands } from "./edges/commands.ts";
 
 export interface Readiness {
   /** Why requests should not be sent here yet; undefined when they may. */

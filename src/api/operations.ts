@@ -1,22 +1,22 @@
 /** The table of everything that the API does. */
 import type { Metrics } from "../lib/metrics.ts";
 import type { Store } from "../storage/store.ts";
-import type { AppliedRevisions } from "./applied.ts";
-import { blockOperations } from "./block-operations.ts";
-import type { Operation } from "./call.ts";
-import type { Commands } from "./commands.ts";
-import { crudOperations } from "./crud.ts";
-import { resourceNamed, resources } from "./declarations.ts";
-import { declarativeOperations } from "./declarative/operations.ts";
+import type { AppliedRevisions } from "./edges/applied.ts";
+import { blockOperations } from "./objects/block-operations.ts";
+import type { Operation } from "./operation/call.ts";
+import type { Commands } from "./edges/commands.ts";
+import { crudOperations } from "./objects/crud.ts";
+import { resourceNamed, resources } from "./operation/declarations.ts";
+import { declarativeOperations } from "./documents/operations.ts";
 import { revisionOperations } from "./history/revisions.ts";
-import { makeKeptPages } from "./kept-pages.ts";
-import { describeApi } from "./openapi.ts";
+import { makeKeptPages } from "./objects/kept-pages.ts";
+import { describeApi } from "./description/openapi.ts";
 import { eventSourceOperations } from "./events/sources.ts";
 import { healthOperations } from "./health.ts";
 import type { Readiness } from "./health.ts";
 import { explainOperations } from "./traffic/explain.ts";
 import { requestOperations } from "./traffic/requests.ts";
-import { referenceOperation } from "./reference/page.ts";
+import { referenceOperation } from "./description/reference/page.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { scoped } from "./scopes/enforce.ts";
 import { makeSpecials } from "./specials.ts";
@@ -24,9 +24,9 @@ import { onlyCloudEndpoints } from "./special/cloud-endpoints.ts";
 import { vaultOperations } from "./special/secrets.ts";
 import { sessionOperations } from "./special/sessions.ts";
 import type { Surroundings } from "./special/special.ts";
-import { makeViews } from "./views.ts";
-import type { LiveValues } from "./views.ts";
-import { waiting } from "./wait.ts";
+import { makeViews } from "./objects/views.ts";
+import type { LiveValues } from "./objects/views.ts";
+import { waiting } from "./edges/wait.ts";
 
 export interface OperationsInput {
   readonly store: Store;

@@ -8,7 +8,7 @@ import { eventDestinationSpecial, eventSubscriptionSpecial } from "./events/spec
 import { secretSpecial } from "./special/secrets.ts";
 import { checkCarriesConnections, nestedBackendSpecial } from "./special/nesting.ts";
 import { apiKeySpecial, credentialSpecial } from "./special/tokens.ts";
-import { checkNotShutOut } from "./source-restriction.ts";
+import { checkNotShutOut } from "./http/source-restriction.ts";
 
 export function makeSpecials(surroundings: Surroundings): Readonly<Record<string, Special>> {
   const { liveObjects } = surroundings;

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { describedOperations } from "../../src/api/operations.ts";
-import type { Operation } from "../../src/api/call.ts";
+import type { Operation } from "../../src/api/operation/call.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { badInputs, referringInputs } from "../support/coverage.ts";

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv/dist/2020.js";
-import { describeApi } from "../../src/api/openapi.ts";
+import { describeApi } from "../../src/api/description/openapi.ts";
 import { describedOperations } from "../../src/api/operations.ts";
-import { resourceOfId } from "../../src/api/declarations.ts";
+import { resourceOfId } from "../../src/api/operation/declarations.ts";
 import type { Body } from "../support/api.ts";
 
 const description: Body = JSON.parse(JSON.stringify(describeApi(describedOperations())));

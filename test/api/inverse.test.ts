@@ -1,7 +1,7 @@
 /** An export is a document that changes nothing, for whatever an account has. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { documentKinds } from "../../src/api/declarative/document.ts";
+import { documentKinds } from "../../src/api/documents/document.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import { send, startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { modulesOf, resources } from "../../src/api/declarations.ts";
+import { modulesOf, resources } from "../../src/api/operation/declarations.ts";
 import { modules } from "../../src/modules/index.ts";
 import { createAuthority } from "../../src/lib/x509.ts";
 import { startApi } from "../support/api.ts";

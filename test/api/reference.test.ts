@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { describedOperations } from "../../src/api/operations.ts";
-import { html, prose } from "../../src/api/reference/html.ts";
+import { html, prose } from "../../src/api/description/reference/html.ts";
 import { catalogue, errorCode } from "../../src/lib/errors.ts";
 import type { RefusalName } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";

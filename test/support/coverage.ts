@@ -1,6 +1,6 @@
 /** What the generated tests send: inputs that the declarations accept, and ones that they must refuse. */
 import type { Field, Fields } from "../../src/schema/fields.ts";
-import { exampleInput, exampleValue } from "../../src/api/examples.ts";
+import { exampleInput, exampleValue } from "../../src/api/operation/examples.ts";
 import { maxShown } from "../../src/schema/issues.ts";
 import { inputName } from "../../src/schema/parse.ts";
 

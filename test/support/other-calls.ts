@@ -1,7 +1,7 @@
 /** Calls of operations that are about no resource, as `World.callFor` makes them for the others. */
 import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../src/routing/planes/questions.ts";
-import { resourceNamed } from "../../src/api/declarations.ts";
+import { resourceNamed } from "../../src/api/operation/declarations.ts";
 import type { TestApi } from "./api.ts";
 import type { World } from "./world.ts";
 

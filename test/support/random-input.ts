@@ -1,5 +1,5 @@
 /** Random inputs by the declarations: most are accepted, and rules across fields refuse the others. */
-import { exampleValue } from "../../src/api/examples.ts";
+import { exampleValue } from "../../src/api/operation/examples.ts";
 import type { Field, Fields } from "../../src/schema/fields.ts";
 import { inputName } from "../../src/schema/parse.ts";
 import type { Random } from "./random.ts";

@@ -1,8 +1,8 @@
 /** Objects for every operation, made over the API as they are needed: from the declarations, naming none of them. */
 import assert from "node:assert/strict";
-import type { Operation } from "../../src/api/call.ts";
-import { modulesOf, resourceNamed } from "../../src/api/declarations.ts";
-import { exampleInput } from "../../src/api/examples.ts";
+import type { Operation } from "../../src/api/operation/call.ts";
+import { modulesOf, resourceNamed } from "../../src/api/operation/declarations.ts";
+import { exampleInput } from "../../src/api/operation/examples.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import type { Fields } from "../../src/schema/fields.ts";
 import { emptyDoc } from "../../src/schema/parse.ts";

@@ -1,9 +1,9 @@
 /** The changes of an account's objects as events: read from the history, from a place that is kept. */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Cursor, Store } from "../../storage/store.ts";
-import type { Event, RenderEvent } from "./event.ts";
+import type { Event, RenderEvent } from "./event/event.ts";
 import type { EventQueue } from "./queue.ts";
-import { eventTypeOf, kindsOf } from "./types.ts";
+import { eventTypeOf, kindsOf } from "./event/types.ts";
 
 export interface ChangeQueueOptions {
   readonly store: Pick<Store, "feed" | "revision">;

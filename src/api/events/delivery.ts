@@ -3,7 +3,7 @@ import { timestamp } from "../../lib/clock.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Doc } from "../../schema/parse.ts";
-import type { Event } from "./event.ts";
+import type { Event } from "./event/event.ts";
 import type { EventQueue } from "./queue.ts";
 import { NotDelivered } from "./targets/target.ts";
 import type { Target, TargetLimits } from "./targets/target.ts";

@@ -8,14 +8,14 @@ import type { Doc } from "../../schema/parse.ts";
 import type { Cursor, Store, StoredObject } from "../../storage/store.ts";
 import { ChangeQueue, lastPosition } from "./change-queue.ts";
 import { Delivery } from "./delivery.ts";
-import { eventRenderer } from "./event.ts";
-import type { Event } from "./event.ts";
-import { openOutbound } from "./outbound.ts";
-import { openTarget, unavailability } from "./targets/targets.ts";
+import { eventRenderer } from "./event/event.ts";
+import type { Event } from "./event/event.ts";
+import { openOutbound } from "../../outbound/outbound.ts";
+import { openTarget, unavailability } from "./targets.ts";
 import type { AwsSettings, Target } from "./targets/target.ts";
 import { openTrafficInterest } from "./traffic-interest.ts";
 import { TrafficQueue } from "./traffic-queue.ts";
-import { trafficTypesOf } from "./types.ts";
+import { trafficTypesOf } from "./event/types.ts";
 
 export interface EventOptions {
   readonly store: Store;

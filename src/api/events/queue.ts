@@ -1,4 +1,4 @@
-import type { Event } from "./event.ts";
+import type { Event } from "./event/event.ts";
 
 /** Events that wait for delivery to one destination. */
 export interface EventQueue {

@@ -4,16 +4,16 @@ import { eventSourceFields } from "../../resources/event-subscription.ts";
 import { objectSchema, schemaRef } from "../../schema/json-schema.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
-import { writeContext } from "../call.ts";
-import type { Call, Operation, Reply } from "../call.ts";
-import { changeIn, pathNames } from "../crud.ts";
-import type { Crud } from "../crud.ts";
-import { resourceNamed } from "../declarations.ts";
-import { exampleBaseUrl } from "../example-answers.ts";
-import { exampleId } from "../examples.ts";
-import { theOne } from "../lookup.ts";
-import { inputRefusal } from "../problems.ts";
-import { writeOnce } from "../write-once.ts";
+import { writeContext } from "../operation/call.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
+import { changeIn, pathNames } from "../objects/crud.ts";
+import type { Crud } from "../objects/crud.ts";
+import { resourceNamed } from "../operation/declarations.ts";
+import { exampleBaseUrl } from "../objects/example-answers.ts";
+import { exampleId } from "../operation/examples.ts";
+import { theOne } from "../objects/lookup.ts";
+import { inputRefusal } from "../operation/problems.ts";
+import { writeOnce } from "../objects/write-once.ts";
 
 interface Source {
   readonly type: string;

@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import type { Issue } from "../../schema/fields.ts";
 import type { Doc } from "../../schema/parse.ts";
-import { inputRefusal } from "../problems.ts";
+import { inputRefusal } from "../operation/problems.ts";
 import type { Preparation, Special, Surroundings } from "../special/special.ts";
-import { targetOf } from "./targets/targets.ts";
-import { eventTypeIssue } from "./types.ts";
+import { targetOf } from "./targets.ts";
+import { eventTypeIssue } from "./event/types.ts";
 
 export function eventDestinationSpecial({ events }: Surroundings): Special {
   return {

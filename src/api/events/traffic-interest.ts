@@ -1,8 +1,8 @@
 /** Who wants events of traffic: told to the edge, so that nobody's costs nothing. */
 import type { Downward, Upward } from "../../routing/planes/messages.ts";
 import type { TrafficEventType } from "../../routing/planes/traffic.ts";
-import type { Event } from "./event.ts";
-import { trafficEvent } from "./traffic-event.ts";
+import type { Event } from "./event/event.ts";
+import { trafficEvent } from "./event/traffic-event.ts";
 
 export interface TrafficInterest {
   /** Replaces what a destination wants. */

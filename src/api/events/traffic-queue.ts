@@ -1,4 +1,4 @@
-import type { Event } from "./event.ts";
+import type { Event } from "./event/event.ts";
 import type { EventQueue } from "./queue.ts";
 
 /** Events that wait for one destination; beyond it the oldest are dropped. */

@@ -3,9 +3,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { Refusal } from "../../lib/errors.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
-import type { Call, Reply } from "../call.ts";
-import { once, pageBody, readPageQuery } from "../pages.ts";
-import type { Views } from "../views.ts";
+import type { Call, Reply } from "../operation/call.ts";
+import { once, pageBody, readPageQuery } from "../objects/pages.ts";
+import type { Views } from "../objects/views.ts";
 import { parseFilter } from "./parse.ts";
 import { typeOfObject } from "./types.ts";
 

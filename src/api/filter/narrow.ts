@@ -2,7 +2,7 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
-import type { Call } from "../call.ts";
+import type { Call } from "../operation/call.ts";
 import type { ReadPage } from "./list.ts";
 
 /** Objects looked at in one step. */

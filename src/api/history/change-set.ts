@@ -1,8 +1,8 @@
 /** What a write of many objects changes, as its answer shows it. */
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Change } from "../../storage/store.ts";
-import { resourceNamed } from "../declarations.ts";
-import type { Views } from "../views.ts";
+import { resourceNamed } from "../operation/declarations.ts";
+import type { Views } from "../objects/views.ts";
 import { changeProperties, fieldChanges } from "./diff.ts";
 import type { Action, FieldChange } from "./diff.ts";
 

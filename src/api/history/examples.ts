@@ -1,6 +1,6 @@
 /** Writes and what they changed, as the description of the API shows them. */
-import { exampleBaseUrl } from "../example-answers.ts";
-import { exampleId, exampleOperationId, exampleTime } from "../examples.ts";
+import { exampleBaseUrl } from "../objects/example-answers.ts";
+import { exampleId, exampleOperationId, exampleTime } from "../operation/examples.ts";
 import { summaryOf } from "./change-set.ts";
 import type { ObjectChange } from "./change-set.ts";
 

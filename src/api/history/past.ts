@@ -2,11 +2,11 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
-import type { Call, Reply } from "../call.ts";
-import { accountOf, theOne } from "../lookup.ts";
-import { once, pageBody, readPageQuery } from "../pages.ts";
-import { makeViews, ownedInside } from "../views.ts";
-import type { Views } from "../views.ts";
+import type { Call, Reply } from "../operation/call.ts";
+import { accountOf, theOne } from "../objects/lookup.ts";
+import { once, pageBody, readPageQuery } from "../objects/pages.ts";
+import { makeViews, ownedInside } from "../objects/views.ts";
+import type { Views } from "../objects/views.ts";
 
 export const pastQuery = ["at_revision"] as const;
 

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { Refusal } from "../../lib/errors.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
-import type { Call } from "../call.ts";
-import { prepare } from "../crud.ts";
-import type { Crud } from "../crud.ts";
-import { resourceNamed } from "../declarations.ts";
+import type { Call } from "../operation/call.ts";
+import { prepare } from "../objects/crud.ts";
+import type { Crud } from "../objects/crud.ts";
+import { resourceNamed } from "../operation/declarations.ts";
 
 /** An object that a write of many has put into its draft. */
 export interface Put {

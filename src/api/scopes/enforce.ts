@@ -4,14 +4,14 @@ import type { Doc } from "../../schema/parse.ts";
 import { references } from "../../schema/references.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Reader, Store } from "../../storage/store.ts";
-import type { ApiPrincipal, Call, Operation } from "../call.ts";
+import type { ApiPrincipal, Call, Operation } from "../operation/call.ts";
 import type { ReadPage } from "../filter/list.ts";
 import { onlyWhere } from "../filter/narrow.ts";
-import type { LiveObjects } from "../live-objects.ts";
-import { accountOf, find, theOne } from "../lookup.ts";
+import type { LiveObjects } from "../edges/live-objects.ts";
+import { accountOf, find, theOne } from "../objects/lookup.ts";
 import { maskReply } from "./mask.ts";
-import { hasPrefix, isVisible, isWithin, readScopes } from "./scope.ts";
-import type { Scope } from "./scope.ts";
+import { hasPrefix, isVisible, isWithin, readScopes } from "../operation/scope.ts";
+import type { Scope } from "../operation/scope.ts";
 
 /** The operation, limited to what the caller's key may do. */
 export function scoped(operation: Operation, store: Store, liveObjects: LiveObjects): Operation {

@@ -1,8 +1,8 @@
 /** Answers without their secrets, for keys that may not see them. */
 import type { Field, Fields } from "../../schema/fields.ts";
 import { secretMask } from "../../schema/render.ts";
-import type { Operation, Reply } from "../call.ts";
-import { resourceNamed } from "../declarations.ts";
+import type { Operation, Reply } from "../operation/call.ts";
+import { resourceNamed } from "../operation/declarations.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import { portOf } from "../../resources/tcp-edge.ts";
 import { emptyDoc } from "../../schema/parse.ts";
-import { resourceNamed } from "../declarations.ts";
+import { resourceNamed } from "../operation/declarations.ts";
 import type { Draft } from "../../storage/store.ts";
 import { checkCarriesConnections } from "./nesting.ts";
 import type { Special, Surroundings } from "./special.ts";

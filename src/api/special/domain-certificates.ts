@@ -1,5 +1,5 @@
 /** The certificate of a reserved domain: an uploaded one, or a policy by which the server gets its own. */
-import { inputRefusal } from "../problems.ts";
+import { inputRefusal } from "../operation/problems.ts";
 import type { Preparation } from "./special.ts";
 import type { Doc } from "../../schema/parse.ts";
 

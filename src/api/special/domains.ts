@@ -1,7 +1,7 @@
 /** Who may use a host name: reserved by hand, or with the first hostport that has it (decision 4). */
 import { Refusal } from "../../lib/errors.ts";
 import { emptyDoc } from "../../schema/parse.ts";
-import { resourceNamed } from "../declarations.ts";
+import { resourceNamed } from "../operation/declarations.ts";
 import type { Draft } from "../../storage/store.ts";
 import { settleCertificate, withoutObtained } from "./domain-certificates.ts";
 import type { Preparation, Special, Surroundings } from "./special.ts";

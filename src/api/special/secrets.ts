@@ -1,12 +1,12 @@
 /** Secrets of vaults: the vault may be given by name, and has a list of its own. */
 import { Refusal } from "../../lib/errors.ts";
-import type { Operation } from "../call.ts";
-import type { Crud } from "../crud.ts";
-import { resourceNamed } from "../declarations.ts";
-import { exampleBaseUrl, exampleList } from "../example-answers.ts";
-import { exampleId } from "../examples.ts";
-import { theOne } from "../lookup.ts";
-import { pageBody, pageQuery, readPageQuery } from "../pages.ts";
+import type { Operation } from "../operation/call.ts";
+import type { Crud } from "../objects/crud.ts";
+import { resourceNamed } from "../operation/declarations.ts";
+import { exampleBaseUrl, exampleList } from "../objects/example-answers.ts";
+import { exampleId } from "../operation/examples.ts";
+import { theOne } from "../objects/lookup.ts";
+import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
 import type { Special } from "./special.ts";
 
 export const secretSpecial: Special = {

@@ -1,9 +1,9 @@
 /** Commands to connected agents. */
-import type { Operation } from "../call.ts";
-import type { Commands } from "../commands.ts";
-import { resourceNamed } from "../declarations.ts";
-import type { LiveObjects } from "../live-objects.ts";
-import { theOne } from "../lookup.ts";
+import type { Operation } from "../operation/call.ts";
+import type { Commands } from "../edges/commands.ts";
+import { resourceNamed } from "../operation/declarations.ts";
+import type { LiveObjects } from "../edges/live-objects.ts";
+import { theOne } from "../objects/lookup.ts";
 import { f } from "../../schema/fields.ts";
 
 /** Bodies of restart and stop are read past: clients send `{}`, nothing, or the bare id. */

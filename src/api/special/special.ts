@@ -2,12 +2,12 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Doc } from "../../schema/parse.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
-import type { ApiPrincipal } from "../call.ts";
+import type { ApiPrincipal } from "../operation/call.ts";
 import type { Events } from "../events/dispatcher.ts";
 import type { Provisioning } from "../provisioning/provisioning.ts";
-import type { KeyRing } from "../authenticate.ts";
-import type { LiveObjects } from "../live-objects.ts";
-import type { LiveValues } from "../views.ts";
+import type { KeyRing } from "../http/authenticate.ts";
+import type { LiveObjects } from "../edges/live-objects.ts";
+import type { LiveValues } from "../objects/views.ts";
 
 /** What the specials may use. */
 export interface Surroundings {

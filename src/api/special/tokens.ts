@@ -4,9 +4,9 @@ import { Refusal } from "../../lib/errors.ts";
 import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import type { TokenPrefix } from "../../lib/tokens.ts";
 import type { Doc } from "../../schema/parse.ts";
-import type { ApiPrincipal } from "../call.ts";
-import { inputRefusal } from "../problems.ts";
-import { scopeIssue } from "../scopes/scope-kinds.ts";
+import type { ApiPrincipal } from "../operation/call.ts";
+import { inputRefusal } from "../operation/problems.ts";
+import { scopeIssue } from "../operation/scope-kinds.ts";
 import type { Special, Surroundings } from "./special.ts";
 
 export function apiKeySpecial({ keys, clock }: Surroundings): Special {

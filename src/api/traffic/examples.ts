@@ -1,6 +1,6 @@
 /** What the edge tells of its traffic, as the description of the API shows it. */
-import { exampleBaseUrl } from "../example-answers.ts";
-import { exampleId, exampleTime } from "../examples.ts";
+import { exampleBaseUrl } from "../objects/example-answers.ts";
+import { exampleId, exampleTime } from "../operation/examples.ts";
 
 const rule = { kind: "ip_policy_rule", id: exampleId("ip_policy_rule"), revision: 41 };
 const route = { id: exampleId("https_edge_route"), revision: 40 };

@@ -1,10 +1,10 @@
 /** Requests that have ended at the edge: why a visitor was turned away. */
 import { Refusal } from "../../lib/errors.ts";
 import type { EdgeQuestion, RequestTrace } from "../../routing/planes/questions.ts";
-import type { Call, Operation, Reply } from "../call.ts";
-import type { Commands } from "../commands.ts";
-import { pageBody, pageQuery, readPageQuery } from "../pages.ts";
-import { exampleBaseUrl } from "../example-answers.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
+import type { Commands } from "../edges/commands.ts";
+import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
+import { exampleBaseUrl } from "../objects/example-answers.ts";
 import { exampleRequest } from "./examples.ts";
 import { requestListSchema, requestSchema, stepSchema } from "./schemas.ts";
 import { steps } from "./steps.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { operations } from "../../../sdk/src/index.ts";
 import type { Operation } from "../../../sdk/src/index.ts";
-import type { ApiDescription, Schema } from "../../api/description.ts";
+import type { ApiDescription, Schema } from "../../api/description/description.ts";
 
 export interface DescribedOperation extends Operation {
   readonly summary: string;

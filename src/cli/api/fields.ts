@@ -1,5 +1,5 @@
 /** The fields of a body as options, and the body that they make. */
-import type { Schema } from "../../api/description.ts";
+import type { Schema } from "../../api/description/description.ts";
 import { Failure } from "../exit.ts";
 import type { Setting } from "../setting.ts";
 import { plainSchema } from "./description.ts";

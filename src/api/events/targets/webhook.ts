@@ -1,6 +1,6 @@
 /** Delivery over HTTP, signed as the Standard Webhooks specification says (webhook-id, -timestamp, -signature). */
 import { createHmac } from "node:crypto";
-import type { Event } from "../event.ts";
+import type { Event } from "../event/event.ts";
 import { answeredProblem } from "./answer.ts";
 import { leftover } from "./target.ts";
 import type { TargetKind } from "./target.ts";

@@ -1,0 +1,98 @@
+/** Header fields of answers: what each says, and which of them an operation's answers carry. */
+import type { RefusalName } from "../../lib/errors.ts";
+import { catalogue } from "../../lib/errors.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { Operation } from "../operation/call.ts";
+import { isStored } from "../operation/refusals.ts";
+
+const count: JsonSchema = { type: "integer", minimum: 0 };
+const text: JsonSchema = { type: "string" };
+
+/** `required`: wherever an answer refers to it. */
+export const headers = {
+  "Postern-Operation-Id": {
+    description: "Id of the request, as in the log; `Ngrok-Operation-Id` says the same.",
+    required: true,
+    schema: { type: "string", pattern: "^op_[0-9a-z]{27}$" },
+  },
+  "Postern-Revision": { description: "Revision that was written or read.", required: true, schema: count },
+  ETag: {
+    description: "State of the object, for `If-Match`.",
+    required: true,
+    schema: { type: "string", pattern: '^"[^"]+"$' },
+  },
+  "RateLimit-Limit": { description: "Requests per minute that the key is allowed.", required: true, schema: count },
+  "RateLimit-Remaining": { description: "How many of them are left now.", required: true, schema: count },
+  "RateLimit-Reset": { description: "Seconds until all of them are there again.", required: true, schema: count },
+  "Retry-After": { description: "Seconds after which to try again.", required: true, schema: count },
+  "WWW-Authenticate": { description: "`Bearer`: an API key is asked for.", required: true, schema: text },
+  Allow: { description: "Methods that the path offers, of a request with another one (405).", schema: text },
+  "Preference-Applied": { description: "The wait that `Prefer` asked for, as it was understood.", schema: text },
+  "Postern-Applied": {
+    description: "Whether every connected edge serves the change, where the request preferred to wait for that.",
+    schema: { type: "boolean" },
+  },
+  "Postern-Edges-Behind": {
+    description: "Ids of the edges that do not serve it yet, where the request preferred to wait for that.",
+    schema: text,
+  },
+} satisfies Readonly<Record<string, JsonSchema>>;
+
+type HeaderName = keyof typeof headers;
+
+const rateLimits = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
+
+/** As `headers`, by the names that descriptions refer to. */
+export const headerComponents: Readonly<Record<string, JsonSchema>> = {
+  ...headers,
+  // A refusal may come before the request is counted.
+  ...Object.fromEntries(
+    rateLimits.map((name) => [
+      counted(name),
+      { description: `${headers[name].description} Absent if the request was not counted.`, schema: count },
+    ]),
+  ),
+};
+
+/** The header fields of a success of `operation`. */
+export function successHeaders(operation: Operation): JsonSchema {
+  const names: HeaderName[] = ["Postern-Operation-Id"];
+  if (!operation.open) names.push(...rateLimits);
+  if (readsRevision(operation)) names.push("Postern-Revision");
+  if (isTagged(operation)) names.push("ETag");
+  if (isStored(operation)) names.push("Preference-Applied", "Postern-Applied", "Postern-Edges-Behind");
+  return Object.fromEntries(names.map((name) => [name, reference(name)]));
+}
+
+/** The header fields of the answer to a refusal for one of `reasons`. */
+export function failureHeaders(reasons: readonly RefusalName[]): JsonSchema {
+  const statuses = new Set(reasons.map((reason) => catalogue[reason].status as number));
+  const always = (status: number): boolean => statuses.size === 1 && statuses.has(status);
+  return {
+    "Postern-Operation-Id": reference("Postern-Operation-Id"),
+    ...Object.fromEntries(rateLimits.map((name) => [name, reference(counted(name))])),
+    ...(always(401) && { "WWW-Authenticate": reference("WWW-Authenticate") }),
+    ...((always(429) || always(503)) && { "Retry-After": reference("Retry-After") }),
+    ...(statuses.has(405) && { Allow: reference("Allow") }),
+  };
+}
+
+function counted(name: string): string {
+  return `${name}-If-Counted`;
+}
+
+function reference(name: string): JsonSchema {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+/** Whether it is answered from storage: what the edge tells, and commands to agents, have no revision. */
+function readsRevision({ open, verb, refusals = [] }: Operation): boolean {
+  return !open && verb !== "command" && !refusals.includes("edge_silent");
+}
+
+function isTagged({ tagged, resource, verb }: Operation): boolean {
+  if (tagged) return true;
+  return resource !== undefined && !resource.live && verb !== undefined && taggedVerbs.has(verb);
+}
+
+const taggedVerbs: ReadonlySet<string> = new Set(["create", "get", "update", "replace"]);

@@ -1,0 +1,298 @@
+/** The description of the API in OpenAPI 3.1, read from the same table that serves it. */
+import type { Fields } from "../../schema/fields.ts";
+import { objectSchema, schemaRef } from "../../schema/json-schema.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import type { Operation } from "../operation/call.ts";
+import { resources } from "../operation/declarations.ts";
+import { headerComponents, successHeaders } from "./answer-headers.ts";
+import { anyFailure, errorResponses } from "./error-answers.ts";
+import type { Shared } from "./error-answers.ts";
+import { exampleAnswer } from "../objects/example-answers.ts";
+import { exampleInput } from "../operation/examples.ts";
+import { isStored } from "../operation/refusals.ts";
+
+export function describeApi(operations: readonly Operation[]): JsonSchema {
+  const paths: Record<string, Record<string, unknown>> = {};
+  const shared: Shared = { responses: { Failure: anyFailure() }, examples: {} };
+  for (const operation of operations) {
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation, shared);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Postern management API",
+      version: "2",
+      description: "Configures and inspects tunnels, edges and the modules on them.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ key: [] }],
+    paths,
+    components: {
+      schemas: schemas(operations),
+      ...shared,
+      parameters,
+      headers: headerComponents,
+      securitySchemes: { key: { type: "http", scheme: "bearer" } },
+    },
+  };
+}
+
+/** One line per operation, for reading changes of the API. */
+export function operationLines(operations: readonly Operation[]): string {
+  const lines = operations.map(({ id, method, path }) => `${path} ${method} ${id}\n`);
+  return lines.sort().join("");
+}
+
+function describe(operation: Operation, shared: Shared): JsonSchema {
+  const { resource } = operation;
+  const given = [
+    ...[...operation.path.matchAll(/\{(\w+)\}/g)].map((found) => ({
+      name: found[1],
+      in: "path",
+      required: true,
+      schema: { type: "string" },
+    })),
+    ...(operation.query ?? []).map((name) => ({
+      name,
+      in: "query",
+      description: queryDocs[name],
+      schema: querySchema(name),
+    })),
+    ...headerNames(operation).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+  ];
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    ...(resource && { tags: [resource.name], description: resource.doc }),
+    ...(operation.open && { security: [] }),
+    ...(given.length > 0 && { parameters: given }),
+    ...(operation.input && { requestBody: requestBody(operation) }),
+    ...(operation.takes === "document" && { requestBody: documentBody(operation) }),
+    responses: {
+      [operation.status]: {
+        description: operation.summary,
+        headers: successHeaders(operation),
+        ...(operation.answers && { content: answerContent(operation, shared) }),
+        ...(operation.open && { content: openContent(operation) }),
+      },
+      ...plainAnswers(operation),
+      ...errorResponses(operation, shared),
+      default: { $ref: "#/components/responses/Failure" },
+    },
+  };
+}
+
+function answerContent(operation: Operation, shared: Shared): JsonSchema {
+  const { name, value } = exampleAnswer(operation);
+  shared.examples[name] ??= { value };
+  const examples = { [name]: { $ref: `#/components/examples/${name}` } };
+  const content = { schema: { $ref: schemaRef(operation.answers as string) }, examples };
+  const { alsoProduces } = operation;
+  return { "application/json": content, ...(alsoProduces !== undefined && { [alsoProduces]: content }) };
+}
+
+function openContent({ produces = "text/plain", exampleAnswer: example }: Operation): JsonSchema {
+  return { [produces]: { schema: { type: produces === "application/json" ? "object" : "string" }, example } };
+}
+
+function plainAnswers({ plainAnswers = {} }: Operation): JsonSchema {
+  const headers = { "Postern-Operation-Id": { $ref: "#/components/headers/Postern-Operation-Id" } };
+  return Object.fromEntries(
+    Object.entries(plainAnswers).map(([status, { description, example }]) => [
+      status,
+      { description, headers, content: { "text/plain": { schema: { type: "string" }, example } } },
+    ]),
+  );
+}
+
+/** Header fields that mean something to the operation, as `parameters` names them. */
+function headerNames(operation: Operation): (keyof typeof parameters)[] {
+  if (operation.open) return [];
+  if (!isStored(operation)) return ["Version"];
+  const shared = ["Version", "Reason", "Prefer"] as const;
+  if (operation.verb === "create" || operation.stores) return [...shared, "IdempotencyKey"];
+  return operation.method === "POST" ? [...shared] : [...shared, "IfMatch"];
+}
+
+function requestBody(operation: Operation): JsonSchema {
+  const name = inputSchemaName(operation);
+  const fields = withoutPath(operation.path, operation.input as Fields);
+  const schema = name ? { $ref: schemaRef(name) } : objectSchema(fields, "create", operation.summary);
+  const example = operation.exampleBody ?? exampleInput(fields, operation.verb === "update" ? "update" : "create");
+  return { required: operation.verb === "create", content: { "application/json": { schema, example } } };
+}
+
+function documentBody({ exampleBody: example }: Operation): JsonSchema {
+  const content = { schema: { $ref: schemaRef("Document") }, example };
+  return { required: true, content: { "application/yaml": content, "application/json": content } };
+}
+
+function inputSchemaName(operation: Operation): string | undefined {
+  if (operation.verb === "replace") return `${operation.answers}Replace`;
+  if (operation.verb === "create") return `${operation.resource?.schemaName}Create`;
+  if (operation.verb === "update") return `${operation.resource?.schemaName}Update`;
+  return undefined;
+}
+
+function schemas(operations: readonly Operation[]): Record<string, JsonSchema> {
+  const all: Record<string, JsonSchema> = { Ref: refSchema, Error: errorSchema };
+  for (const resource of resources) {
+    if (resource.internal) continue;
+    const response = objectSchema(resource.fields, "response", resource.doc);
+    all[resource.schemaName] = withIdentity(resource, response);
+    const verbs = resource.operations ?? ["create", "update"];
+    if (verbs.includes("create")) {
+      all[`${resource.schemaName}Create`] = objectSchema(
+        withoutPath(resource.path, resource.fields),
+        "create",
+        resource.doc,
+      );
+    }
+    if (verbs.includes("update")) {
+      all[`${resource.schemaName}Update`] = objectSchema(resource.fields, "update", resource.doc);
+    }
+    addNamed(resource.fields, all);
+  }
+  for (const operation of operations) {
+    Object.assign(all, operation.schemas);
+    if (operation.verb !== "list" || !operation.answers || !operation.listKey) continue;
+    all[operation.answers] = listSchema(operation.listKey, operation.resource as ResourceDeclaration);
+  }
+  return all;
+}
+
+/** Schemas of the objects inside that have a name of their own, such as modules. */
+function addNamed(fields: Fields, all: Record<string, JsonSchema>): void {
+  for (const field of Object.values(fields)) {
+    const inner = field.type === "list" || field.type === "map" ? field.of : field;
+    if (inner.type !== "object") continue;
+    if (inner.schemaName !== undefined) {
+      all[inner.schemaName] ??= objectSchema(inner.fields, "response", inner.doc);
+      all[`${inner.schemaName}Replace`] ??= objectSchema(inner.fields, "create", inner.doc);
+    }
+    addNamed(inner.fields, all);
+  }
+}
+
+/** What the path says need not be in the body. */
+function withoutPath(path: string, fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !path.includes(`{${name}}`)));
+}
+
+function withIdentity(resource: ResourceDeclaration, schema: JsonSchema): JsonSchema {
+  const identity = {
+    id: { type: "string", description: "Identifier.", pattern: `^${resource.idPrefix}_[0-9a-z]{27}$` },
+    uri: { type: "string", description: "URI of the object." },
+    ...(!resource.live && { created_at: { type: "string", format: "date-time", description: "When it was created." } }),
+  };
+  return {
+    ...schema,
+    properties: { ...identity, ...(schema["properties"] as object) },
+    required: [...Object.keys(identity), ...((schema["required"] as readonly string[] | undefined) ?? [])],
+  };
+}
+
+function listSchema(listKey: string, resource: ResourceDeclaration): JsonSchema {
+  return {
+    type: "object",
+    description: `A page: ${resource.doc}`,
+    properties: {
+      [listKey]: { type: "array", items: { $ref: schemaRef(resource.schemaName) }, maxItems: 100 },
+      uri: { type: "string", description: "URI of the list." },
+      next_page_uri: { type: ["string", "null"], description: "URI of the next page; null on the last one." },
+    },
+    required: [listKey, "uri", "next_page_uri"],
+    additionalProperties: false,
+  };
+}
+
+const refSchema: JsonSchema = {
+  type: "object",
+  description: "A reference to another object.",
+  properties: { id: { type: "string" }, uri: { type: "string" } },
+  required: ["id", "uri"],
+  additionalProperties: false,
+};
+
+const errorSchema: JsonSchema = {
+  type: "object",
+  description: "Every failure.",
+  properties: {
+    error_code: { type: "string", pattern: "^ERR_POSTERN_[0-9]+$" },
+    status_code: { type: "integer" },
+    msg: { type: "string", description: "What was attempted, and what is wrong." },
+    details: {
+      type: "object",
+      description: "One entry per field that is wrong, and always `operation_id`.",
+      properties: { operation_id: { type: "string", pattern: "^op_[0-9a-z]{27}$" } },
+      required: ["operation_id"],
+      additionalProperties: { type: "string" },
+    },
+  },
+  required: ["error_code", "status_code", "msg", "details"],
+  additionalProperties: false,
+};
+
+const parameters = {
+  Version: {
+    name: "Service-Version",
+    in: "header",
+    required: false,
+    description: "The version of the API. `Ngrok-Version` is accepted in its place; one of them must be there.",
+    schema: { type: "string", enum: ["2"] },
+  },
+  IfMatch: {
+    name: "If-Match",
+    in: "header",
+    description: "The ETag that the object must still have.",
+    schema: { type: "string" },
+  },
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    description: "Sent again with the same body within 24 h, the request is answered again and not carried out twice.",
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+  },
+  Reason: {
+    name: "Postern-Reason",
+    in: "header",
+    description: "Why the change is made, for the history.",
+    schema: { type: "string", maxLength: 255 },
+  },
+  Prefer: {
+    name: "Prefer",
+    in: "header",
+    description:
+      "`wait=SECONDS`, at most 30: answer once every connected edge serves the change, or after that time. `Postern-Applied` says which.",
+    schema: { type: "string" },
+  },
+};
+
+const queryDocs: Readonly<Record<string, string>> = {
+  limit: "Most objects on the page.",
+  before_id: "Id of the last object of the page before.",
+  beforeId: "The same as `before_id`.",
+  filter: "A condition on the objects, such as `obj.metadata.contains('team-a')`.",
+  at_revision: "Number of the revision whose state is shown.",
+  principal: "Id of the API key that made the change.",
+  operation: "Id of the operation, such as `createIPPolicy`.",
+  kind: "Kind of the object that was changed, such as `ip_policy`.",
+  object_id: "Id of the object that was changed.",
+  document: "Name of the document.",
+  id: "Only objects of this id; may be given several times.",
+  url: "Only objects of this URL; may be given several times.",
+  dry_run: "`true` answers what would be changed, and changes nothing.",
+};
+
+function querySchema(name: string): JsonSchema {
+  return querySchemas[name] ?? { type: "string" };
+}
+
+/** Of those that are not just strings. */
+const querySchemas: Readonly<Record<string, JsonSchema>> = {
+  limit: { type: "integer", minimum: 1, maximum: 100, default: 100 },
+  at_revision: { type: "integer", minimum: 0 },
+  dry_run: { type: "boolean", default: false },
+};

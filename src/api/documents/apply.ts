@@ -1,0 +1,196 @@
+/** What a document wants, done in a draft: all of it or nothing. */
+import { isDeepStrictEqual } from "node:util";
+import { timestamp } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { newId } from "../../lib/ids.ts";
+import { documentKeyField, documentKeySpace } from "../../resources/document-key.ts";
+import { inputName, parseFields } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/parse.ts";
+import type { Issue } from "../../schema/fields.ts";
+import type { Change, Draft, Reader, StoredObject } from "../../storage/store.ts";
+import type { Call } from "../operation/call.ts";
+import type { Crud } from "../objects/crud.ts";
+import { settle } from "../history/settle.ts";
+import type { Put } from "../history/settle.ts";
+import { identified } from "../objects/identities.ts";
+import type { Identities } from "../objects/identities.ts";
+import { inputRefusal } from "../operation/problems.ts";
+import { withServerSet } from "../objects/server-set.ts";
+import { documentKinds, isId, keyOf, storedKey } from "./document.ts";
+import type { Document, Entry } from "./document.ts";
+import { resolveFields } from "./fields.ts";
+
+/** What became of a document in a draft. */
+export interface Outcome {
+  /** The object of each entry as it is now, by key. */
+  readonly objects: ReadonlyMap<string, StoredObject>;
+  /** Everything that was written, also what follows from the document without being in it. */
+  readonly changes: readonly Change[];
+}
+
+/** An entry with the object that it stands for. */
+interface Aim {
+  readonly entry: Entry;
+  readonly id: string;
+  readonly present: StoredObject | undefined;
+}
+
+/** More would not be read by anybody. */
+export const maxIssues = 100;
+
+/** @throws Refusal for the whole document, with one detail per field of an entry that is wrong */
+export function carryOut(
+  document: Document,
+  call: Call,
+  crud: Crud,
+  draft: Draft,
+  identities: ReadonlyMap<string, Identities>,
+): Outcome {
+  const { accountId } = call.principal;
+  const issues: Issue[] = [];
+  const aims = aimsOf(document, accountId, draft, crud, issues);
+  const byId = new Map([...aims.values()].map((aim) => [aim.id, aim]));
+  const wanted = [...aims.values()].map((aim) => {
+    const doc = wantedDoc(aim, document, aims, crud, accountId, draft, issues);
+    const owner = { id: aim.id, domain: crud.domain };
+    const made = identities.get(aim.entry.key) ?? new Map();
+    return { aim, doc: issues.length > 0 ? doc : identified(aim.entry.resource, doc, aim.present?.doc, made, owner) };
+  });
+  if (issues.length > 0) throw inputRefusal(call.operation.id, issues.slice(0, maxIssues));
+  const at = timestamp(crud.clock.now());
+  try {
+    draft.together(() => {
+      if (document.prune) prune(document, accountId, draft);
+      const puts: Put[] = [];
+      for (const { aim, doc } of wanted) {
+        const { id, present, entry } = aim;
+        if (!present) {
+          const object = { kind: entry.resource.name, id, account_id: accountId, revision: 0, created_at: at, doc };
+          puts.push({ object: draft.revive(object), before: undefined });
+        } else if (!isDeepStrictEqual(doc, present.doc)) {
+          const object = draft.replace(present, doc);
+          if (!isDeepStrictEqual({ ...doc, [documentKeyField]: null }, { ...present.doc, [documentKeyField]: null })) {
+            puts.push({ object, before: present });
+          }
+        }
+      }
+      settle(call, crud, draft, puts);
+    });
+  } catch (error) {
+    throw error instanceof Refusal ? inDocument(error, byId) : error;
+  }
+  const objects = new Map<string, StoredObject>();
+  for (const { entry, id } of aims.values()) {
+    const object = draft.get(accountId, entry.resource.name, id);
+    // Its owner is pruned, so it would go as well.
+    if (!object) throw inputRefusal(call.operation.id, [{ path: entry.path, message: "must not lose its owner" }]);
+    objects.set(entry.key, object);
+  }
+  return { objects, changes: draft.changes() };
+}
+
+/** The object that an entry stands for, if it exists. */
+export function presentOf(entry: Entry, accountId: string, reader: Reader, issues: Issue[]): StoredObject | undefined {
+  const kind = entry.resource.name;
+  const holder = reader.holder(accountId, documentKeySpace, entry.key);
+  if (holder && holder.kind !== kind) {
+    const message = `must have another name: this one is of ${holder.kind} "${holder.id}"`;
+    issues.push({ path: entry.path, message });
+    return undefined;
+  }
+  if (entry.id === undefined) return holder;
+  const named = reader.get(accountId, kind, entry.id);
+  const path = `${entry.path}.id`;
+  if (!named) issues.push({ path, message: `must be the id of a ${kind}, there is none "${entry.id.slice(0, 64)}"` });
+  else if (holder && holder.id !== named.id)
+    issues.push({ path, message: `must be "${holder.id}", which has this name` });
+  else {
+    const key = storedKey(named);
+    if (key === undefined || key === entry.key) return named;
+    issues.push({ path, message: `must be of an object without an entry, it is that of "${key}"` });
+  }
+  return undefined;
+}
+
+function aimsOf(
+  { entries }: Document,
+  accountId: string,
+  draft: Draft,
+  crud: Crud,
+  issues: Issue[],
+): ReadonlyMap<string, Aim> {
+  const aims = new Map<string, Aim>();
+  const taken = new Map<string, Entry>();
+  for (const entry of entries.values()) {
+    const present = presentOf(entry, accountId, draft, issues);
+    const id = present?.id ?? newId(entry.resource.idPrefix, crud.clock.now());
+    const other = taken.get(id);
+    if (other) issues.push({ path: `${entry.path}.id`, message: `must not be that of ${other.path}` });
+    taken.set(id, entry);
+    aims.set(entry.key, { entry, id, present });
+  }
+  return aims;
+}
+
+function wantedDoc(
+  { entry, present }: Aim,
+  document: Document,
+  aims: ReadonlyMap<string, Aim>,
+  crud: Crud,
+  accountId: string,
+  draft: Draft,
+  issues: Issue[],
+): Doc {
+  const own: Issue[] = [];
+  const { fields } = entry.resource;
+  const resolved = resolveFields(fields, entry.fields, present?.doc, "", {
+    issues: own,
+    idOf(name) {
+      if (isId(name)) return name;
+      const key = keyOf(document.name, name);
+      return aims.get(key)?.id ?? draft.holder(accountId, documentKeySpace, key)?.id ?? name;
+    },
+  });
+  const parsed = parseFields(fields, resolved, "create", present?.doc);
+  own.push(...parsed.issues);
+  if (own.length === 0 && present) {
+    for (const [name, field] of Object.entries(fields)) {
+      const key = inputName(name, field);
+      if (!field.immutable || isDeepStrictEqual(parsed.doc[key], present.doc[key])) continue;
+      const message = "is set on creation and cannot be changed: give the object another name to replace it";
+      own.push({ path: key, message });
+    }
+  }
+  for (const issue of own) issues.push({ ...issue, path: `${entry.path}.${issue.path}` });
+  const doc = withServerSet(crud.specials[entry.resource.name], parsed.doc, present?.doc);
+  return { ...doc, [documentKeyField]: entry.key };
+}
+
+/** Deletes what entries of the document made before and that is not in it any more. */
+function prune(document: Document, accountId: string, draft: Draft): void {
+  for (const { name: kind } of documentKinds) {
+    for (const object of draft.page(accountId, kind, { limit: Infinity }).objects) {
+      const key = storedKey(object);
+      if (!key?.startsWith(`${document.name}/`) || document.entries.has(key)) continue;
+      // It may have gone with its owner.
+      if (draft.get(accountId, kind, object.id)) draft.delete(object);
+    }
+  }
+}
+
+/** The refusal of one object as one of the document. */
+function inDocument(error: Refusal, byId: ReadonlyMap<string, Aim>): Refusal {
+  const { object_id, object_kind: _, ...details } = error.details;
+  const aim = object_id === undefined ? undefined : byId.get(object_id);
+  if (!aim) return error;
+  const { path } = aim.entry;
+  const placed = Object.entries(details).map(([name, text]) => {
+    if (/^(?:holder|referrer)_/.test(name)) return [name, text];
+    return [`${path}.${name}`, text];
+  });
+  const named = [...byId].reduce(
+    (text, [id, other]) => text.replaceAll(`"${id}"`, `"${other.entry.name}"`),
+    error.message,
+  );
+  return new Refusal(error.reason, `${path}: ${named}`, Object.fromEntries(placed));
+}

@@ -1,0 +1,123 @@
+/** The document of many objects: its form, and the names by which its objects know each other. */
+import { documentKeyField, isDocumentKind } from "../../resources/document-key.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Issue } from "../../schema/fields.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import type { StoredObject } from "../../storage/store.ts";
+import { resources } from "../operation/declarations.ts";
+
+/** Objects in one document; bounds the commit. */
+export const maxDocumentObjects = 10_000;
+/** The document's name where it has none. */
+export const defaultDocument = "main";
+
+/** The kinds that documents hold, in the order of the list of resources. */
+export const documentKinds: readonly ResourceDeclaration[] = resources.filter(isDocumentKind);
+
+export interface Entry {
+  readonly resource: ResourceDeclaration;
+  /** As the document has it. */
+  readonly name: string;
+  /** `document/name`: unique in the account, and stored with the object. */
+  readonly key: string;
+  /** Where in the document, e.g. `objects.ip_policy.office`. */
+  readonly path: string;
+  readonly fields: JsonObject;
+  /** An object that exists and becomes the entry's. */
+  readonly id: string | undefined;
+}
+
+export interface Document {
+  readonly name: string;
+  /** Objects that entries of this document made before, and that are not in it any more, are deleted. */
+  readonly prune: boolean;
+  /** By key. */
+  readonly entries: ReadonlyMap<string, Entry>;
+}
+
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const documentPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const idPattern = /^[a-z0-9]+_[0-9a-z]{27}$/;
+
+/** Reads the form of a document, not yet the fields of its objects; what is wrong is added to `issues`. */
+export function readDocument(body: JsonObject, issues: Issue[]): Document {
+  for (const name of Object.keys(body)) {
+    if (["document", "prune", "objects"].includes(name)) continue;
+    const message = "is not known here; known are: document, prune, objects";
+    issues.push({ path: name, message, reason: "unknown_field" });
+  }
+  const name = body["document"] ?? defaultDocument;
+  const text = typeof name === "string" ? name : "";
+  if (!documentPattern.test(text)) {
+    issues.push({ path: "document", message: "must be 1 to 64 letters, digits, dots, dashes and underscores" });
+  }
+  const prune = body["prune"] ?? false;
+  if (typeof prune !== "boolean") issues.push({ path: "prune", message: "must be true or false" });
+  const objects = body["objects"];
+  const entries = new Map<string, Entry>();
+  if (!isObject(objects)) issues.push({ path: "objects", message: "must be an object: kind, then name, then fields" });
+  else for (const [kind, named] of Object.entries(objects)) readKind(text, kind, named, entries, issues);
+  return { name: text, prune: prune === true, entries };
+}
+
+function readKind(document: string, kind: string, named: unknown, entries: Map<string, Entry>, issues: Issue[]): void {
+  const resource = documentKinds.find((one) => one.name === kind);
+  if (!resource) {
+    const known = documentKinds.map((one) => one.name).join(", ");
+    const message = `is not a kind that documents hold; known are: ${known}`;
+    issues.push({ path: `objects.${kind.slice(0, 64)}`, message, reason: "unknown_field" });
+    return;
+  }
+  if (named === null) return;
+  if (!isObject(named)) {
+    issues.push({ path: `objects.${kind}`, message: "must be an object: names and fields" });
+    return;
+  }
+  for (const [name, given] of Object.entries(named)) {
+    const path = `objects.${kind}.${name.slice(0, 128)}`;
+    const key = keyOf(document, name);
+    const problem = problemOf(name, key, given, entries);
+    if (problem !== undefined) {
+      issues.push({ path, message: problem });
+      continue;
+    }
+    if (entries.size === maxDocumentObjects) {
+      issues.push({ path: "objects", message: `must have at most ${maxDocumentObjects}` });
+      return;
+    }
+    const { id, ...fields } = (given ?? {}) as { readonly id?: string };
+    entries.set(key, { resource, name, key, path, fields, id });
+  }
+}
+
+function problemOf(name: string, key: string, given: unknown, entries: ReadonlyMap<string, Entry>): string | undefined {
+  const [first, second, ...rest] = name.split("/") as [string, ...string[]];
+  const plain =
+    second === undefined ? namePattern.test(first) : documentPattern.test(first) && namePattern.test(second);
+  if (!plain || rest.length > 0 || idPattern.test(name)) {
+    return "must be named with 1 to 128 letters, digits, dots, dashes and underscores, and not as ids are";
+  }
+  const other = entries.get(key);
+  if (other) return `must not have the name of another object: ${other.path}`;
+  if (given !== null && !isObject(given)) return "must be an object: its fields";
+  if (given !== null && given["id"] !== undefined && typeof given["id"] !== "string")
+    return "must have an id that is one";
+  return undefined;
+}
+
+/** `document/name`; a name that has its document in front is one already. */
+export function keyOf(document: string, name: string): string {
+  return name.includes("/") ? name : `${document}/${name}`;
+}
+
+export function storedKey(object: StoredObject): string | undefined {
+  return (object.doc[documentKeyField] as string | null | undefined) ?? undefined;
+}
+
+export function isId(text: string): boolean {
+  return idPattern.test(text);
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

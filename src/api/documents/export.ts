@@ -1,0 +1,90 @@
+/** What an account has, as a document whose application changes nothing. */
+import { Refusal } from "../../lib/errors.ts";
+import { inputName } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/parse.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import type { StoredObject } from "../../storage/store.ts";
+import type { Crud } from "../objects/crud.ts";
+import { withoutServerSet } from "../objects/server-set.ts";
+import { defaultDocument, documentKinds, maxDocumentObjects, storedKey } from "./document.ts";
+import { documentFields } from "./fields.ts";
+
+/**
+ * The account's objects, oldest first; with `document` only those of its entries. Secrets are left out in a form
+ * that leaves them unchanged.
+ * @throws Refusal when there are more than a document may hold
+ */
+export function exportDocument(
+  { store: reader, specials }: Crud,
+  accountId: string,
+  document: string | undefined,
+): Record<string, unknown> {
+  const home = document ?? defaultDocument;
+  const names = new Map<string, string>();
+  const taken = new Set<string>();
+  const found: { readonly resource: ResourceDeclaration; readonly objects: readonly StoredObject[] }[] = [];
+  let count = 0;
+  for (const resource of documentKinds) {
+    const { objects } = reader.page(accountId, resource.name, { limit: maxDocumentObjects + 1 });
+    const special = specials[resource.name];
+    const wanted = objects.filter(
+      (one) =>
+        (document === undefined || storedKey(one)?.startsWith(`${document}/`)) &&
+        withoutServerSet(special, one.doc) !== undefined,
+    );
+    count += wanted.length;
+    if (count > maxDocumentObjects || objects.length > maxDocumentObjects) {
+      throw new Refusal("document_too_large", `the account has more than ${maxDocumentObjects} objects`);
+    }
+    found.push({ resource, objects: wanted.toReversed() });
+    for (const object of objects) {
+      const key = storedKey(object);
+      if (key === undefined) continue;
+      const name = key.startsWith(`${home}/`) ? key.slice(home.length + 1) : key;
+      names.set(object.id, name);
+      taken.add(name);
+    }
+  }
+  for (const { resource, objects } of found) {
+    for (const object of objects) {
+      if (!names.has(object.id)) names.set(object.id, newName(resource, object, taken));
+    }
+  }
+  const nameOf = (id: string): string => names.get(id) ?? id;
+  const kinds = found.flatMap(({ resource, objects }): [string, unknown][] => {
+    if (objects.length === 0) return [];
+    const entries = objects.map((object) => {
+      const configured = withoutServerSet(specials[resource.name], object.doc) as Doc;
+      const fields = documentFields(resource.fields, configured, nameOf);
+      return [nameOf(object.id), storedKey(object) === undefined ? { id: object.id, ...fields } : fields] as const;
+    });
+    return [[resource.name, Object.fromEntries(entries)]];
+  });
+  return { document: home, objects: Object.fromEntries(kinds) };
+}
+
+/** Fields that tell objects of a kind apart, the best first. */
+const telling = ["name", "domain", "hostports", "match", "addr", "address", "cidr", "description"];
+
+/** A name for an object that has none: from what it says of itself, and a number where that is not enough. */
+function newName({ name: kind, fields }: ResourceDeclaration, { doc }: StoredObject, taken: Set<string>): string {
+  const texts = telling.flatMap((name) => {
+    const field = fields[name];
+    const value = field && doc[inputName(name, field)];
+    return typeof value === "string" ? [value] : Array.isArray(value) ? value.slice(0, 1).map(String) : [];
+  });
+  const words = texts.map(slug).find((word) => word !== "") ?? "";
+  const base = [kind.replaceAll("_", "-"), ...(words === "" ? [] : [words])].join("-");
+  let name = base;
+  for (let number = 2; taken.has(name); number += 1) name = `${base}-${number}`;
+  taken.add(name);
+  return name;
+}
+
+function slug(text: string): string {
+  return text
+    .slice(0, 64)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.]+/g, "-")
+    .replaceAll(/^[-.]+|[-.]+$/g, "");
+}

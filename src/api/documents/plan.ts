@@ -1,0 +1,85 @@
+/** The answer to a document: what becomes of each of its objects, and of others because of it. */
+import { fieldChanges } from "../history/diff.ts";
+import type { Action } from "../history/diff.ts";
+import { summaryOf } from "../history/change-set.ts";
+import type { ObjectChange } from "../history/change-set.ts";
+import { documentKeyField } from "../../resources/document-key.ts";
+import type { Change, StoredObject } from "../../storage/store.ts";
+import type { Crud } from "../objects/crud.ts";
+import { resourceNamed } from "../operation/declarations.ts";
+import type { Outcome } from "./apply.ts";
+import { storedKey } from "./document.ts";
+import type { Document } from "./document.ts";
+
+interface PlannedChange extends ObjectChange {
+  readonly name: string | null;
+  readonly adopted: boolean;
+}
+
+export interface Plan {
+  readonly document: string;
+  readonly applied: boolean;
+  readonly revision: number;
+  readonly summary: Readonly<Record<Action, number>>;
+  readonly changes: readonly PlannedChange[];
+}
+
+export function planOf(
+  document: Document,
+  { objects, changes }: Outcome,
+  crud: Crud,
+  baseUrl: string,
+  done: { readonly revision: number; readonly applied: boolean },
+): Plan {
+  const byId = new Map(changes.map((change) => [change.id, change]));
+  const names = new Map<string, string>();
+  const shown: PlannedChange[] = [];
+  for (const [key, object] of objects) {
+    const name = document.entries.get(key)?.name ?? null;
+    const change = byId.get(object.id) ?? { kind: object.kind, id: object.id, before: object, after: object };
+    byId.delete(object.id);
+    if (!change.before && name !== null) names.set(object.id, name);
+    shown.push(planned(change, name, crud, baseUrl));
+  }
+  const prefix = `${document.name}/`;
+  for (const change of byId.values()) {
+    const key = storedKey((change.before ?? change.after) as StoredObject);
+    shown.push(planned(change, key?.startsWith(prefix) ? key.slice(prefix.length) : null, crud, baseUrl));
+  }
+  const summary = summaryOf(shown);
+  const { revision, applied } = done;
+  if (applied) return { document: document.name, applied, revision, summary, changes: shown };
+  // Ids of what is not there yet would be others next time.
+  const named = shown.map((change) => ({
+    ...change,
+    ...(change.action === "create" && { id: "", uri: "" }),
+    fields: change.fields.map((field) => ({ ...field, after: withNames(field.after, names) })),
+  }));
+  return { document: document.name, applied, revision, summary, changes: named };
+}
+
+function planned(change: Change, name: string | null, { views }: Crud, baseUrl: string): PlannedChange {
+  const { kind, id, before, after } = change;
+  const fields = fieldChanges(resourceNamed(kind).fields, before?.doc, after?.doc).filter(({ path }) =>
+    isGiven(kind, path),
+  );
+  const action = !before ? "create" : !after ? "delete" : fields.length > 0 ? "update" : "unchanged";
+  const adopted = before !== undefined && after !== undefined && storedKey(before) !== storedKey(after);
+  return { action, kind, name, id, uri: after ? views.uri(after, baseUrl) : "", adopted, fields };
+}
+
+/** Whether a field is the client's; what the server sets follows from the others, or from chance. */
+function isGiven(kind: string, path: string): boolean {
+  if (path === documentKeyField) return false;
+  return resourceNamed(kind).fields[path]?.readOnly !== true;
+}
+
+/** Values in which ids are replaced by the names of `names`. */
+function withNames(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (typeof value === "string") return names.get(value) ?? value;
+  if (Array.isArray(value)) return value.map((item) => withNames(item, names));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [names.get(key) ?? key, withNames(item, names)]),
+  );
+}

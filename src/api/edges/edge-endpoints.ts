@@ -1,0 +1,83 @@
+/** Edges that have an online backend, as endpoints of type `edge`: one per hostport. */
+import { createHash } from "node:crypto";
+import type { Reader, StoredObject } from "../../storage/store.ts";
+
+/** Backends may be members of backends; deeper nesting is refused on write. */
+const maxDepth = 10;
+const schemes: Readonly<Record<string, string>> = { https_edge: "https", tls_edge: "tls", tcp_edge: "tcp" };
+
+/** Walks up from the online backends to the edges that refer to them: costs what is online, not what exists. */
+export function edgeEndpoints(
+  reader: Reader,
+  accountId: string,
+  onlineBackends: readonly StoredObject[],
+): StoredObject[] {
+  const edges = new Map<string, StoredObject>();
+  const seen = new Set<string>();
+  const climb = (object: StoredObject, depth: number): void => {
+    if (seen.has(object.id) || depth > maxDepth) return;
+    seen.add(object.id);
+    for (const referrer of reader.referrers(object.id)) {
+      const edgeId = referrer.doc["edge_id"];
+      const edge = typeof edgeId === "string" ? reader.get(accountId, "https_edge", edgeId) : referrer;
+      if (edge && edge.kind in schemes) edges.set(edge.id, edge);
+      else climb(referrer, depth + 1);
+    }
+  };
+  for (const backend of onlineBackends) climb(backend, 0);
+  return [...edges.values()].flatMap((edge) =>
+    (edge.doc["hostports"] as readonly string[]).map((hostport) => endpointOf(reader, edge, hostport)),
+  );
+}
+
+function endpointOf(reader: Reader, edge: StoredObject, hostport: string): StoredObject {
+  const scheme = schemes[edge.kind] as string;
+  const address = addressOf(reader, edge.account_id, scheme, hostport);
+  const url = scheme === "tcp" || address.port !== 443 ? `${scheme}://${hostport}` : `${scheme}://${address.host}`;
+  return {
+    kind: "endpoint",
+    id: idOf(edge.id, hostport),
+    account_id: edge.account_id,
+    revision: edge.revision,
+    created_at: edge.created_at,
+    doc: {
+      created_at: edge.created_at,
+      updated_at: edge.created_at,
+      public_url: url,
+      url,
+      ...address,
+      type: "edge",
+      description: edge.doc["description"],
+      metadata: edge.doc["metadata"],
+      edge: edge.id,
+      bindings: ["public"],
+    },
+  };
+}
+
+/** Where a configured endpoint is, with the reservation that it rests on. */
+export function addressOf(reader: Pick<Reader, "holder">, accountId: string, scheme: string, hostport: string) {
+  const colon = hostport.lastIndexOf(":");
+  const [host, port] = [hostport.slice(0, colon), hostport.slice(colon + 1)];
+  const reserved = (space: string, name: string): string | null => {
+    const holder = reader.holder(accountId, space, name);
+    return holder?.account_id === accountId ? holder.id : null;
+  };
+  return {
+    proto: scheme,
+    scheme,
+    hostport,
+    host,
+    port: Number(port),
+    domain: scheme === "tcp" ? null : reserved("domain", host),
+    tcp_addr: scheme === "tcp" ? reserved("address", port) : null,
+  };
+}
+
+/** Stable, and sorted where the edge is: its time part and a hash of the hostport. */
+function idOf(edgeId: string, hostport: string): string {
+  const start = edgeId.indexOf("_") + 1;
+  const hash = createHash("sha256").update(`${edgeId} ${hostport}`).digest();
+  const digits = (hash.readBigUInt64BE(0) * 1_000_000_007n + BigInt(hash.readUInt32BE(8))).toString(36);
+  return `ep_${edgeId.slice(start, start + 11)}${digits.padStart(16, "0").slice(-16)}`;
+}

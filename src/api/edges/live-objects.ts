@@ -1,0 +1,216 @@
+/** What the edge reports of agents: sessions, tunnels and endpoints, as objects like the stored ones. */
+import type { Upward } from "../../routing/planes/messages.ts";
+import type { Doc } from "../../schema/parse.ts";
+import type { Store, StoredObject } from "../../storage/store.ts";
+import type { SessionReport, TunnelReport } from "../../routing/planes/messages.ts";
+import { makeLabelIndex } from "./label-index.ts";
+import { asEndpoint, servedBy } from "./cloud-endpoints.ts";
+import { edgeEndpoints } from "./edge-endpoints.ts";
+
+export interface LiveObjects {
+  get(accountId: string, kind: string, id: string): StoredObject | undefined;
+  /** Newest first, of those that sort before `beforeId`. */
+  page(
+    accountId: string,
+    kind: string,
+    request: { readonly limit: number; readonly beforeId: string | undefined },
+  ): { readonly objects: readonly StoredObject[]; readonly more: boolean };
+  /** What a stored cloud endpoint shows beyond its document. */
+  cloudEndpoint(object: StoredObject): Doc;
+  /** Ids of the account's online tunnels that have all of `labels`. */
+  matchingTunnels(accountId: string, labels: Readonly<Record<string, string>>): readonly string[];
+  /** Ids of the account's tunnel group backends that a tunnel with `labels` serves. */
+  matchingBackends(accountId: string, labels: Readonly<Record<string, string>>): readonly string[];
+  /** Whether an agent holds this host and port now, and for which account. */
+  holderOfHostport(hostport: string): { readonly accountId: string; readonly tunnelId: string } | undefined;
+  count(kind: "tunnel_session" | "tunnel"): number;
+  /** Takes in a report; returns whether it was one. */
+  receive(message: Upward): boolean;
+}
+
+/** Kinds of backends that need no agent. */
+const alwaysOnline = ["static_backend", "http_response_backend"];
+
+type Kept = Map<string, Map<string, StoredObject>>;
+
+export function openLiveObjects(store: Store): LiveObjects {
+  const kinds: Readonly<Record<string, Kept>> = {
+    tunnel_session: new Map(),
+    tunnel: new Map(),
+    endpoint: new Map(),
+  };
+  const reports = new Map<string, TunnelReport>();
+  const accountOfSession = new Map<string, string>();
+  const hostports = new Map<string, { accountId: string; tunnelId: string }>();
+  const tunnels = makeLabelIndex<TunnelReport>();
+  const backends = makeLabelIndex<StoredObject>();
+  const isBackend = new Set(["tunnel_group_backend"]);
+  const labelsOf = (object: StoredObject) => object.doc["labels"] as Readonly<Record<string, string>>;
+  for (const object of store.objects(isBackend)) backends.add(object.account_id, object.id, labelsOf(object), object);
+  store.subscribe((commit) => {
+    for (const { kind, before, after } of commit.changes) {
+      if (!isBackend.has(kind)) continue;
+      if (before) backends.remove(before.account_id, before.id, labelsOf(before));
+      if (after) backends.add(after.account_id, after.id, labelsOf(after), after);
+    }
+  });
+
+  const put = (kind: string, object: StoredObject): void => {
+    const kept = kinds[kind] as Kept;
+    let ofAccount = kept.get(object.account_id);
+    if (!ofAccount) kept.set(object.account_id, (ofAccount = new Map()));
+    ofAccount.set(object.id, object);
+  };
+  const drop = (kind: string, accountId: string, id: string): void => {
+    const ofAccount = (kinds[kind] as Kept).get(accountId);
+    ofAccount?.delete(id);
+    if (ofAccount?.size === 0) (kinds[kind] as Kept).delete(accountId);
+  };
+  const closeTunnel = (tunnelId: string): void => {
+    const report = reports.get(tunnelId);
+    if (!report) return;
+    reports.delete(tunnelId);
+    drop("tunnel", report.accountId, tunnelId);
+    if (report.labels) tunnels.remove(report.accountId, tunnelId, report.labels);
+    if (!report.endpoint) return;
+    drop("endpoint", report.accountId, report.endpoint.id);
+    const hostport = hostportOf(report.endpoint.publicUrl);
+    if (hostports.get(hostport)?.tunnelId === tunnelId) hostports.delete(hostport);
+  };
+  const openTunnel = (report: TunnelReport): void => {
+    closeTunnel(report.id);
+    reports.set(report.id, report);
+    put("tunnel", liveObject("tunnel", report.id, report.accountId, report.startedAt, tunnelDoc(report)));
+    if (report.labels) tunnels.add(report.accountId, report.id, report.labels, report);
+    if (!report.endpoint) return;
+    const { id, publicUrl } = report.endpoint;
+    hostports.set(hostportOf(publicUrl), { accountId: report.accountId, tunnelId: report.id });
+    put("endpoint", liveObject("endpoint", id, report.accountId, report.startedAt, endpointDoc(report, store)));
+  };
+  const matchingTunnels: LiveObjects["matchingTunnels"] = (accountId, labels) => tunnels.having(accountId, labels);
+  const objectsOf = (accountId: string, kind: string): Map<string, StoredObject> => {
+    const kept = kinds[kind]?.get(accountId) ?? new Map<string, StoredObject>();
+    if (kind !== "endpoint") return kept;
+    const online = (backend: StoredObject) => matchingTunnels(accountId, labelsOf(backend)).length > 0;
+    const all = new Map(kept);
+    const groups = backends.values(accountId).filter(online);
+    const always = alwaysOnline.flatMap((one) => store.page(accountId, one, { limit: Infinity }).objects);
+    for (const found of edgeEndpoints(store, accountId, [...groups, ...always])) all.set(found.id, found);
+    return all;
+  };
+  return {
+    get(accountId, kind, id) {
+      const cloud = kind === "endpoint" ? store.get(accountId, "cloud_endpoint", id) : undefined;
+      return cloud ? asEndpoint(store, cloud) : objectsOf(accountId, kind).get(id);
+    },
+    page(accountId, kind, { limit, beforeId }) {
+      const all = [...objectsOf(accountId, kind).values()].filter((one) => beforeId === undefined || one.id < beforeId);
+      if (kind === "endpoint") {
+        const request = { limit: limit + 1, ...(beforeId !== undefined && { beforeId }) };
+        const cloud = store.page(accountId, "cloud_endpoint", request).objects;
+        all.push(...cloud.map((one) => asEndpoint(store, one)));
+      }
+      all.sort((left, right) => (left.id < right.id ? 1 : -1));
+      return { objects: all.slice(0, limit), more: all.length > limit };
+    },
+    cloudEndpoint: (object) => servedBy(store, object),
+    matchingTunnels,
+    matchingBackends: (accountId, labels) => backends.within(accountId, labels),
+    holderOfHostport: (hostport) => hostports.get(hostport),
+    count: (kind) => [...(kinds[kind] as Kept).values()].reduce((sum, ofAccount) => sum + ofAccount.size, 0),
+    receive(message) {
+      switch (message.type) {
+        case "hello":
+          for (const tunnelId of reports.keys()) closeTunnel(tunnelId);
+          (kinds["tunnel_session"] as Kept).clear();
+          accountOfSession.clear();
+          return true;
+        case "session_opened": {
+          const { session } = message;
+          const doc = sessionDoc(session);
+          accountOfSession.set(session.id, session.accountId);
+          put("tunnel_session", liveObject("tunnel_session", session.id, session.accountId, session.startedAt, doc));
+          return true;
+        }
+        case "session_closed":
+          drop("tunnel_session", accountOfSession.get(message.sessionId) ?? "", message.sessionId);
+          accountOfSession.delete(message.sessionId);
+          return true;
+        case "tunnel_opened":
+          openTunnel(message.tunnel);
+          return true;
+        case "tunnel_closed":
+          closeTunnel(message.tunnelId);
+          return true;
+        default:
+          return false;
+      }
+    },
+  };
+}
+
+function liveObject(kind: string, id: string, accountId: string, createdAt: string, doc: Doc): StoredObject {
+  return { kind, id, account_id: accountId, revision: 0, created_at: createdAt, doc };
+}
+
+/** Host and port that a public URL is reached at. */
+function hostportOf(publicUrl: string): string {
+  const url = new URL(publicUrl);
+  const port = url.port === "" ? { "http:": "80", "https:": "443", "tls:": "443" }[url.protocol] : url.port;
+  return `${url.hostname}:${port ?? "0"}`;
+}
+
+function sessionDoc(report: SessionReport): Doc {
+  return {
+    agent_version: report.agentVersion,
+    credential: report.credentialId,
+    ip: report.ip,
+    metadata: report.metadata,
+    os: report.os,
+    region: report.region,
+    started_at: report.startedAt,
+    transport: report.transport,
+  };
+}
+
+function tunnelDoc(report: TunnelReport): Doc {
+  return {
+    public_url: report.endpoint?.publicUrl ?? "",
+    started_at: report.startedAt,
+    metadata: report.metadata,
+    proto: report.endpoint?.proto ?? "",
+    region: report.region,
+    tunnel_session: report.sessionId,
+    endpoint: report.endpoint?.id ?? null,
+    labels: report.labels ?? {},
+    forwards_to: report.forwardsTo,
+  };
+}
+
+function endpointDoc(report: TunnelReport, store: Store): Doc {
+  const { proto, publicUrl } = report.endpoint as NonNullable<TunnelReport["endpoint"]>;
+  const hostport = hostportOf(publicUrl);
+  const colon = hostport.lastIndexOf(":");
+  const host = hostport.slice(0, colon);
+  const credential = store.get(report.accountId, "credential", report.credentialId);
+  return {
+    region: report.region,
+    created_at: report.startedAt,
+    updated_at: report.startedAt,
+    public_url: publicUrl,
+    url: publicUrl,
+    proto,
+    scheme: proto,
+    hostport,
+    host,
+    port: Number(hostport.slice(colon + 1)),
+    type: "ephemeral",
+    metadata: report.metadata,
+    domain: store.holder(report.accountId, "domain", host)?.id ?? null,
+    tunnel: report.id,
+    tunnel_session: report.sessionId,
+    principal: credential?.doc["owner_id"] ?? null,
+    upstream_url: report.forwardsTo,
+    bindings: ["public"],
+  };
+}

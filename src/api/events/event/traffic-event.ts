@@ -1,0 +1,61 @@
+/** A finished request or closed connection as receivers of events read it. */
+import { newId } from "../../../lib/ids.ts";
+import type { ConnectionReport, RequestReport, TrafficReport } from "../../../routing/planes/traffic.ts";
+import type { Event } from "./event.ts";
+
+export function trafficEvent(report: TrafficReport): Event {
+  const { type, accountId, endedAt } = report;
+  const id = newId("ev", endedAt);
+  const time = new Date(endedAt).toISOString();
+  const body = JSON.stringify({
+    event_id: id,
+    event_type: type,
+    event_timestamp: time,
+    account_id: accountId,
+    principal: null,
+    object: type === "http_request_complete.v0" ? requestObject(report) : connectionObject(report),
+  });
+  // No report is longer than a receiver takes.
+  return { id, type, time, body, short: () => body };
+}
+
+function requestObject(report: RequestReport): Record<string, unknown> {
+  return {
+    id: report.id,
+    ...shared(report),
+    route_id: report.routeId,
+    method: report.method,
+    scheme: report.scheme,
+    host: report.host,
+    path: report.path,
+    http_version: report.httpVersion,
+    user_agent: report.userAgent,
+    websocket: report.websocket,
+    status_code: report.status,
+    outcome: report.outcome,
+    error_code: report.errorCode,
+    cut_short: report.cutShort,
+  };
+}
+
+function connectionObject(report: ConnectionReport): Record<string, unknown> {
+  return { ...shared(report), protocol: report.protocol, outcome: report.outcome };
+}
+
+function shared(report: TrafficReport): Record<string, unknown> {
+  const { endedAt, durationMs, tls } = report;
+  return {
+    started_at: new Date(endedAt - durationMs).toISOString(),
+    ended_at: new Date(endedAt).toISOString(),
+    duration_ms: durationMs,
+    site_id: report.siteId,
+    backend_id: report.backendId,
+    tunnel_id: report.tunnelId,
+    source_ip: report.source,
+    source_port: report.sourcePort,
+    tls: tls && { version: tls.version, cipher: tls.cipher, server_name: tls.serverName },
+    bytes_in: report.bytesIn,
+    bytes_out: report.bytesOut,
+    decision: report.decision,
+  };
+}

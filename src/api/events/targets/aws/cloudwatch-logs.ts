@@ -1,0 +1,64 @@
+/** AWS CloudWatch Logs, PutLogEvents, into a log stream that is named after the destination. */
+import type { Event } from "../../event/event.ts";
+import { AwsProblem, awsCaller, unavailable } from "./call.ts";
+import { NotDelivered, textOf } from "../target.ts";
+import type { Leftover, TargetKind } from "../target.ts";
+
+const service = { name: "logs", prefix: "Logs_20140328" } as const;
+/** 10,000 events and 1 MiB per request with 26 bytes for each; 256 KiB per event. */
+const limits = { events: 10_000, bytes: 1024 * 1024, perEvent: 26, eventBytes: 256 * 1024 - 26 } as const;
+/** The events of one request may not lie further apart. */
+const spanMs = 24 * 60 * 60_000;
+
+export const cloudwatchLogs: TargetKind = {
+  unavailable,
+  open(value, around) {
+    const { call, arn } = awsCaller(service, textOf(value, "log_group_arn"), value, around);
+    const place = {
+      logGroupName: arn.resource.replace(/^log-group:/, "").replace(/:\*$/, ""),
+      logStreamName: `postern/${around.destinationId}`,
+    };
+    const put = async (events: readonly Event[]): Promise<Readonly<Record<string, unknown>>> => {
+      const logEvents = events.map(({ time, body }) => ({ timestamp: Date.parse(time), message: body }));
+      logEvents.sort((one, other) => one.timestamp - other.timestamp);
+      return await call("PutLogEvents", { ...place, logEvents });
+    };
+    const makeStream = async (): Promise<void> => {
+      try {
+        await call("CreateLogStream", place);
+      } catch (error) {
+        if (!(error instanceof AwsProblem && error.code === "ResourceAlreadyExistsException")) throw error;
+      }
+    };
+    return {
+      limits,
+      async deliver(events) {
+        const [now, later] = withinSpan(events);
+        let answer;
+        try {
+          answer = await put(now);
+        } catch (error) {
+          if (!(error instanceof AwsProblem && error.code === "ResourceNotFoundException")) throw error;
+          await makeStream();
+          answer = await put(now);
+        }
+        if (answer["rejectedLogEventsInfo"]) throw new NotDelivered("the receiver takes no events of that time");
+        return later;
+      },
+      close: () => around.outbound.close(),
+    };
+  },
+};
+
+/** What one request can hold, and what is left for another. */
+function withinSpan(events: readonly Event[]): readonly [now: readonly Event[], later: Leftover | undefined] {
+  let earliest = Infinity;
+  let latest = -Infinity;
+  const end = events.findIndex(({ time }) => {
+    earliest = Math.min(earliest, Date.parse(time));
+    latest = Math.max(latest, Date.parse(time));
+    return latest - earliest >= spanMs;
+  });
+  if (end < 0) return [events, undefined];
+  return [events.slice(0, end), { events: events.slice(end), why: undefined }];
+}

@@ -1,0 +1,32 @@
+/** AWS Kinesis Data Streams, PutRecords. */
+import { awsCaller, unavailable } from "./call.ts";
+import { recordProblem } from "./records.ts";
+import { leftover, textOf } from "../target.ts";
+import type { TargetKind } from "../target.ts";
+
+const service = { name: "kinesis", prefix: "Kinesis_20131202" } as const;
+/** 500 records and 5 MiB per request, 1 MiB per record, keys included. */
+const limits = { events: 500, bytes: 5 * 1024 * 1024, perEvent: 64, eventBytes: 1024 * 1024 - 64 } as const;
+
+export const kinesis: TargetKind = {
+  unavailable,
+  open(value, around) {
+    const stream = textOf(value, "stream_arn");
+    const caller = awsCaller(service, stream, value, around);
+    return {
+      limits,
+      async deliver(events, ordered) {
+        const answer = await caller.call("PutRecords", {
+          StreamARN: stream,
+          // Records under one key are read in their order; those that have none are spread over the shards.
+          Records: events.map(({ id, body }) => ({
+            Data: Buffer.from(body).toString("base64"),
+            PartitionKey: ordered ? around.accountId : id,
+          })),
+        });
+        return leftover(events, recordProblem(answer["Records"]), ordered);
+      },
+      close: () => around.outbound.close(),
+    };
+  },
+};

@@ -1,0 +1,115 @@
+/** Who is calling: API keys by their fingerprint, compared in constant time, kept in memory by the change feed. */
+import { timingSafeEqual } from "node:crypto";
+import type { Clock } from "../../lib/clock.ts";
+import { timestamp } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { fingerprint, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../../lib/tokens.ts";
+import type { ApiPrincipal } from "../operation/call.ts";
+import type { Bucket } from "./rate-limit.ts";
+import { readScopes } from "../operation/scope.ts";
+import type { Store, StoredObject } from "../../storage/store.ts";
+
+export interface Key {
+  readonly principal: ApiPrincipal;
+  readonly hash: Buffer;
+  readonly ownerId: string | null;
+  readonly bucket: Bucket;
+  usedAtMs: number | undefined;
+}
+
+export interface KeyRing {
+  /**
+   * Throws `Refusal`; its message never repeats what was sent.
+   * @param connection that it was sent on: what was verified there is not hashed again
+   */
+  authenticate(authorization: string | undefined, connection: object): Key;
+  /** RFC 3339, or null when it was not used since the start. */
+  lastUsedAt(keyId: string): string | null;
+}
+
+interface KeyDoc {
+  readonly token_hash: string;
+  readonly fingerprint: string;
+  readonly owner_id: string | null;
+  readonly operator: boolean;
+  readonly scopes?: readonly string[];
+  readonly expires_at?: string | null;
+}
+
+const noHash = Buffer.alloc(32);
+
+export function openKeyRing(store: Store, clock: Clock): KeyRing {
+  const byFingerprint = new Map<string, Key>();
+  const byId = new Map<string, Key>();
+  // A client that repeats itself learns nothing from how long comparing takes: it has sent both texts.
+  const verified = new WeakMap<object, { readonly authorization: string; readonly key: Key }>();
+  const add = (object: StoredObject): void => {
+    const doc = object.doc as unknown as KeyDoc;
+    const scope = readScopes(doc.scopes);
+    const before = byId.get(object.id);
+    const key: Key = {
+      principal: {
+        accountId: object.account_id,
+        id: object.id,
+        operator: doc.operator,
+        ...(scope && { scope }),
+        ...(doc.expires_at && { expiresAtMs: Date.parse(doc.expires_at) }),
+      },
+      hash: Buffer.from(doc.token_hash, "hex"),
+      ownerId: doc.owner_id,
+      bucket: before?.bucket ?? { wholeAtMs: 0 },
+      usedAtMs: before?.usedAtMs,
+    };
+    byFingerprint.set(doc.fingerprint, key);
+    byId.set(object.id, key);
+  };
+  for (const object of store.objects(new Set(["api_key"]))) add(object);
+  store.subscribe((commit) => {
+    for (const { kind, before, after } of commit.changes) {
+      if (kind !== "api_key") continue;
+      if (after) add(after);
+      else if (before) {
+        byFingerprint.delete(before.doc["fingerprint"] as string);
+        byId.delete(before.id);
+      }
+    }
+  });
+  const verify = (authorization: string): Key => {
+    const token = bearer(authorization);
+    if (token === undefined) throw new Refusal("malformed_credentials");
+    const key = byFingerprint.get(fingerprint(token));
+    const equal = timingSafeEqual(hashToken(token), key?.hash ?? noHash);
+    if (key && equal) return key;
+    const isAgents = tokenPrefix(token) === tokenPrefixes.agent;
+    throw new Refusal(isAgents ? "authtoken_as_api_key" : "unknown_credentials");
+  };
+  return {
+    authenticate(authorization, connection) {
+      if (authorization === undefined) throw new Refusal("missing_credentials");
+      const before = verified.get(connection);
+      let key = before?.key;
+      // A key that was changed or deleted since is not the one that is kept now.
+      if (!key || before?.authorization !== authorization || byId.get(key.principal.id) !== key) {
+        key = verify(authorization);
+        verified.set(connection, { authorization, key });
+      }
+      if (key.ownerId !== null && store.get(key.principal.accountId, "bot_user", key.ownerId)?.doc["active"] !== true) {
+        throw new Refusal("unknown_credentials");
+      }
+      const now = clock.now();
+      if ((key.principal.expiresAtMs ?? Infinity) <= now) throw new Refusal("unknown_credentials");
+      key.usedAtMs = now;
+      return key;
+    },
+    lastUsedAt(keyId) {
+      const usedAtMs = byId.get(keyId)?.usedAtMs;
+      return usedAtMs === undefined ? null : timestamp(usedAtMs);
+    },
+  };
+}
+
+/** The scheme is matched without regard to case (RFC 9110 §11.1). */
+function bearer(authorization: string): string | undefined {
+  if (authorization.length > maxTokenBytes + 8) return undefined;
+  return /^bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
+}

@@ -1,0 +1,96 @@
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Refusal } from "../../lib/errors.ts";
+import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { parseYamlObject } from "../../lib/yaml.ts";
+import type { Operation } from "../operation/call.ts";
+
+/** Largest request body, bytes. */
+const maxBodyBytes = 1_048_576;
+/** Largest document of many objects in JSON; in YAML, which takes longer to read, it is the other. */
+const maxDocumentBytes = 4_194_304;
+
+const nothing: JsonObject = Object.freeze({});
+
+/** Whether a body may follow the head. */
+export function hasBody(request: IncomingMessage): boolean {
+  const { headers } = request;
+  return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+}
+
+/** Reads and checks the body that `operation` takes; rejects with `Refusal`. */
+export async function readBody(
+  operation: Operation,
+  request: IncomingMessage,
+  response: ServerResponse,
+  expectsContinue: boolean,
+): Promise<JsonObject> {
+  const isYaml = operation.takes === "document" && yamlType.test(request.headers["content-type"] ?? "");
+  const maxBytes = operation.takes === "document" && !isYaml ? maxDocumentBytes : maxBodyBytes;
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (expectsContinue) response.writeContinue();
+  const bytes = await collect(request, maxBytes);
+  if (bytes.length === 0) return nothing;
+  if (operation.takes === "nothing") {
+    throw new Refusal("body_unexpected", `${operation.id} takes no body, got ${bytes.length} bytes`);
+  }
+  if (operation.takes === "anything") return lenient(bytes);
+  if (!isYaml) checkContentType(request.headers["content-type"]);
+  try {
+    return isYaml ? parseYamlObject(utf8(bytes)) : parseJsonObject(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonIssue)) throw error;
+    throw new Refusal("body_unreadable", `${operation.id}: the body ${error.message}`);
+  }
+}
+
+function lenient(bytes: Buffer): JsonObject {
+  try {
+    return parseJsonObject(bytes);
+  } catch (error) {
+    if (error instanceof JsonIssue) return nothing;
+    throw error;
+  }
+}
+
+function checkContentType(value: string | undefined): void {
+  const type = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
+  if (value !== undefined && type.test(value)) return;
+  const present = value === undefined ? "there is none" : `it is ${JSON.stringify(value.slice(0, 64))}`;
+  throw new Refusal("content_type", `the Content-Type must be application/json, ${present}`);
+}
+
+/** RFC 9512. */
+const yamlType = /^application\/yaml[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
+
+function utf8(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new JsonIssue("is not valid UTF-8");
+  return bytes.toString("utf8");
+}
+
+function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] | undefined = [];
+    let total = 0;
+    request.on("data", (chunk: Buffer) => {
+      total += chunk.length;
+      if (total > maxBytes && chunks) {
+        chunks = undefined;
+        reject(tooLarge(maxBytes));
+      }
+      chunks?.push(chunk);
+    });
+    request.on("end", () => {
+      if (chunks) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, total));
+    });
+    request.on("error", reject);
+    request.on("close", () => {
+      if (!request.complete) reject(new Refusal("body_unreadable", "the body ended early"));
+    });
+  });
+}
+
+function tooLarge(maxBytes: number): Refusal {
+  return new Refusal("body_too_large", `the body must be at most ${maxBytes} bytes`);
+}

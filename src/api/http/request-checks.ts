@@ -1,0 +1,55 @@
+/** What is asked of every request, and the refusals that belong to HTTP itself. */
+import type { IncomingMessage } from "node:http";
+import { Refusal } from "../../lib/errors.ts";
+import { header } from "../operation/call.ts";
+import type { Operation } from "../operation/call.ts";
+import type { Allowance } from "./rate-limit.ts";
+
+/** `Ngrok-Version` is accepted as the same thing (decision 3). */
+export function checkVersion(request: IncomingMessage): void {
+  const service = header(request, "service-version");
+  const ngrok = header(request, "ngrok-version");
+  if ((service ?? ngrok) === "2" && (ngrok ?? service) === "2") return;
+  const given = [service, ngrok].filter((one) => one !== undefined);
+  if (given.length === 0) throw new Refusal("version_missing", "the header Service-Version is missing; supported: 2");
+  const wrong = given.find((version) => version !== "2") as string;
+  const shown = JSON.stringify(wrong.slice(0, 32));
+  throw new Refusal("version_unsupported", `version ${shown} is not supported; supported: 2`);
+}
+
+export function readQuery(operation: Operation, text: string): URLSearchParams {
+  const query = new URLSearchParams(text);
+  const known = operation.query ?? [];
+  for (const name of query.keys()) {
+    if (known.includes(name)) continue;
+    const list = known.length > 0 ? `known are: ${known.join(", ")}` : "there are none";
+    throw new Refusal(
+      "query_unknown",
+      `${operation.id}: query parameter ${JSON.stringify(name.slice(0, 64))} is not known; ${list}`,
+    );
+  }
+  return query;
+}
+
+export function headersOf(refusal: Refusal): string[] | undefined {
+  if (refusal.status === 401) return ["www-authenticate", "Bearer"];
+  if (refusal.status === 405) return ["allow", refusal.details["allow"] ?? ""];
+  if (refusal.status === 429) return ["retry-after", refusal.details["retry_after"] ?? "60"];
+  if (refusal.status === 503) return ["retry-after", "1"];
+  return undefined;
+}
+
+export function methodRefusal(request: IncomingMessage, allow: string): Refusal {
+  return new Refusal("method_not_allowed", `${request.method} is not offered here; offered: ${allow}`, { allow });
+}
+
+export function tooMany(allowance: Allowance, what: string): Refusal {
+  const retry_after = String(allowance.resetSeconds);
+  return new Refusal("too_many_requests", `more than the limit of ${what}; wait ${retry_after} s`, { retry_after });
+}
+
+export function clientRefusal(code: string | undefined): Refusal {
+  if (code === "HPE_HEADER_OVERFLOW") return new Refusal("headers_too_large");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new Refusal("request_timeout");
+  return new Refusal("bad_request");
+}

@@ -1,0 +1,63 @@
+/** From which addresses an account's API keys may be used: its IP restriction of type `api`. */
+import { Refusal } from "../../lib/errors.ts";
+import { normaliseAddress } from "../../lib/address.ts";
+import { compileAdmission } from "../../modules/ip-restriction.ts";
+import type { Look } from "../../traffic/module.ts";
+import type { Step } from "../../traffic/step.ts";
+import type { Doc } from "../../schema/parse.ts";
+import type { Reader, Store } from "../../storage/store.ts";
+
+export interface SourceRestriction {
+  /** Throws `Refusal` for a peer that the account does not admit. */
+  check(accountId: string, peer: { readonly remoteAddress?: string | undefined }): void;
+}
+
+type Admits = (source: string) => Step;
+
+const kinds: ReadonlySet<string> = new Set(["ip_restriction", "ip_policy", "ip_policy_rule"]);
+
+/** Rules are compiled when they are first asked for after a change. */
+export function openSourceRestriction(store: Store): SourceRestriction {
+  const compiled = new Map<string, Admits | undefined>();
+  store.subscribe(({ changes }) => {
+    for (const { kind, before, after } of changes) {
+      if (kinds.has(kind)) compiled.delete((after ?? before)?.account_id ?? "");
+    }
+  });
+  return {
+    check(accountId, peer) {
+      let admits = compiled.get(accountId);
+      if (!admits) {
+        if (compiled.has(accountId)) return;
+        admits = compile(store, accountId, store.holder(accountId, "ip_restriction", "api")?.doc);
+        compiled.set(accountId, admits);
+        if (!admits) return;
+      }
+      if (!isAdmitted(admits, peer.remoteAddress ?? "")) {
+        throw new Refusal("api_source_denied", "the account's IP restriction does not admit your address");
+      }
+    },
+  };
+}
+
+/** Refuses a restriction that would shut out whoever makes it. */
+export function checkNotShutOut(reader: Reader, accountId: string, restriction: Doc, source: string): void {
+  const admits = restriction["type"] === "api" ? compile(reader, accountId, restriction) : undefined;
+  if (!admits || isAdmitted(admits, source)) return;
+  const message = `must be policies that admit your own address, "${source}"`;
+  throw new Refusal("restriction_shuts_out", `the restriction ${message}`, { ip_policy_ids: message });
+}
+
+function compile(reader: Reader, accountId: string, restriction: Doc | undefined): Admits | undefined {
+  if (restriction?.["enforced"] !== true) return undefined;
+  const look: Look = {
+    accountId,
+    get: (kind, id) => reader.get(accountId, kind, id),
+    children: (kind, parentId) => reader.children(kind, parentId),
+  };
+  return compileAdmission(restriction["ip_policy_ids"] as readonly string[], { shared: (_key, make) => make(look) });
+}
+
+function isAdmitted(admits: Admits, source: string): boolean {
+  return admits(normaliseAddress(source) ?? "").outcome === "passed";
+}

@@ -1,0 +1,124 @@
+/** PUT, GET and DELETE of the modules attached to a resource: once for all of them. */
+import { Refusal } from "../../lib/errors.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Fields } from "../../schema/fields.ts";
+import { typeName } from "../../schema/json-schema.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import type { StoredObject } from "../../storage/store.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
+import { pathNames, writeChange } from "./crud.ts";
+import type { Crud } from "./crud.ts";
+import { modulesOf } from "../operation/declarations.ts";
+import { pastObject, pastQuery, readRevision } from "../history/past.ts";
+import { theOne } from "./lookup.ts";
+
+export function blockOperations(resource: ResourceDeclaration, crud: Crud): Operation[] {
+  return modulesOf(resource).flatMap(([module, field]) => {
+    const name = module.name;
+    const schemaName = field.schemaName as string;
+    const suffix = `${resource.schemaName}${typeName(name)}Module`;
+    const shared = { resource, block: name, path: `${resource.path}/{id}/${name}` };
+    const replace: Operation = {
+      ...shared,
+      id: `replace${suffix}`,
+      method: "PUT",
+      verb: "replace",
+      summary: `Replace the ${name} module as a whole. ${module.doc}`,
+      takes: "object",
+      input: field.fields,
+      status: 200,
+      answers: schemaName,
+      run: (call) => put(resource, name, field.fields, call, crud),
+    };
+    const read: Operation = {
+      ...shared,
+      id: `get${suffix}`,
+      method: "GET",
+      verb: "get",
+      summary: `Get the ${name} module.`,
+      takes: "nothing",
+      status: 200,
+      answers: schemaName,
+      query: pastQuery,
+      run(call) {
+        if (call.query.size > 0) return readPast(resource, name, call, crud);
+        const object = theOne(resource, call, crud.store);
+        requireBlock(object, name);
+        return reply(object, name, call, crud, crud.store.revision);
+      },
+    };
+    const remove: Operation = {
+      ...shared,
+      id: `delete${suffix}`,
+      method: "DELETE",
+      verb: "delete",
+      summary: `Remove the ${name} module.`,
+      takes: "nothing",
+      status: 204,
+      run: (call) => drop(resource, name, call, crud),
+    };
+    return [replace, read, remove];
+  });
+}
+
+async function readPast(resource: ResourceDeclaration, name: string, call: Call, crud: Crud): Promise<Reply> {
+  const revision = readRevision(call, crud.store);
+  const object = await pastObject(resource, call, crud.store, revision);
+  requireBlock(object, name);
+  return reply(object, name, call, crud, revision);
+}
+
+async function put(
+  resource: ResourceDeclaration,
+  name: string,
+  fields: Fields,
+  call: Call,
+  crud: Crud,
+): Promise<Reply> {
+  const body = { [name]: unwrap(call.body, fields) };
+  const { revision, result } = await writeChange(resource, call, crud, body).catch((error: unknown) => {
+    throw relativeTo(name, error);
+  });
+  return reply(result, name, call, crud, revision);
+}
+
+async function drop(resource: ResourceDeclaration, name: string, call: Call, crud: Crud): Promise<Reply> {
+  const isSet = (object: StoredObject): void => requireBlock(object, name);
+  const { revision } = await writeChange(resource, call, crud, { [name]: null }, isSet);
+  return { status: 204, revision };
+}
+
+/**
+ * The four shapes that clients send (completing-the-api.md §1.B.4): the bare module, the module in a wrapper
+ * with the ids of the path, the module's fields beside those ids, and nothing.
+ */
+function unwrap(body: JsonObject, fields: Fields): JsonObject {
+  const rest = Object.keys(body).filter((key) => !pathNames.has(key));
+  const inner = body["module"];
+  if (rest.length === 1 && rest[0] === "module" && !Object.hasOwn(fields, "module") && isObject(inner)) return inner;
+  return Object.fromEntries(rest.map((key) => [key, body[key]]));
+}
+
+/** Field paths as the caller sees them: the module itself is the body. */
+function relativeTo(name: string, error: unknown): unknown {
+  if (!(error instanceof Refusal)) return error;
+  const strip = (path: string): string =>
+    path === name ? "body" : path.startsWith(`${name}.`) ? path.slice(name.length + 1) : path;
+  const details = Object.entries(error.details).map(([path, message]) => [strip(path), message]);
+  const message = error.message.replace(`"${name}.`, '"');
+  return new Refusal(error.reason, message, Object.fromEntries(details));
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function requireBlock(object: StoredObject, name: string): void {
+  if (object.doc[name] !== null) return;
+  throw new Refusal("module_unset", `module "${name}" is not set on ${object.id}`);
+}
+
+function reply(object: StoredObject, name: string, call: Call, crud: Crud, revision: number): Reply {
+  const body = JSON.stringify(crud.views.block(object, name, call.baseUrl));
+  return { status: 200, body, etag: crud.views.etag(object), revision };
+}

@@ -1,0 +1,51 @@
+import { Refusal } from "../../lib/errors.ts";
+import type { Call } from "../operation/call.ts";
+
+export const pageQuery = ["limit", "before_id", "beforeId"] as const;
+
+export interface PageQuery {
+  readonly limit: number;
+  readonly beforeId: string | undefined;
+}
+
+const maxLimit = 100;
+
+/** `beforeId` is what the TypeScript client sends (completing-the-api.md §2.5). */
+export function readPageQuery(call: Call): PageQuery {
+  const beforeId = once(call, "before_id") ?? once(call, "beforeId");
+  if (beforeId !== undefined && !/^[a-z0-9]{1,16}_[0-9A-Za-z]{1,64}$/.test(beforeId)) {
+    throw new Refusal("query_invalid", `${call.operation.id}: "before_id" must be the id of an object`);
+  }
+  return { limit: readLimit(call), beforeId };
+}
+
+export function readLimit(call: Call): number {
+  const text = once(call, "limit");
+  if (text === undefined) return maxLimit;
+  const limit = /^[0-9]{1,6}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > maxLimit) {
+    throw new Refusal("limit_invalid", `${call.operation.id}: "limit" must be a whole number from 1 to ${maxLimit}`);
+  }
+  return limit;
+}
+
+/** The body of a list response; `items` are JSON texts, `more` is what the next page's query has as well. */
+export function pageBody(
+  call: Call,
+  path: string,
+  listKey: string,
+  items: readonly string[],
+  page: { readonly limit: number; readonly nextBeforeId: string | undefined; readonly more?: string },
+): string {
+  const uri = call.baseUrl + path;
+  const { nextBeforeId, limit, more = "" } = page;
+  const next = nextBeforeId === undefined ? null : `${uri}?before_id=${nextBeforeId}&limit=${limit}${more}`;
+  return `{"${listKey}":[${items.join(",")}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`;
+}
+
+/** The value of a query parameter that may be there once. */
+export function once(call: Call, name: string): string | undefined {
+  const values = call.query.getAll(name);
+  if (values.length > 1) throw new Refusal("query_invalid", `${call.operation.id}: "${name}" is given twice`);
+  return values[0];
+}

@@ -1,0 +1,118 @@
+/**
+ * Stored objects → the JSON that clients see. The JSON of an object without live fields is made once per
+ * revision and base URL, and kept as long as the object is.
+ */
+import { createHash } from "node:crypto";
+import type { Fields } from "../../schema/fields.ts";
+import type { Doc } from "../../schema/parse.ts";
+import { renderFields } from "../../schema/render.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import type { Reader, StoredObject } from "../../storage/store.ts";
+import { resourceNamed, resourceOfId, resources } from "../operation/declarations.ts";
+
+/** Values of the live fields of an object, by field name; see `RenderContext`. */
+export type LiveValues = (object: StoredObject, baseUrl: string) => Doc;
+
+export interface Views {
+  /** Everything that a client sees of it. `shown`: values that are in this one answer only. */
+  render(object: StoredObject, baseUrl: string, shown?: Doc): Record<string, unknown>;
+  json(object: StoredObject, baseUrl: string): string;
+  /** As `json`, with its length in bytes, in decimal. */
+  sized(object: StoredObject, baseUrl: string): { readonly body: string; readonly contentLength: string };
+  /** One block (a module) of an object. */
+  block(object: StoredObject, name: string, baseUrl: string): unknown;
+  uri(object: { readonly kind: string; readonly id: string; readonly doc: Doc }, baseUrl: string): string;
+  /**
+   * Changes whenever the object, or one that is shown inside it, does; after a dot, with what is computed on each
+   * read (RFC 9110 §8.8.3).
+   */
+  etag(object: StoredObject): string;
+}
+
+interface Rendered {
+  readonly baseUrl: string;
+  readonly body: string;
+  readonly contentLength: string;
+}
+
+/** Names whose answers cannot be kept: something in them is computed on each read. */
+export const changing: ReadonlySet<string> = new Set(
+  resources.filter((one) => Object.values(one.fields).some((field) => field.live)).map((one) => one.name),
+);
+
+/** Kinds of the objects that are shown inside another. */
+export const ownedInside = new Map(
+  resources.flatMap(({ name, fields }) => {
+    const kinds = Object.values(fields).flatMap((field) => (field.type === "children" ? [field.kind] : []));
+    return kinds.length > 0 ? [[name, kinds] as const] : [];
+  }),
+);
+
+export function makeViews(reader: Pick<Reader, "children">, live: Readonly<Record<string, LiveValues>>): Views {
+  const kept = new WeakMap<StoredObject, Rendered>();
+
+  const contextFor = (object: StoredObject, baseUrl: string, shown?: Doc) => ({
+    uriOf: (id: string) => uriOfId(id, baseUrl),
+    children: (kind: string) => reader.children(kind, object.id).map((child) => render(child, baseUrl)),
+    live: { ...live[object.kind]?.(object, baseUrl), ...shown },
+    redact: false,
+  });
+  const render = (object: StoredObject, baseUrl: string, shown?: Doc): Record<string, unknown> => {
+    const resource = resourceNamed(object.kind);
+    return {
+      id: object.id,
+      uri: uriOf(object, baseUrl),
+      ...(!resource.live && { created_at: object.created_at }),
+      ...renderFields(resource.fields, object.doc, contextFor(object, baseUrl, shown)),
+    };
+  };
+  const rendered = (object: StoredObject, baseUrl: string): Rendered => {
+    const one = kept.get(object);
+    if (one && one.baseUrl === baseUrl) return one;
+    const body = JSON.stringify(render(object, baseUrl));
+    const made = { baseUrl, body, contentLength: String(Buffer.byteLength(body)) };
+    if (!changing.has(object.kind)) kept.set(object, made);
+    return made;
+  };
+  return {
+    render,
+    uri: uriOf,
+    json: (object, baseUrl) => rendered(object, baseUrl).body,
+    sized: rendered,
+    block(object, name, baseUrl) {
+      const fields: Fields = { [name]: resourceNamed(object.kind).fields[name] as Fields[string] };
+      return renderFields(fields, object.doc, contextFor(object, baseUrl))[name];
+    },
+    etag(object) {
+      let text = `"${object.revision}`;
+      for (const kind of ownedInside.get(object.kind) ?? []) {
+        const children = reader.children(kind, object.id);
+        const latest = children.reduce((most, child) => Math.max(most, child.revision), 0);
+        text += `-${children.length}-${latest}`;
+      }
+      return `${live[object.kind] ? `${text}.${fingerprintOf(render(object, ""))}` : text}"`;
+    },
+  };
+}
+
+function fingerprintOf(shown: unknown): string {
+  return createHash("sha256").update(JSON.stringify(shown)).digest("base64url").slice(0, 11);
+}
+
+export function uriOf(
+  object: { readonly kind: string; readonly id: string; readonly doc: Doc },
+  baseUrl: string,
+): string {
+  return `${baseUrl}${collectionPath(resourceNamed(object.kind), object.doc)}/${object.id}`;
+}
+
+/** The collection's path with the owner's id in it where there is one. */
+function collectionPath(resource: ResourceDeclaration, doc: Doc): string {
+  return resource.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(doc[name]));
+}
+
+/** URI by id alone; "" for what has no path without its owner. */
+export function uriOfId(id: string, baseUrl: string): string {
+  const resource = resourceOfId(id);
+  return resource && !resource.path.includes("{") ? `${baseUrl}${resource.path}/${id}` : "";
+}

@@ -1,0 +1,64 @@
+/** What the API offers, read from the lists of resources and modules: nothing here names one of them. */
+import { modules } from "../../modules/index.ts";
+import type { ModuleDeclaration } from "../../traffic/module.ts";
+import { resources as bare } from "../../resources/index.ts";
+import { f } from "../../schema/fields.ts";
+import type { Fields, ObjectField } from "../../schema/fields.ts";
+import type { Place } from "../../schema/object.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+
+/** The resources with the modules attached to them as nullable blocks among their fields. */
+export const resources: readonly ResourceDeclaration[] = bare.map((resource) =>
+  resource.modulesOn ? { ...resource, fields: { ...resource.fields, ...blocks(resource.modulesOn) } } : resource,
+);
+
+const byName = new Map(resources.map((resource) => [resource.name, resource]));
+const byPrefix = new Map(resources.map((resource) => [resource.idPrefix, resource]));
+
+export function resourceNamed(name: string): ResourceDeclaration {
+  const found = byName.get(name);
+  if (!found) throw new Error(`find resource "${name}": not declared`);
+  return found;
+}
+
+/** Names in the path of the collection, such as `edge_id`. */
+export function pathParameters(resource: ResourceDeclaration): readonly string[] {
+  return parametersOf.get(resource) ?? [];
+}
+
+const parametersOf = new Map(
+  resources.map((resource) => [resource, [...resource.path.matchAll(/\{(\w+)\}/g)].map((found) => found[1] as string)]),
+);
+
+/** The resource that an id is of, by its prefix. */
+export function resourceOfId(id: string): ResourceDeclaration | undefined {
+  return byPrefix.get(id.slice(0, id.indexOf("_")));
+}
+
+/** Modules that are attached to `resource`, in traffic order, with the field that holds each. */
+export function modulesOf(resource: ResourceDeclaration): readonly [ModuleDeclaration, ObjectField][] {
+  const place = resource.modulesOn;
+  if (!place) return [];
+  return modules
+    .filter((module) => module.on.includes(place))
+    .map((module) => [module, resource.fields[module.name] as ObjectField]);
+}
+
+function blocks(place: Place): Fields {
+  const attached = modules.filter((module) => module.on.includes(place));
+  return Object.fromEntries(attached.map((module) => [module.name, block(module, place)]));
+}
+
+function block(module: ModuleDeclaration, place: Place): ObjectField {
+  return {
+    type: "object",
+    doc: module.doc,
+    nullable: true,
+    schemaName: module.schemaName,
+    fields: {
+      enabled: f.boolean("True if the module is applied to traffic, false to disable.", { default: true }),
+      ...module.fields,
+    },
+    rules: (module.rules ?? []).map((rule) => (config: never) => rule(config, place)),
+  };
+}

@@ -1,0 +1,8 @@
+import { resources } from "./declarations.ts";
+
+/** What is wrong with a scope, as the end of "must …"; undefined when nothing is. */
+export function scopeIssue(scope: string): string | undefined {
+  const kind = /^type:(.*)$/s.exec(scope)?.[1];
+  if (kind === undefined || kind === "*" || resources.some(({ name }) => name === kind)) return undefined;
+  return `name a kind of objects, there is no "${kind.slice(0, 64)}"`;
+}
