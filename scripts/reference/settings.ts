@@ -1,10 +1,10 @@
 /** Settings and commands, from their declarations. */
-import type { Command } from "../../src/cli/command.ts";
+import type { Command } from "../../src/cli/command/command.ts";
 import { commands } from "../../src/cli/commands.ts";
-import { exitCodes } from "../../src/cli/exit.ts";
-import { flagOf, keyOf, variableOf } from "../../src/cli/read-settings.ts";
-import type { Setting } from "../../src/cli/setting.ts";
-import { settings } from "../../src/cli/settings.ts";
+import { exitCodes } from "../../src/cli/process/exit.ts";
+import { flagOf, keyOf, variableOf } from "../../src/cli/settings/read-settings.ts";
+import type { Setting } from "../../src/cli/settings/setting.ts";
+import { settings } from "../../src/cli/settings/settings.ts";
 import { code, page, table } from "./markdown.ts";
 
 export function settingsPage(): string {

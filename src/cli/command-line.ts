@@ -1,9 +1,9 @@
-import type { Command } from "./command.ts";
+import type { Command } from "./command/command.ts";
 import { commands } from "./commands.ts";
-import { Failure, exitCodes } from "./exit.ts";
-import { nearest } from "./nearest.ts";
-import { readSettings } from "./read-settings.ts";
-import { settings } from "./settings.ts";
+import { Failure, exitCodes } from "./process/exit.ts";
+import { nearest } from "./terminal/nearest.ts";
+import { readSettings } from "./settings/read-settings.ts";
+import { settings } from "./settings/settings.ts";
 
 /**
  * Runs the command that `args` name and returns the exit code. Prints refusals as one sentence, and anything

@@ -1,65 +1,65 @@
-import type { Command, CommandEntry } from "./command.ts";
+import type { Command, CommandEntry } from "./command/command.ts";
 
 /** The commands in the order of the help; each is loaded only when it is needed. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
   dev: {
     doc: "Run everything here, with a public URL for a local port.",
-    load: async () => (await import("./dev.ts")).dev as Command,
+    load: async () => (await import("./commands/dev.ts")).dev as Command,
   },
   serve: {
     doc: "Run the platform: management API, edge and agent listener.",
-    load: async () => (await import("./serve.ts")).serve as Command,
+    load: async () => (await import("./commands/serve.ts")).serve as Command,
   },
   http: {
     doc: "Publish a local HTTP service through a server.",
-    load: async () => (await import("./http.ts")).http as Command,
+    load: async () => (await import("./commands/http.ts")).http as Command,
   },
   tcp: {
     doc: "Publish a local TCP service through a server.",
-    load: async () => (await import("./tcp.ts")).tcp as Command,
+    load: async () => (await import("./commands/tcp.ts")).tcp as Command,
   },
   tls: {
     doc: "Publish a local TLS service through a server, passed through untouched.",
-    load: async () => (await import("./tls.ts")).tls as Command,
+    load: async () => (await import("./commands/tls.ts")).tls as Command,
   },
   ca: {
     doc: "Print the development CA and how to trust it.",
-    load: async () => (await import("./ca.ts")).ca as Command,
+    load: async () => (await import("./commands/ca.ts")).ca as Command,
   },
   "account create": {
     doc: "Create an account with an API key of its own.",
-    load: async () => (await import("./account-create.ts")).accountCreate as Command,
+    load: async () => (await import("./commands/account-create.ts")).accountCreate as Command,
   },
   explain: {
     doc: "Say what an edge would do with a request, and why.",
-    load: async () => (await import("./explain.ts")).explain as Command,
+    load: async () => (await import("./commands/explain.ts")).explain as Command,
   },
   "webhook send": {
     doc: "Send a sample webhook, signed as its provider would.",
-    load: async () => (await import("./webhook-send.ts")).webhookSend as Command,
+    load: async () => (await import("./commands/webhook-send.ts")).webhookSend as Command,
   },
   api: {
     doc: "Call one operation of the management API.",
-    load: async (args) => (await import("./api/command.ts")).apiCommand(args),
+    load: async (args) => (await import("./commands/api.ts")).apiCommand(args),
   },
   completion: {
     doc: "Print a script by which a shell completes commands and options.",
-    load: async () => (await import("./completion.ts")).completionOf(commands),
+    load: async () => (await import("./commands/completion.ts")).completionOf(commands),
   },
   plan: {
     doc: "Say what a document of many objects would change.",
-    load: async () => (await import("./plan.ts")).plan as Command,
+    load: async () => (await import("./commands/plan.ts")).plan as Command,
   },
   apply: {
     doc: "Make the account's objects what a document says.",
-    load: async () => (await import("./apply.ts")).apply as Command,
+    load: async () => (await import("./commands/apply.ts")).apply as Command,
   },
   export: {
     doc: "Write the account's objects down as a document.",
-    load: async () => (await import("./export.ts")).exportCommand as Command,
+    load: async () => (await import("./commands/export.ts")).exportCommand as Command,
   },
   version: {
     doc: "Print the version.",
-    load: async () => (await import("./version.ts")).version as Command,
+    load: async () => (await import("./commands/version.ts")).version as Command,
   },
 };

@@ -1,8 +1,8 @@
 import { styleText } from "node:util";
-import type { Command } from "./command.ts";
+import type { Command } from "./command/command.ts";
 import { commands } from "./commands.ts";
-import { flagOf, keyOf, variableOf } from "./read-settings.ts";
-import type { Setting } from "./setting.ts";
+import { flagOf, keyOf, variableOf } from "./settings/read-settings.ts";
+import type { Setting } from "./settings/setting.ts";
 
 /** Columns of the help text. */
 const width = 100;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { operations } from "../../sdk/src/index.ts";
-import { apiCommand, wordsOf } from "../../src/cli/api/command.ts";
+import { apiCommand, wordsOf } from "../../src/cli/commands/api.ts";
 import { describeOperation } from "../../src/cli/api/description.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { exitCodes } from "../../src/cli/exit.ts";
+import { exitCodes } from "../../src/cli/process/exit.ts";
 import { freePorts, root, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { startUpstream } from "../support/platform.ts";

@@ -1,6 +1,6 @@
 /** What `--data` names: a JSON text, `@FILE`, or `@-` for the standard input. */
 import { readFileSync } from "node:fs";
-import { Failure } from "../exit.ts";
+import { Failure } from "../process/exit.ts";
 
 /** Most that a document may hold, in bytes; the API takes less. */
 const maxDocumentBytes = 16_777_216;

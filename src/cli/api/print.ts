@@ -1,6 +1,6 @@
 import type { Listing, Operation } from "../../../sdk/src/index.ts";
-import { columnsOf, renderHead, renderObject, renderRow } from "./table.ts";
-import type { Columns } from "./table.ts";
+import { columnsOf, renderHead, renderObject, renderRow } from "../terminal/table.ts";
+import type { Columns } from "../terminal/table.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 

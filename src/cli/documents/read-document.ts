@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseYamlObject } from "../../lib/yaml.ts";
-import { Failure } from "../exit.ts";
+import { Failure } from "../process/exit.ts";
 
 /** Largest file that is read, bytes. */
 const maxBytes = 4_194_304;

@@ -1,0 +1,25 @@
+import type { ServerAddress } from "../../agent/connect.ts";
+import type { AgentEnd } from "../../agent/end.ts";
+import { Failure } from "../process/exit.ts";
+
+/** Why an agent ended by itself, as a sentence and an exit code. */
+export function agentFailure(end: AgentEnd, server: ServerAddress): Failure {
+  const at = `${server.host}:${server.port}`;
+  switch (end.reason) {
+    case "credentials":
+      return new Failure("credentials", `the server ${at} refused the agent token: ${end.message}`);
+    case "name_taken":
+      return new Failure("nameTaken", `the URL is not available: ${end.message}`);
+    case "refused":
+      return new Failure("refused", `the server ${at} refused: ${end.message}`);
+    case "untrusted":
+      return new Failure(
+        "unreachable",
+        `the certificate of the server ${at} cannot be trusted (${end.message}): give its CA with --ca FILE`,
+      );
+    case "stopped":
+      return new Failure("fine", end.message);
+    case "unreachable":
+      return new Failure("unreachable", `the server ${at} cannot be reached: ${end.message}`);
+  }
+}

@@ -1,0 +1,36 @@
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { WatchedRequest } from "../../agent/request-watch.ts";
+import { printable } from "./request-line.ts";
+
+/** Requests logged in a second; of the rest only the number is logged. */
+const perSecond = 100;
+
+/** Logs the requests that an agent saw, within a bound that keeps logging cheaper than forwarding. */
+export function makeRequestLog(log: Log, clock: Clock): { add(request: WatchedRequest): void } {
+  let logged = 0;
+  let left = 0;
+  let windowEnd = 0;
+  return {
+    add(request) {
+      const now = clock.monotonic();
+      if (now >= windowEnd) {
+        if (left > 0) log.info("requests not logged", { count: left });
+        windowEnd = now + 1000;
+        logged = 0;
+        left = 0;
+      }
+      if (logged >= perSecond) {
+        left += 1;
+        return;
+      }
+      logged += 1;
+      log.info("request", {
+        method: printable(request.method),
+        target: printable(request.target),
+        status: request.status,
+        ms: Math.round(request.durationMs * 10) / 10,
+      });
+    },
+  };
+}

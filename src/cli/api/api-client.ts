@@ -1,0 +1,97 @@
+/** The management API as the commands call it: which one, with which key, and what a failure means to a script. */
+import { request as requestHttp } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { request as requestHttps } from "node:https";
+import { resolve } from "node:path";
+import { Postern, PosternConnectionError, PosternError, errorCodes } from "../../../sdk/src/index.ts";
+import type { FetchAnswer, FetchInit } from "../../../sdk/src/index.ts";
+import { Failure } from "../process/exit.ts";
+import type { ExitName } from "../process/exit.ts";
+import { findServer, localApiKey } from "../platform/local-server.ts";
+import type { ValuesOf } from "../settings/setting.ts";
+import { settings } from "../settings/settings.ts";
+
+/** Largest answer that is read, in bytes: a page of 100 objects with long certificates fits. */
+const maxAnswerBytes = 67_108_864;
+
+/** Settings of the commands that call the API. */
+export const apiSettings = {
+  config: settings.config,
+  data: settings.data,
+  apiUrl: settings.apiUrl,
+  apiKey: settings.apiKey,
+} as const;
+
+/** The API that the settings name, else the one of the server that runs here. Throws `Failure` (usage). */
+export function openApi({ data, apiUrl, apiKey }: ValuesOf<typeof apiSettings>): Postern {
+  const directory = resolve(data);
+  const baseUrl = apiUrl ?? findServer(directory)?.apiUrl;
+  if (baseUrl === undefined) {
+    throw new Failure("usage", `no server runs on "${directory}": start one, or name its API with --api-url`);
+  }
+  if (!/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
+    throw new Failure("usage", `--api-url must be an http:// or https:// URL: "${baseUrl}"`);
+  }
+  const key = apiKey ?? localApiKey(directory);
+  if (key === undefined) throw new Failure("usage", "no API key: give one with POSTERN_API_KEY or --api-key-file");
+  return new Postern({ baseUrl, apiKey: key, fetch: sendOverHttp });
+}
+
+/** Names that somebody else has: another attempt with another name may succeed. */
+const takenCodes: ReadonlySet<string> = new Set([
+  errorCodes.domain_held,
+  errorCodes.hostport_held,
+  errorCodes.name_taken,
+  errorCodes.route_exists,
+]);
+
+/** What a call threw, as a sentence and an exit code; what is not the API's doing is returned as it is. */
+export function apiFailure(error: unknown): unknown {
+  if (error instanceof PosternConnectionError) {
+    return new Failure("unreachable", `the API cannot be reached: ${error.message}`, { cause: error });
+  }
+  if (!(error instanceof PosternError)) return error;
+  const { operation_id: _, ...details } = error.details;
+  // What the message says already is not said twice.
+  const more = Object.entries(details).filter(([, text]) => !error.message.includes(text));
+  const facts = more.map(([name, text]) => `\n  ${name}: ${text}`);
+  const sentence = `${error.message} (${error.code}, ${error.operationId})${facts.join("")}`;
+  return new Failure(reasonOf(error), sentence, { cause: error });
+}
+
+function reasonOf({ status, code }: PosternError): ExitName {
+  if (status === 401) return "credentials";
+  if (takenCodes.has(code)) return "nameTaken";
+  if (status === 400 || status === 413 || status === 415) return "usage";
+  return status < 500 ? "refused" : "unexpected";
+}
+
+/** `fetch` for the SDK without the platform's own, which decodes whatever the server says it has encoded. */
+async function sendOverHttp(url: string, init: FetchInit): Promise<FetchAnswer> {
+  const target = new URL(url);
+  const { promise, resolve: answered, reject } = Promise.withResolvers<IncomingMessage>();
+  const send = target.protocol === "https:" ? requestHttps : requestHttp;
+  const { method, headers, body, signal } = init;
+  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  const request = send(target, { method, headers: { ...headers, ...length }, signal });
+  request.once("response", answered);
+  request.once("error", reject);
+  request.end(body);
+  const response = await promise;
+  return {
+    status: response.statusCode ?? 0,
+    headers: { get: (name) => [response.headers[name]].flat().join(", ") || null },
+    text: () => readText(response),
+  };
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > maxAnswerBytes) throw new Error("its answer is too large");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}

@@ -1,0 +1,212 @@
+/** `postern api RESOURCE VERB [ID …]`: a command per operation, made from the description of the API. */
+import type { Listing, Operation } from "../../../sdk/src/index.ts";
+import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
+import type { Command } from "../command/command.ts";
+import { Failure, exitCodes } from "../process/exit.ts";
+import { nearest } from "../terminal/nearest.ts";
+import { flagOf } from "../settings/read-settings.ts";
+import { camel } from "../api/description.ts";
+import { flagOnly, optional, optionalCount } from "../settings/setting.ts";
+import type { Setting, Settings, ValuesOf } from "../settings/setting.ts";
+import { settings } from "../settings/settings.ts";
+import { describeOperation, resourceVerbs } from "../api/description.ts";
+import type { DescribedOperation } from "../api/description.ts";
+import { readDocument } from "../api/document.ts";
+import { bodyOf, fieldOptions } from "../api/fields.ts";
+import { printList, printObject } from "../api/print.ts";
+
+/** Settings of every operation. `--data` is what is sent; the data directory has a longer name here. */
+const shared = {
+  ...apiSettings,
+  data: { ...settings.data, flag: "data-dir", variable: "POSTERN_DATA" },
+  json: settings.json,
+} as const;
+
+const callSettings = {
+  ifMatch: flagOnly(
+    optional("ETag that the object must still have; else the change is refused.", { placeholder: "ETAG" }),
+  ),
+  idempotencyKey: flagOnly(optional("Key under which the request is carried out once.", { placeholder: "KEY" })),
+  wait: flagOnly(optionalCount("Wait up to so many seconds until every edge serves the change.", "SECONDS")),
+  reason: flagOnly(optional("Why the change is made, for the history.")),
+} as const;
+
+const limit = flagOnly(optionalCount("Most objects to list (default: all).", "NUMBER"));
+const document = flagOnly(
+  optional("What to send: JSON, @FILE (JSON, or YAML by its name) or @- for the standard input. Options win over it.", {
+    placeholder: "JSON|@FILE",
+    flag: "data",
+  }),
+);
+
+/** The command that `args` name: an operation's, or one that lists what there is. */
+export function apiCommand(args: readonly string[]): Command {
+  const words = args.findIndex((one) => one.startsWith("-"));
+  const [first = "", second] = words < 0 ? args : args.slice(0, words);
+  const resources = resourceVerbs();
+  const root = resources.get("")?.find(({ verb }) => verb === first);
+  if (root) return operationCommand(root, 1);
+  const verbs = first === "" ? undefined : resources.get(first);
+  if (!verbs) return overview(first, resources);
+  const operation = verbs.find(({ verb }) => verb === second);
+  return operation ? operationCommand(operation, 2) : resourceOverview(first, second, verbs);
+}
+
+/** Words after `postern api`. */
+export function wordsOf({ group, verb }: Operation): string {
+  return group.length === 0 ? verb : `${group.join("/")} ${verb}`;
+}
+
+function operationCommand(found: Operation, taken: number): Command {
+  const operation = describeOperation(found);
+  const own = ownSettings(operation);
+  const flags = new Set(Object.entries(own).map(([name, setting]) => flagOf(name, setting).slice(2)));
+  const fields = fieldOptions(operation, flags);
+  const fieldSettings = Object.fromEntries(fields.map(({ path, setting }) => [fieldKey(path), setting]));
+  const ids = operation.ids.map((id) => id.toUpperCase());
+  return {
+    name: `api ${wordsOf(operation)}`,
+    doc: [operation.summary, operation.doc].filter(Boolean).join(" "),
+    operands: ids.join(" "),
+    least: ids.length,
+    most: ids.length,
+    taken,
+    settings: { ...fieldSettings, ...own },
+    async run(values: Readonly<Record<string, unknown>>, operands: readonly string[]) {
+      // An empty id, or one that is a step in a path, would name something else.
+      const wrong = operation.ids.find((_, at) => /^\.{0,2}$/.test(operands[at] ?? ""));
+      if (wrong !== undefined) throw new Failure("usage", `${wrong.toUpperCase()} must be an id`);
+      const given = fields.flatMap(({ path }) => {
+        const value = values[fieldKey(path)];
+        return value === undefined ? [] : [[path, value] as const];
+      });
+      const body = bodyOf(await readDocument(values["document"] as string | undefined), given);
+      const postern = openApi(values as ValuesOf<typeof apiSettings>);
+      const query = Object.fromEntries((operation.query ?? []).map((name) => [name, values[queryKey(name)]]));
+      const options = { ...query, ...callOptions(values) };
+      const call = (): unknown =>
+        methodOf(postern, operation)(...operands, ...(operation.takesBody ? [body] : []), options);
+      const json = values["json"] === true;
+      try {
+        if (operation.answers === "list") {
+          const most = (values["limit"] as number | undefined) ?? Number.POSITIVE_INFINITY;
+          options["limit"] = Math.min(100, most);
+          await printList(call() as Listing<Readonly<Record<string, unknown>>>, most, json);
+        } else {
+          printObject(operation, await call(), json);
+        }
+      } catch (error) {
+        throw apiFailure(error);
+      }
+      return exitCodes.fine;
+    },
+  } as Command;
+}
+
+function ownSettings(operation: DescribedOperation): Settings {
+  const own: Record<string, Setting<unknown>> = {};
+  if (operation.takesBody) own["document"] = document;
+  for (const name of operation.query ?? []) {
+    own[queryKey(name)] =
+      name === "limit"
+        ? limit
+        : flagOnly(optional(operation.queryDocs[name] ?? "", { flag: name.replaceAll("_", "-") }));
+  }
+  if (operation.method !== "GET") {
+    if (operation.method !== "POST") own["ifMatch"] = callSettings.ifMatch;
+    if (operation.verb === "create") own["idempotencyKey"] = callSettings.idempotencyKey;
+    own["wait"] = callSettings.wait;
+    own["reason"] = callSettings.reason;
+  }
+  return { ...own, ...shared };
+}
+
+function callOptions(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { ifMatch, idempotencyKey, wait, reason } = values;
+  return { ifMatch, idempotencyKey, waitSeconds: wait, reason };
+}
+
+/** Fields and query parameters are named apart from the command's own settings. */
+function fieldKey(path: readonly string[]): string {
+  return `field:${path.join(".")}`;
+}
+
+function queryKey(name: string): string {
+  return name === "limit" ? "limit" : `query:${name}`;
+}
+
+type Method = (...args: readonly unknown[]) => unknown;
+
+function methodOf(postern: unknown, { group, verb }: Operation): Method {
+  let place = postern;
+  for (const word of [...group, verb]) place = (place as Record<string, unknown>)[camel(word)];
+  return place as Method;
+}
+
+const grammar =
+  "Call one operation of the API. RESOURCE is its path without the ids, such as `ip_policies` or `edges/https/routes/backend`; then come a verb, the ids in the order of the path, and the fields as options.";
+
+const examples = [
+  "postern api ip_policies list --limit 5",
+  "postern api ip_policies create --description office",
+  "postern api edges/https create --hostports shop.example.com:443 --data @edge.json",
+  "postern api edges/https/routes update EDGE_ID ID --backend.backend-id BACKEND_ID",
+  "postern api edges/https/routes/compression delete EDGE_ID ID",
+  "postern api ip_policies get ID --json",
+];
+
+/** What there is, for `--help`; anything else is refused. */
+function overview(given: string, resources: ReadonlyMap<string, readonly Operation[]>): Command {
+  const column = Math.max(...[...resources.keys()].map((name) => name.length)) + 3;
+  const rows = [...resources].map(([name, operations]) => {
+    const verbs = operations.map(({ verb }) => verb).join(" ");
+    return name === "" ? `  ${verbs}` : `  ${name.padEnd(column)}${verbs}`;
+  });
+  const roots = resources.get("")?.map(({ verb }) => verb) ?? [];
+  const refusal =
+    given === ""
+      ? "`postern api` takes RESOURCE VERB [ID …], see `postern api --help`"
+      : `there is no resource "${given}"${meant(given, [...resources.keys(), ...roots])}, \`postern api --help\` lists them`;
+  return listing("api", grammar, "RESOURCE VERB [ID …]", ["Resources and their verbs:", ...rows], refusal, 0);
+}
+
+function resourceOverview(resource: string, given: string | undefined, operations: readonly Operation[]): Command {
+  const described = operations.map(describeOperation);
+  const column = Math.max(...described.map(({ verb, ids }) => [verb, ...ids].join(" ").length)) + 3;
+  const rows = described.map(
+    ({ verb, ids, summary }) => `  ${[verb, ...ids.map((id) => id.toUpperCase())].join(" ").padEnd(column)}${summary}`,
+  );
+  const verbs = operations.map(({ verb }) => verb);
+  const lacks = given === undefined ? "needs a verb" : `has no verb "${given}"${meant(given, verbs)}`;
+  const refusal = `${resource} ${lacks}: ${verbs.join(", ")}`;
+  return listing(`api ${resource}`, described[0]?.doc ?? "", "VERB [ID …]", ["Verbs:", ...rows], refusal, 1);
+}
+
+function meant(given: string, known: readonly string[]): string {
+  const near = nearest(given, known);
+  return near === undefined ? "" : ` (did you mean "${near}"?)`;
+}
+
+function listing(
+  name: string,
+  doc: string,
+  operands: string,
+  notes: readonly string[],
+  refusal: string,
+  taken: number,
+): Command {
+  return {
+    name,
+    doc,
+    operands,
+    least: 0,
+    most: Number.POSITIVE_INFINITY,
+    taken,
+    settings: shared,
+    notes: [...notes, "", "`postern api RESOURCE VERB --help` explains one, with all of its options."],
+    examples,
+    run() {
+      throw new Failure("usage", refusal);
+    },
+  } as Command;
+}

@@ -1,0 +1,28 @@
+import type { Document } from "../../../sdk/src/index.ts";
+import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
+import { defineCommand } from "../command/command.ts";
+import { readDocumentFile } from "../documents/read-document.ts";
+import { renderPlan } from "../documents/render-plan.ts";
+import { exitCodes } from "../process/exit.ts";
+import { settings } from "../settings/settings.ts";
+
+export const apply = defineCommand({
+  name: "apply",
+  doc: "Make the account's objects what a document says, all or nothing, as one revision.",
+  operands: "FILE|-",
+  least: 1,
+  most: 1,
+  settings: { ...apiSettings, prune: settings.prune, reason: settings.reason, json: settings.json },
+  examples: ["postern apply shop.yaml", 'postern apply --prune --reason "release 5" shop.yaml'],
+  async run({ prune, reason, json, ...api }, [file = "-"]) {
+    const given = readDocumentFile(file, process.env);
+    const document = (prune ? { ...given, prune } : given) as unknown as Document;
+    const applied = await openApi(api)
+      .apply(document, reason === undefined ? {} : { reason })
+      .catch((error: unknown) => {
+        throw apiFailure(error);
+      });
+    process.stdout.write(json ? `${JSON.stringify(applied)}\n` : renderPlan(applied, process.stdout));
+    return exitCodes.fine;
+  },
+});

@@ -1,0 +1,154 @@
+import { relative } from "node:path";
+import { styleText } from "node:util";
+import { startAgent } from "../../agent/agent.ts";
+import type { Agent } from "../../agent/agent.ts";
+import { parseUpstream } from "../../agent/upstream.ts";
+import type { Upstream } from "../../agent/upstream.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { agentFailure } from "../agent/agent-failure.ts";
+import { defineCommand } from "../command/command.ts";
+import { dataFiles, readPublic, writeWhole } from "../platform/data-directory.ts";
+import { Failure } from "../process/exit.ts";
+import { makeRequestLog } from "../agent/request-log.ts";
+import { renderRequest } from "../agent/request-line.ts";
+import { platformOptions } from "../platform/platform-options.ts";
+import { platformSettings } from "../platform/platform-settings.ts";
+import { startPlatform } from "../platform/platform.ts";
+import type { Platform } from "../platform/platform.ts";
+import { listen, oneOf, text } from "../settings/setting.ts";
+import { settings } from "../settings/settings.ts";
+import { interrupted } from "../process/signals.ts";
+import { posternVersion } from "./version.ts";
+import { logLevels } from "../../lib/log.ts";
+
+const own = {
+  config: settings.config,
+  ...platformSettings,
+  httpsListen: listen(settings.httpsListen.doc, "127.0.0.1:8443"),
+  agentListen: listen(settings.agentListen.doc, "127.0.0.1:4443"),
+  tcpBind: text(settings.tcpBind.doc, "127.0.0.1", { placeholder: "ADDRESS" }),
+  logLevel: oneOf(settings.logLevel.doc, logLevels, "warn"),
+  url: settings.url,
+  json: settings.json,
+} as const;
+
+export const dev = defineCommand({
+  name: "dev",
+  doc: "Run the platform and an agent here, on the loopback, and publish a local port; without one, a sample service that shows the request it got. Everything is kept in one directory, and the URL stays the same.",
+  operands: "[PORT|HOST:PORT|URL]",
+  least: 0,
+  most: 1,
+  settings: own,
+  examples: ["postern dev", "postern dev 3000"],
+  async run(values, [target]) {
+    let given: Upstream | undefined;
+    try {
+      given = target === undefined ? undefined : parseUpstream(target);
+    } catch (error) {
+      throw new Failure("usage", `"${target}" ${(error as Error).message}`, { cause: error });
+    }
+    const stopped = interrupted();
+    const options = platformOptions(values);
+    const sampling = given
+      ? undefined
+      : import("../platform/sample-service.ts").then(({ startSampleService }) => startSampleService());
+    const platform = await Promise.race([startPlatform(options), stopped]);
+    if (typeof platform === "number") return platform;
+    const sample = await sampling;
+    const upstream = given ?? parseUpstream(String(sample?.port));
+    const requests = makeRequestLog(options.log, systemClock);
+    const online = Promise.withResolvers<string>();
+    const agent: Agent = startAgent({
+      server: { host: "127.0.0.1", port: platform.agentPort },
+      ca: platform.caPem,
+      token: platform.authtoken,
+      upstream,
+      metadata: "postern dev",
+      publish: { kind: "url", url: values.url ?? keptUrl(options.data, platform) },
+      version: posternVersion(),
+      clock: systemClock,
+      log: options.log,
+      random: Math.random,
+      retryFirst: true,
+      status: (status) => {
+        if (status.state === "online" && status.url !== undefined) online.resolve(status.url);
+      },
+      request: (request) => {
+        if (process.stdout.isTTY)
+          process.stdout.write(`${renderRequest({ ...request, at: Date.now() }, process.stdout.columns)}\n`);
+        else requests.add(request);
+      },
+    });
+    const url = await Promise.race([online.promise, agent.ended, stopped]);
+    const stop = async (): Promise<void> => {
+      // The edge first: it drains, and what it drains is in the agent's hands.
+      await platform.stop();
+      await agent.close();
+      await sample?.stop();
+    };
+    if (typeof url !== "string") {
+      await stop();
+      if (typeof url === "number") return url;
+      throw agentFailure(url, { host: "127.0.0.1", port: platform.agentPort });
+    }
+    writeWhole(options.data, dataFiles.dev, JSON.stringify({ url }), 0o644);
+    process.stdout.write(
+      values.json
+        ? `${JSON.stringify(facts(platform, url, upstream))}\n`
+        : welcome(platform, url, upstream, sample !== undefined),
+    );
+    const end = await Promise.race([stopped, agent.ended]);
+    await stop();
+    if (typeof end === "number") return end;
+    throw agentFailure(end, { host: "127.0.0.1", port: platform.agentPort });
+  },
+});
+
+/** The URL of the run before, with the port of this one. */
+function keptUrl(directory: string, platform: Platform): string | undefined {
+  try {
+    const kept = JSON.parse(readPublic(directory, dataFiles.dev) ?? "null") as { url?: string } | null;
+    const url = URL.parse(kept?.url ?? "");
+    if (!url?.hostname.endsWith(`.${platform.domain}`)) return undefined;
+    return `https://${url.hostname}${platform.publicHttpsPort === 443 ? "" : `:${platform.publicHttpsPort}`}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function facts(platform: Platform, url: string, upstream: Upstream): Record<string, unknown> {
+  return {
+    url,
+    to: upstream.text,
+    api_url: platform.apiUrl,
+    api_key: platform.apiKey,
+    authtoken: platform.authtoken,
+    agent_port: platform.agentPort,
+    https_port: platform.httpsPort,
+    ca_file: platform.caFile,
+  };
+}
+
+function welcome(platform: Platform, url: string, upstream: Upstream, sample: boolean): string {
+  const bold = (text: string): string => styleText("bold", text, { stream: process.stdout });
+  return `Postern ${posternVersion()} is ready.
+
+  Public URL    ${bold(url)} → ${sample ? "a sample service" : upstream.text}
+  API           ${platform.apiUrl}
+  API key       ${platform.apiKey}
+  Agent token   ${platform.authtoken}
+
+Try it:
+
+  curl --cacert ${shortPath(platform.caFile)} ${url}
+
+${sample ? "Publish your own port instead: npm start -- 3000\n" : ""}Trust the CA, so that browsers do: npx postern ca
+`;
+}
+
+/** The shorter of the path from here and the whole path, quoted where a shell needs it. */
+function shortPath(path: string): string {
+  const near = relative(process.cwd(), path);
+  const shown = near.startsWith("..") || near === "" ? path : near;
+  return /^[\w./@%+,:=-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,29 @@
+import type { Document } from "../../../sdk/src/index.ts";
+import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
+import { defineCommand } from "../command/command.ts";
+import { readDocumentFile } from "../documents/read-document.ts";
+import { renderPlan } from "../documents/render-plan.ts";
+import { exitCodes } from "../process/exit.ts";
+import { settings } from "../settings/settings.ts";
+
+export const plan = defineCommand({
+  name: "plan",
+  doc: "Say what applying a document of many objects would change, field by field, and change nothing. The exit code is 8 when there are changes.",
+  operands: "FILE|-",
+  least: 1,
+  most: 1,
+  settings: { ...apiSettings, prune: settings.prune, json: settings.json },
+  examples: ["postern plan shop.yaml", "postern plan --prune shop.yaml"],
+  async run({ prune, json, ...api }, [file = "-"]) {
+    const given = readDocumentFile(file, process.env);
+    const document = (prune ? { ...given, prune } : given) as unknown as Document;
+    const planned = await openApi(api)
+      .plan(document)
+      .catch((error: unknown) => {
+        throw apiFailure(error);
+      });
+    process.stdout.write(json ? `${JSON.stringify(planned)}\n` : renderPlan(planned, process.stdout));
+    const { create, update, delete: gone } = planned.summary;
+    return create + update + gone > 0 ? exitCodes.planHasChanges : exitCodes.fine;
+  },
+});

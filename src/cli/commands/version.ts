@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { defineCommand } from "../command/command.ts";
+import { exitCodes } from "../process/exit.ts";
+import { settings } from "../settings/settings.ts";
+
+export const version = defineCommand({
+  name: "version",
+  doc: "Print the version of Postern and of the Node that runs it.",
+  operands: "",
+  least: 0,
+  most: 0,
+  settings: { json: settings.json },
+  run({ json }) {
+    const facts = {
+      version: posternVersion(),
+      node: process.versions.node,
+      platform: `${process.platform}-${process.arch}`,
+    };
+    process.stdout.write(
+      json ? `${JSON.stringify(facts)}\n` : `postern ${facts.version} (node ${facts.node}, ${facts.platform})\n`,
+    );
+    return Promise.resolve(exitCodes.fine);
+  },
+});
+
+/** As package.json says. */
+export function posternVersion(): string {
+  const manifest = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}

@@ -1,0 +1,153 @@
+import { readFileSync } from "node:fs";
+import { request as requestHttp } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { request as requestHttps } from "node:https";
+import { resolve } from "node:path";
+import { rootCertificates } from "node:tls";
+import { providerNamed, providers } from "../../webhooks/providers.ts";
+import type { Signed } from "../../webhooks/scheme.ts";
+import { sign } from "../../webhooks/verify.ts";
+import { defineCommand } from "../command/command.ts";
+import { dataFiles, readPublic } from "../platform/data-directory.ts";
+import { Failure, exitCodes } from "../process/exit.ts";
+import { headerSetting, readHeaders } from "../settings/read-headers.ts";
+import { flagOnly, optional, text } from "../settings/setting.ts";
+import { settings } from "../settings/settings.ts";
+
+/** Most of a body that is sent, and of an answer that is shown, in bytes. */
+const maxBodyBytes = 5_242_880;
+const timeoutMs = 30_000;
+
+export const webhookSend = defineCommand({
+  name: "webhook send",
+  doc: "Send a sample webhook, signed as the provider would sign it: to see whether a verification lets it pass. Exits with 0 when the answer is a success, else with 7.",
+  operands: "PROVIDER URL",
+  least: 2,
+  most: 2,
+  settings: {
+    secret: flagOnly(optional("Secret shared with the provider.", { placeholder: "SECRET", secret: true })),
+    body: flagOnly(
+      text("Body: text, @FILE, or @- for the standard input.", "{}", { placeholder: "BODY", flag: "data" }),
+    ),
+    header: headerSetting,
+    ca: settings.ca,
+    data: { ...settings.data, flag: "data-dir" },
+    json: settings.json,
+  },
+  examples: [
+    "postern webhook send github --secret s3cret --data @push.json https://hooks.example.com/github",
+    `postern webhook send stripe --secret-file whsec.txt --data '{"type":"ping"}' https://hooks.example.com/`,
+  ],
+  async run({ secret, body, header, ca, data, json }, [name = "", url = ""]) {
+    const provider = providerNamed(name);
+    if (provider === undefined) {
+      throw new Failure("usage", `there is no provider "${name}": ${Object.keys(providers).join(", ")}`);
+    }
+    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
+      throw new Failure("usage", `the URL must begin with https:// or http://: "${url}"`);
+    }
+    const content = readBody(body);
+    const signed = signedSample(provider, secret, content, url);
+    const headers = { "content-type": contentType(content), ...readHeaders(header), ...signed.headers };
+    const sample = { url: new URL(signed.url ?? url), headers, body: signed.body ?? content };
+    const answer = await send(sample, trusted(ca, resolve(data)));
+    const sent = { url: sample.url.href, headers };
+    process.stdout.write(json ? `${JSON.stringify({ sent, answer })}\n` : rendered(sent, answer));
+    return answer.status < 300 ? exitCodes.fine : exitCodes.refused;
+  },
+});
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  /** Why the edge refused it, and the request that an operator may ask about. */
+  readonly error_code: string | null;
+  readonly request_id: string | null;
+}
+
+function signedSample(provider: string, secret: string | undefined, body: Buffer, url: string): Signed {
+  try {
+    return sign(provider, { secret: secret ?? "", body, url, now: Date.now() });
+  } catch (error) {
+    throw new Failure("usage", `sign as ${provider}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** `@FILE`, `@-` for the standard input, else the text itself. */
+function readBody(given: string): Buffer {
+  if (!given.startsWith("@")) return Buffer.from(given);
+  const path = given.slice(1);
+  try {
+    const bytes = readFileSync(path === "-" ? 0 : path);
+    if (bytes.length > maxBodyBytes) throw new Error(`it is larger than ${maxBodyBytes} bytes`);
+    return bytes;
+  } catch (error) {
+    throw new Failure("usage", `--data: cannot read "${path}": ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function contentType(body: Buffer): string {
+  return /^\s*[[{]/.test(body.toString("latin1", 0, 64)) ? "application/json" : "application/x-www-form-urlencoded";
+}
+
+/** The local server's CA besides those that everybody trusts, unless one is named. */
+function trusted(given: string | undefined, directory: string): string[] | undefined {
+  if (given === "system") return undefined;
+  if (given === undefined) {
+    const own = readPublic(directory, dataFiles.caCertificate);
+    return own === undefined ? undefined : [own, ...rootCertificates];
+  }
+  try {
+    return [readFileSync(given, "utf8")];
+  } catch (error) {
+    throw new Failure("usage", `--ca: cannot read "${given}": ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function send(
+  { url, headers, body }: { url: URL; headers: Readonly<Record<string, string>>; body: Buffer },
+  ca: string[] | undefined,
+): Promise<Answer> {
+  const { promise, resolve: answered, reject } = Promise.withResolvers<IncomingMessage>();
+  const options = {
+    method: "POST",
+    headers: { host: url.host, ...headers, "content-length": String(body.length) },
+    signal: AbortSignal.timeout(timeoutMs),
+    // RFC 6761 §6.3: names under localhost are this machine, whatever the resolver thinks.
+    ...(/(^|\.)localhost$/.test(url.hostname) && { hostname: "127.0.0.1", servername: url.hostname }),
+    ...(ca && { ca }),
+  };
+  const request = url.protocol === "https:" ? requestHttps(url, options) : requestHttp(url, options);
+  request.once("response", answered);
+  request.once("error", reject);
+  request.end(body);
+  try {
+    const response = await promise;
+    const { "postern-error-code": code, "x-request-id": id } = response.headers;
+    return {
+      status: response.statusCode ?? 0,
+      body: await readText(response),
+      error_code: code === undefined ? null : String(code),
+      request_id: id === undefined ? null : String(id),
+    };
+  } catch (error) {
+    throw new Failure("unreachable", `${url.origin} cannot be reached: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > maxBodyBytes) throw new Error("its answer is too large");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function rendered(sent: { readonly headers: Readonly<Record<string, string>> }, answer: Answer): string {
+  const lines = Object.entries(sent.headers).map(([name, value]) => `> ${name}: ${value}\n`);
+  const why = answer.error_code === null ? "" : ` (${answer.error_code}, request ${answer.request_id})`;
+  return `${lines.join("")}< ${answer.status}${why}\n${answer.body}${answer.body.endsWith("\n") ? "" : "\n"}`;
+}

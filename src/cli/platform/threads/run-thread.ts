@@ -1,0 +1,57 @@
+import { parentPort, workerData } from "node:worker_threads";
+import type { Log } from "../../../lib/log.ts";
+import { openLog } from "../log-output.ts";
+import type { PortLink } from "./port-link.ts";
+import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
+
+/** A started plane: what the other threads must know of it, and how it ends. */
+export interface Plane<Facts> {
+  readonly facts: Facts;
+  /** Finishes what is under way, within a bound of its own. */
+  stop(): Promise<void>;
+}
+
+/** Runs a plane in this worker thread until it is told to stop. */
+export async function runThread<Facts, Out, In>(
+  link: PortLink<Out, In>,
+  start: (log: Log) => Promise<Plane<Facts>>,
+): Promise<void> {
+  const data = workerData as ThreadData<unknown>;
+  const parent = parentPort;
+  if (!parent) throw new Error("this file is the body of a worker thread");
+  const tell = (message: FromThread<Facts>): void => parent.postMessage(message);
+  let plane: Plane<Facts> | undefined;
+  const stop = async (): Promise<void> => {
+    try {
+      await plane?.stop();
+      await logged();
+      tell({ type: "stopped" });
+    } catch (error) {
+      tell({ type: "failed", error: threadError(error) });
+    }
+  };
+  parent.on("message", (message: ToThread) => {
+    if (message.type === "link") link.attach(message.port);
+    else void stop();
+  });
+  link.attach(data.port);
+  try {
+    plane = await start(openLog(data.log));
+    tell({ type: "ready", facts: plane.facts });
+  } catch (error) {
+    tell({ type: "failed", error: threadError(error) });
+  }
+}
+
+/** Resolves when the last lines of the log are out of this thread: it is ended next. */
+async function logged(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => process.stderr.write("", resolve));
+}
+
+function threadError(error: unknown): ThreadError {
+  const { name, message, code, port, address, stack } = (
+    error instanceof Error ? error : new Error(String(error))
+  ) as Partial<ThreadError> & Error;
+  return { name, message, code, port, address, stack };
+}

@@ -1,0 +1,123 @@
+import { Worker } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
+import type { Clock, Timer } from "../../../lib/clock.ts";
+import type { Log } from "../../../lib/log.ts";
+import { writeLines } from "../log-output.ts";
+import type { FromThread, LogSettings, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
+
+/** Pause before a crashed thread is started again, doubling up to the longest; milliseconds. */
+const firstPauseMs = 100;
+const longestPauseMs = 5_000;
+/** A thread that ran this long starts over with the first pause. */
+const steadyMs = 60_000;
+
+const noDetails = { code: undefined, port: undefined, address: undefined };
+
+export interface ThreadPlan<Options, Facts> {
+  readonly name: string;
+  readonly file: URL;
+  readonly log: Log;
+  readonly logSettings: LogSettings;
+  readonly clock: Clock;
+  /** Options for a start; `facts` of the run before, so that chosen ports are kept. */
+  options(facts: Facts | undefined): Options;
+  /** A line to the other plane, asked for before each start. */
+  line(): MessagePort;
+}
+
+/** A worker thread that is started again when it dies. */
+export interface Supervised<Facts> {
+  /** Resolves when it runs for the first time; rejects when it cannot. */
+  readonly started: Promise<Facts>;
+  /** Gives it a new line to the other plane, which was started anew. */
+  relink(port: MessagePort): void;
+  /** Ends it, gracefully within `boundMs`, and leaves it ended. */
+  stop(boundMs: number): Promise<void>;
+}
+
+export function supervise<Options, Facts>(plan: ThreadPlan<Options, Facts>): Supervised<Facts> {
+  let worker: Worker | undefined;
+  let facts: Facts | undefined;
+  let stopping = false;
+  let crashes = 0;
+  let restart: Timer | undefined;
+  let startedAt = 0;
+  let exited: Promise<void> = Promise.resolve();
+  let stopped: () => void = () => {};
+  const first = Promise.withResolvers<Facts>();
+  first.promise.catch(() => {});
+
+  const start = (): void => {
+    const port = plan.line();
+    const data: ThreadData<Options> = { options: plan.options(facts), port, log: plan.logSettings };
+    const current = new Worker(plan.file, { name: plan.name, workerData: data, transferList: [port], stderr: true });
+    current.stderr.on("data", writeLines);
+    worker = current;
+    startedAt = plan.clock.monotonic();
+    const gone = Promise.withResolvers<void>();
+    exited = gone.promise;
+    current.on("message", (message: FromThread<Facts>) => {
+      if (message.type === "ready") {
+        facts = message.facts;
+        first.resolve(message.facts);
+      } else if (message.type === "stopped") {
+        stopped();
+      } else {
+        failed(message.error);
+        void current.terminate();
+      }
+    });
+    current.on("error", (error: unknown) => {
+      const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+      failed({ ...noDetails, name, message, stack });
+    });
+    current.on("exit", () => {
+      gone.resolve();
+      stopped();
+      if (worker === current) ended();
+    });
+  };
+
+  const failed = (error: ThreadError): void => {
+    if (facts === undefined) first.reject(Object.assign(new Error(error.message), error));
+    else plan.log.error(`${plan.name} failed`, { error: error.stack ?? error.message });
+  };
+
+  const ended = (): void => {
+    worker = undefined;
+    if (stopping || facts === undefined) {
+      first.reject(new Error(`the ${plan.name} ended before it was ready`));
+      return;
+    }
+    if (plan.clock.monotonic() - startedAt > steadyMs) crashes = 0;
+    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** crashes);
+    crashes += 1;
+    plan.log.error(`${plan.name} died, starting it again`, { pauseMs });
+    restart = plan.clock.after(pauseMs, start);
+  };
+
+  start();
+  return {
+    started: first.promise,
+    relink: (port) => worker?.postMessage({ type: "link", port } satisfies ToThread, [port]),
+    async stop(boundMs) {
+      stopping = true;
+      restart?.cancel();
+      const running = worker;
+      if (!running) return;
+      await new Promise<void>((resolve) => {
+        const bound = plan.clock.after(boundMs, () => {
+          plan.log.warn(`${plan.name} did not stop in time`, { boundMs });
+          resolve();
+        });
+        stopped = () => {
+          bound.cancel();
+          resolve();
+        };
+        running.postMessage({ type: "stop" } satisfies ToThread);
+      });
+      await running.terminate();
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,34 @@
+/** What a plane's thread and the thread that started it say to each other, besides the planes' own messages. */
+import type { MessagePort } from "node:worker_threads";
+import type { LogLevel } from "../../../lib/log.ts";
+
+export type ToThread =
+  /** The other plane was started anew; this is the line to it. */
+  { readonly type: "link"; readonly port: MessagePort } | { readonly type: "stop" };
+
+export type FromThread<Facts> =
+  | { readonly type: "ready"; readonly facts: Facts }
+  | { readonly type: "failed"; readonly error: ThreadError }
+  | { readonly type: "stopped" };
+
+/** An error as it crosses between threads. */
+export interface ThreadError {
+  readonly name: string;
+  readonly message: string;
+  readonly code: string | undefined;
+  /** Of a failure to listen. */
+  readonly port: number | undefined;
+  readonly address: string | undefined;
+  readonly stack: string | undefined;
+}
+
+export interface ThreadData<Options> {
+  readonly options: Options;
+  readonly port: MessagePort;
+  readonly log: LogSettings;
+}
+
+export interface LogSettings {
+  readonly level: LogLevel;
+  readonly format: "text" | "json";
+}

@@ -1,0 +1,15 @@
+import { Failure } from "../process/exit.ts";
+import { flagOnly, list } from "./setting.ts";
+
+export const headerSetting = flagOnly(list("Header field; repeatable.", { placeholder: "NAME:VALUE", short: "H" }));
+
+/** `NAME: VALUE` lines as fields, names in lower case. Throws `Failure` (usage). */
+export function readHeaders(lines: readonly string[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    if (colon < 1) throw new Failure("usage", `--header must be "NAME: VALUE": "${line}"`);
+    fields[line.slice(0, colon).trim().toLowerCase()] = line.slice(colon + 1).trim();
+  }
+  return fields;
+}

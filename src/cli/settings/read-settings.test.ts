@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { Failure } from "../process/exit.ts";
+import { flagOf, keyOf, readSettings, variableOf } from "./read-settings.ts";
+import { settings } from "./settings.ts";
+
+describe("settings", () => {
+  const directory = mkdtempSync(join(tmpdir(), "postern-settings-"));
+  after(() => rmSync(directory, { recursive: true }));
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(directory, name), content);
+    return join(directory, name);
+  };
+  const read = async (args: string[], env: Record<string, string> = {}) =>
+    (await readSettings(settings, { args, env, known: settings })).values;
+  const refused = async (args: string[], env: Record<string, string> = {}): Promise<string> => {
+    try {
+      await read(args, env);
+    } catch (error) {
+      assert(error instanceof Failure);
+      assert.equal(error.exitCode, 2);
+      return error.message;
+    }
+    throw new Error("was not refused");
+  };
+
+  it("come from flags, else the environment, else the file, else the default", async () => {
+    const config = file("order.yml", "domain: file.example\nmetadata: from file\n");
+    const env = { POSTERN_DOMAIN: "env.example", POSTERN_CONFIG: config };
+    assert.equal((await read(["--domain", "flag.example"], env)).domain, "flag.example");
+    assert.equal((await read([], env)).domain, "env.example");
+    assert.equal((await read([], env)).metadata, "from file");
+    assert.equal((await read(["--config", config])).domain, "file.example");
+    assert.equal((await read([])).domain, "localhost");
+  });
+
+  it("each have a flag, a variable and a key of their own", () => {
+    for (const nameOf of [flagOf, variableOf, keyOf]) {
+      const names = Object.entries(settings).map(([name, setting]) => nameOf(name, setting));
+      assert.equal(new Set(names).size, names.length);
+    }
+  });
+
+  it("that are secrets are read from files too, without the line's end", async () => {
+    const secret = file("secret", "from-a-file\n");
+    assert.equal((await read(["--token-file", secret])).authtoken, "from-a-file");
+    assert.equal((await read([], { POSTERN_AUTHTOKEN_FILE: secret })).authtoken, "from-a-file");
+    const config = file("secrets.yml", `authtoken_file: ${secret}\n`);
+    assert.equal((await read(["--config", config])).authtoken, "from-a-file");
+  });
+
+  it("that may be repeated are lists in the file and comma-separated in the environment", async () => {
+    const config = file("labels.yml", "label:\n  - app=web\n  - dc=eu\n");
+    assert.deepEqual((await read(["--label", "a=b", "--label", "c=d"])).label, ["a=b", "c=d"]);
+    assert.deepEqual((await read([], { POSTERN_LABEL: "a=b,c=d" })).label, ["a=b", "c=d"]);
+    assert.deepEqual((await read(["--config", config])).label, ["app=web", "dc=eu"]);
+  });
+
+  for (const [given, host, port] of [
+    ["4700", undefined, 4700],
+    [":443", undefined, 443],
+    ["127.0.0.1:0", "127.0.0.1", 0],
+    ["[::1]:8443", "::1", 8443],
+    ["localhost:8443", "localhost", 8443],
+  ] as const) {
+    it(`listen on ${given}`, async () =>
+      assert.deepEqual((await read(["--api-listen", given])).apiListen, { host, port }));
+  }
+
+  for (const [what, args, message] of [
+    ["a value missing", ["--domain"], /--domain needs a value/],
+    ["a flag in the value's place", ["--domain", "--json"], /--domain needs a value/],
+    ["an unknown flag", ["--domian", "x"], /no option --domian: did you mean --domain\?/],
+    ["a flag given twice", ["--domain", "a", "--domain", "b"], /--domain may be given only once/],
+    ["a value that is none of the known", ["--log-level", "loud"], /--log-level must be one of debug.*"loud"/],
+    ["a port out of range", ["--api-listen", "127.0.0.1:70000"], /--api-listen must be a port.*"127.0.0.1:70000"/],
+    ["an empty value", ["--url", ""], /--url must not be empty/],
+    ["a file that is not there", ["--config", "/nonexistent.yml"], /--config: cannot read "\/nonexistent.yml"/],
+  ] as const) {
+    it(`refuse ${what} in one sentence`, async () => assert.match(await refused([...args]), message));
+  }
+
+  for (const [what, content, message] of [
+    ["an unknown key", "domian: x\n", /unknown setting "domian": did you mean "domain"\?/],
+    ["broken YAML", "domain: [\n", /is not valid YAML/],
+    ["a key twice", "domain: a\ndomain: b\n", /is not valid YAML/],
+    ["a list where one value belongs", "domain: [a, b]\n", /domain must be one value/],
+    ["something else than settings", "- a\n", /must hold settings/],
+  ] as const) {
+    it(`refuse a file with ${what}`, async () =>
+      assert.match(await refused(["--config", file("bad.yml", content)]), message));
+  }
+
+  it("name the variable that a bad value came from", async () => {
+    assert.match(await refused([], { POSTERN_API_LISTEN: "nowhere" }), /^POSTERN_API_LISTEN must be PORT.*"nowhere"$/);
+  });
+
+  it("never repeat a secret in a message", async () => {
+    const message = await refused(["--token", "hunter2", "--token", "hunter2"]);
+    assert.doesNotMatch(message, /hunter2/);
+  });
+});

@@ -1,0 +1,189 @@
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { Failure } from "../process/exit.ts";
+import { nearest } from "../terminal/nearest.ts";
+import type { Setting, Settings, ValuesOf } from "./setting.ts";
+
+/** Where settings may come from; `args` are those after the command's name. */
+export interface Sources {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Every setting that any command knows: others in the file are refused. */
+  readonly known: Settings;
+}
+
+export interface Given<S extends Settings> {
+  readonly values: ValuesOf<S>;
+  readonly positionals: readonly string[];
+}
+
+/** Most that a settings or secret file may hold, in bytes. */
+const maxFileBytes = 1_048_576;
+
+/**
+ * The values of `settings`: from flags, else the environment, else the file that `--config` names, else defaults.
+ * Throws `Failure` (usage) that names the setting, where the value came from, and what it must be.
+ */
+export async function readSettings<const S extends Settings>(settings: S, sources: Sources): Promise<Given<S>> {
+  const flags = readFlags(settings, sources.args);
+  const path = flags.texts.get("config")?.[0] ?? sources.env.POSTERN_CONFIG;
+  const file =
+    path !== undefined && "config" in settings ? await readConfig(path, sources.known) : new Map<string, string[]>();
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(settings)) {
+    const found =
+      fromFlags(name, setting, flags.texts) ??
+      (setting.flagOnly
+        ? undefined
+        : (fromEnvironment(name, setting, sources.env) ?? fromFile(name, setting, file, path)));
+    try {
+      values[name] = setting.read(found?.texts);
+    } catch (error) {
+      const shown = setting.secret || !found ? "" : `: ${JSON.stringify(found.texts.join(","))}`;
+      throw new Failure("usage", `${found?.origin ?? flagOf(name, setting)} ${(error as Error).message}${shown}`);
+    }
+  }
+  return { values: values as ValuesOf<S>, positionals: flags.positionals };
+}
+
+export function flagOf(name: string, setting: Setting<unknown>): string {
+  return `--${setting.flag ?? name.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
+}
+
+export function variableOf(name: string, setting: Setting<unknown>): string {
+  return setting.variable ?? `POSTERN_${keyOf(name).toUpperCase()}`;
+}
+
+export function keyOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+}
+
+interface Found {
+  readonly texts: readonly string[];
+  readonly origin: string;
+}
+
+interface Flags {
+  /** By setting name; `name` + "File" for a secret's file. */
+  readonly texts: Map<string, string[]>;
+  readonly positionals: readonly string[];
+}
+
+function readFlags(settings: Settings, args: readonly string[]): Flags {
+  const names = new Map<string, { readonly name: string; readonly type: "string" | "boolean"; short?: string }>();
+  for (const [name, setting] of Object.entries(settings)) {
+    const flag = flagOf(name, setting).slice(2);
+    const short = setting.short === undefined ? {} : { short: setting.short };
+    names.set(flag, { name, type: setting.placeholder === undefined ? "boolean" : "string", ...short });
+    if (setting.secret) names.set(`${flag}-file`, { name: `${name}File`, type: "string" });
+  }
+  const options = Object.fromEntries(names);
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  const texts = new Map<string, string[]>();
+  const positionals: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === "positional") positionals.push(token.value);
+    if (token.kind !== "option") continue;
+    const known = names.get(token.name);
+    if (!known || (!token.rawName.startsWith("--") && token.rawName !== `-${known.short}`))
+      throw new Failure("usage", unknownFlag(token.rawName, names.keys()));
+    if (
+      known.type === "string" &&
+      (token.value === undefined || (!token.inlineValue && /^--?[a-z]/.test(token.value)))
+    ) {
+      throw new Failure("usage", `${token.rawName} needs a value: write ${token.rawName}=VALUE`);
+    }
+    texts.set(known.name, [...(texts.get(known.name) ?? []), token.value ?? "true"]);
+  }
+  return { texts, positionals };
+}
+
+function unknownFlag(given: string, known: Iterable<string>): string {
+  const near = nearest(
+    given,
+    [...known].map((flag) => `--${flag}`),
+  );
+  return `there is no option ${given}${near ? `: did you mean ${near}?` : ", see --help"}`;
+}
+
+function fromFlags(name: string, setting: Setting<unknown>, given: ReadonlyMap<string, string[]>): Found | undefined {
+  const origin = flagOf(name, setting);
+  const texts = given.get(name);
+  if (texts) return { texts, origin };
+  const path = given.get(`${name}File`)?.at(-1);
+  return path === undefined ? undefined : { texts: [readSecret(path, `${origin}-file`)], origin: `${origin}-file` };
+}
+
+function fromEnvironment(name: string, setting: Setting<unknown>, env: Sources["env"]): Found | undefined {
+  const origin = variableOf(name, setting);
+  const given = env[origin];
+  if (given !== undefined && given !== "") return { texts: setting.many ? given.split(",") : [given], origin };
+  const path = setting.secret ? env[`${origin}_FILE`] : undefined;
+  if (path === undefined || path === "") return undefined;
+  return { texts: [readSecret(path, `${origin}_FILE`)], origin: `${origin}_FILE` };
+}
+
+function fromFile(
+  name: string,
+  setting: Setting<unknown>,
+  file: ReadonlyMap<string, string[]>,
+  path: string | undefined,
+): Found | undefined {
+  const key = keyOf(name);
+  const texts = file.get(key);
+  if (texts) return { texts, origin: `${key} in ${path}` };
+  const secret = setting.secret ? file.get(`${key}_file`)?.[0] : undefined;
+  if (secret === undefined) return undefined;
+  return { texts: [readSecret(secret, `${key}_file in ${path}`)], origin: `${key}_file in ${path}` };
+}
+
+function readSecret(path: string, origin: string): string {
+  return readText(path, origin).replace(/\r?\n$/, "");
+}
+
+function readText(path: string, origin: string): string {
+  try {
+    const bytes = readFileSync(path);
+    if (bytes.length > maxFileBytes) throw new Error(`it is larger than ${maxFileBytes} bytes`);
+    return bytes.toString("utf8");
+  } catch (error) {
+    throw new Failure("usage", `${origin}: cannot read "${path}": ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The file's keys, each with its values as text. */
+async function readConfig(path: string, known: Settings): Promise<Map<string, string[]>> {
+  const { parseDocument } = await import("yaml");
+  const document = parseDocument(readText(path, "--config"), { prettyErrors: true, uniqueKeys: true });
+  const fault = document.errors[0];
+  if (fault) throw new Failure("usage", `--config: "${path}" is not valid YAML: ${fault.message.split("\n")[0]}`);
+  const content: unknown = document.toJS({ maxAliasCount: 0 });
+  if (content === null || content === undefined) return new Map();
+  if (typeof content !== "object" || Array.isArray(content)) {
+    throw new Failure("usage", `--config: "${path}" must hold settings as "key: value" lines`);
+  }
+  const keys = new Map<string, boolean>();
+  for (const [name, setting] of Object.entries(known)) {
+    if (name === "config") continue;
+    keys.set(keyOf(name), setting.many === true);
+    if (setting.secret) keys.set(`${keyOf(name)}_file`, false);
+  }
+  const file = new Map<string, string[]>();
+  for (const [key, value] of Object.entries(content as Record<string, unknown>)) {
+    const many = keys.get(key);
+    if (many === undefined) {
+      const near = nearest(key, keys.keys());
+      throw new Failure(
+        "usage",
+        `"${path}" has the unknown setting "${key}"${near ? `: did you mean "${near}"?` : ""}`,
+      );
+    }
+    if (value === null) continue;
+    const values: unknown[] = many && Array.isArray(value) ? value : [value];
+    if (values.some((one) => !["string", "number", "boolean"].includes(typeof one))) {
+      throw new Failure("usage", `"${path}": ${key} must be ${many ? "a list of texts" : "one value"}`);
+    }
+    file.set(key, values.map(String));
+  }
+  return file;
+}

@@ -1,0 +1,145 @@
+/**
+ * Every setting of every command. Each has a flag (`--https-listen`), a variable (`POSTERN_HTTPS_LISTEN`) and a
+ * key in the YAML file (`https_listen`); flags win over the environment over the file over the default.
+ */
+import { challengeTypes } from "../../acme/challenge-types.ts";
+import { defaultAcmeSettings } from "../../api/provisioning/settings.ts";
+import { logLevels } from "../../lib/log.ts";
+import { defaultWebhookSettings } from "../../traffic/parts/webhook-check.ts";
+import { defaultQuotas } from "../../storage/quotas.ts";
+import {
+  count,
+  list,
+  listen,
+  oneOf,
+  optional,
+  optionalListen,
+  optionalOneOf,
+  optionalPort,
+  portRange,
+  proxyProtocol,
+  text,
+  toggle,
+} from "./setting.ts";
+
+export const settings = {
+  config: optional("YAML file with settings, keys in snake_case.", { placeholder: "FILE" }),
+  data: text("Directory with everything that is kept.", ".postern", { placeholder: "DIR" }),
+  database: optional(
+    "Where the configuration is stored: a SQLite file, or postgres://… (default: postern.db in the data directory).",
+    {
+      placeholder: "FILE|URL",
+      secret: true,
+    },
+  ),
+  historyDays: count(
+    "Days for which revisions are kept: who wrote what, and the state then. Older ones are deleted; 0 keeps all.",
+    365,
+    0,
+  ),
+  apiListen: listen("Where the management API listens.", "127.0.0.1:4700"),
+  apiUrl: optional("The API's base URL as clients reach it (default: from where it listens).", { placeholder: "URL" }),
+  apiRate: count("Requests a minute that one API key may make; beyond it 429.", 60_000),
+  accountMaxObjects: count("Objects of each kind that an account may have; beyond it 403.", defaultQuotas.objects),
+  ownerMaxObjects: count(
+    "Objects of each kind that one other may own, such as routes of an edge or rules of an IP policy; beyond it 403.",
+    defaultQuotas.owned,
+  ),
+  accountMaxBytes: count(
+    "Bytes that the objects of an account may have together, as JSON; beyond it 403.",
+    defaultQuotas.bytes,
+  ),
+  httpsListen: listen("Where public HTTPS and TLS traffic comes in.", ":8443"),
+  httpsPort: optionalPort("The port that public URLs name, where something in front forwards it.", "the listener's"),
+  httpListen: optionalListen("Where plain HTTP is redirected to HTTPS."),
+  agentListen: listen("Where agents connect.", ":4443"),
+  tcpBind: optional(
+    "Address on which the ports of TCP edges and tcp tunnels are listened on. API keys open ports there: keep those that must not be public behind a firewall.",
+    { placeholder: "ADDRESS", shown: "every address" },
+  ),
+  tcpPorts: portRange("Ports that tcp tunnels and reserved addresses are given.", "20000-29999"),
+  domain: text("Domain under which names for agents are made up.", "localhost", { placeholder: "NAME" }),
+  trustedProxies: list(
+    "Network of proxies in front of the public listeners, in CIDR notation; repeatable. They must send the PROXY protocol, and are believed.",
+    { placeholder: "CIDR" },
+  ),
+  trustedForwarders: list(
+    "Network of HTTP proxies in front of the HTTPS listener, in CIDR notation; repeatable. A request from there has the source that its X-Forwarded-For names: list only proxies that write that field, and whom nobody else can send through.",
+    { placeholder: "CIDR" },
+  ),
+  webhookMaxBytes: count(
+    "Bytes of a webhook's body that are held in memory until its signature is verified; beyond it 413.",
+    defaultWebhookSettings.maxBytes,
+  ),
+  webhookRefuseReplays: toggle(
+    "Refuse a webhook whose signed id was answered with success before (SNS, Svix, Clerk, Brex, Mailgun, Plivo). A provider that missed the answer gets 409 when it tries again.",
+  ),
+  allowLocalUpstreams: toggle(
+    "Let static backends name loopback and link-local addresses of the server, and events go to any address.",
+  ),
+  awsAccessKeyId: optional("Id of the server's own AWS key, with which event destinations take roles.", {
+    placeholder: "ID",
+  }),
+  awsSecretAccessKey: optional("The server's own AWS key.", { placeholder: "KEY", secret: true }),
+  awsStsEndpoint: optional("Where AWS' token service is reached (default: in each region).", { placeholder: "URL" }),
+  requireReservedDomains: toggle("Refuse hostports whose domain was not reserved before."),
+  acmeDirectory: text(
+    "ACME directory of the authority that issues certificates for domains with a policy.",
+    defaultAcmeSettings.directoryUrl,
+    { placeholder: "URL" },
+  ),
+  acmeCa: optional(
+    "PEM file with the CA that the ACME directory's server must be certified by (default: the system's).",
+    {
+      placeholder: "FILE",
+    },
+  ),
+  acmeEmail: optional("Address that the authority may write to.", { placeholder: "ADDRESS" }),
+  acmeAgree: toggle("Agree to the authority's terms of service; without it no certificate is asked for."),
+  acmeChallenge: optionalOneOf("Use only this challenge.", challengeTypes, "each that works"),
+  bootstrapApiKey: optional("Value of the first API key, instead of a random one.", {
+    placeholder: "KEY",
+    secret: true,
+  }),
+  bootstrapAuthtoken: optional("Value of the first agent token, instead of a random one.", {
+    placeholder: "TOKEN",
+    secret: true,
+  }),
+  sealingKey: optional(
+    "Keys that stored secrets are sealed under, 32 bytes in base64 each, the newest first (default: one made by the first start, kept in the data directory).",
+    {
+      placeholder: "KEY",
+      secret: true,
+    },
+  ),
+  logLevel: oneOf("Least level that is logged.", logLevels, "info"),
+  logFormat: optionalOneOf("Form of the log lines.", ["text", "json"], "text on a terminal, json otherwise"),
+  apiKey: optional("API key to call the API with (default: the local server's).", { placeholder: "KEY", secret: true }),
+  json: toggle("Print JSON."),
+  prune: toggle("Delete what the document has made before and does not have any more."),
+  document: optional("Only what this document has made.", { placeholder: "NAME" }),
+  reason: optional("Why, for the log of writes."),
+
+  url: optional("Public URL to publish, e.g. https://app.example.com; it stays the same over reconnects.", {
+    placeholder: "URL",
+  }),
+  label: list("Label of a backend tunnel, name=value; repeatable. Publishes to the edges that ask for it.", {
+    placeholder: "NAME=VALUE",
+  }),
+  proxyProtocol: proxyProtocol(
+    "PROXY protocol header that the service wants before the bytes of each connection, with the client's address.",
+  ),
+  metadata: text("Free text shown with the tunnel.", ""),
+  server: optional("The server's agent listener (default: the local server's).", { placeholder: "HOST:PORT" }),
+  ca: optional(
+    "PEM file with the CA that the server must be certified by; `system` for the system's (default: the local server's, else the system's).",
+    {
+      placeholder: "FILE",
+    },
+  ),
+  authtoken: optional("Agent token (default: the local server's).", {
+    placeholder: "TOKEN",
+    flag: "token",
+    secret: true,
+  }),
+} as const;
