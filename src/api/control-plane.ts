@@ -1,17 +1,19 @@
-/** The control plane: storage, the management API, and the line to the edge, started and stopped together. */
+/** The control plane: storage, the management API, and the lines to the edges, started and stopped together. */
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { makeMetrics } from "../lib/metrics.ts";
 import { modules } from "../modules/index.ts";
 import { resources as declared } from "../resources/index.ts";
-import type { Downward, Link, Problem, Upward } from "../routing/planes/messages.ts";
+import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { openStore } from "../storage/open.ts";
 import type { Quotas } from "../storage/quotas.ts";
 import type { Store } from "../storage/store.ts";
 import { trackApplied } from "./edges/applied.ts";
 import { openKeyRing } from "./http/authenticate.ts";
-import { makeCommands } from "./edges/commands.ts";
+import { makeEdges } from "./edges/edges.ts";
+import { trackProblems } from "./edges/problems.ts";
+import { makeEdgeQueries } from "./edges/queries.ts";
 import { startEvents } from "./events/dispatcher.ts";
 import type { AwsSettings } from "./events/targets/target.ts";
 import { ensureFirstTokens } from "./first-start.ts";
@@ -73,10 +75,13 @@ export interface ControlPlane {
 const defaultTcpPorts = { first: 20_000, last: 29_999 };
 const defaultLimits: ApiLimits = { requestsPerMinute: 60_000, wrongKeysPerMinute: 60, maxConnections: 4_096 };
 
-/** Rejects when the database cannot be opened or the address is taken. */
+/**
+ * Starts the control plane of the edges at the other ends of `links`, one behind each.
+ * Rejects when the database cannot be opened or the address is taken.
+ */
 export async function startControlPlane(
   options: ControlPlaneOptions,
-  link: Link<Downward, Upward>,
+  links: readonly Link<Downward, Upward>[],
 ): Promise<ControlPlane> {
   const { clock, log } = options;
   const store = await openStore({
@@ -91,29 +96,32 @@ export async function startControlPlane(
   });
   try {
     const firstStart = await ensureFirstTokens(store, options.bootstrap);
-    return { ...(await serve(options, store, link)), ...(firstStart && { firstStart }) };
+    return { ...(await serve(options, store, links)), ...(firstStart && { firstStart }) };
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-async function serve(options: ControlPlaneOptions, store: Store, link: Link<Downward, Upward>): Promise<ControlPlane> {
+async function serve(
+  options: ControlPlaneOptions,
+  store: Store,
+  links: readonly Link<Downward, Upward>[],
+): Promise<ControlPlane> {
   const { clock, log } = options;
   const metrics = makeMetrics();
+  const edges = makeEdges(links);
   const liveObjects = openLiveObjects(store);
   const keys = openKeyRing(store, clock);
-  const commands = makeCommands(link, clock);
-  const publisher = startPublishing(store, link);
+  const queries = makeEdgeQueries(edges, clock);
   const provisioning = openProvisioning({ store, settings: options.acme ?? defaultAcmeSettings, clock, log, metrics });
-  const problems = new Map<string, Problem>();
-  let appliedRevision: number | undefined;
-  const applied = trackApplied(clock);
+  const applied = trackApplied(clock, (revision) => provisioning.applied(revision));
+  const problems = trackProblems(log);
   metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
-  metrics.gauge("postern_revision_applied", "Revision that the edge serves.", () => appliedRevision ?? 0);
+  metrics.gauge("postern_revision_applied", "Revision that every edge serves.", () => applied.everywhere() ?? 0);
   metrics.gauge("postern_tunnel_sessions", "Connected agents.", () => liveObjects.count("tunnel_session"));
   metrics.gauge("postern_tunnels", "Online tunnels.", () => liveObjects.count("tunnel"));
-  metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.size);
+  metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.count());
   let apiUrl = options.apiUrl?.replace(/\/+$/, "");
   const events = await startEvents({
     ...options.events,
@@ -124,23 +132,13 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
     dataDirectory: options.dataDirectory,
     baseUrl: () => apiUrl ?? "",
     allowPrivate: options.events?.allowPrivate ?? false,
-    send: (message) => link.send(message),
+    edges,
   });
-  link.receive((message) => {
-    applied.receive(message);
-    if (message.type === "hello") publisher.sendSnapshot();
-    if (message.type === "applied") {
-      appliedRevision = message.revision;
-      provisioning.applied(message.revision);
-    }
-    events.receive(message);
-    if (message.type === "problems") noteProblems(problems, message.problems, log);
-    if (!liveObjects.receive(message)) commands.receive(message);
-  });
+  edges.follow([applied, startPublishing(store, edges), events, problems, liveObjects, queries]);
   const readiness = {
     reason() {
       if (store.condition !== "open") return `the database is ${store.condition}`;
-      return appliedRevision === undefined ? "no edge has a configuration yet" : undefined;
+      return applied.everywhere() === undefined ? "no edge has a configuration yet" : undefined;
     },
   };
   const requireReservation = options.requireReservedDomains ?? false;
@@ -156,7 +154,7 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
     keys,
     restriction: openSourceRestriction(store),
     limits: { ...defaultLimits, ...options.limits },
-    ...makeOperations({ store, surroundings, commands, metrics, readiness, applied }),
+    ...makeOperations({ store, surroundings, queries, metrics, readiness, applied }),
   });
   const { address, port, family } = server.address;
   apiUrl ??= `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
@@ -171,16 +169,4 @@ async function serve(options: ControlPlaneOptions, store: Store, link: Link<Down
       await store.close();
     },
   };
-}
-
-function noteProblems(kept: Map<string, Problem>, problems: readonly Problem[], log: Log): void {
-  for (const problem of problems) {
-    const { kind, id, module, message } = problem;
-    const key = `${kind} ${id} ${module ?? ""}`;
-    if (message === undefined) kept.delete(key);
-    else {
-      kept.set(key, problem);
-      log.warn("configuration could not be put into effect", { kind, id, module, error: message });
-    }
-  }
 }

@@ -3,14 +3,14 @@ import { Refusal } from "../lib/errors.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { isLocal } from "./http/base-url.ts";
 import type { Operation } from "./operation/call.ts";
-import type { Commands } from "./edges/commands.ts";
+import type { EdgeQueries } from "./edges/queries.ts";
 
 export interface Readiness {
   /** Why requests should not be sent here yet; undefined when they may. */
   reason(): string | undefined;
 }
 
-export function healthOperations(metrics: Metrics, commands: Commands, readiness: Readiness): Operation[] {
+export function healthOperations(metrics: Metrics, queries: EdgeQueries, readiness: Readiness): Operation[] {
   const shared = { method: "GET", takes: "nothing", open: true, status: 200 } as const;
   const contentType = "text/plain; charset=utf-8";
   return [
@@ -45,7 +45,7 @@ export function healthOperations(metrics: Metrics, commands: Commands, readiness
       refusals: ["metrics_local_only"],
       async run(call) {
         if (!isLocal(call.request)) throw new Refusal("metrics_local_only");
-        const body = metrics.render() + (await commands.metrics());
+        const body = metrics.render() + (await queries.metrics());
         return { status: 200, body, contentType: "text/plain; version=0.0.4; charset=utf-8" };
       },
     },

@@ -4,7 +4,7 @@ import type { Store } from "../storage/store.ts";
 import type { AppliedRevisions } from "./edges/applied.ts";
 import { blockOperations } from "./objects/block-operations.ts";
 import type { Operation } from "./operation/call.ts";
-import type { Commands } from "./edges/commands.ts";
+import type { EdgeQueries } from "./edges/queries.ts";
 import { crudOperations } from "./objects/crud.ts";
 import { resourceNamed, resources } from "./operation/declarations.ts";
 import { declarativeOperations } from "./documents/operations.ts";
@@ -31,7 +31,7 @@ import { waiting } from "./edges/wait.ts";
 export interface OperationsInput {
   readonly store: Store;
   readonly surroundings: Surroundings;
-  readonly commands: Commands;
+  readonly queries: EdgeQueries;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
   readonly applied: AppliedRevisions;
@@ -44,7 +44,7 @@ export interface Operations {
 }
 
 export function makeOperations(input: OperationsInput): Operations {
-  const { store, surroundings, commands, metrics, readiness } = input;
+  const { store, surroundings, queries, metrics, readiness } = input;
   const { liveObjects, clock, domain } = surroundings;
   const specials = makeSpecials(surroundings);
   const live: Record<string, LiveValues> = {};
@@ -55,14 +55,14 @@ export function makeOperations(input: OperationsInput): Operations {
     ...resources
       .flatMap((resource) => [...crudOperations(resource, crud), ...blockOperations(resource, crud)])
       .map((one) => (one.resource?.name === "cloud_endpoint" ? onlyCloudEndpoints(one, liveObjects) : one)),
-    ...sessionOperations(liveObjects, commands),
+    ...sessionOperations(liveObjects, queries),
     ...vaultOperations(crud),
     ...eventSourceOperations(crud),
     ...revisionOperations(crud),
-    ...requestOperations(commands),
-    ...explainOperations({ store, commands }),
+    ...requestOperations(queries),
+    ...explainOperations({ store, queries }),
     ...declarativeOperations(crud),
-    ...healthOperations(metrics, commands, readiness),
+    ...healthOperations(metrics, queries, readiness),
   ];
   return {
     operations: described(operations).map((one) => waiting(scoped(one, store, liveObjects), input.applied)),
@@ -106,7 +106,7 @@ export function describedOperations(): readonly Operation[] {
   return makeOperations({
     store: nothing,
     surroundings: nothing,
-    commands: nothing,
+    queries: nothing,
     metrics: nothing,
     readiness: nothing,
     applied: nothing,

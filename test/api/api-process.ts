@@ -16,6 +16,6 @@ const plane = await startControlPlane(
     log: silentLog,
     bootstrap: { apiKey },
   },
-  { send: () => undefined, receive: () => undefined },
+  [{ send: () => undefined, receive: () => undefined }],
 );
 writeSync(1, `${plane.address.port}\n`);

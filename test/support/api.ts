@@ -43,7 +43,9 @@ export interface TestApi {
   readonly apiKey: string;
   readonly authtoken: string;
   readonly plane: ControlPlane;
+  /** The first of its edges, which is the only one unless more are asked for. */
   readonly edge: TestEdge;
+  readonly edges: readonly TestEdge[];
   readonly databaseUrl: string;
   readonly sealingKey: Buffer;
   /** Fails the test for a response that is not as `/openapi.json` says; `request` does it by itself. */
@@ -68,11 +70,13 @@ export async function startApi(
   database: TestDatabase,
   options: Partial<ControlPlaneOptions> & {
     readonly databaseUrl?: string;
+    /** How many edges it has a line to; one unless given. */
+    readonly edgeCount?: number;
     /** Puts into the database what no operation can. */
     readonly seed?: (store: Store) => Promise<void>;
   } = {},
 ): Promise<TestApi> {
-  const { databaseUrl, seed, ...rest } = options;
+  const { databaseUrl, seed, edgeCount = 1, ...rest } = options;
   const made = databaseUrl === undefined ? await database.create() : { url: databaseUrl, drop: async () => {} };
   if (seed) await withStore(made.url, seed);
   const bootstrap = {
@@ -80,7 +84,8 @@ export async function startApi(
     authtoken: newToken(tokenPrefixes.agent),
     ...rest.bootstrap,
   };
-  const { link, edge } = linkedEdge();
+  const linked = Array.from({ length: edgeCount }, linkedEdge);
+  const edges = linked.map(({ edge }) => edge);
   const plane = await startControlPlane(
     {
       listen: { host: "127.0.0.1", port: 0 },
@@ -93,7 +98,7 @@ export async function startApi(
       ...rest,
       bootstrap,
     },
-    link,
+    linked.map(({ link }) => link),
   );
   const baseUrl = `http://127.0.0.1:${plane.address.port}`;
   const check = responseCheck((await send(baseUrl, "GET", "/openapi.json", undefined, {})).body);
@@ -112,7 +117,8 @@ export async function startApi(
     apiKey: bootstrap.apiKey,
     authtoken: bootstrap.authtoken,
     plane,
-    edge,
+    edge: edges[0] as TestEdge,
+    edges,
     databaseUrl: made.url,
     sealingKey: fixedKey,
     check,

@@ -107,17 +107,19 @@ async function startServer(acme: AcmeSettings): Promise<TestServer> {
         acme,
         bootstrap: { apiKey },
       },
-      {
-        send(message) {
-          // every commit is told to the edge, also one that has nothing for it
-          committed();
-          setImmediate(() => toEdge(structuredClone(message)));
+      [
+        {
+          send(message) {
+            // every commit is told to the edge, also one that has nothing for it
+            committed();
+            setImmediate(() => toEdge(structuredClone(message)));
+          },
+          receive(take) {
+            toControl = take;
+            setImmediate(() => take({ type: "hello", edgeId: "edge_1" }));
+          },
         },
-        receive(take) {
-          toControl = take;
-          setImmediate(() => take({ type: "hello", edgeId: "edge_1" }));
-        },
-      },
+      ],
     );
   let plane = await startControl();
   const call: TestServer["call"] = async (method, path, body) => {

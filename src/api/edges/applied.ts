@@ -1,9 +1,10 @@
 /** Which revision each connected edge serves, and waiting until all of them serve one. */
 import type { Clock } from "../../lib/clock.ts";
-import type { Upward } from "../../routing/planes/messages.ts";
+import type { EdgeLine, EdgeObserver } from "./edges.ts";
 
-export interface AppliedRevisions {
-  receive(message: Upward): void;
+export interface AppliedRevisions extends EdgeObserver {
+  /** The revision that every connected edge serves, or a later one; undefined before there is one. */
+  everywhere(): number | undefined;
   /** Resolves once every connected edge serves `revision`, and at least one is; else after `timeoutMs`. */
   wait(revision: number, timeoutMs: number): Promise<Progress>;
   /** Answers everybody who waits. */
@@ -24,20 +25,35 @@ interface Waiting {
   settle(): void;
 }
 
-export function trackApplied(clock: Clock): AppliedRevisions {
-  // The line has one edge behind it at a time: a hello is of the same one, or of its successor.
-  let edge: { readonly id: string; revision: number | undefined } | undefined;
+/** @param advanced called with the revision that every connected edge serves from now on */
+export function trackApplied(clock: Clock, advanced: (revision: number) => void = () => {}): AppliedRevisions {
+  const revisions = new Map<EdgeLine, number | undefined>();
   const waiting = new Set<Waiting>();
+  const everywhere = (): number | undefined => {
+    let least: number | undefined;
+    for (const revision of revisions.values()) {
+      if (revision === undefined) return undefined;
+      if (least === undefined || revision < least) least = revision;
+    }
+    return least;
+  };
   const progress = (revision: number): Progress => {
-    const applied = edge?.revision !== undefined && edge.revision >= revision;
-    return { applied, behind: edge && !applied ? [edge.id] : [] };
+    const behind: string[] = [];
+    for (const [{ edgeId }, served] of revisions) {
+      if (served === undefined || served < revision) behind.push(edgeId ?? "");
+    }
+    return { applied: revisions.size > 0 && behind.length === 0, behind };
   };
   return {
-    receive(message) {
-      if (message.type === "hello") edge = { id: message.edgeId, revision: undefined };
-      if (message.type !== "applied" || !edge) return;
-      edge.revision = message.revision;
-      for (const one of waiting) if (progress(one.revision).applied) one.settle();
+    everywhere,
+    receive(message, line) {
+      if (message.type === "hello") revisions.set(line, undefined);
+      if (message.type !== "applied" || !revisions.has(line)) return;
+      revisions.set(line, message.revision);
+      const served = everywhere();
+      if (served === undefined) return;
+      advanced(served);
+      for (const one of waiting) if (one.revision <= served) one.settle();
     },
     wait(revision, timeoutMs) {
       const now = progress(revision);

@@ -1,13 +1,13 @@
-/** What the edge reports of agents: sessions, tunnels and endpoints, as objects like the stored ones. */
-import type { Upward } from "../../routing/planes/messages.ts";
+/** What the edges report of agents: sessions, tunnels and endpoints, as objects like the stored ones. */
 import type { Doc } from "../../schema/parse.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { SessionReport, TunnelReport } from "../../routing/planes/messages.ts";
+import type { EdgeLine, EdgeObserver } from "./edges.ts";
 import { makeLabelIndex } from "./label-index.ts";
 import { asEndpoint, servedBy } from "./cloud-endpoints.ts";
 import { edgeEndpoints } from "./edge-endpoints.ts";
 
-export interface LiveObjects {
+export interface LiveObjects extends EdgeObserver {
   get(accountId: string, kind: string, id: string): StoredObject | undefined;
   /** Newest first, of those that sort before `beforeId`. */
   page(
@@ -24,8 +24,6 @@ export interface LiveObjects {
   /** Whether an agent holds this host and port now, and for which account. */
   holderOfHostport(hostport: string): { readonly accountId: string; readonly tunnelId: string } | undefined;
   count(kind: "tunnel_session" | "tunnel"): number;
-  /** Takes in a report; returns whether it was one. */
-  receive(message: Upward): boolean;
 }
 
 /** Kinds of backends that need no agent. */
@@ -39,8 +37,8 @@ export function openLiveObjects(store: Store): LiveObjects {
     tunnel: new Map(),
     endpoint: new Map(),
   };
-  const reports = new Map<string, TunnelReport>();
-  const accountOfSession = new Map<string, string>();
+  const reports = new Map<string, { readonly report: TunnelReport; readonly line: EdgeLine }>();
+  const sessions = new Map<string, { readonly accountId: string; readonly line: EdgeLine }>();
   const hostports = new Map<string, { accountId: string; tunnelId: string }>();
   const tunnels = makeLabelIndex<TunnelReport>();
   const backends = makeLabelIndex<StoredObject>();
@@ -67,7 +65,7 @@ export function openLiveObjects(store: Store): LiveObjects {
     if (ofAccount?.size === 0) (kinds[kind] as Kept).delete(accountId);
   };
   const closeTunnel = (tunnelId: string): void => {
-    const report = reports.get(tunnelId);
+    const report = reports.get(tunnelId)?.report;
     if (!report) return;
     reports.delete(tunnelId);
     drop("tunnel", report.accountId, tunnelId);
@@ -77,15 +75,19 @@ export function openLiveObjects(store: Store): LiveObjects {
     const hostport = hostportOf(report.endpoint.publicUrl);
     if (hostports.get(hostport)?.tunnelId === tunnelId) hostports.delete(hostport);
   };
-  const openTunnel = (report: TunnelReport): void => {
+  const openTunnel = (report: TunnelReport, line: EdgeLine): void => {
     closeTunnel(report.id);
-    reports.set(report.id, report);
+    reports.set(report.id, { report, line });
     put("tunnel", liveObject("tunnel", report.id, report.accountId, report.startedAt, tunnelDoc(report)));
     if (report.labels) tunnels.add(report.accountId, report.id, report.labels, report);
     if (!report.endpoint) return;
     const { id, publicUrl } = report.endpoint;
     hostports.set(hostportOf(publicUrl), { accountId: report.accountId, tunnelId: report.id });
     put("endpoint", liveObject("endpoint", id, report.accountId, report.startedAt, endpointDoc(report, store)));
+  };
+  const closeSession = (id: string): void => {
+    drop("tunnel_session", sessions.get(id)?.accountId ?? "", id);
+    sessions.delete(id);
   };
   const matchingTunnels: LiveObjects["matchingTunnels"] = (accountId, labels) => tunnels.having(accountId, labels);
   const objectsOf = (accountId: string, kind: string): Map<string, StoredObject> => {
@@ -118,32 +120,27 @@ export function openLiveObjects(store: Store): LiveObjects {
     matchingBackends: (accountId, labels) => backends.within(accountId, labels),
     holderOfHostport: (hostport) => hostports.get(hostport),
     count: (kind) => [...(kinds[kind] as Kept).values()].reduce((sum, ofAccount) => sum + ofAccount.size, 0),
-    receive(message) {
+    receive(message, line) {
       switch (message.type) {
         case "hello":
-          for (const tunnelId of reports.keys()) closeTunnel(tunnelId);
-          (kinds["tunnel_session"] as Kept).clear();
-          accountOfSession.clear();
-          return true;
+          for (const [id, one] of reports) if (one.line === line) closeTunnel(id);
+          for (const [id, one] of sessions) if (one.line === line) closeSession(id);
+          return;
         case "session_opened": {
           const { session } = message;
           const doc = sessionDoc(session);
-          accountOfSession.set(session.id, session.accountId);
+          sessions.set(session.id, { accountId: session.accountId, line });
           put("tunnel_session", liveObject("tunnel_session", session.id, session.accountId, session.startedAt, doc));
-          return true;
+          return;
         }
         case "session_closed":
-          drop("tunnel_session", accountOfSession.get(message.sessionId) ?? "", message.sessionId);
-          accountOfSession.delete(message.sessionId);
-          return true;
+          closeSession(message.sessionId);
+          return;
         case "tunnel_opened":
-          openTunnel(message.tunnel);
-          return true;
+          openTunnel(message.tunnel, line);
+          return;
         case "tunnel_closed":
           closeTunnel(message.tunnelId);
-          return true;
-        default:
-          return false;
       }
     },
   };

@@ -1,30 +1,30 @@
-/** Committed writes → the edge, in revision order. */
+/** Committed writes → the edges, in revision order. */
 import { resources } from "../../resources/index.ts";
-import type { Downward, Link, RoutingChange, Upward } from "../../routing/planes/messages.ts";
+import type { RoutingChange } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
+import type { EdgeLine, EdgeObserver, Edges } from "./edges.ts";
 
 /** Objects per message of a snapshot. */
 const snapshotChunk = 500;
 
-export interface Publisher {
-  /** Sends everything that traffic needs, as of the last revision. */
-  sendSnapshot(): void;
-}
-
-/** Starts sending changes at once; the edge passes over those before its first snapshot. */
-export function startPublishing(store: Store, link: Pick<Link<Downward, Upward>, "send">): Publisher {
+/** Sends an edge that says hello everything that traffic needs, and from then on each change. */
+export function startPublishing(store: Store, edges: Pick<Edges, "joined">): EdgeObserver {
   const kinds = new Set(resources.filter((resource) => resource.traffic).map((resource) => resource.name));
-  let connected = false;
   let waiting: RoutingChange[] | undefined;
   let latest = 0;
+  /** Changes up to here are in the snapshot that the line was sent. */
+  const sent = new WeakMap<EdgeLine, number>();
   const flush = (): void => {
     const changes = waiting;
     waiting = undefined;
-    if (changes) link.send({ type: "changes", revision: latest, changes });
+    if (!changes) return;
+    for (const line of edges.joined()) {
+      if ((sent.get(line) ?? 0) < latest) line.send({ type: "changes", revision: latest, changes });
+    }
   };
   store.subscribe(({ revision, changes }) => {
-    if (!connected) return;
+    if (edges.joined().length === 0) return;
     if (!waiting) {
       waiting = [];
       // Writes that were stored together are told together: this runs after the last of them, before their answers.
@@ -37,19 +37,21 @@ export function startPublishing(store: Store, link: Pick<Link<Downward, Upward>,
       waiting.push({ kind, id, account_id, object: after ? plain(after) : null });
     }
   });
+  const sendSnapshot = (line: EdgeLine): void => {
+    const { revision } = store;
+    sent.set(line, revision);
+    let objects: ResourceObject[] = [];
+    for (const object of store.objects(kinds)) {
+      objects.push(plain(object));
+      if (objects.length < snapshotChunk) continue;
+      line.send({ type: "snapshot", revision, objects, last: false });
+      objects = [];
+    }
+    line.send({ type: "snapshot", revision, objects, last: true });
+  };
   return {
-    sendSnapshot() {
-      connected = true;
-      waiting = undefined;
-      const { revision } = store;
-      let objects: ResourceObject[] = [];
-      for (const object of store.objects(kinds)) {
-        objects.push(plain(object));
-        if (objects.length < snapshotChunk) continue;
-        link.send({ type: "snapshot", revision, objects, last: false });
-        objects = [];
-      }
-      link.send({ type: "snapshot", revision, objects, last: true });
+    receive(message, line) {
+      if (message.type === "hello") sendSnapshot(line);
     },
   };
 }

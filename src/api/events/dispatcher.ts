@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
-import type { Downward, Upward } from "../../routing/planes/messages.ts";
+import type { EdgeObserver, Edges } from "../edges/edges.ts";
 import type { Doc } from "../../schema/parse.ts";
 import type { Cursor, Store, StoredObject } from "../../storage/store.ts";
 import { ChangeQueue, lastPosition } from "./change-queue.ts";
@@ -29,18 +29,15 @@ export interface EventOptions {
   readonly allowPrivate: boolean;
   readonly ca?: string | undefined;
   readonly aws?: AwsSettings | undefined;
-  /** To the edge. */
-  readonly send: (message: Downward) => void;
+  readonly edges: Pick<Edges, "joined">;
 }
 
-export interface Events {
+export interface Events extends EdgeObserver {
   /** How delivery to a destination goes. */
   status(destination: StoredObject): Doc;
   /** Why this server cannot deliver to such a destination; undefined when it can. */
   unavailability(doc: Doc): string | undefined;
   readonly allowPrivate: boolean;
-  /** Takes what an edge says of traffic. */
-  receive(message: Upward): void;
   stop(): Promise<void>;
 }
 
@@ -63,7 +60,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
   exportCounters(counters, options.metrics);
   const outbound = { clock, ...(ca !== undefined && { ca }) };
   const operatorOutbound = openOutbound({ ...outbound, allowPrivate: allowPrivate || aws?.stsEndpoint !== undefined });
-  const interest = openTrafficInterest(options.send);
+  const interest = openTrafficInterest(options.edges);
 
   const open = ({ id, account_id, doc }: StoredObject): Target =>
     openTarget(doc, {
@@ -131,8 +128,8 @@ export async function startEvents(options: EventOptions): Promise<Events> {
       return lanes.get(id)?.delivery.status ?? nothingYet;
     },
     unavailability: (doc) => unavailability(doc, aws),
-    receive(message) {
-      if (message.type === "hello") interest.connected();
+    receive(message, line) {
+      if (message.type === "hello") interest.connected(line);
       if (message.type !== "traffic") return;
       for (const [id, events, dropped] of interest.sort(message)) {
         const lane = lanes.get(id);
@@ -141,7 +138,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
         lane.traffic.put(events);
         lane.delivery.wake();
       }
-      options.send({ type: "traffic_taken", batch: message.batch });
+      line.send({ type: "traffic_taken", batch: message.batch });
     },
     async stop() {
       const stopping = [...lanes.values()].map(async ({ delivery, changes }) => {

@@ -1,5 +1,6 @@
-/** Who wants events of traffic: told to the edge, so that nobody's costs nothing. */
-import type { Downward, Upward } from "../../routing/planes/messages.ts";
+/** Who wants events of traffic: told to the edges, so that accounts without subscriptions cost them nothing. */
+import type { EdgeLine, Edges } from "../edges/edges.ts";
+import type { Upward } from "../../routing/planes/messages.ts";
 import type { TrafficEventType } from "../../routing/planes/traffic.ts";
 import type { Event } from "./event/event.ts";
 import { trafficEvent } from "./event/traffic-event.ts";
@@ -7,31 +8,32 @@ import { trafficEvent } from "./event/traffic-event.ts";
 export interface TrafficInterest {
   /** Replaces what a destination wants. */
   set(destinationId: string, accountId: string, types: readonly TrafficEventType[]): void;
-  /** Tells the edge what has changed. */
+  /** Tells the edges what has changed. */
   tell(): void;
   /** An edge is there, and knows nothing yet. */
-  connected(): void;
+  connected(line: EdgeLine): void;
   /** For each destination what it is to get, and how many events of its account were dropped. */
   sort(
     message: Extract<Upward, { type: "traffic" }>,
   ): Iterable<readonly [destinationId: string, events: readonly Event[], dropped: number]>;
 }
 
-export function openTrafficInterest(send: (message: Downward) => void): TrafficInterest {
+export function openTrafficInterest(edges: Pick<Edges, "joined">): TrafficInterest {
   const byAccount = new Map<string, Map<string, readonly TrafficEventType[]>>();
-  let isConnected = false;
-  let told = "";
+  /** What each edge was told last, as text. */
+  const told = new WeakMap<EdgeLine, string>();
 
-  const tell = (): void => {
-    if (!isConnected) return;
+  const tell = (lines: readonly EdgeLine[]): void => {
     const wanted = [...byAccount].map(([accountId, destinations]) => ({
       accountId,
       types: [...new Set([...destinations.values()].flat())].sort(),
     }));
     const text = JSON.stringify(wanted);
-    if (text === told) return;
-    told = text;
-    send({ type: "traffic_wanted", wanted });
+    for (const line of lines) {
+      if (told.get(line) === text) continue;
+      told.set(line, text);
+      line.send({ type: "traffic_wanted", wanted });
+    }
   };
   return {
     set(destinationId, accountId, types) {
@@ -41,11 +43,10 @@ export function openTrafficInterest(send: (message: Downward) => void): TrafficI
       if (destinations.size > 0) byAccount.set(accountId, destinations);
       else byAccount.delete(accountId);
     },
-    tell,
-    connected() {
-      isConnected = true;
-      told = "";
-      tell();
+    tell: () => tell(edges.joined()),
+    connected(line) {
+      told.delete(line);
+      tell([line]);
     },
     *sort({ reports, dropped }) {
       const events = new Map<string, Event[]>();

@@ -1,13 +1,13 @@
-/** Commands to connected agents. */
+/** EdgeQueries to connected agents. */
 import type { Operation } from "../operation/call.ts";
-import type { Commands } from "../edges/commands.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import { theOne } from "../objects/lookup.ts";
 import { f } from "../../schema/fields.ts";
 
 /** Bodies of restart and stop are read past: clients send `{}`, nothing, or the bare id. */
-export function sessionOperations(liveObjects: LiveObjects, commands: Commands): Operation[] {
+export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries): Operation[] {
   const resource = resourceNamed("tunnel_session");
   const shared = { resource, verb: "command", method: "POST", status: 204 } as const;
   const path = `${resource.path}/{id}`;
@@ -18,7 +18,7 @@ export function sessionOperations(liveObjects: LiveObjects, commands: Commands):
       path: `${path}/restart`,
       summary: "Tell the agent to restart.",
       takes: "anything",
-      run: (call) => commands.send(theOne(resource, call, liveObjects), { name: "restart" }),
+      run: (call) => queries.command(theOne(resource, call, liveObjects), { name: "restart" }),
     },
     {
       ...shared,
@@ -26,7 +26,7 @@ export function sessionOperations(liveObjects: LiveObjects, commands: Commands):
       path: `${path}/stop`,
       summary: "Tell the agent to stop.",
       takes: "anything",
-      run: (call) => commands.send(theOne(resource, call, liveObjects), { name: "stop" }),
+      run: (call) => queries.command(theOne(resource, call, liveObjects), { name: "stop" }),
     },
     {
       ...shared,
@@ -38,7 +38,7 @@ export function sessionOperations(liveObjects: LiveObjects, commands: Commands):
       run(call) {
         const version = call.body["version"];
         const target = theOne(resource, call, liveObjects);
-        return commands.send(target, { name: "update", version: typeof version === "string" ? version : "" });
+        return queries.command(target, { name: "update", version: typeof version === "string" ? version : "" });
       },
     },
   ];

@@ -7,7 +7,7 @@ import type { Fields, Issue, StringFormat } from "../../schema/fields.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import type { Commands } from "../edges/commands.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
 import { theOne } from "../objects/lookup.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { inputRefusal } from "../operation/problems.ts";
@@ -17,7 +17,7 @@ import { steps } from "./steps.ts";
 
 interface Explaining {
   readonly store: Store;
-  readonly commands: Pick<Commands, "ask">;
+  readonly queries: Pick<EdgeQueries, "ask">;
 }
 
 const address: StringFormat = {
@@ -91,7 +91,7 @@ const requestExample = {
 
 const connectionFields = { source_ip: source } satisfies Fields;
 
-export function explainOperations({ store, commands }: Explaining): Operation[] {
+export function explainOperations({ store, queries }: Explaining): Operation[] {
   const shared = {
     method: "POST",
     // It describes a request and changes nothing.
@@ -111,7 +111,7 @@ export function explainOperations({ store, commands }: Explaining): Operation[] 
       summary: "Say what the edge would do with a request, without doing it.",
       input: requestFields,
       exampleBody: requestExample,
-      run: (call) => explainRequest(call, { store, commands }),
+      run: (call) => explainRequest(call, { store, queries }),
     },
     ...(["tls", "tcp"] as const).map((kind) => ({
       ...shared,
@@ -120,12 +120,12 @@ export function explainOperations({ store, commands }: Explaining): Operation[] 
       summary: `Say what the ${kind.toUpperCase()} edge would do with a connection, without doing it.`,
       input: connectionFields,
       exampleAnswer: exampleConnection(kind),
-      run: (call: Call) => explainConnection(call, `${kind}_edge`, { store, commands }),
+      run: (call: Call) => explainConnection(call, `${kind}_edge`, { store, queries }),
     })),
   ];
 }
 
-async function explainRequest(call: Call, { store, commands }: Explaining): Promise<Reply> {
+async function explainRequest(call: Call, { store, queries }: Explaining): Promise<Reply> {
   const edge = theOne(resourceNamed("https_edge"), call, store);
   const { doc, issues } = parseFields(requestFields, call.body, "create");
   const url = typeof doc["url"] === "string" ? partsOf(doc["url"]) : undefined;
@@ -148,7 +148,7 @@ async function explainRequest(call: Call, { store, commands }: Explaining): Prom
     response: response ? { status: response.status_code, headers: Object.entries(response.headers) } : undefined,
   };
   const { accountId } = call.principal;
-  const answer = await commands.ask({ name: "explain_request", accountId, edgeId: edge.id, request });
+  const answer = await queries.ask({ name: "explain_request", accountId, edgeId: edge.id, request });
   if (answer.name === "elsewhere") {
     const path = url ? "url" : "host";
     throw inputRefusal(call.operation.id, [
@@ -161,17 +161,17 @@ async function explainRequest(call: Call, { store, commands }: Explaining): Prom
 async function explainConnection(
   call: Call,
   kind: "tls_edge" | "tcp_edge",
-  { store, commands }: Explaining,
+  { store, queries }: Explaining,
 ): Promise<Reply> {
   const edge = theOne(resourceNamed(kind), call, store);
   const { doc, issues } = parseFields(connectionFields, call.body, "create");
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const { accountId } = call.principal;
   const asked = { accountId, kind, edgeId: edge.id, source: sourceOf(call, doc["source_ip"]) };
-  return reply(call, await commands.ask({ name: "explain_connection", ...asked }));
+  return reply(call, await queries.ask({ name: "explain_connection", ...asked }));
 }
 
-function reply(call: Call, answer: Awaited<ReturnType<Commands["ask"]>>): Reply {
+function reply(call: Call, answer: Awaited<ReturnType<EdgeQueries["ask"]>>): Reply {
   if (answer.name !== "explanation") {
     throw new Refusal("edge_silent", `${call.operation.id}: the edge does not have this configuration yet`);
   }

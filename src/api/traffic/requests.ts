@@ -2,7 +2,7 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { EdgeQuestion, RequestTrace } from "../../routing/planes/questions.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import type { Commands } from "../edges/commands.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
 import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
 import { exampleBaseUrl } from "../objects/example-answers.ts";
 import { exampleRequest } from "./examples.ts";
@@ -11,7 +11,7 @@ import { steps } from "./steps.ts";
 
 const path = "/requests";
 
-export function requestOperations(commands: Pick<Commands, "ask">): Operation[] {
+export function requestOperations(queries: Pick<EdgeQueries, "ask">): Operation[] {
   const shared = { takes: "nothing", status: 200, refusals: ["edge_silent"] } as const;
   return [
     {
@@ -25,7 +25,7 @@ export function requestOperations(commands: Pick<Commands, "ask">): Operation[] 
       answers: "RequestList",
       exampleAnswer: { requests: [exampleRequest], uri: exampleBaseUrl + path, next_page_uri: null },
       schemas: { RequestList: requestListSchema, Request: requestSchema, Step: stepSchema },
-      run: (call) => list(call, commands),
+      run: (call) => list(call, queries),
     },
     {
       ...shared,
@@ -35,23 +35,23 @@ export function requestOperations(commands: Pick<Commands, "ask">): Operation[] 
       summary: "Get a request that ended lately, by the id that its client was told, with everything that decided.",
       answers: "Request",
       exampleAnswer: exampleRequest,
-      run: (call) => get(call, commands),
+      run: (call) => get(call, queries),
     },
   ];
 }
 
-async function list(call: Call, commands: Pick<Commands, "ask">): Promise<Reply> {
+async function list(call: Call, queries: Pick<EdgeQueries, "ask">): Promise<Reply> {
   const { limit, beforeId } = readPageQuery(call);
   const { accountId } = call.principal;
-  const { requests, more } = await ask(commands, { name: "requests", accountId, limit, beforeId });
+  const { requests, more } = await ask(queries, { name: "requests", accountId, limit, beforeId });
   const items = requests.map((trace) => JSON.stringify(view(trace, call)));
   const nextBeforeId = more ? requests.at(-1)?.id : undefined;
   return { status: 200, body: pageBody(call, path, "requests", items, { limit, nextBeforeId }) };
 }
 
-async function get(call: Call, commands: Pick<Commands, "ask">): Promise<Reply> {
+async function get(call: Call, queries: Pick<EdgeQueries, "ask">): Promise<Reply> {
   const id = call.parameters[0] as string;
-  const { requests } = await ask(commands, { name: "request", accountId: call.principal.accountId, id });
+  const { requests } = await ask(queries, { name: "request", accountId: call.principal.accountId, id });
   const [found] = requests;
   if (!found) {
     throw new Refusal("not_found", `${call.operation.id}: no request ${JSON.stringify(id.slice(0, 64))} is kept`);
@@ -60,10 +60,10 @@ async function get(call: Call, commands: Pick<Commands, "ask">): Promise<Reply> 
 }
 
 async function ask(
-  commands: Pick<Commands, "ask">,
+  queries: Pick<EdgeQueries, "ask">,
   question: EdgeQuestion,
 ): Promise<{ readonly requests: readonly RequestTrace[]; readonly more: boolean }> {
-  const answer = await commands.ask(question);
+  const answer = await queries.ask(question);
   return answer.name === "requests" ? answer : { requests: [], more: false };
 }
 

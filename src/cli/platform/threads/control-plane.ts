@@ -47,7 +47,7 @@ await runThread<ControlPlaneFacts, Downward, Upward>(link, async (log) => {
       clock: systemClock,
       log,
     },
-    link,
+    [link],
   );
   return { facts: { port: controlPlane.address.port }, stop: () => controlPlane.stop() };
 });

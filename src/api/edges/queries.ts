@@ -1,0 +1,96 @@
+/** What edges are asked and answer: commands for agents, questions about traffic, and metrics. */
+import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { sumMetrics } from "../../lib/metrics-sum.ts";
+import type { Downward, SessionCommand, Upward } from "../../routing/planes/messages.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
+import type { StoredObject } from "../../storage/store.ts";
+import type { Reply } from "../operation/call.ts";
+import type { EdgeLine, EdgeObserver, Edges } from "./edges.ts";
+import { joinAnswers } from "./join-answers.ts";
+
+export interface EdgeQueries extends EdgeObserver {
+  /** Carries `command` to the agent of `session`. Rejects with `Refusal` when it fails or is not answered. */
+  command(session: StoredObject, command: SessionCommand): Promise<Reply>;
+  /** Asks every edge, and answers as one. Rejects with `Refusal` (edge_silent) when none answers in time. */
+  ask(question: EdgeQuestion): Promise<EdgeAnswer>;
+  /** The edges' metrics in text form, summed up; "" when none answers in time. */
+  metrics(): Promise<string>;
+}
+
+const commandTimeoutMs = 15_000;
+const metricsTimeoutMs = 1_000;
+const questionTimeoutMs = 10_000;
+/** Queries under way; beyond it they are refused at once. */
+const maxQueries = 1_000;
+
+type Answer = Extract<Upward, { type: "command_result" | "metrics" | "answer" }>;
+
+export function makeEdgeQueries(edges: Pick<Edges, "lines">, clock: Clock): EdgeQueries {
+  const waiting = new Map<number, (answer: Answer | undefined) => void>();
+  /** Where the agent of a session is connected. */
+  const lineOfSession = new Map<string, EdgeLine>();
+  let lastCall = 0;
+  const query = (
+    line: EdgeLine,
+    message: (call: number) => Downward,
+    timeoutMs: number,
+  ): Promise<Answer | undefined> => {
+    if (waiting.size >= maxQueries) return Promise.resolve(undefined);
+    const call = (lastCall += 1);
+    return new Promise((resolve) => {
+      const timer = clock.after(timeoutMs, () => {
+        waiting.delete(call);
+        resolve(undefined);
+      });
+      waiting.set(call, (answer) => {
+        timer.cancel();
+        waiting.delete(call);
+        resolve(answer);
+      });
+      line.send(message(call));
+    });
+  };
+  const queryAll = (message: (call: number) => Downward, timeoutMs: number): Promise<readonly (Answer | undefined)[]> =>
+    Promise.all(edges.lines.map((line) => query(line, message, timeoutMs)));
+  return {
+    async command(session, command) {
+      const line = lineOfSession.get(session.id);
+      const answer =
+        line &&
+        (await query(line, (call) => ({ type: "command", call, sessionId: session.id, command }), commandTimeoutMs));
+      if (answer?.type !== "command_result") throw new Refusal("command_timeout");
+      if (answer.error)
+        throw new Refusal(answer.error.reason, `${command.name} ${session.id}: ${answer.error.message}`);
+      return { status: 204 };
+    },
+    async ask(question) {
+      const answers = await queryAll((call) => ({ type: "question", call, question }), questionTimeoutMs);
+      const said = answers.flatMap((one) => (one?.type === "answer" && one.answer !== undefined ? [one.answer] : []));
+      const joined = joinAnswers(question, said);
+      if (!joined) throw new Refusal("edge_silent");
+      return joined;
+    },
+    async metrics() {
+      const answers = await queryAll((call) => ({ type: "metrics_request", call }), metricsTimeoutMs);
+      return sumMetrics(answers.flatMap((one) => (one?.type === "metrics" ? [one.text] : [])));
+    },
+    receive(message, line) {
+      switch (message.type) {
+        case "hello":
+          for (const [id, one] of lineOfSession) if (one === line) lineOfSession.delete(id);
+          return;
+        case "session_opened":
+          lineOfSession.set(message.session.id, line);
+          return;
+        case "session_closed":
+          if (lineOfSession.get(message.sessionId) === line) lineOfSession.delete(message.sessionId);
+          return;
+        case "command_result":
+        case "metrics":
+        case "answer":
+          waiting.get(message.call)?.(message);
+      }
+    },
+  };
+}
