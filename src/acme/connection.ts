@@ -1,14 +1,14 @@
 /** Requests to one ACME server, within the bounds that hold for everything fetched from outside (security I7). */
-import { request as requestHttps } from "node:https";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { parseJsonObject } from "../lib/json.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Clock } from "../lib/clock.ts";
+import { openOutbound } from "../outbound/client.ts";
+import type { OutboundAnswer } from "../outbound/client.ts";
 import { AcmeProblem } from "./problem.ts";
 
 export interface AcmeAnswer {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: OutboundAnswer["headers"];
   readonly body: Buffer;
   /** The body as an object. Throws `AcmeProblem` when it is none. */
   json(): JsonObject;
@@ -28,7 +28,6 @@ export interface ConnectionOptions {
   readonly directoryUrl: string;
   /** Authorities that the server must be certified by, PEM; the system's unless given. */
   readonly ca: string | undefined;
-  readonly userAgent: string;
   readonly clock: Clock;
   /** Ends what is under way. */
   readonly signal: AbortSignal;
@@ -47,41 +46,16 @@ export function connectAcme(options: ConnectionOptions): AcmeConnection {
   const { origin, protocol } = new URL(options.directoryUrl);
   if (protocol !== "https:") throw new Error(`connect to ACME server: "${options.directoryUrl}" is not https`);
 
-  const exchange = async (method: string, target: URL, body: string | undefined): Promise<AcmeAnswer> => {
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const request = requestHttps(target, {
-      method,
-      agent: false,
-      signal,
-      ...(options.ca !== undefined && { ca: options.ca }),
-      headers: {
-        "user-agent": options.userAgent,
-        "accept-language": "en",
-        ...(body !== undefined && {
-          "content-type": "application/jose+json",
-          "content-length": Buffer.byteLength(body),
-        }),
-      },
-    });
-    const late = clock.after(timeoutMs, () => request.destroy(new Error("no answer in time")));
-    request.on("response", resolve);
-    request.on("error", reject);
-    request.end(body);
-    try {
-      const response = await promise;
-      const chunks: Buffer[] = [];
-      let length = 0;
-      for await (const chunk of response as AsyncIterable<Buffer>) {
-        length += chunk.length;
-        if (length > maxAnswerBytes) throw new Error("the answer is too long");
-        chunks.push(chunk);
-      }
-      return answer(response.statusCode ?? 0, response.headers, Buffer.concat(chunks), clock);
-    } finally {
-      late.cancel();
-      request.destroy();
-    }
-  };
+  const outbound = openOutbound({
+    purpose: "acme",
+    clock,
+    reach: "any_https",
+    ca: options.ca,
+    timeoutMs,
+    maxAnswerBytes,
+    keepsConnections: false,
+    signal,
+  });
   return {
     async send(method, url, body) {
       const target = URL.parse(url);
@@ -89,7 +63,12 @@ export function connectAcme(options: ConnectionOptions): AcmeConnection {
         throw new AcmeProblem("malformedAnswer", `the authority at ${origin} names an address elsewhere`);
       }
       try {
-        return await exchange(method, target, body);
+        const headers = {
+          "accept-language": "en",
+          ...(body !== undefined && { "content-type": "application/jose+json" }),
+        };
+        const { status, headers: fields, body: bytes } = await outbound.send({ method, url: target, headers, body });
+        return answer(status, fields, bytes, clock);
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         throw new AcmeProblem("unreachable", `the authority at ${origin} does not answer: ${reason}`, { cause: error });
@@ -112,7 +91,7 @@ export function connectAcme(options: ConnectionOptions): AcmeConnection {
   };
 }
 
-function answer(status: number, headers: IncomingHttpHeaders, body: Buffer, clock: Clock): AcmeAnswer {
+function answer(status: number, headers: OutboundAnswer["headers"], body: Buffer, clock: Clock): AcmeAnswer {
   return {
     status,
     headers,

@@ -6,6 +6,7 @@ import { makeMetrics } from "../lib/metrics.ts";
 import { modules } from "../modules/index.ts";
 import { resources as declared } from "../resources/index.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
+import { exportOutboundCounters } from "../outbound/counters.ts";
 import { openStore } from "../storage/open.ts";
 import type { Quotas } from "../storage/quotas.ts";
 import type { Store } from "../storage/store.ts";
@@ -110,6 +111,7 @@ async function serve(
 ): Promise<ControlPlane> {
   const { clock, log } = options;
   const metrics = makeMetrics();
+  exportOutboundCounters(metrics);
   const edges = makeEdges(links);
   const liveObjects = openLiveObjects(store);
   const keys = openKeyRing(store, clock);

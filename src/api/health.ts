@@ -1,6 +1,7 @@
 /** Operations for machines that watch over this one; no key is asked for. */
 import { Refusal } from "../lib/errors.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import { sumMetrics } from "../lib/metrics-sum.ts";
 import { isLocal } from "./http/base-url.ts";
 import type { Operation } from "./operation/call.ts";
 import type { EdgeQueries } from "./edges/queries.ts";
@@ -45,7 +46,7 @@ export function healthOperations(metrics: Metrics, queries: EdgeQueries, readine
       refusals: ["metrics_local_only"],
       async run(call) {
         if (!isLocal(call.request)) throw new Refusal("metrics_local_only");
-        const body = metrics.render() + (await queries.metrics());
+        const body = sumMetrics([metrics.render(), await queries.metrics()]);
         return { status: 200, body, contentType: "text/plain; version=0.0.4; charset=utf-8" };
       },
     },

@@ -10,6 +10,7 @@ import { defaultWebhookSettings } from "../traffic/parts/webhook-check.ts";
 import type { WebhookSettings } from "../traffic/parts/webhook-check.ts";
 import type { ConnectionSite, Site } from "../routing/sites/compiled.ts";
 import { makeRoutingTable } from "../routing/table.ts";
+import { exportOutboundCounters } from "../outbound/counters.ts";
 import { makeAgentServer } from "../tunnel/server.ts";
 import { makeAcmeChallenges } from "./tls/acme-challenges.ts";
 import { startAgentListener } from "./listeners/agent-listener.ts";
@@ -168,6 +169,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   };
   const counters = makeCounters();
   exportCounters(counters, metrics);
+  exportOutboundCounters(metrics);
   const deadlines = new Deadlines(clock);
   const maxHeldBytes = Math.max(defaultLimits.maxHeldBytes, heldWebhooks * webhooks.maxBytes);
   const limits = { ...defaultLimits, maxHeldBytes, ...options.limits?.http };

@@ -1,5 +1,7 @@
 import { createVerify, X509Certificate } from "node:crypto";
-import { get } from "node:https";
+import { systemClock } from "../lib/clock.ts";
+import { openOutbound } from "../outbound/client.ts";
+import type { Outbound } from "../outbound/client.ts";
 import { staleness } from "./scheme.ts";
 import type { Scheme } from "./scheme.ts";
 import { parseJson } from "./special.ts";
@@ -117,30 +119,26 @@ function makeCache(fetchCertificate: FetchCertificate) {
   };
 }
 
-/**
- * The text at `url`: 200 only, no redirect followed, bounded in size and time (control I7).
- *
- * @param ca PEM of the authorities to trust instead of the system's
- */
-export function download(url: string, ca?: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const options = { signal: AbortSignal.timeout(fetchTimeoutMs), agent: false, ...(ca !== undefined && { ca }) };
-    const request = get(url, options, (response) => {
-      if (response.statusCode !== 200) {
-        response.destroy(new Error(`fetch "${url}": the answer is ${response.statusCode}`));
-      }
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      response.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > maxCertificateBytes) response.destroy(new Error(`fetch "${url}": it is too long`));
-        else chunks.push(chunk);
-      });
-      response.on("end", () => resolve(Buffer.concat(chunks).toString()));
-      response.on("error", reject);
-    });
-    request.on("error", reject);
+let kept: Outbound | undefined;
+
+/** Opened when it is first needed, as few servers take messages of SNS. */
+function ownOutbound(): Outbound {
+  kept ??= openOutbound({
+    purpose: "webhooks",
+    clock: systemClock,
+    reach: "public",
+    timeoutMs: fetchTimeoutMs,
+    maxAnswerBytes: maxCertificateBytes,
+    keepsConnections: false,
   });
+  return kept;
+}
+
+/** The text at `url`, when that is answered with 200 (control I7). */
+export async function download(url: string, outbound = ownOutbound()): Promise<string> {
+  const { status, text } = await outbound.send({ method: "GET", url: new URL(url) });
+  if (status !== 200) throw new Error(`fetch "${url}": the answer is ${status}`);
+  return text;
 }
 
 /**

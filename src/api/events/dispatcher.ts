@@ -10,7 +10,7 @@ import { ChangeQueue, lastPosition } from "./change-queue.ts";
 import { Delivery } from "./delivery.ts";
 import { eventRenderer } from "./event/event.ts";
 import type { Event } from "./event/event.ts";
-import { openOutbound } from "../../outbound/outbound.ts";
+import { openOutbound } from "../../outbound/client.ts";
 import { openTarget, unavailability } from "./targets.ts";
 import type { AwsSettings, Target } from "./targets/target.ts";
 import { openTrafficInterest } from "./traffic-interest.ts";
@@ -58,15 +58,18 @@ export async function startEvents(options: EventOptions): Promise<Events> {
   const cursors = new Map(await store.feed.cursors());
   const counters = { delivered: 0, dropped: 0, failures: 0 };
   exportCounters(counters, options.metrics);
-  const outbound = { clock, ...(ca !== undefined && { ca }) };
-  const operatorOutbound = openOutbound({ ...outbound, allowPrivate: allowPrivate || aws?.stsEndpoint !== undefined });
+  const outbound = { purpose: "events", clock, ca, reach: allowPrivate ? "any" : "public" } as const;
+  const operatorOutbound = openOutbound({
+    ...outbound,
+    ...(!allowPrivate && aws?.stsEndpoint !== undefined && { reach: "any_https" }),
+  });
   const interest = openTrafficInterest(options.edges);
 
   const open = ({ id, account_id, doc }: StoredObject): Target =>
     openTarget(doc, {
       destinationId: id,
       accountId: account_id,
-      outbound: openOutbound({ ...outbound, allowPrivate }),
+      outbound: openOutbound(outbound),
       operatorOutbound,
       aws,
       directory: join(options.dataDirectory, "events", account_id),

@@ -27,7 +27,7 @@ const directoryLifeMs = 24 * 60 * 60 * 1000;
 /** @param signal ends what is under way */
 export function openAuthority(store: Store, settings: AcmeSettings, clock: Clock, signal: AbortSignal): Authority {
   const { directoryUrl, ca, email } = settings;
-  const connection = connectAcme({ directoryUrl, ca, userAgent: "postern", clock, signal });
+  const connection = connectAcme({ directoryUrl, ca, clock, signal });
   let directory: { readonly at: number; readonly read: Promise<Directory> } | undefined;
   let account: Promise<AcmeAccount> | undefined;
 

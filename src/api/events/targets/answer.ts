@@ -1,4 +1,4 @@
-import type { OutboundAnswer } from "../../../outbound/outbound.ts";
+import type { OutboundAnswer } from "../../../outbound/client.ts";
 import { NotDelivered } from "./target.ts";
 
 /** Longer is not believed. */

@@ -1,6 +1,6 @@
 /** Azure Monitor, the Logs Ingestion API, with a token that Entra gives for the client's secret. */
 import type { Doc } from "../../../schema/parse.ts";
-import type { Outbound } from "../../../outbound/outbound.ts";
+import type { Outbound } from "../../../outbound/client.ts";
 import { answeredProblem, readObject } from "./answer.ts";
 import { NotDelivered, textOf } from "./target.ts";
 import type { TargetKind } from "./target.ts";
@@ -31,7 +31,7 @@ export const azureLogsIngestion: TargetKind = {
         // The body of an event is JSON already; the column is one that every table has.
         const rows = events.map(({ time, body }) => `{"TimeGenerated":${JSON.stringify(time)},${body.slice(1)}`);
         const headers = { "content-type": "application/json", authorization: `Bearer ${await token.get()}` };
-        const answer = await outbound.post({ url, headers, body: `[${rows.join(",")}]` });
+        const answer = await outbound.send({ method: "POST", url, headers, body: `[${rows.join(",")}]` });
         if (answer.status === 204) return undefined;
         if (answer.status === 401) token.forget();
         throw answeredProblem(answer, errorCode(answer.text), outbound.clock.now());
@@ -56,7 +56,7 @@ function tokenSource(value: Doc, outbound: Outbound): { get(): Promise<string>; 
       const nowMs = outbound.clock.now();
       if (kept && nowMs < kept.endsAt - marginMs) return kept.token;
       const headers = { "content-type": "application/x-www-form-urlencoded" };
-      const answer = await outbound.post({ url, headers, body });
+      const answer = await outbound.send({ method: "POST", url, headers, body });
       const { access_token: token, expires_in: life, error } = readObject(answer.text);
       if (answer.status !== 200) throw answeredProblem(answer, tokenProblem(error, answer.text), nowMs);
       if (typeof token !== "string" || !/^[!-~]+$/.test(token)) throw new NotDelivered("the answer has no token");

@@ -17,7 +17,7 @@ export const datadog: TargetKind = {
       limits,
       async deliver(events) {
         const body = JSON.stringify(events.map((event) => ({ ...attributes, message: event.body })));
-        const answer = await outbound.post({ url, headers, body });
+        const answer = await outbound.send({ method: "POST", url, headers, body });
         if (answer.status !== 202) throw answeredProblem(answer, "", outbound.clock.now());
         return undefined;
       },

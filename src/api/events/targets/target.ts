@@ -1,7 +1,7 @@
 /** What a kind of destination is made of: one file each, listed in `targets.ts`. */
 import type { Doc } from "../../../schema/parse.ts";
 import type { Event } from "../event/event.ts";
-import type { Outbound } from "../../../outbound/outbound.ts";
+import type { Outbound } from "../../../outbound/client.ts";
 
 /** A destination's target, open for delivery: it may keep connections and tokens between deliveries. */
 export interface Target {

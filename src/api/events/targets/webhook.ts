@@ -15,7 +15,12 @@ export const webhook: TargetKind = {
     /** Redirects are not followed. */
     const post = async (event: Event): Promise<void> => {
       const nowMs = outbound.clock.now();
-      const answer = await outbound.post({ url, headers: headersFor(secret, event, nowMs), body: event.body });
+      const answer = await outbound.send({
+        method: "POST",
+        url,
+        headers: headersFor(secret, event, nowMs),
+        body: event.body,
+      });
       if (answer.status < 200 || answer.status > 299) throw answeredProblem(answer, "", nowMs);
     };
     return {

@@ -54,7 +54,7 @@ export function awsCaller(service: AwsService, arnText: string, value: Doc, arou
         body,
         nowMs,
       });
-      const answer = await outbound.post({ url, headers, body });
+      const answer = await outbound.send({ method: "POST", url, headers, body });
       if (answer.status === 200) return readObject(answer.text);
       const code = errorCode(readObject(answer.text)["__type"]);
       if (stale.has(code)) credentials.forget();

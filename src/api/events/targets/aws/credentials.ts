@@ -71,7 +71,7 @@ async function assumeRole(
     body,
     nowMs,
   });
-  const answer = await operatorOutbound.post({ url, headers, body });
+  const answer = await operatorOutbound.send({ method: "POST", url, headers, body });
   const read = (name: string): string => new RegExp(`<${name}>([^<]*)</${name}>`).exec(answer.text)?.[1] ?? "";
   if (answer.status !== 200) {
     const code = /^[A-Za-z]{1,64}$/.exec(read("Code"))?.[0] ?? "";

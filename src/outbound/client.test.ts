@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { RequestListener, Server as PlainServer } from "node:http";
+import { createServer as createPlainServer } from "node:http";
+import { createServer } from "node:https";
+import type { Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, it } from "node:test";
+import { systemClock } from "../lib/clock.ts";
+import { makeMetrics } from "../lib/metrics.ts";
+import { createAuthority, issueLeaf } from "../lib/x509.ts";
+import { makeManualClock } from "../../test/support/clock.ts";
+import { openOutbound } from "./client.ts";
+import type { OutboundOptions } from "./client.ts";
+import { exportOutboundCounters } from "./counters.ts";
+
+const answers: Readonly<Record<string, RequestListener>> = {
+  "/whole": (_request, response) => response.end("whole"),
+  "/moved": (_request, response) => response.writeHead(302, { location: "/whole" }).end("moved"),
+  "/long": (_request, response) => response.end("x".repeat(1025)),
+  "/packed": (_request, response) => response.writeHead(200, { "content-encoding": "br" }).end("not brotli"),
+  "/cut": (_request, response) => {
+    response.writeHead(200, { "content-length": "10" }).write("half", () => response.destroy());
+  },
+  "/silent": () => {},
+};
+const listener: RequestListener = (request, response) => answers[request.url ?? ""]?.(request, response);
+
+describe("requests to the outside", () => {
+  let server: Server;
+  let plainServer: PlainServer;
+  let origin: string;
+  let plainOrigin: string;
+  let ca: string;
+  before(async () => {
+    const now = Date.now();
+    const authority = await createAuthority({ commonName: "test", now });
+    const { certificatePem: cert, keyPem: key } = await issueLeaf(authority, { names: ["localhost"], now, days: 1 });
+    ca = authority.certificatePem;
+    server = createServer({ cert, key }, listener).listen(0, "127.0.0.1");
+    plainServer = createPlainServer(listener).listen(0, "127.0.0.1");
+    await Promise.all([once(server, "listening"), once(plainServer, "listening")]);
+    origin = `https://localhost:${(server.address() as AddressInfo).port}`;
+    plainOrigin = `http://127.0.0.1:${(plainServer.address() as AddressInfo).port}`;
+  });
+  after(() => {
+    server.close();
+    plainServer.close();
+  });
+
+  const get = async (url: string, options: Partial<OutboundOptions> = {}) => {
+    const outbound = openOutbound({
+      purpose: "events",
+      clock: systemClock,
+      reach: "any",
+      ca,
+      maxAnswerBytes: 1024,
+      ...options,
+    });
+    try {
+      return await outbound.send({ method: "GET", url: new URL(url) });
+    } finally {
+      outbound.close();
+    }
+  };
+
+  it("I7: take a whole answer from a server that proves its name", async () => {
+    assert.equal((await get(`${origin}/whole`)).text, "whole");
+    await assert.rejects(get(`${origin}/whole`, { ca: undefined }), /certificate/);
+  });
+
+  it("I7: follow no redirect", async () => {
+    const { status, text } = await get(`${origin}/moved`);
+    assert.deepEqual([status, text], [302, "moved"]);
+  });
+
+  it("I7: decode nothing", async () => {
+    assert.equal((await get(`${origin}/packed`)).text, "not brotli");
+  });
+
+  it("I7: refuse answers that are too long or cut off", async () => {
+    await assert.rejects(get(`${origin}/long`), /too long/);
+    await assert.rejects(get(`${origin}/cut`), /aborted|hang up/);
+  });
+
+  it("I7: go to public addresses only, by whatever name, unless the operator allows more", async () => {
+    for (const url of [
+      `${origin}/whole`,
+      origin.replace("localhost", "127.0.0.1"),
+      "https://[::1]/",
+      "https://10.1.2.3/",
+    ]) {
+      await assert.rejects(get(url, { reach: "public" }), /leads to an address that is not public/, url);
+    }
+    assert.equal((await get(`${origin}/whole`, { reach: "any_https" })).status, 200);
+  });
+
+  it("I7: go without TLS only where the operator allows it", async () => {
+    for (const reach of ["public", "any_https"] as const) {
+      await assert.rejects(get(`${plainOrigin}/whole`, { reach }), /must begin with https/);
+    }
+    assert.equal((await get(`${plainOrigin}/whole`)).text, "whole");
+  });
+
+  it("I7: end after their time", async () => {
+    const clock = makeManualClock();
+    const asked = get(`${origin}/silent`, { clock, timeoutMs: 5_000 });
+    assert.equal(clock.pending, 1);
+    clock.pass(5_000);
+    await assert.rejects(asked, /no answer within 5 s/);
+    assert.equal(clock.pending, 0);
+  });
+
+  it("are counted by what they are for and how they ended", async () => {
+    const metrics = makeMetrics();
+    exportOutboundCounters(metrics);
+    const count = (outcome: string): number =>
+      Number(new RegExp(`purpose="events",outcome="${outcome}"} (\\d+)`).exec(metrics.render())?.[1]);
+    const before = [count("answered"), count("failed")] as const;
+    await get(`${origin}/whole`);
+    await assert.rejects(get(`${origin}/cut`));
+    assert.deepEqual([count("answered"), count("failed")], [before[0] + 1, before[1] + 1]);
+  });
+});

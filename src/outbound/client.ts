@@ -1,0 +1,175 @@
+/**
+ * The one way in which this server sends requests of its own: bounded in time, size and connections, to addresses that
+ * were checked, without following redirects and without decoding what is compressed (security I7).
+ */
+import { Agent as PlainAgent, request as requestHttp } from "node:http";
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { Agent as TlsAgent, request as requestHttps } from "node:https";
+import { isIP } from "node:net";
+import type { Clock } from "../lib/clock.ts";
+import { isPublicAddress } from "../lib/public-address.ts";
+import { checkedLookup } from "./addresses.ts";
+import type { AddressRule } from "./addresses.ts";
+import { countOutbound } from "./counters.ts";
+import type { OutboundPurpose } from "./counters.ts";
+
+export interface OutboundOptions {
+  readonly purpose: OutboundPurpose;
+  readonly clock: Clock;
+  /**
+   * Where requests may go: to public addresses over HTTPS; to any address over HTTPS, for what the operator has named;
+   * or anywhere, also without TLS, where the operator allows what tenants name to lead inside.
+   */
+  readonly reach: "public" | "any_https" | "any";
+  /** PEM of authorities that are trusted instead of the system's. */
+  readonly ca?: string | undefined;
+  /** Until the answer has arrived, milliseconds; 10 s unless given. */
+  readonly timeoutMs?: number;
+  /** Longest answer; 256 KiB unless given. */
+  readonly maxAnswerBytes?: number;
+  /** Whether connections are kept for a moment and used again; they are unless told otherwise. */
+  readonly keepsConnections?: boolean;
+  /** Ends what is under way. */
+  readonly signal?: AbortSignal;
+}
+
+export interface OutboundRequest {
+  readonly method: "GET" | "HEAD" | "POST";
+  readonly url: URL;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+}
+
+export interface OutboundAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** The body as UTF-8. */
+  readonly text: string;
+}
+
+export interface Outbound {
+  readonly clock: Clock;
+  /** Resolves with any answer, a redirect too. Rejects with why there is none. */
+  send(request: OutboundRequest): Promise<OutboundAnswer>;
+  /** Closes connections that are kept. */
+  close(): void;
+}
+
+const defaultTimeoutMs = 10_000;
+const defaultMaxAnswerBytes = 256 * 1024;
+const maxConnections = 16;
+/** Less than the five seconds after which many servers close an idle connection. */
+const idleMs = 4_000;
+
+export function openOutbound(options: OutboundOptions): Outbound {
+  const { purpose, clock, reach, ca, signal, keepsConnections = true } = options;
+  const { timeoutMs = defaultTimeoutMs, maxAnswerBytes = defaultMaxAnswerBytes } = options;
+  const kept = { keepAlive: true, maxSockets: maxConnections, maxFreeSockets: maxConnections, timeout: idleMs };
+  const tls = keepsConnections && new TlsAgent(kept);
+  const plain = keepsConnections && new PlainAgent(kept);
+  const mayConnect: AddressRule = reach === "public" ? isPublicAddress : () => true;
+  const lookup = checkedLookup(mayConnect, notPublic);
+
+  /** @param isFresh over a connection of its own */
+  const attempt = async (
+    { method, url, headers, body }: OutboundRequest,
+    isFresh: boolean,
+  ): Promise<OutboundAnswer> => {
+    const shared = {
+      method,
+      headers: {
+        ...headers,
+        ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
+        "user-agent": "postern",
+      },
+      lookup,
+      ...(signal && { signal }),
+    };
+    const request: ClientRequest =
+      url.protocol === "https:"
+        ? requestHttps(url, { ...shared, agent: isFresh ? false : tls, ...(ca !== undefined && { ca }) })
+        : requestHttp(url, { ...shared, agent: isFresh ? false : plain });
+    const late = clock.after(timeoutMs, () => request.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
+    try {
+      return await new Promise<OutboundAnswer>((resolve, reject) => {
+        // The agent's time-out is for idle connections; an answer may take longer.
+        request.on("socket", (socket) => socket.setTimeout(0));
+        request.on("error", (error) => reject(request.reusedSocket ? new StaleConnection(error) : error));
+        request.on("response", (response) => read(response, maxAnswerBytes, resolve, reject));
+        request.end(body);
+      });
+    } finally {
+      late.cancel();
+    }
+  };
+  const send = async (request: OutboundRequest): Promise<OutboundAnswer> => {
+    const { url } = request;
+    if (url.protocol !== "https:" && !(reach === "any" && url.protocol === "http:")) {
+      throw new Error("the URL must begin with https://");
+    }
+    const host = url.hostname.replace(/^\[|\]$/g, "");
+    if (isIP(host) !== 0 && !mayConnect(host)) throw notPublic(host);
+    try {
+      return await attempt(request, false);
+    } catch (error) {
+      // The receiver may close a kept connection at the moment at which it is used again.
+      if (!(error instanceof StaleConnection)) throw error;
+      return await attempt(request, true);
+    }
+  };
+  return {
+    clock,
+    async send(request) {
+      try {
+        const answer = await send(request);
+        countOutbound(purpose, "answered");
+        return answer;
+      } catch (error) {
+        countOutbound(purpose, "failed");
+        throw error;
+      }
+    },
+    close() {
+      if (tls) tls.destroy();
+      if (plain) plain.destroy();
+    },
+  };
+}
+
+class StaleConnection extends Error {
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+  }
+}
+
+function read(
+  response: IncomingMessage,
+  maxBytes: number,
+  resolve: (value: OutboundAnswer) => void,
+  reject: (error: Error) => void,
+): void {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  response.on("data", (bytes: Buffer) => {
+    length += bytes.length;
+    if (length > maxBytes) response.destroy(new Error("the answer is too long"));
+    else pieces.push(bytes);
+  });
+  response.on("error", reject);
+  response.on("end", () => {
+    const body = Buffer.concat(pieces);
+    resolve({
+      status: response.statusCode ?? 0,
+      headers: response.headers,
+      body,
+      get text() {
+        return body.toString();
+      },
+    });
+  });
+}
+
+function notPublic(host: string): NodeJS.ErrnoException {
+  return new Error(`"${host}" leads to an address that is not public`);
+}

@@ -1,0 +1,30 @@
+/** How many requests this thread has sent outside, and how they ended: plain numbers that a scrape reads. */
+import type { Metrics } from "../lib/metrics.ts";
+
+/** What a request outside is for. */
+export type OutboundPurpose = (typeof outboundPurposes)[number];
+const outboundPurposes = ["acme", "events", "webhooks"] as const;
+
+const outcomes = ["answered", "failed"] as const;
+
+const counts = new Map<string, number>();
+
+export function countOutbound(purpose: OutboundPurpose, outcome: (typeof outcomes)[number]): void {
+  const key = `${purpose} ${outcome}`;
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+/** Both planes export them, as both send requests; what is scraped is their sum. */
+export function exportOutboundCounters(metrics: Metrics): void {
+  for (const purpose of outboundPurposes) {
+    for (const outcome of outcomes) {
+      const read = (): number => counts.get(`${purpose} ${outcome}`) ?? 0;
+      metrics.counterOf(
+        "postern_outbound_requests_total",
+        "Requests of the server's own: to certificate authorities, receivers of events, for keys of webhooks.",
+        read,
+        { purpose, outcome },
+      );
+    }
+  }
+}
