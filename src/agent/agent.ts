@@ -1,6 +1,6 @@
 /**
  * The agent: one state machine that connects out, publishes, forwards, and comes back after every loss with the
- * same session, the same tunnel and the same URL (agent-protocol.md §4, §6).
+ * same session, the same tunnel and the same URL (agent-protocol, "What the server keeps to").
  */
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 
 /** Base-36 digits of the time part: microseconds, exact in a number until the year 2255. */
 const timeDigits = 11;
-/** Base-36 digits of chance: 82 bits, so that an id cannot be guessed (completing-the-api.md, decision 5). */
+/** Base-36 digits of chance: 82 bits, so that an id cannot be guessed (semantics, "Ids"). */
 const randomDigits = 16;
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz";
 

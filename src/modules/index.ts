@@ -1,4 +1,4 @@
-/** Every module, in the order in which they act on traffic (completing-the-api.md §3.1). This list is the order. */
+/** Every module, in the order in which they act on traffic (semantics, "Order on traffic"). This list is the order. */
 import { backend } from "./backend.ts";
 import { circuitBreaker } from "./circuit-breaker.ts";
 import { compression } from "./compression.ts";

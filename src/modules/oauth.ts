@@ -21,7 +21,7 @@ const application = {
 const provider = (title: string, schemaName: string) =>
   f.object(`Sign-in with ${title}.`, application, { nullable: true, schemaName });
 
-/** Providers that have no app of the server's (completing-the-api.md §3.4). */
+/** Providers that have no app of the server's (semantics, "Logins"). */
 const ownAppOnly = new Set(["amazon", "facebook"]);
 
 /** Scopes of GitHub without which it does not tell what the lists ask for; one of each is enough. */

@@ -1,6 +1,6 @@
 import type { Fields, Issue } from "../schema/fields.ts";
 
-/** When rules act, as the policy names it (completing-the-api.md §3.5). */
+/** When rules act, as the policy names it (semantics, "Traffic policies"). */
 export type Phase = "on_tcp_connect" | "on_http_request" | "on_http_response";
 
 export interface ActionDeclaration {

@@ -1,4 +1,4 @@
-/** Every action that a traffic policy may have: what it takes, within which limits (completing-the-api.md §3.5). */
+/** Every action that a traffic policy may have: what it takes, within which limits (semantics, "Traffic policies"). */
 import { f } from "../schema/fields.ts";
 import { cidr, headerName, headerValue } from "../schema/formats.ts";
 import type { ActionDeclaration, Phase } from "./action.ts";

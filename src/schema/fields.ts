@@ -23,7 +23,7 @@ export interface FieldOptions {
   readonly internal?: boolean;
   /**
    * In PATCH, an empty value ("", 0, [] or {}) means "not given": clients that always send their defaults
-   * would otherwise empty it (completing-the-api.md §2.4).
+   * would otherwise empty it (semantics, "Bodies").
    */
   readonly keepIfEmpty?: boolean;
   /** An older name that is accepted in input as well. */

@@ -6,7 +6,7 @@ import type { Answer } from "./record.ts";
 import type { Sealer } from "./sealing.ts";
 import type { Once, Replayed } from "./store.ts";
 
-/** How long a key is remembered (completing-the-api.md, decision 8). */
+/** How long a key is remembered (semantics, "Writes"). */
 export const answerLifeMs = 24 * 60 * 60 * 1000;
 
 export interface Answers {

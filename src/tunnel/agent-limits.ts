@@ -2,7 +2,7 @@
 import type { AgentKind } from "./messages.ts";
 
 export interface AgentLimits {
-  /** From the end of the TLS handshake to a complete Auth (R11). */
+  /** From the end of the TLS handshake to a complete Auth (A11). */
   readonly authenticationMs: number;
   /** Largest Auth, bytes (G1). */
   readonly maxAuthBytes: number;

@@ -1,6 +1,6 @@
 /**
  * The Opts of a bind. Agents send the ones of our answer when they reconnect, so that the name in them is asked for
- * again; secrets in them come back in the sealed form that the protocol has a place for (agent-protocol.md §4.2, §5).
+ * again; secrets in them come back in the sealed form that the protocol has a place for (agent-protocol, "Options of a tunnel").
  */
 import { member, memberKey } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";

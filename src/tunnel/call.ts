@@ -6,7 +6,7 @@ import type { MuxStream } from "./mux/stream.ts";
 import { JsonReceiver } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 
-/** Largest message, bytes (R11). */
+/** Largest message, bytes (A11). */
 export const maxMessageBytes = 1024 * 1024;
 
 /** The answer did not come in time. */

@@ -211,7 +211,7 @@ export class AgentConnection {
     const resumes = isProven && (!live || live.accountId === accountId);
     const clientId = resumes ? agent.clientId : newId("ts", clock.now());
     const isLeg = resumes && agent.leg > 0;
-    // R9: the old connection may be half dead.
+    // A9: the old connection may be half dead.
     if (resumes && !isLeg) live?.close("replaced by a new connection");
     const id = isLeg ? newId("ts", clock.now()) : clientId;
     const parts: SessionParts = { ...this.#host, mux: this.#mux };

@@ -1,4 +1,4 @@
-/** Heartbeats (agent-protocol.md §3): four bytes there, the same four back, for ever on one stream. */
+/** Heartbeats (agent-protocol, "Streams"): four bytes there, the same four back, for ever on one stream. */
 import { randomFillSync } from "node:crypto";
 import type { ByteReceiver } from "../lib/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";

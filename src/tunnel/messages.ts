@@ -1,10 +1,10 @@
-/** Requests of agents, read; and the answers in exactly the spellings that the SDKs know (agent-protocol.md §4). */
+/** Requests of agents, read; and the answers in exactly the spellings that the SDKs know (agent-protocol, "Streams"). */
 import { Refusal } from "../lib/errors.ts";
 import { countMember, member, objectMember, textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 import type { BindRequest, LabelRequest } from "./server-hooks.ts";
 
-/** Field limits of the API, bytes (management-api.md). */
+/** Field limits of the API, bytes. */
 const maxMetadata = 4096;
 const maxText = 4096;
 const maxName = 255;

@@ -7,7 +7,7 @@ describe("proofs", () => {
   const same = makeProofs(Buffer.alloc(32, 1));
   const other = makeProofs(Buffer.alloc(32, 2));
 
-  it("R8: hold after a restart, and only under the same secret", () => {
+  it("A8: hold after a restart, and only under the same secret", () => {
     assert.ok(same.provesSession(proofs.cookie("ts_1"), "ts_1"));
     assert.ok(!other.provesSession(proofs.cookie("ts_1"), "ts_1"));
     assert.ok(!proofs.provesSession(proofs.cookie("ts_1"), "ts_2"));

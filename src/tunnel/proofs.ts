@@ -1,5 +1,5 @@
 /**
- * What agents bring back after a reconnect, proven without remembering anything (R8): authentication codes and
+ * What agents bring back after a reconnect, proven without remembering anything (A8): authentication codes and
  * sealed values under the server's own key, which therefore also hold after a restart.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";

@@ -1,4 +1,4 @@
-/** What precedes the bytes of a public connection on its stream (agent-protocol.md §4.6). */
+/** What precedes the bytes of a public connection on its stream (agent-protocol, "Streams"). */
 import type { ByteReceiver } from "../lib/byte-stream.ts";
 import { textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";

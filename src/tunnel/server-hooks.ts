@@ -42,7 +42,7 @@ export interface LabelRequest {
 }
 
 export interface ServerHooks {
-  /** Throws `Refusal`. Called with a proven `resumes`; a live session of that id is replaced (rule R9). */
+  /** Throws `Refusal`. Called with a proven `resumes`; a live session of that id is replaced (A9). */
   authenticate(request: AuthRequest): {
     readonly accountId: string;
     readonly accountName: string;

@@ -1,4 +1,4 @@
-/** The server's side of the agent protocol: connections in, sessions out (agent-protocol.md). */
+/** The server's side of the agent protocol: connections in, sessions out (docs/agent-protocol.md). */
 import type { Socket } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
@@ -13,7 +13,7 @@ import type { AgentSession, ServerHooks } from "./server-hooks.ts";
 export interface AgentServerOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** At least 32 bytes, the same after a restart: proves what agents bring back (R8). */
+  /** At least 32 bytes, the same after a restart: proves what agents bring back (A8). */
   readonly secret: Buffer;
   readonly region: string;
   readonly serverVersion: string;

@@ -1,4 +1,4 @@
-/** Every stream starts with four bytes that say what it is for (agent-protocol.md §3). */
+/** Every stream starts with four bytes that say what it is for (agent-protocol, "Streams"). */
 import type { ByteReceiver } from "../lib/byte-stream.ts";
 import type { MuxStream } from "./mux/stream.ts";
 

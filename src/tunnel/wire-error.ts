@@ -1,4 +1,4 @@
-/** The text in which answers carry a refusal: message, blank line, code (agent-protocol.md §4). */
+/** The text in which answers carry a refusal: message, blank line, code (agent-protocol, "Streams"). */
 import { catalogue, Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 

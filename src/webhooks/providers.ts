@@ -1,4 +1,4 @@
-/** Every webhook provider, and how it signs (completing-the-api.md §3.6). */
+/** Every webhook provider, and how it signs (semantics, "Webhooks"). */
 import { hmac } from "./hmac.ts";
 import type { Scheme } from "./scheme.ts";
 import { sns } from "./sns.ts";

@@ -54,5 +54,5 @@ export function staleness(at: number, now: number, toleranceSeconds: number): st
   return `the timestamp is ${Math.round(Math.abs(now - at) / 1000)} s ${at < now ? "old" : "ahead"}, at most ${toleranceSeconds} s are allowed`;
 }
 
-/** Where the provider documents none (completing-the-api.md §3.4). */
+/** Where the provider documents none (semantics, "Webhooks"). */
 export const defaultToleranceSeconds = 180;

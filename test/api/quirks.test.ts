@@ -1,4 +1,4 @@
-/** What public clients send that a stricter server would not understand (completing-the-api.md §2.3–2.5, §6). */
+/** What public clients send that a stricter server would not understand (semantics, "Bodies", "Lists"). */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startApi } from "../support/api.ts";

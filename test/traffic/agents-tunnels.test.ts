@@ -139,7 +139,7 @@ for (const protocol of protocols) {
       assert.equal((await ask(edge, hostname, "/y")).body, "own /y");
     });
 
-    it("R9: a newer session of the credential gets the name at once, and the old one is told", async () => {
+    it("A9: a newer session of the credential gets the name at once, and the old one is told", async () => {
       const edge = await start([]);
       const before = await service((_path, response) => response.end("before"));
       const now = await service((_path, response) => response.end("now"));

@@ -39,7 +39,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await agent.closed;
     });
 
-    it("R11: closes connections that say nothing, or half of something, for 10 s", async () => {
+    it("A11: closes connections that say nothing, or half of something, for 10 s", async () => {
       const silent = await set.connected();
       const half = await set.connected();
       half.write(frame(1, syn, 3, Buffer.concat([word(0), Buffer.from('{"Version":["3"],')])));
@@ -57,7 +57,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.equal(set.server.register.auths.length, 0);
     });
 
-    it("R11: refuses more streams than it takes to authenticate", async () => {
+    it("A11: refuses more streams than it takes to authenticate", async () => {
       const agent = await set.connected();
       for (let id = 3; id < 23; id += 2) agent.write(frame(1, syn, id, ""));
       const refused = await agent.frame((one) => one.type === 0);
@@ -146,7 +146,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
   });
 
   describe("after authentication", () => {
-    it("R11: ends a session that opens streams without end, and keeps the others", async () => {
+    it("A11: ends a session that opens streams without end, and keeps the others", async () => {
       const other = await authenticated();
       const agent = await authenticated();
       for (let id = 5; id < 13_000; id += 2) {
@@ -158,7 +158,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.deepEqual(await other.answer(5), { Error: "" });
     });
 
-    it("R11: makes messages wait when there are too many, without losing one", async () => {
+    it("A11: makes messages wait when there are too many, without losing one", async () => {
       await set.restart({ limits: { messageBurst: 11, messagesPerSecond: 10 } });
       const agent = await authenticated();
       const ids = Array.from({ length: 20 }, (_, at) => 5 + 2 * at);
@@ -175,7 +175,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await agent.until(() => answered() === 20);
     });
 
-    it("R11: refuses a message larger than 1 MiB", async () => {
+    it("A11: refuses a message larger than 1 MiB", async () => {
       const agent = await authenticated();
       agent.write(frame(1, syn, 5, Buffer.concat([word(1), Buffer.from('{"Opts":{"x":"')])));
       let sent = 20;

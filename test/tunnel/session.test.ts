@@ -50,7 +50,7 @@ describe("a session", { timeout: 30_000 }, () => {
     );
   });
 
-  it("R8, R9: is resumed by its cookie, and the old connection is replaced", async () => {
+  it("A8, A9: is resumed by its cookie, and the old connection is replaced", async () => {
     const agent = await set.connected();
     const first = await agent.authenticate();
     const id = String(first["ClientId"]);
@@ -73,7 +73,7 @@ describe("a session", { timeout: 30_000 }, () => {
     ["a wrong cookie", { Cookie: "AAAA" }],
     ["another account's token", { AuthToken: "right-token-2" }],
   ] as const) {
-    it(`R9: is not replaced by who comes with ${what}`, async () => {
+    it(`A9: is not replaced by who comes with ${what}`, async () => {
       const agent = await set.connected();
       const first = await agent.authenticate();
       const [, second] = await resume(first, extra);
@@ -83,7 +83,7 @@ describe("a session", { timeout: 30_000 }, () => {
     });
   }
 
-  it("R9: stays when a further leg of the same client comes", async () => {
+  it("A9: stays when a further leg of the same client comes", async () => {
     const agent = await set.connected();
     const first = await agent.authenticate({}, goAgent);
     const [, second] = await resume(first, { ...goAgent, LegNumber: 1 });
@@ -92,7 +92,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.notEqual(set.server.register.sessions[0]?.id, set.server.register.sessions[1]?.id);
   });
 
-  it("R8: adopts a tunnel's id that its token proves, and no other", async () => {
+  it("A8: adopts a tunnel's id that its token proves, and no other", async () => {
     const [agent] = await authenticated();
     const first = await bound(agent, 5, {});
     const token = (first["Extra"] as { Token: string }).Token;
@@ -114,7 +114,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.notEqual((await bound(stranger, 5, { Id: id, Extra: { Token: token } }))["Id"], id);
   });
 
-  it("R8: gives labelled tunnels ids that follow from the request", async () => {
+  it("A8: gives labelled tunnels ids that follow from the request", async () => {
     const label = async (agent: RawAgent, streamId: number, labels: object): Promise<unknown> => {
       agent.write(question(streamId, 7, { Labels: labels, ForwardsTo: "x", Metadata: "" }));
       return (await agent.answer(streamId))["Id"];
@@ -136,7 +136,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.notEqual(await label(other, 5, { a: "1", b: "2" }), ids[0]);
   });
 
-  it("R7: echoes options with the name that was given, and secrets only sealed", async () => {
+  it("A7: echoes options with the name that was given, and secrets only sealed", async () => {
     const [agent] = await authenticated();
     const Opts = {
       Hostname: "",

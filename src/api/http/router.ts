@@ -32,7 +32,7 @@ export function makeRouter(operations: readonly Operation[]): (path: string) => 
   }
   return (path) => {
     const parameters: string[] = [];
-    // A slash at the end is harmless (completing-the-api.md §2.6).
+    // A slash at the end is harmless (semantics, "Lists").
     const end = path.length > 1 && path.endsWith("/") ? path.length - 1 : path.length;
     let node: Node | undefined = root;
     for (let start = 1; start <= end && node;) {

@@ -89,7 +89,7 @@ async function drop(resource: ResourceDeclaration, name: string, call: Call, cru
 }
 
 /**
- * The four shapes that clients send (completing-the-api.md §1.B.4): the bare module, the module in a wrapper
+ * The four shapes that clients send (semantics, "Bodies"): the bare module, the module in a wrapper
  * with the ids of the path, the module's fields beside those ids, and nothing.
  */
 function unwrap(body: JsonObject, fields: Fields): JsonObject {

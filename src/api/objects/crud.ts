@@ -40,7 +40,7 @@ export interface Crud {
   readonly domain: string;
 }
 
-/** Names that clients put into bodies although the path says it already (completing-the-api.md §2.3). */
+/** Names that clients put into bodies although the path says it already (semantics, "Ids"). */
 export const pathNames: ReadonlySet<string> = new Set(["id", "edge_id", "subscription_id"]);
 
 const allVerbs: readonly Verb[] = ["create", "get", "list", "update", "delete"];

@@ -10,7 +10,7 @@ export interface PageQuery {
 
 const maxLimit = 100;
 
-/** `beforeId` is what the TypeScript client sends (completing-the-api.md §2.5). */
+/** `beforeId` is what the TypeScript client sends (semantics, "Lists"). */
 export function readPageQuery(call: Call): PageQuery {
   const beforeId = once(call, "before_id") ?? once(call, "beforeId");
   if (beforeId !== undefined && !/^[a-z0-9]{1,16}_[0-9A-Za-z]{1,64}$/.test(beforeId)) {

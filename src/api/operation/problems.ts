@@ -1,4 +1,4 @@
-/** Everything that goes wrong with a request → the one shape of errors (completing-the-api.md, decision 2). */
+/** Everything that goes wrong with a request → the one shape of errors (semantics, "Statuses and errors"). */
 import { Refusal, catalogue, errorCode } from "../../lib/errors.ts";
 import type { Issue } from "../../schema/fields.ts";
 

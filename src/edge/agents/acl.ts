@@ -1,4 +1,4 @@
-/** What a credential's ACL lets its agents bind (completing-the-api.md §1.B.7). */
+/** What a credential's ACL lets its agents bind (semantics, "What a token allows"). */
 
 /** Compiled rules: each question is answered by the first rule that fits. */
 export interface AgentAcl {

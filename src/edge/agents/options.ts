@@ -1,5 +1,5 @@
 /**
- * The options that an agent sends with a tunnel (agent-protocol.md §5), compiled to the same modules that a route
+ * The options that an agent sends with a tunnel (agent-protocol, "Options of a tunnel"), compiled to the same modules that a route
  * has. What no module stands for is refused: an option that was asked for is never left out silently.
  */
 import type { Clock } from "../../lib/clock.ts";

@@ -1,4 +1,4 @@
-/** TLS that an agent wants ended at the edge (agent-protocol.md §5, `TLSTermination`). */
+/** TLS that an agent wants ended at the edge (agent-protocol, "Options of a tunnel"). */
 import { createHash, createPrivateKey } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import { readCertificates } from "../../lib/x509.ts";

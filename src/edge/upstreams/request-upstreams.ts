@@ -35,7 +35,7 @@ interface Way {
 
 /**
  * From this many streams on a session's idle ones make room for new ones. Agents that die of too many streams
- * have their limit a little above (agent-protocol.md §7, R3).
+ * have their limit a little above (agent-protocol, "What the server keeps to").
  */
 const crowdedStreams = 200;
 /** Pools looked at for an idle stream to close. */

@@ -119,7 +119,7 @@ export const configurationErrors = {
     "Give 1 to 32 labels of non-empty names and values without `=`.",
   ),
   // 7000s: edges
-  // As for an object in the path (decision 1 of completing-the-api.md, security P1): also where it is another account's.
+  // As for an object in the path (semantics, "Statuses and errors", security P1): also where it is another account's.
   reference_unknown: entry(
     7007,
     404,

@@ -14,7 +14,7 @@ interface Restriction {
 
 const lifted = skipped("ip_restriction", "the account's restriction was lifted meanwhile");
 
-/** Where the parts of each account may be used from (completing-the-api.md §1.B.9, `ip_restrictions`). */
+/** Where the parts of each account may be used from (semantics, "Where an account may be used from"). */
 export class AccountRestrictions {
   readonly #byPart = new Map<string, Restriction>();
 

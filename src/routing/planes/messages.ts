@@ -88,7 +88,7 @@ export interface SessionReport {
   readonly region: string;
   /** RFC 3339. */
   readonly startedAt: string;
-  /** Always `ngrok/2` for the multiplexed protocol (completing-the-api.md §1.B.8). */
+  /** Always `ngrok/2` for the multiplexed protocol (semantics, "Sessions of agents"). */
   readonly transport: string;
 }
 

@@ -10,7 +10,7 @@ const certificate = [
   ..."serial_number signature_algorithm extensions validity.not_before validity.not_after".split(" "),
 ];
 const content = "content_length content_type content_type.parameters content_type.raw".split(" ");
-/** Those of completing-the-api.md §3.4, without the ones that only a login brings. */
+/** Those of semantics, "Header values", without the ones that only a login brings. */
 const specified = [
   ..."bytes_in bytes_out client_ip server_ip server_port start_ts end_ts".split(" ").map((name) => `conn.${name}`),
   ..."city country country_code latitude longitude radius subdivision".split(" ").map((name) => `conn.geo.${name}`),

@@ -4,7 +4,7 @@ import type { Exchange } from "../exchange.ts";
 import { collections, messageVariables } from "./message-variables.ts";
 import type { Variables } from "./variable.ts";
 
-/** Every variable of header values (completing-the-api.md §3.4). */
+/** Every variable of header values (semantics, "Header values"). */
 export const variables: Variables = { ...connectionVariables, ...messageVariables, ...decisionVariables };
 
 /** What reads the variable called `name`; unknown ones are empty. */

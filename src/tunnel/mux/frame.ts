@@ -1,5 +1,5 @@
 /**
- * Frames of the multiplexer (agent-protocol.md §2.1). An 8-byte header, big-endian: 24 bits body length,
+ * Frames of the multiplexer (agent-protocol, "Frames"). An 8-byte header, big-endian: 24 bits body length,
  * 4 bits type, 4 bits flags, 31 bits stream id.
  */
 export const headerLength = 8;

@@ -1,5 +1,5 @@
 /**
- * Many streams over one connection, both ends of it (agent-protocol.md §2). The agent is the side that opens odd
+ * Many streams over one connection, both ends of it (agent-protocol, "Frames"). The agent is the side that opens odd
  * streams. What a turn of the event loop writes goes out at its end, streams taking turns frame by frame.
  */
 import type { Socket } from "node:net";

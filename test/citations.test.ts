@@ -1,0 +1,105 @@
+/** What code, tests and pages refer to is there: controls, pages, sections of pages. */
+import assert from "node:assert/strict";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, it } from "node:test";
+
+const code = globSync(["src/**/*.ts", "test/**/*.ts", "scripts/**/*.ts", "bench/**/*.ts", "sdk/src/*.ts"]);
+const pages = [...globSync("docs/**/*.md"), ...globSync("*.md"), "sdk/README.md", "bench/README.md"];
+const read = (file: string): string => readFileSync(file, "utf8");
+
+/** In comments, and in the names of tests. */
+const citedId = /(?:[(, ]|^|it\(")((?:A|W|D|R|K|I|P|G|S|X)\d{1,2})(?=[),:; ])/gm;
+const idsOf = (page: string): ReadonlySet<string | undefined> =>
+  new Set([...read(page).matchAll(/^\| ([A-Z]\d{1,2}) +\|/gm)].map(([, id]) => id));
+const controls = idsOf("docs/security-controls.md");
+/** Rules of the agent protocol. */
+const rules = idsOf("docs/agent-protocol.md");
+
+describe("the security controls", () => {
+  it("have each an id of their own", () => {
+    assert.ok(controls.size > 40);
+    assert.equal(read("docs/security-controls.md").match(/^\| [A-Z]\d{1,2} +\|/gm)?.length, controls.size);
+  });
+
+  it("are there when they are cited", () => {
+    const faults = code.flatMap((file) =>
+      comments(read(file)).flatMap((text) =>
+        [...text.matchAll(citedId)]
+          .filter(([, id]) => !controls.has(id) && !rules.has(id))
+          .map(([, id]) => `${file}: ${id}`),
+      ),
+    );
+    assert.deepEqual([...new Set(faults)], []);
+  });
+
+  it("are each named by a test", () => {
+    const tests = globSync(["src/**/*.test.ts", "test/**/*.test.ts"]).map(read).join("\n");
+    const untested = [...controls].filter((id) => !new RegExp(`["\`(, /]${id}[:,)/ ]`).test(tests));
+    assert.deepEqual(untested, []);
+  });
+});
+
+describe("references to pages", () => {
+  it("lead to files that are there", () => {
+    const faults = pages.flatMap((page) =>
+      [...read(page).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
+        .filter(([, target = ""]) => !existsSync(join(dirname(page), target)))
+        .map(([, target]) => `${page}: ${target}`),
+    );
+    assert.deepEqual(faults, []);
+  });
+
+  it("in code name pages and sections that are there", () => {
+    const faults: string[] = [];
+    for (const file of code) {
+      for (const [cited = "", name = "", sections = ""] of read(file).matchAll(
+        /\b(semantics|agent-protocol), ((?:"[A-Z][^"\n]*"(?:, )?)+)/g,
+      )) {
+        const page = name === "semantics" ? "docs/reference/semantics.md" : "docs/agent-protocol.md";
+        for (const [, section] of sections.matchAll(/"([^"]+)"/g)) {
+          if (!read(page).includes(`\n## ${section}\n`)) faults.push(`${file}: ${cited}`);
+        }
+      }
+      for (const [, page = ""] of read(file).matchAll(/\b(docs\/[\w/-]+\.md)\b/g)) {
+        if (!existsSync(page)) faults.push(`${file}: ${page}`);
+      }
+    }
+    assert.deepEqual(faults, []);
+  });
+});
+
+describe("what Postern is built from", () => {
+  interface Locked {
+    readonly version: string;
+    readonly resolved?: string;
+    readonly integrity?: string;
+    readonly hasInstallScript?: boolean;
+    readonly link?: boolean;
+  }
+  const { packages } = JSON.parse(read("package-lock.json")) as { readonly packages: Readonly<Record<string, Locked>> };
+  const locked = Object.entries(packages).filter(([path, { link }]) => path.includes("node_modules/") && !link);
+
+  it("X1: is locked with integrity, and comes from no repository or address of its own", () => {
+    assert.ok(locked.length > 50);
+    const faults = locked.filter(
+      ([, { integrity, resolved }]) => integrity === undefined || /^(git|http:|file:)/.test(resolved ?? ""),
+    );
+    assert.deepEqual(faults, []);
+  });
+
+  it("X1: is of exact versions, and runs nothing when it is installed", () => {
+    const manifest = JSON.parse(read("package.json")) as Readonly<Record<string, Readonly<Record<string, string>>>>;
+    for (const group of ["dependencies", "devDependencies", "optionalDependencies"]) {
+      for (const [name, version] of Object.entries(manifest[group] ?? {}))
+        assert.match(version, /^\d+\.\d+\.\d+/, name);
+    }
+    assert.match(read(".npmrc"), /^ignore-scripts=true$/m);
+  });
+});
+
+/** Comments, and titles of tests. */
+function comments(source: string): string[] {
+  const found = source.matchAll(/\/\*\*?[\s\S]*?\*\/|\/\/[^\n]*|\b(?:it|test|describe)\(\s*["`][^"`\n]*/g);
+  return [...found].map(([text]) => text);
+}
