@@ -21,7 +21,12 @@ function proxied(headers: IncomingHttpHeaders): string {
   return hostForm.test(host) ? `${proto}://${host}` : `${proto}://localhost`;
 }
 
-const hostForm = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/i;
+const hostForm = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/i;
+
+/** Whether `text` can be the value of a Host field: a name or an address, and maybe a port. */
+export function isHostField(text: string): boolean {
+  return hostForm.test(text);
+}
 
 /** Whether the peer is this machine, and speaks for itself: no proxy, and no name that was rebound to it. */
 export function isLocal(request: IncomingMessage): boolean {

@@ -4,6 +4,7 @@ import { Refusal } from "../../lib/errors.ts";
 import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseYamlObject } from "../../lib/yaml.ts";
+import { header } from "../operation/call.ts";
 import type { Operation } from "../operation/call.ts";
 
 /** Largest request body, bytes. */
@@ -26,6 +27,7 @@ export async function readBody(
   response: ServerResponse,
   expectsContinue: boolean,
 ): Promise<JsonObject> {
+  checkContentEncoding(operation, header(request, "content-encoding"));
   const isYaml = operation.takes === "document" && yamlType.test(request.headers["content-type"] ?? "");
   const maxBytes = operation.takes === "document" && !isYaml ? maxDocumentBytes : maxBodyBytes;
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
@@ -52,6 +54,16 @@ function lenient(bytes: Buffer): JsonObject {
     if (error instanceof JsonIssue) return nothing;
     throw error;
   }
+}
+
+function checkContentEncoding(operation: Operation, value = ""): void {
+  const coding = value.split(",").find((one) => !/^[ \t]*(?:identity)?[ \t]*$/i.test(one));
+  if (coding === undefined) return;
+  const shown = JSON.stringify(coding.trim().slice(0, 64));
+  throw new Refusal(
+    "content_encoding",
+    `${operation.id}: the body has the content coding ${shown}, and none is undone`,
+  );
 }
 
 function checkContentType(value: string | undefined): void {

@@ -32,6 +32,10 @@ export function readQuery(operation: Operation, text: string): URLSearchParams {
 }
 
 export function headersOf(refusal: Refusal): string[] | undefined {
+  // What could be read in two ways is the last on its connection (W1).
+  if (refusal.reason === "bad_request") return ["connection", "close"];
+  // RFC 9110 §12.5.3.
+  if (refusal.reason === "content_encoding") return ["accept-encoding", "identity"];
   if (refusal.status === 401) return ["www-authenticate", "Bearer"];
   if (refusal.status === 405) return ["allow", refusal.details["allow"] ?? ""];
   if (refusal.status === 429) return ["retry-after", refusal.details["retry_after"] ?? "60"];

@@ -11,8 +11,10 @@ import type { Key, KeyRing } from "./authenticate.ts";
 import { baseUrlOf } from "./base-url.ts";
 import { hasBody, readBody } from "./body.ts";
 import type { ApiPrincipal, Operation, Reply } from "../operation/call.ts";
+import { makeConnectionAnswers } from "../connection-answers.ts";
 import { operationIds } from "./operation-ids.ts";
-import { checkVersion, clientRefusal, headersOf, methodRefusal, readQuery, tooMany } from "./request-checks.ts";
+import { settleHead } from "../request-head.ts";
+import { checkVersion, headersOf, methodRefusal, readQuery, tooMany } from "./request-checks.ts";
 import { errorBody } from "../operation/problems.ts";
 import { makeBuckets, makeRateLimit } from "./rate-limit.ts";
 import type { Allowance } from "./rate-limit.ts";
@@ -69,11 +71,14 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
   const rate = makeRateLimit(clock, limits.requestsPerMinute);
   const wrongKeys = makeRateLimit(clock, limits.wrongKeysPerMinute);
   const bucketOf = makeBuckets();
+  const offered = [...new Set(options.operations.map(({ method }) => method)), "HEAD", "OPTIONS"].join(", ");
   const rateLimit = String(limits.requestsPerMinute);
   const answered = [1, 2, 3, 4, 5].map((group) =>
     options.metrics.counter("postern_api_responses_total", "Responses of the API.", { status: `${group}xx` }),
   );
+  const count = (status: number): void => answered[Math.floor(status / 100) - 1]?.add();
   const nextOperationId = operationIds(clock);
+  const connectionAnswers = makeConnectionAnswers(nextOperationId, count, offered);
   let stopping = false;
 
   const authenticate = (request: IncomingMessage): Key => {
@@ -89,8 +94,10 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
   const send = (exchange: Exchange, reply: Reply, extra?: readonly string[]): void => {
     const { operationId, allowance, request, response } = exchange;
     const { status, body } = reply;
-    answered[Math.floor(status / 100) - 1]?.add();
+    count(status);
     const headers = ["postern-operation-id", operationId, "ngrok-operation-id", operationId];
+    // It is what its Content-Type says, and nobody keeps it unless it says so itself.
+    headers.push("x-content-type-options", "nosniff", "cache-control", reply.cacheControl ?? "no-store");
     if (body !== undefined) headers.push("content-type", reply.contentType ?? "application/json");
     if (status !== 204) headers.push("content-length", reply.contentLength ?? String(Buffer.byteLength(body ?? "")));
     if (reply.etag !== undefined) headers.push("etag", reply.etag);
@@ -121,7 +128,9 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
 
   const run = (exchange: Exchange): Reply | Promise<Reply> => {
     const { request, response } = exchange;
+    settleHead(request);
     const url = request.url as string;
+    if (url === "*") return { status: 204, headers: ["allow", offered] };
     const mark = url.indexOf("?");
     const found = router(mark < 0 ? url : url.slice(0, mark));
     if (!found) throw new Refusal("unknown_path", `there is no path ${JSON.stringify(url.slice(0, 128))}`);
@@ -152,6 +161,7 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
   };
 
   const handle = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
+    connectionAnswers.began(request, response);
     const operationId = nextOperationId();
     const exchange: Exchange = {
       request,
@@ -185,19 +195,17 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
       keepAliveTimeout: 75_000,
       connectionsCheckingInterval: 2_000,
       insecureHTTPParser: false,
+      requireHostHeader: false,
     },
     (request, response) => handle(request, response, false),
   );
   server.on("checkContinue", (request, response) => handle(request, response, true));
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable) return;
-    const refusal = clientRefusal(error.code);
-    const operationId = nextOperationId();
-    const { status, body } = errorBody(refusal, operationId);
-    const ids = `postern-operation-id: ${operationId}\r\nngrok-operation-id: ${operationId}\r\n`;
-    const head = `HTTP/1.1 ${status} Error\r\ncontent-type: application/json\r\n${ids}connection: close\r\n`;
-    socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
-  });
+  // One that cannot be met is refused with the rest of the head.
+  server.on("checkExpectation", (request, response) => handle(request, response, false));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => connectionAnswers.failed(error.code, socket));
+  server.on("connect", (_request, socket) => connectionAnswers.connect(socket));
+  // The size of the head is the bound; beyond a number, Node would drop fields without a word.
+  server.maxHeadersCount = 0;
   server.maxConnections = limits.maxConnections;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

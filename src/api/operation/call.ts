@@ -41,6 +41,8 @@ export interface Reply {
   /** Length of `body` in decimal, where it is known already. */
   readonly contentLength?: string;
   readonly contentType?: string;
+  /** What caches may do with it; nothing unless given. */
+  readonly cacheControl?: string;
   readonly etag?: string;
   /** More header fields: names and values in turn. */
   readonly headers?: readonly string[];

@@ -5,7 +5,9 @@ import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Operation } from "./call.ts";
 
 /** What any request may be answered with, before or whatever its operation is. */
-export const anyRefusals: readonly RefusalName[] = ["internal", "bad_request", "request_timeout", "headers_too_large"];
+export const anyRefusals: readonly RefusalName[] = [
+  ...(["internal", "bad_request", "request_timeout", "headers_too_large", "expectation_failed"] as const),
+];
 
 const keyed: readonly RefusalName[] = [
   ...(["missing_credentials", "malformed_credentials", "unknown_credentials", "authtoken_as_api_key"] as const),
@@ -59,10 +61,10 @@ function queryRefusals(query: readonly string[]): readonly RefusalName[] {
 }
 
 function bodyRefusals({ takes, input }: Operation): readonly RefusalName[] {
-  if (takes === "nothing") return ["body_unexpected", "body_too_large"];
-  if (takes === "anything") return ["body_too_large"];
-  const read = ["body_unreadable", "unknown_field", "invalid_field", "content_type", "body_too_large"] as const;
-  return [...read, ...fieldRefusals(input ?? {})];
+  if (takes === "nothing") return ["body_unexpected", "body_too_large", "content_encoding"];
+  if (takes === "anything") return ["body_too_large", "content_encoding"];
+  const read = ["body_unreadable", "unknown_field", "invalid_field", "content_type"] as const;
+  return [...read, "body_too_large", "content_encoding", ...fieldRefusals(input ?? {})];
 }
 
 /** The refusals that formats of the fields, and of what is inside them, have of their own. */

@@ -47,6 +47,12 @@ export const apiErrors = {
   version_missing: entry(218, 400, "The version header is missing.", "Send `Service-Version: 2`."),
   version_unsupported: entry(217, 400, "The version is not supported.", "Send `Service-Version: 2`."),
   content_type: entry(210, 415, "The body is not declared as JSON.", "Send `Content-Type: application/json`."),
+  content_encoding: entry(
+    216,
+    415,
+    "The body has a content coding, and the API undoes none.",
+    "Send the body as it is, without `Content-Encoding`.",
+  ),
   body_too_large: entry(212, 413, "The body is larger than the API takes.", "Send at most 1 MiB."),
   body_unexpected: entry(211, 400, "The operation takes no body.", "Send the request without one."),
   api_source_denied: entry(

@@ -19,13 +19,14 @@ import { table } from "./table.ts";
 const headers = [
   "content-security-policy",
   `default-src 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  "x-content-type-options",
-  "nosniff",
   "referrer-policy",
   "no-referrer",
   "vary",
   "accept-encoding",
 ];
+
+/** It is the same for everybody, and changes with the version of the server alone. */
+const cacheControl = "public, max-age=300";
 
 /** `GET /docs`; `describe` is called by the first request. */
 export function referenceOperation(describe: () => JsonSchema): Operation {
@@ -50,7 +51,7 @@ export function referenceOperation(describe: () => JsonSchema): Operation {
 }
 
 function page(body: Buffer, fields: readonly string[]): Reply {
-  return { status: 200, body, contentType: "text/html; charset=utf-8", headers: fields };
+  return { status: 200, body, contentType: "text/html; charset=utf-8", cacheControl, headers: fields };
 }
 
 /** As it is hashed: nothing may come between. */
