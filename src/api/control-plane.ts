@@ -53,6 +53,8 @@ export interface ControlPlaneOptions {
   /** Tokens that must work; on a first start the ones that are absent are made. */
   readonly bootstrap: { readonly apiKey?: string; readonly authtoken?: string };
   readonly limits?: Partial<ApiLimits>;
+  /** Origins whose pages may call from browsers, as these send them; none unless given. */
+  readonly apiOrigins?: readonly string[];
   /** What each account may store; storage's own quotas unless given. */
   readonly quotas?: Quotas;
   /** Where events may be sent: only over HTTPS to public addresses, unless `allowPrivate`. */
@@ -155,6 +157,7 @@ async function serve(
     metrics,
     keys,
     restriction: openSourceRestriction(store),
+    origins: options.apiOrigins ?? [],
     limits: { ...defaultLimits, ...options.limits },
     ...makeOperations({ store, surroundings, queries, metrics, readiness, applied }),
   });

@@ -82,6 +82,12 @@ describe("the command line", () => {
     ["ports that are no range", ["serve", "--tcp-ports", "20000"], /--tcp-ports must be two ports/],
     ["a name to bind ports on", ["serve", "--tcp-bind", "localhost"], /--tcp-bind must be an address/],
     ["a domain that is none", ["serve", "--domain", "under_score"], /--domain must not contain an underscore/],
+    ["every origin", ["serve", "--api-origins", "*"], /--api-origins must name the origins one by one/],
+    [
+      "an origin with a path",
+      ["serve", "--api-origins", "https://app.example.com/x"],
+      /--api-origins must be an origin as browsers send it: https:\/\/app\.example\.com/,
+    ],
     ["a proxy network that is none", ["serve", "--trusted-proxies", "10.0.0.1"], /--trusted-proxies must have a mask/],
     [
       "a forwarder that is no network",

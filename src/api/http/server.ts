@@ -12,6 +12,7 @@ import { baseUrlOf } from "./base-url.ts";
 import { hasBody, readBody } from "./body.ts";
 import type { ApiPrincipal, Operation, Reply } from "../operation/call.ts";
 import { makeConnectionAnswers } from "../connection-answers.ts";
+import { makeCors } from "../cors.ts";
 import { operationIds } from "./operation-ids.ts";
 import { settleHead } from "../request-head.ts";
 import { checkVersion, headersOf, methodRefusal, readQuery, tooMany } from "./request-checks.ts";
@@ -31,6 +32,8 @@ export interface ServerOptions {
   readonly keys: KeyRing;
   readonly restriction: SourceRestriction;
   readonly operations: readonly Operation[];
+  /** Origins whose pages may call, as browsers send them. */
+  readonly origins: readonly string[];
   readonly limits: ApiLimits;
   /** The URI of an object that an error names, when the account may see it. */
   uriOf(accountId: string, kind: string, id: string, baseUrl: string): string | undefined;
@@ -72,6 +75,7 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
   const wrongKeys = makeRateLimit(clock, limits.wrongKeysPerMinute);
   const bucketOf = makeBuckets();
   const offered = [...new Set(options.operations.map(({ method }) => method)), "HEAD", "OPTIONS"].join(", ");
+  const cors = makeCors(options.origins, offered);
   const rateLimit = String(limits.requestsPerMinute);
   const answered = [1, 2, 3, 4, 5].map((group) =>
     options.metrics.counter("postern_api_responses_total", "Responses of the API.", { status: `${group}xx` }),
@@ -98,6 +102,7 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
     const headers = ["postern-operation-id", operationId, "ngrok-operation-id", operationId];
     // It is what its Content-Type says, and nobody keeps it unless it says so itself.
     headers.push("x-content-type-options", "nosniff", "cache-control", reply.cacheControl ?? "no-store");
+    headers.push(...cors.fields(request));
     if (body !== undefined) headers.push("content-type", reply.contentType ?? "application/json");
     if (status !== 204) headers.push("content-length", reply.contentLength ?? String(Buffer.byteLength(body ?? "")));
     if (reply.etag !== undefined) headers.push("etag", reply.etag);
@@ -130,7 +135,10 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
     const { request, response } = exchange;
     settleHead(request);
     const url = request.url as string;
-    if (url === "*") return { status: 204, headers: ["allow", offered] };
+    if (request.method === "OPTIONS") {
+      const asked = url === "*" ? ["allow", offered] : cors.preflight(request);
+      if (asked) return { status: 204, headers: asked };
+    }
     const mark = url.indexOf("?");
     const found = router(mark < 0 ? url : url.slice(0, mark));
     if (!found) throw new Refusal("unknown_path", `there is no path ${JSON.stringify(url.slice(0, 128))}`);

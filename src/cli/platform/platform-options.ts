@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { resolve } from "node:path";
+import { originIssue } from "../../api/cors.ts";
 import { defaultAcmeSettings } from "../../api/provisioning/settings.ts";
 import type { AcmeSettings } from "../../api/provisioning/settings.ts";
 import type { AwsSettings } from "../../api/events/targets/target.ts";
@@ -30,6 +31,10 @@ export function platformOptions(values: Values): PlatformOptions {
   if (apiUrl !== undefined && !/^https?:$/.test(URL.parse(apiUrl)?.protocol ?? "")) {
     throw new Failure("usage", `--api-url must be an http:// or https:// URL: "${values.apiUrl}"`);
   }
+  for (const origin of values.apiOrigins) {
+    const fault = originIssue(origin);
+    if (fault !== undefined) throw new Failure("usage", `--api-origins must ${fault}: "${origin}"`);
+  }
   checkNetworks("--trusted-proxies", values.trustedProxies);
   checkNetworks("--trusted-forwarders", values.trustedForwarders);
   if (values.tcpBind !== undefined && isIP(values.tcpBind) === 0) {
@@ -45,6 +50,7 @@ export function platformOptions(values: Values): PlatformOptions {
     historyDays: values.historyDays,
     apiListen: values.apiListen,
     apiUrl,
+    apiOrigins: values.apiOrigins,
     apiRate: values.apiRate,
     quotas: {
       objects: values.accountMaxObjects,

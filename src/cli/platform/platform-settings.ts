@@ -7,6 +7,7 @@ export const platformSettings = {
   historyDays: settings.historyDays,
   apiListen: settings.apiListen,
   apiUrl: settings.apiUrl,
+  apiOrigins: settings.apiOrigins,
   apiRate: settings.apiRate,
   accountMaxObjects: settings.accountMaxObjects,
   ownerMaxObjects: settings.ownerMaxObjects,

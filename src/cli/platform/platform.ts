@@ -54,6 +54,8 @@ export interface PlatformOptions {
   readonly aws?: AwsSettings | undefined;
   /** Who issues certificates; nobody unless given. */
   readonly acme?: AcmeSettings;
+  /** Origins whose pages may call the API; none unless given. */
+  readonly apiOrigins?: readonly string[];
   /** Requests a minute per API key; the API's own limit when absent. */
   readonly apiRate?: number;
   /** What each account may store; storage's own quotas when absent. */
@@ -142,6 +144,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         requireReservedDomains: options.requireReservedDomains ?? false,
         tcpPorts: options.tcpPorts,
         acme: options.acme ?? defaultAcmeSettings,
+        apiOrigins: options.apiOrigins ?? [],
         apiRate: options.apiRate,
         quotas: options.quotas,
         events: { allowPrivate: options.allowLocalUpstreams ?? false, aws: options.aws },

@@ -39,6 +39,10 @@ export const settings = {
   ),
   apiListen: listen("Where the management API listens.", "127.0.0.1:4700"),
   apiUrl: optional("The API's base URL as clients reach it (default: from where it listens).", { placeholder: "URL" }),
+  apiOrigins: list(
+    "Origin whose pages may call the API from browsers, such as https://app.example.com; repeatable. Without one, none may.",
+    { placeholder: "ORIGIN" },
+  ),
   apiRate: count("Requests a minute that one API key may make; beyond it 429.", 60_000),
   accountMaxObjects: count("Objects of each kind that an account may have; beyond it 403.", defaultQuotas.objects),
   ownerMaxObjects: count(

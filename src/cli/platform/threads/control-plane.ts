@@ -22,6 +22,7 @@ export interface ControlPlaneThreadOptions {
   readonly requireReservedDomains: boolean;
   readonly tcpPorts: PortRange | undefined;
   readonly acme: AcmeSettings;
+  readonly apiOrigins: readonly string[];
   readonly apiRate: number | undefined;
   readonly quotas: Quotas | undefined;
   readonly events: { readonly allowPrivate: boolean; readonly aws: AwsSettings | undefined };
