@@ -42,8 +42,13 @@ export async function launch(program, args) {
   }
   if (realpathSync(pinned) === realpathSync(process.execPath)) return await here(program, args);
   const child = spawn(pinned, [join(root, program), ...args], {
-    stdio: "inherit",
-    env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
+    // The pipe closes when this process ends, in whatever way: see src/cli/launcher.ts.
+    stdio: ["inherit", "inherit", "inherit", "pipe"],
+    env: {
+      NODE_COMPILE_CACHE: compileCache,
+      ...process.env,
+      POSTERN_LAUNCHER_FD: program === "src/main.ts" ? "3" : undefined,
+    },
   });
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
     process.on(signal, () => child.kill(signal));

@@ -1,8 +1,10 @@
 import { runCommandLine } from "./cli/command-line.ts";
+import { followLauncher } from "./cli/launcher.ts";
 
 /** What the last lines of the log may take to be read. */
 const logWaitMs = 1000;
 
+followLauncher();
 // A reader that has gone away (`| head`) is no failure.
 process.stdout.on("error", () => {});
 const exitCode = await runCommandLine(process.argv.slice(2));

@@ -1,11 +1,14 @@
 /** The launcher: what a fresh clone and the wrong Node get. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { root, runCommand } from "../support/command.ts";
+import { freePorts, root, runCommand, startCommand } from "../support/command.ts";
 
 /** A Node that Postern does not run on, if this machine has one. */
 const oldNode = (process.env["PATH"] ?? "")
@@ -52,6 +55,49 @@ describe("the launcher", () => {
       const ended = await runCommand(["version", "--json"], { node: oldNode });
       assert.equal(ended.code, 0, ended.stderr);
       assert((JSON.parse(ended.stdout) as { node: string }).node.startsWith("26."));
+    });
+
+    for (const [what, stdin] of [
+      ["with", "pipe"],
+      ["without", "ignore"],
+    ] as const) {
+      it(`takes the server with it when it is killed, ${what} a standard input`, async () => {
+        const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
+        const serve = startCommand(["serve", "--json", "--data", directory], {
+          node: oldNode,
+          env: freePorts,
+          stdio: [stdin, "pipe", "pipe"],
+        });
+        const { api_url } = JSON.parse(await serve.firstLine()) as { api_url: string };
+        const { pid } = JSON.parse(readFileSync(join(directory, "server.json"), "utf8")) as { pid: number };
+        assert.notEqual(pid, serve.process.pid);
+        // Its output closes when the last process that has it ends: the server.
+        await serve.end("SIGKILL");
+        assert.equal(existsSync(join(directory, "server.json")), false, "it ended as it does by a signal");
+        await assert.rejects(once(connect(Number(new URL(api_url).port), "127.0.0.1"), "connect"));
+        rmSync(directory, { recursive: true });
+      });
+    }
+
+    it("passes signals on, and what follows from them", async () => {
+      const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
+      const serve = startCommand(["serve", "--json", "--data", directory], { node: oldNode, env: freePorts });
+      await serve.firstLine();
+      assert.equal((await serve.end("SIGINT")).code, 130);
+      rmSync(directory, { recursive: true });
+    });
+
+    it("leaves a server alone that was started without it, and has another pipe at the same place", async () => {
+      const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
+      const serve = startCommand(["serve", "--json", "--data", directory], {
+        env: freePorts,
+        stdio: ["ignore", "pipe", "pipe", "pipe"],
+      });
+      const { api_url } = JSON.parse(await serve.firstLine()) as { api_url: string };
+      serve.process.stdio[3]?.destroy();
+      assert.equal((await fetch(`${api_url}/healthz`)).status, 200);
+      assert.equal((await serve.end()).code, 0);
+      rmSync(directory, { recursive: true });
     });
 
     it("passes the exit code on", async () => {
