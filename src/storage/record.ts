@@ -147,6 +147,18 @@ export function holderStep(dialect: Dialect, holder: string): Step {
   };
 }
 
+/** Puts the name of `head` in place of its predecessor's; a second time, after a first one in doubt, it does no harm. */
+export function takeOverStep(dialect: Dialect, { revision, hash, holder }: Head, predecessor: string): Step {
+  const place = (at: number): string => placeholder(dialect, at);
+  return {
+    sql:
+      `update head set holder = ${place(0)} where id = 1 ` +
+      `and revision = ${place(1)} and hash = ${place(2)} and holder in (${place(3)}, ${place(4)})`,
+    parameters: [holder, revision, hash, predecessor, holder],
+    changes: 1,
+  };
+}
+
 /** PostgreSQL takes neither NUL nor lone surrogates in text. */
 export function storable(text: string): string {
   return text.replaceAll("\0", "\ufffd").toWellFormed();

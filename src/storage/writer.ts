@@ -9,13 +9,14 @@ import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { answersFor } from "./answers.ts";
 import { attempt } from "./attempt.ts";
+import { Availability } from "./availability.ts";
 import { CommitInDoubt, Superseded } from "./database.ts";
 import type { Database, Step } from "./database.ts";
 import type { Documents } from "./documents.ts";
 import type { Kinds } from "./kinds.ts";
 import { Overlay } from "./overlay.ts";
 import type { Quotas } from "./quotas.ts";
-import { batchOf, holderStep, stepsOf } from "./record.ts";
+import { batchOf, holderStep, stepsOf, takeOverStep } from "./record.ts";
 import type { Batch, Entry, Head } from "./record.ts";
 import type { Sealer } from "./sealing.ts";
 import type { State } from "./state.ts";
@@ -39,6 +40,8 @@ export interface WriterOptions {
   readonly documents: Documents;
   readonly sealer: Sealer;
   readonly head: Head;
+  /** Whom the database names instead of `head.holder` when that could not be stored yet. */
+  readonly predecessor?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -76,12 +79,31 @@ export class Writer {
   #chores: Chore[] = [];
   #running: Promise<void> | undefined;
   #doubt: Outcome | undefined;
+  /** Set while the database is still to be taken over from this holder. */
+  #predecessor: string | undefined;
+  readonly #availability: Availability;
+  /** It is to be found out whether writes can be stored, though there may be none. */
+  #isTrying = false;
   #closed = false;
-  condition: Store["condition"] = "open";
 
   constructor(options: WriterOptions) {
     this.#options = options;
     this.#head = options.head;
+    this.#predecessor = options.predecessor;
+    const { clock, log } = options;
+    this.#availability = new Availability({
+      clock,
+      log,
+      attempt: () => {
+        this.#isTrying = true;
+        this.#running ??= this.#run();
+      },
+    });
+    if (this.#predecessor !== undefined) this.#availability.startsUnavailable();
+  }
+
+  get condition(): Store["condition"] {
+    return this.#availability.condition;
   }
 
   get revision(): number {
@@ -136,23 +158,26 @@ export class Writer {
   /** Resolves once every waiting write has its answer. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#availability.stop();
     await this.#running;
   }
 
   async #run(): Promise<void> {
     let failed = false;
-    const isWanted = (): boolean => this.#waiting.length > 0 || (this.#cursors.size > 0 && !failed);
+    const isWanted = (): boolean => this.#waiting.length > 0 || this.#isTrying || (this.#cursors.size > 0 && !failed);
     while (isWanted() || this.#chores.length > 0) {
       // Lets the rest of this turn's writes, and those of callers who have just been answered, join.
       await nextTurn();
       if (isWanted()) {
         const batch = this.#waiting.splice(0, maxBatch);
+        this.#isTrying = false;
         try {
           await this.#process(batch);
           failed = false;
+          this.#availability.tryLater();
         } catch (error) {
           failed = true;
-          this.#fail(error);
+          this.#availability.fails(error, batch.length > 0);
           for (const one of batch) one.reject(unavailable(error));
         }
       }
@@ -165,6 +190,7 @@ export class Writer {
     if (!chore) return;
     const { database } = this.#options;
     try {
+      await this.#takeOver();
       await database.store([holderStep(database.dialect, this.#head.holder), ...chore.steps]);
       chore.resolve();
     } catch (error) {
@@ -175,6 +201,7 @@ export class Writer {
   async #process(waiting: readonly Waiting[]): Promise<void> {
     const { kinds, quotas, state, database, documents, sealer, clock } = this.#options;
     await this.#settleDoubt();
+    await this.#takeOver();
     const nowMs = clock.now();
     const at = timestamp(nowMs);
     const wanted = waiting.flatMap(({ context, once }) =>
@@ -229,8 +256,19 @@ export class Writer {
         this.#cursors = new Map([...cursors, ...this.#cursors]);
         throw error;
       }
+    } else if (waiting.length === 0) {
+      await database.store([holderStep(database.dialect, this.#head.holder)]);
+      this.#availability.works();
     }
     for (const reply of replies) reply();
+  }
+
+  /** Puts this process's name into the head where the start could not. */
+  async #takeOver(): Promise<void> {
+    if (this.#predecessor === undefined) return;
+    const { database } = this.#options;
+    await database.store([takeOverStep(database.dialect, this.#head, this.#predecessor)]);
+    this.#predecessor = undefined;
   }
 
   /** @throws Error when nothing was stored, or when that could not be found out in time */
@@ -288,8 +326,7 @@ export class Writer {
     state.merge(overlay.changes());
     this.#options.usage.add(usage.added());
     this.#head = batch.after;
-    if (this.condition === "unavailable") log.info("storage works again");
-    this.condition = "open";
+    this.#availability.works();
     for (const commit of commits) {
       for (const listener of this.#listeners) {
         try {
@@ -299,11 +336,6 @@ export class Writer {
         }
       }
     }
-  }
-
-  #fail(error: unknown): void {
-    this.condition = error instanceof Superseded ? "superseded" : "unavailable";
-    this.#options.log.error("writes could not be stored", { error });
   }
 }
 
