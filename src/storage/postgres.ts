@@ -5,12 +5,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Kysely, PostgresDialect } from "kysely";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
-import { Client, DatabaseError, Pool, types } from "pg";
+import { Client, Pool, types } from "pg";
 import type { ClientConfig } from "pg";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { storeBy, Superseded, transactOn } from "./database.ts";
 import type { Database, Tables } from "./database.ts";
+import { leavesConnection, readingPool } from "./postgres-reads.ts";
 
 /** Any number that nothing else in the same database uses. */
 const lockKey = 7_205_759_403_792_794;
@@ -37,7 +38,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   const pool = new Pool({ ...configFor(options.url, "postern reads"), max: 4 });
   pool.on("error", (error) => options.log.warn("a reading database connection broke", { error }));
   const writes = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: connection }) });
-  const reads = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: pool as unknown as PostgresPool }) });
+  const reads = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: readingPool(pool) }) });
   const transact: Database["transact"] = (work) => transactOn(writes, work);
   return {
     dialect: "postgres",
@@ -72,7 +73,9 @@ class WritingConnection implements PostgresPool {
   #current: { readonly client: Client; readonly handle: PostgresPoolClient } | undefined;
   #connecting: Promise<PostgresPoolClient> | undefined;
   #connectedBefore = false;
-  /** Set once another process has taken over: this one must not hold the lock again. */
+  /** Whom the head named when the lock was first had; this process takes the database over from them. */
+  #predecessor: string | undefined;
+  /** Set once the head names another process: this one must not hold the lock again. */
   #superseded: Superseded | undefined;
   #ended = false;
 
@@ -108,7 +111,8 @@ class WritingConnection implements PostgresPool {
       await client.connect();
       await checkWritable(client);
       await this.#lock(client);
-      if (this.#connectedBefore) await this.#checkHeld(client);
+      if (this.#connectedBefore) await this.#checkHolder(client);
+      else this.#predecessor = await holderIn(client);
       await checkDurable(client, this.#options.log);
     } catch (error) {
       client.end().catch(() => undefined);
@@ -164,11 +168,14 @@ class WritingConnection implements PostgresPool {
     });
   }
 
-  async #checkHeld(client: Client): Promise<void> {
-    const { rows } = await client.query<{ holder: string }>("select holder from head where id = 1");
-    if (rows[0] && rows[0].holder !== this.#options.holder) {
-      throw new Superseded("use database: another process has taken it over; this one must be restarted");
-    }
+  /**
+   * Who has the lock says nothing: it may be a connection of one's own that the server has not noticed the end of, or
+   * a start that will be refused. Whoever has taken the database over has put its name into the head.
+   */
+  async #checkHolder(client: Client): Promise<void> {
+    const holder = await holderIn(client);
+    if (holder === undefined || holder === this.#options.holder || holder === this.#predecessor) return;
+    throw new Superseded("use database: another process has taken it over; this one must be restarted");
   }
 
   async #lock(client: Client): Promise<void> {
@@ -176,19 +183,25 @@ class WritingConnection implements PostgresPool {
       const { rows } = await client.query<{ locked: boolean }>("select pg_try_advisory_lock($1) as locked", [lockKey]);
       if (rows[0]?.locked) return;
       if (this.#connectedBefore) {
+        await this.#checkHolder(client);
         const own = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1";
         await client.query(`${own} and pid <> pg_backend_pid()`, [this.#name]);
       }
       await delay(lockPauseMs);
     }
-    throw new Superseded("open database: another process has it open; stop that one first");
+    if (!this.#connectedBefore) {
+      throw new Superseded("open database: another process has it open; stop that one first");
+    }
+    throw new Error("lock database: another connection has its lock, and has not taken it over; it is tried again");
   }
 }
 
-/** Whether the connection is as good as before: not after what is no answer of the server, or its last one. */
-function leavesConnection(error: unknown): boolean {
-  // Classes of SQLSTATE: 08 connection exception, 57P operator intervention (shutdown, crash, cut off).
-  return error instanceof DatabaseError && !/^(08|57P)/.test(error.code ?? "08");
+/** Whom the head names; undefined in a database that nobody has used yet. */
+async function holderIn(client: Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ there: boolean }>("select to_regclass('head') is not null as there");
+  if (!rows[0]?.there) return undefined;
+  const head = await client.query<{ holder: string }>("select holder from head where id = 1");
+  return head.rows[0]?.holder;
 }
 
 async function checkWritable(client: Client): Promise<void> {
