@@ -25,7 +25,7 @@ function handleOf(client: PoolClient): PostgresPoolClient {
   return {
     async query(text: string, values: readonly unknown[]) {
       try {
-        return await client.query(text, values as unknown[]);
+        return await client.query(text, values.map(findable));
       } catch (error) {
         broken ||= !leavesConnection(error);
         throw error;
@@ -39,4 +39,12 @@ function handleOf(client: PoolClient): PostgresPoolClient {
 export function leavesConnection(error: unknown): boolean {
   // Classes of SQLSTATE: 08 connection exception, 57P operator intervention (shutdown, crash, cut off).
   return error instanceof DatabaseError && !/^(08|57P)/.test(error.code ?? "08");
+}
+
+/**
+ * What is looked for may be any text that a client has sent, and PostgreSQL takes no NUL in one. No text that is stored
+ * has a NUL or U+0001, so the one in place of the other is as unknown, and sorts alike.
+ */
+function findable(value: unknown): unknown {
+  return typeof value === "string" ? value.replaceAll("\0", "\u0001") : value;
 }
