@@ -5,6 +5,7 @@ import { reservedAddrSpecial, tcpEdgeSpecial } from "./special/addresses.ts";
 import { cloudEndpointSpecial } from "./special/cloud-endpoints.ts";
 import { hostportsSpecial, reservedDomainSpecial } from "./special/domains.ts";
 import { eventDestinationSpecial, eventSubscriptionSpecial } from "./events/specials.ts";
+import { routeSpecial } from "./special/routes.ts";
 import { secretSpecial } from "./special/secrets.ts";
 import { checkCarriesConnections, nestedBackendSpecial } from "./special/nesting.ts";
 import { apiKeySpecial, credentialSpecial } from "./special/tokens.ts";
@@ -19,6 +20,7 @@ export function makeSpecials(surroundings: Surroundings): Readonly<Record<string
     api_key: apiKeySpecial(surroundings),
     credential: credentialSpecial(surroundings),
     https_edge: reserving,
+    https_edge_route: routeSpecial,
     tls_edge: {
       prepare(input) {
         checkCarriesConnections(input.draft, input);

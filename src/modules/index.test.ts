@@ -120,7 +120,7 @@ function compiled(name: string, { on, config }: Case): { site: Site | Connection
   const route = { edge_id: "edge", match_type: "path_prefix", match: "/" };
   put({ kind: "https_edge_route", id: "route", doc: { ...route, ...(on === "https_route" && block) } });
   const site = table.httpsSite("h");
-  const found = site?.findRoute("/");
+  const found = site?.findRoute("/", "h");
   assert.ok(site && found);
   return { site, route: found };
 }

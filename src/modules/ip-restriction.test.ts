@@ -87,7 +87,7 @@ describe("IP restriction", () => {
       id: "r",
       doc: { edge_id: "edghts_1", match_type: "path_prefix", match: "/", ip_restriction },
     });
-    const [module] = table.httpsSite("h")?.findRoute("/")?.request ?? [];
+    const [module] = table.httpsSite("h")?.findRoute("/", "h")?.request ?? [];
     assert.equal(module?.request?.({ connection: { source: "192.0.2.1" } } as never), step);
   });
 

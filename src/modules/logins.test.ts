@@ -27,10 +27,10 @@ describe("login modules", () => {
     for (const name of ["oauth", "oidc", "saml", "traffic_policy"]) {
       const doc = { edge_id: "e", match_type: "path_prefix", match: "/", [name]: { enabled: true } };
       assert.equal(set.put({ kind: "https_edge_route", id: "r", doc })[0]?.module, name);
-      const route = set.table.httpsSite("h")?.findRoute("/");
+      const route = set.table.httpsSite("h")?.findRoute("/", "h");
       assert.match(route?.problem?.message ?? "", new RegExp(`^enforce ${name}: this server cannot`));
       set.put({ kind: "https_edge_route", id: "r", doc: { ...doc, [name]: { enabled: false } } });
-      assert.equal(set.table.httpsSite("h")?.findRoute("/")?.problem, undefined);
+      assert.equal(set.table.httpsSite("h")?.findRoute("/", "h")?.problem, undefined);
     }
   });
 

@@ -43,7 +43,7 @@ describe("mutual TLS", () => {
     const clientCertificate = new X509Certificate(leaf.certificatePem).raw;
     const tls = { serverName: "h", version: "TLSv1.3", cipher: "x", clientCertificate };
     const exchange = exchangeOf({ connection: { tls }, headers: { "ngrok-mtls-subject-cn": "admin" } });
-    const route = setUp(authority.certificatePem)?.findRoute("/");
+    const route = setUp(authority.certificatePem)?.findRoute("/", "h");
     assert.ok(route);
     assert.equal((await runRequest(route, exchange)).outcome, "changed");
     const { headers } = exchange.request;
@@ -54,7 +54,7 @@ describe("mutual TLS", () => {
   });
 
   it("R2: refuses a request whose connection was made without a certificate", async () => {
-    const route = setUp(authority.certificatePem)?.findRoute("/");
+    const route = setUp(authority.certificatePem)?.findRoute("/", "h");
     assert.ok(route);
     const step = await runRequest(route, exchangeOf());
     assert.deepEqual(step.answer, { error: "misdirected" });

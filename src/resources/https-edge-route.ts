@@ -1,6 +1,7 @@
+import { canonicalMatch, matchIssue } from "../lib/route-match.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Issue } from "../schema/fields.ts";
-import { path } from "../schema/formats.ts";
+import { routeMatch } from "../schema/formats.ts";
 import { policyRefusals } from "../policy/document.ts";
 import { defineResource } from "../schema/resource.ts";
 
@@ -10,7 +11,7 @@ export const httpsEdgeRoute = defineResource({
   path: "/edges/https/{edge_id}/routes",
   listKey: "routes",
   idPrefix: "edghtsrt",
-  doc: "What happens to requests of an HTTPS edge whose path matches. Exact matches come before prefixes, then the longest prefix wins.",
+  doc: "What happens to requests of an HTTPS edge that it matches. The nearest host comes first, then exact matches of the path, then the longest prefix.",
   fields: {
     edge_id: f.ref(
       "Identifier of the owning edge.",
@@ -22,18 +23,29 @@ export const httpsEdgeRoute = defineResource({
       ["exact_path", "path_prefix"],
       { required: true, keepIfEmpty: true },
     ),
-    match: f.string("The path to match.", { required: true, maxBytes: 1024, format: path, keepIfEmpty: true }),
+    match: f.string(
+      "What to match: a path (`/api`), a host (`app.example.com`, `*.example.com`), or a host and a path. The host is one that a hostport of the edge covers; alone, it stands for all its paths. Routes with the request's host come first, then those with the longest wildcard over it, then those without a host. Answered as it was sent; other spellings of it, such as `/%61pi`, are the same match.",
+      { required: true, maxBytes: 1024, format: routeMatch, keepIfEmpty: true },
+    ),
     ...notes,
   },
   modulesOn: "https_route",
   operations: ["create", "get", "update", "delete"],
   ownedBy: { kind: "https_edge", field: "edge_id" },
   traffic: true,
-  claims: ({ edge_id, match_type, match }) => [{ space: `route of ${edge_id}`, name: `${match_type} ${match}` }],
+  claims: ({ edge_id, match_type, match }) => [
+    { space: `route of ${edge_id}`, name: `${match_type} ${canonicalMatch(match)}` },
+  ],
   taken: "route_exists",
-  refusals: ["login_exclusive", ...policyRefusals],
-  rules: [oneLogin],
+  refusals: ["match_invalid", "login_exclusive", ...policyRefusals],
+  rules: [canonical, oneLogin],
 });
+
+/** Also for what comes back from the past, which was stored when less was asked for. */
+function canonical({ match }: { readonly match: string }): Issue | undefined {
+  const issue = matchIssue(match);
+  return issue === undefined ? undefined : { path: "match", message: `must ${issue}`, reason: "match_invalid" };
+}
 
 const logins = ["oauth", "saml", "oidc"];
 

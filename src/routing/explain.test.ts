@@ -167,7 +167,7 @@ describe("explain", () => {
           described({ target, path, headers, body: Buffer.from(body), source, response }),
         );
 
-        const real = table.httpsSite("h")?.findRoute(path);
+        const real = table.httpsSite("h")?.findRoute(path, "h");
         assert.equal(told.route?.id, real?.id);
         if (!real || real.problem) continue;
         const exchange = exchangeOf({

@@ -64,8 +64,9 @@ export async function explainRequest(explainer: Explainer, described: DescribedR
   const { host, path } = described;
   const site = explainer.siteFor(host);
   if (!site) return conclude(exchange, undefined, undefined, [], end(exchange, unknownHost(host)));
-  const route = site.problem === undefined ? site.findRoute(path) : undefined;
-  const near = nearRoutes(explainer.table.children("https_edge_route", site.id, site.accountId), path, route?.id);
+  const route = site.problem === undefined ? site.findRoute(path, host) : undefined;
+  const routes = explainer.table.children("https_edge_route", site.id, site.accountId);
+  const near = nearRoutes(routes, { host, path }, route?.id);
   if (route) exchange.steps.push(route.matched);
   const wrong = unroutable(site, route, path);
   if (!route || wrong) return conclude(exchange, site, route, near, wrong && end(exchange, wrong));

@@ -75,7 +75,7 @@ describe("the routing table", () => {
       route("r4", "e", "exact_path", "/foo"),
     ]);
     const site = table.httpsSite("h");
-    const found = (path: string) => site?.findRoute(path)?.id;
+    const found = (path: string) => site?.findRoute(path, "h")?.id;
     assert.equal(found("/"), "r1");
     assert.equal(found("/foo"), "r4");
     assert.equal(found("/foo/"), "r2");
@@ -93,14 +93,14 @@ describe("the routing table", () => {
       route("r1", "e", "path_prefix", "/foo"),
       route("r2", "e", "path_prefix", "/foo/"),
     ]);
-    assert.equal(table.httpsSite("h")?.findRoute("/foo")?.id, "r1");
-    assert.equal(table.httpsSite("h")?.findRoute("/foo/")?.id, "r2");
-    assert.equal(table.httpsSite("h")?.findRoute("/foo/x")?.id, "r2");
+    assert.equal(table.httpsSite("h")?.findRoute("/foo", "h")?.id, "r1");
+    assert.equal(table.httpsSite("h")?.findRoute("/foo/", "h")?.id, "r2");
+    assert.equal(table.httpsSite("h")?.findRoute("/foo/x", "h")?.id, "r2");
   });
 
   it("R1: matches a route by the canonical form of its path", () => {
-    const { table } = tableWith([edge("e", ["h"]), route("r", "e", "exact_path", "/%7Euser/%c3%a4%2f")]);
-    assert.equal(table.httpsSite("h")?.findRoute("/~user/%C3%A4%2F")?.id, "r");
+    const { table } = tableWith([edge("e", ["h"]), route("r", "e", "exact_path", "/%7Euser/%c3%a4%2b|")]);
+    assert.equal(table.httpsSite("h")?.findRoute("/~user/%C3%A4+%7C", "h")?.id, "r");
   });
 
   it("finds the same routes as a scan over all of them, through random changes", () => {
@@ -128,7 +128,7 @@ describe("the routing table", () => {
       for (let probe = 0; probe < 4; probe += 1) {
         const path = randomPath();
         assert.equal(
-          table.httpsSite("h")?.findRoute(path)?.id,
+          table.httpsSite("h")?.findRoute(path, "h")?.id,
           scan(model, path),
           `${path} in ${JSON.stringify([...model])}`,
         );
@@ -169,12 +169,12 @@ describe("the routing table", () => {
       group("b2"),
       route("r", "e", "path_prefix", "/", to("b1")),
     ]);
-    const held = table.httpsSite("h")?.findRoute("/");
+    const held = table.httpsSite("h")?.findRoute("/", "h");
     change(put(route("r", "e", "path_prefix", "/", to("b2"))));
     assert.equal(held?.upstream?.id, "b1");
-    assert.equal(table.httpsSite("h")?.findRoute("/")?.upstream?.id, "b2");
+    assert.equal(table.httpsSite("h")?.findRoute("/", "h")?.upstream?.id, "b2");
     change(put(group("b2", { app: "other" })));
-    const { upstream } = table.httpsSite("h")?.findRoute("/") ?? {};
+    const { upstream } = table.httpsSite("h")?.findRoute("/", "h") ?? {};
     assert.deepEqual(upstream?.kind === "tunnel_group" && upstream.labels, { app: "other" });
   });
 
@@ -190,18 +190,18 @@ describe("the routing table", () => {
       problems.map(({ kind, id, module }) => [kind, id, module]),
       [["https_edge_route", "r2", "backend"]],
     );
-    assert.match(site?.findRoute("/x")?.problem?.message ?? "", /"missing": it does not exist/);
-    assert.equal(site?.findRoute("/x")?.upstream, undefined);
-    assert.equal(site?.findRoute("/")?.problem, undefined);
+    assert.match(site?.findRoute("/x", "h")?.problem?.message ?? "", /"missing": it does not exist/);
+    assert.equal(site?.findRoute("/x", "h")?.upstream, undefined);
+    assert.equal(site?.findRoute("/", "h")?.problem, undefined);
     assert.deepEqual(
       change(put(group("missing"))).map(({ id, message }) => [id, message]),
       [["r2", undefined]],
     );
-    assert.equal(site?.findRoute("/x")?.upstream?.id, "missing");
+    assert.equal(site?.findRoute("/x", "h")?.upstream?.id, "missing");
     assert.equal(change(gone("tunnel_group_backend", "missing"))[0]?.id, "r2");
-    assert.notEqual(site?.findRoute("/x")?.problem, undefined);
+    assert.notEqual(site?.findRoute("/x", "h")?.problem, undefined);
     assert.equal(change(gone("https_edge_route", "r2"))[0]?.message, undefined);
-    assert.equal(site?.findRoute("/x")?.id, "r1");
+    assert.equal(site?.findRoute("/x", "h")?.id, "r1");
   });
 
   it("R6: closes a route with a module that this server does not know, unless that is disabled", () => {
@@ -210,8 +210,8 @@ describe("the routing table", () => {
       route("r1", "e", "path_prefix", "/on", { telepathy: { enabled: true } }),
       route("r2", "e", "path_prefix", "/off", { telepathy: { enabled: false } }),
     ]);
-    assert.equal(table.httpsSite("h")?.findRoute("/on")?.problem?.module, "telepathy");
-    assert.equal(table.httpsSite("h")?.findRoute("/off")?.problem, undefined);
+    assert.equal(table.httpsSite("h")?.findRoute("/on", "h")?.problem?.module, "telepathy");
+    assert.equal(table.httpsSite("h")?.findRoute("/off", "h")?.problem, undefined);
   });
 
   it("P1: never compiles another account's object into a route", () => {
@@ -221,8 +221,8 @@ describe("the routing table", () => {
       route("r", "e", "path_prefix", "/", to("b")),
       object("https_edge_route", "stray", { edge_id: "e", match_type: "path_prefix", match: "/stray" }, "ac_2"),
     ]);
-    assert.notEqual(table.httpsSite("h")?.findRoute("/")?.problem, undefined);
-    assert.equal(table.httpsSite("h")?.findRoute("/stray")?.id, "r");
+    assert.notEqual(table.httpsSite("h")?.findRoute("/", "h")?.problem, undefined);
+    assert.equal(table.httpsSite("h")?.findRoute("/stray", "h")?.id, "r");
   });
 
   it("R5: gives a contested host to its holder, reports the other, and hands it over when it is free", () => {
@@ -322,14 +322,14 @@ describe("the routing table", () => {
     const objects = [edge("e", ["h"]), group("b"), route("r", "e", "path_prefix", "/", to("b"))];
     const { table } = tableWith(objects);
     const site = table.httpsSite("h");
-    const held = site?.findRoute("/");
+    const held = site?.findRoute("/", "h");
     table.load(lastRevision, structuredClone(objects));
     assert.equal(table.httpsSite("h"), site);
-    assert.equal(site?.findRoute("/"), held);
+    assert.equal(site?.findRoute("/", "h"), held);
     const [first, ...rest] = objects as [ResourceObject, ...ResourceObject[]];
     table.load(lastRevision, [{ ...first, doc: { ...first.doc, hostports: ["i:443"] } }, ...rest]);
     assert.equal(table.httpsSite("h"), undefined);
-    assert.equal(table.httpsSite("i")?.findRoute("/")?.id, "r");
+    assert.equal(table.httpsSite("i")?.findRoute("/", "h")?.id, "r");
     assert.deepEqual(table.load(lastRevision, []), []);
     assert.equal(table.httpsSite("i"), undefined);
     assert.equal(table.object("tunnel_group_backend", "b"), undefined);
@@ -365,7 +365,7 @@ describe("the routing table", () => {
 
     /** What the request hooks of the route say. */
     function said({ table }: ReturnType<typeof tableWith>, path: string): string[] {
-      const found = table.httpsSite("h")?.findRoute(path);
+      const found = table.httpsSite("h")?.findRoute(path, "h");
       return (found?.request ?? []).map((module) => {
         const step = module.request?.({} as never);
         return step && "reason" in step ? step.reason : "";

@@ -1,6 +1,7 @@
 /** Checks of strings that several declarations share. */
 import { cidrIssue } from "../lib/address.ts";
 import { hostIssue, hostportIssue } from "../lib/hostport.ts";
+import { matchIssue } from "../lib/route-match.ts";
 import type { StringFormat } from "./fields.ts";
 
 export const cidr: StringFormat = {
@@ -53,16 +54,12 @@ export const aclRule: StringFormat = {
   },
 };
 
-/** An absolute path. */
-export const path: StringFormat = {
-  name: "path",
+/** What a route matches: a path, a host, or a host with a path. Kept as it was written. */
+export const routeMatch: StringFormat = {
+  name: "route-match",
   example: "/api",
   reason: "match_invalid",
-  check(text) {
-    if (!text.startsWith("/")) return 'start with "/"';
-    if (/[\s?#]|[^\x21-\x7e]/.test(text)) return "be a path: no spaces, query, fragment or unescaped non-ASCII";
-    return undefined;
-  },
+  check: matchIssue,
 };
 
 /** `host:port` of anything that can be dialled: a name, an IPv4 address, or an IPv6 one in brackets. */

@@ -85,7 +85,7 @@ export function routeWith(module: string, config: object, table = tableOf()): Co
   const doc = { edge_id: "edghts_1", match_type: "path_prefix", match: "/", [module]: { enabled: true, ...config } };
   table.put({ kind: "https_edge", id: "edghts_1", doc: { hostports: ["h:443"] } });
   table.put({ kind: "https_edge_route", id: "edghtsrt_1", doc });
-  const route = table.table.httpsSite("h")?.findRoute("/");
+  const route = table.table.httpsSite("h")?.findRoute("/", "h");
   if (!route) throw new Error("find the route: it is not there");
   if (route.problem) throw new Error(route.problem.message);
   return route;

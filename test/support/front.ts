@@ -120,6 +120,7 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
     handshake: {},
     problem: undefined,
     findRoute: (path) => (path.startsWith("/nowhere") ? undefined : route),
+    advertises: (_host, port) => port === 443,
   };
   const find = (host: string): Site | undefined =>
     host.endsWith(".example.com")

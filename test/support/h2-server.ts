@@ -138,5 +138,6 @@ function siteOf(name: string, port: number, request: readonly CompiledModule[]):
     handshake: {},
     problem: undefined,
     findRoute: () => route,
+    advertises: (_host, port) => port === 443,
   };
 }

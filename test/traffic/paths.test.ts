@@ -3,12 +3,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { parse } from "yaml";
+import { canonicalPath } from "../../src/lib/canonical-path.ts";
 import { protocols } from "../support/agents.ts";
 import { startApi } from "../support/api.ts";
 import { root } from "../support/command.ts";
 import { ipPolicy, startFixture } from "../support/modules.ts";
 import type { Fixture } from "../support/modules.ts";
 import { databases } from "../support/postgres.ts";
+import { seededRandom } from "../support/random.ts";
 
 interface GuideRoute {
   readonly match_type: string;
@@ -72,6 +74,69 @@ for (const protocol of protocols) {
         assert.deepEqual(await ask(path), [400, undefined], path);
       }
       fixture.edge.remove("https_edge_route", "edghtsrt_admin");
+    });
+
+    it("R1: reach a closed route by whatever spelling decodes to its match, and are forwarded in one form", async () => {
+      const closed: readonly (readonly [type: string, match: string, sent: readonly string[]])[] = [
+        ["path_prefix", "/@admin", ["/@admin", "/%40admin", "/%40%61dmin/x", "/x/../%40admin"]],
+        ["path_prefix", "/a%3Ab+c;d", ["/a:b+c;d", "/a%3ab%2Bc%3bd", "/a%3Ab%2bc%3Bd/x"]],
+        ["path_prefix", "/p|q", ["/p|q/x", "/p%7cq", "/p%7Cq/x"]],
+        ["path_prefix", '/^"<>`{}', ['/^"<>`{}/x', "/%5e%22%3C%3e%60%7B%7d"]],
+        ["path_prefix", "/x/../y", ["/y", "/y/z", "/x/../y"]],
+        ["path_prefix", "/dot/./t", ["/dot/t", "/dot/./t/x"]],
+        ["exact_path", "/e|x", ["/e|x", "/e%7Cx", "/%65%7cx"]],
+      ];
+      fixture.route({});
+      for (const [index, [type, match]] of closed.entries()) put(`edghtsrt_c${index}`, type, match, true);
+      for (const [, match, sent] of closed) {
+        const forms = new Set<string | undefined>();
+        for (const path of sent) {
+          assert.deepEqual(await ask(path), [403, undefined], `${match} ${path}`);
+          const [status, form = ""] = await ask(path, "127.0.0.9");
+          assert.deepEqual([status, canonicalPath(form)], [200, form], `${match} ${path}`);
+          forms.add(form.replace(/\/[xz]$/, ""));
+        }
+        assert.equal(forms.size, 1, `${match} ${[...forms].join(" ")}`);
+      }
+      for (const index of closed.keys()) fixture.edge.remove("https_edge_route", `edghtsrt_c${index}`);
+    });
+
+    it("R1: are decided by one route and forwarded alike, however a random path is spelled, and queries stay", async () => {
+      const random = seededRandom(2);
+      fixture.route({});
+      put("edghtsrt_c", "path_prefix", "/@a", true);
+      const letters = ["/", "@", "a", ":", "|"];
+      const spelled = (letter: string): string =>
+        letter === "/" || random() < 0.5 ? letter : `%${letter.charCodeAt(0).toString(16)}`;
+      for (let round = 0; round < 60; round += 1) {
+        const path = ["/", "@", ...Array.from({ length: random.below(4) }, () => random.pick(letters))];
+        const query = "?%40=%2f%7c|@";
+        const one = await ask(path.map(spelled).join("") + query);
+        const other = await ask(path.map(spelled).join("") + query);
+        assert.deepEqual(one, other, path.join(""));
+        assert.equal(one[0] === 403, path[2] === "a" && (path[3] ?? "/") === "/", path.join(""));
+        if (one[1] !== undefined) assert.equal(one[1], `${canonicalPath(path.join("")) ?? ""}${query}`);
+      }
+      fixture.edge.remove("https_edge_route", "edghtsrt_c");
+    });
+
+    it("R1: are answered 500 where a stored match that no request has would be read, and not by a wider route", async () => {
+      fixture.route({});
+      put("edghtsrt_c", "path_prefix", "/s%2ft", true);
+      for (const path of ["/s/t", "/s/t/x", "/%73/t"]) assert.deepEqual(await ask(path), [500, undefined], path);
+      assert.deepEqual(await ask("/s%2ft"), [400, undefined]);
+      assert.deepEqual(await ask("/s"), [200, "/s"]);
+      fixture.edge.remove("https_edge_route", "edghtsrt_c");
+    });
+
+    it("R1: are refused with the reason in the trace", async () => {
+      fixture.route({});
+      const { status, id } = await fixture.ask(protocol, { path: "/a%2Fb" });
+      assert.equal(status, 400);
+      const call = protocols.indexOf(protocol) + 1;
+      fixture.edge.send({ type: "question", call, question: { name: "request", accountId: "ac_1", id } });
+      const told = await fixture.edge.report((message) => message.type === "answer" && message.call === call);
+      assert.match(JSON.stringify(told), /no canonical form: it has an encoded slash/);
     });
 
     it("R1: are closed with the routes of the guide, where / is closed and what is open is named", async () => {

@@ -890,8 +890,8 @@ export interface EndpointMutualTLSReplace {
 }
 
 /**
- * What happens to requests of an HTTPS edge whose path matches. Exact matches come before prefixes, then the longest
- * prefix wins.
+ * What happens to requests of an HTTPS edge that it matches. The nearest host comes first, then exact matches of the
+ * path, then the longest prefix.
  */
 export interface HTTPSEdgeRoute {
   /** Identifier. */
@@ -904,7 +904,12 @@ export interface HTTPSEdgeRoute {
   readonly edge_id: string;
   /** How `match` is compared: with the whole path, or with its beginning on segment boundaries. */
   readonly match_type: "exact_path" | "path_prefix";
-  /** The path to match. (at most 1024 bytes; path) */
+  /**
+   * What to match: a path (`/api`), a host (`app.example.com`, `*.example.com`), or a host and a path. The host is one
+   * that a hostport of the edge covers; alone, it stands for all its paths. Routes with the request's host come first,
+   * then those with the longest wildcard over it, then those without a host. Answered as it was sent; other spellings
+   * of it, such as `/%61pi`, are the same match. (at most 1024 bytes; route match)
+   */
   readonly match: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -956,13 +961,18 @@ export interface HTTPSEdgeRoute {
 }
 
 /**
- * What happens to requests of an HTTPS edge whose path matches. Exact matches come before prefixes, then the longest
- * prefix wins.
+ * What happens to requests of an HTTPS edge that it matches. The nearest host comes first, then exact matches of the
+ * path, then the longest prefix.
  */
 export interface HTTPSEdgeRouteCreate {
   /** How `match` is compared: with the whole path, or with its beginning on segment boundaries. */
   readonly match_type: "exact_path" | "path_prefix";
-  /** The path to match. (at most 1024 bytes; path) */
+  /**
+   * What to match: a path (`/api`), a host (`app.example.com`, `*.example.com`), or a host and a path. The host is one
+   * that a hostport of the edge covers; alone, it stands for all its paths. Routes with the request's host come first,
+   * then those with the longest wildcard over it, then those without a host. Answered as it was sent; other spellings
+   * of it, such as `/%61pi`, are the same match. (at most 1024 bytes; route match)
+   */
   readonly match: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -1014,13 +1024,18 @@ export interface HTTPSEdgeRouteCreate {
 }
 
 /**
- * What happens to requests of an HTTPS edge whose path matches. Exact matches come before prefixes, then the longest
- * prefix wins.
+ * What happens to requests of an HTTPS edge that it matches. The nearest host comes first, then exact matches of the
+ * path, then the longest prefix.
  */
 export interface HTTPSEdgeRouteUpdate {
   /** How `match` is compared: with the whole path, or with its beginning on segment boundaries. */
   readonly match_type?: "exact_path" | "path_prefix" | undefined;
-  /** The path to match. (at most 1024 bytes; path) */
+  /**
+   * What to match: a path (`/api`), a host (`app.example.com`, `*.example.com`), or a host and a path. The host is one
+   * that a hostport of the edge covers; alone, it stands for all its paths. Routes with the request's host come first,
+   * then those with the longest wildcard over it, then those without a host. Answered as it was sent; other spellings
+   * of it, such as `/%61pi`, are the same match. (at most 1024 bytes; route match)
+   */
   readonly match?: string | undefined;
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -3253,8 +3268,8 @@ export interface Document {
     /** A public HTTPS endpoint: hostports, TLS settings and a list of routes. */
     readonly https_edge?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /**
-     * What happens to requests of an HTTPS edge whose path matches. Exact matches come before prefixes, then the
-     * longest prefix wins.
+     * What happens to requests of an HTTPS edge that it matches. The nearest host comes first, then exact matches of
+     * the path, then the longest prefix.
      */
     readonly https_edge_route?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /** A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through. */

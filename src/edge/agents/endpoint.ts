@@ -49,7 +49,7 @@ export function connectionEndpoint(
 }
 
 /** @returns a site that never changes, but for its account's restriction: a change of the tunnel is a new one */
-export function endpointSite(options: EndpointSiteOptions): Site {
+export function endpointSite(options: EndpointSiteOptions, advertisedPort: number): Site {
   const { endpointId, tunnelId, accountId, host, revision, modules, restriction } = options;
   const decidedBy = { kind: "endpoint", id: endpointId, revision };
   const route: CompiledRoute = Object.freeze({
@@ -76,6 +76,7 @@ export function endpointSite(options: EndpointSiteOptions): Site {
     handshake: handshakeOf(modules),
     problem: undefined,
     findRoute: () => (restriction() === undefined ? route : restricted),
+    advertises: (_host: string, port: number) => port === advertisedPort,
   });
 }
 

@@ -145,7 +145,7 @@ export function makeOpening(options: OpeningOptions): Opening {
         host,
         port,
         url: proto !== "tcp" && port === 443 ? `${proto}://${host}` : `${proto}://${host}:${port}`,
-        site: proto === "https" ? endpointSite(site) : connectionEndpoint(site, proto, port, termination),
+        site: proto === "https" ? endpointSite(site, port) : connectionEndpoint(site, proto, port, termination),
       };
       return { tunnel: tunnelOf(id, session, request, clock.now(), { endpoint, labels: undefined }), replaces };
     },

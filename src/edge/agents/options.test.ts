@@ -55,15 +55,18 @@ describe("the options of an agent", () => {
   });
 
   it("put the converter on the endpoint's route", () => {
-    const site = endpointSite({
-      ...owner,
-      tunnelId: "tn_1",
-      host: "a.example",
-      revision: 1,
-      modules: compile({ WebsocketTCPConverter: {} }),
-      restriction: () => undefined,
-    });
-    const route = site.findRoute("/");
+    const site = endpointSite(
+      {
+        ...owner,
+        tunnelId: "tn_1",
+        host: "a.example",
+        revision: 1,
+        modules: compile({ WebsocketTCPConverter: {} }),
+        restriction: () => undefined,
+      },
+      443,
+    );
+    const route = site.findRoute("/", "h");
     assert.equal(route?.request.length, 1);
     assert.notEqual(route.converter, undefined);
   });

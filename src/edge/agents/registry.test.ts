@@ -271,7 +271,7 @@ describe("the names of endpoints", () => {
     const site = registry.siteFor("shop.example");
     assert.equal(site?.kind, "endpoint");
     assert.equal(site.accountId, "ac_1");
-    assert.deepEqual(site.findRoute("/any/path")?.upstream, { kind: "tunnel", id: "tn_1" });
+    assert.deepEqual(site.findRoute("/any/path", "h")?.upstream, { kind: "tunnel", id: "tn_1" });
     for (const hostname of ["a b", "-a.example", "192.0.2.7", "x".repeat(300), "a.example:443"]) {
       assert.throws(() => bind(session, { hostname }), refused("agent_request_invalid"));
     }
@@ -300,7 +300,7 @@ describe("the names of endpoints", () => {
     const fresh = connect(token);
     assert.equal(bind(fresh, { id: "tn_new" }).hostname, hostname);
     assert.deepEqual(old.told, ["stop tn_1 ERR_POSTERN_334"]);
-    assert.equal(registry.siteFor(hostname)?.findRoute("/")?.id, "ep_new");
+    assert.equal(registry.siteFor(hostname)?.findRoute("/", "h")?.id, "ep_new");
     // The end of the old session takes nothing from the new one.
     registry.unbind(old, "tn_1");
     registry.closed(old);

@@ -1,6 +1,6 @@
+import { canonicalPath, pathFault } from "../../lib/canonical-path.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import { refused } from "../../routing/sites/refusals.ts";
-import { canonicalPath } from "./canonical-path.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 const refusedMethods = new Set(["CONNECT", "TRACE"]);
@@ -14,8 +14,9 @@ export function checkHead(request: ReceivedRequest, maxBodyBytes: number): Step 
   if (refusedMethods.has(method)) return methodRefused;
   if (headers.expectIndex >= 0 && !request.expectsContinue) return expectationFailed;
   const mark = target.indexOf("?");
-  const path = canonicalPath(mark < 0 ? target : target.slice(0, mark));
-  if (path === undefined) return invalidPath;
+  const sent = mark < 0 ? target : target.slice(0, mark);
+  const path = canonicalPath(sent);
+  if (path === undefined) return invalidPath(sent);
   request.path = path;
   request.query = mark < 0 ? "" : target.slice(mark);
   return request.bodyLength > maxBodyBytes ? bodyTooLarge : undefined;
@@ -29,5 +30,8 @@ const methodRefused: Step = Object.freeze({
   } satisfies Answer,
 });
 const expectationFailed = refused("expectation_failed", "the request expects something else than 100-continue");
-const invalidPath = refused("bad_request", "the path has no canonical form");
 const bodyTooLarge = refused("payload_too_large", "the announced body is larger than allowed");
+
+function invalidPath(path: string): Step {
+  return refused("bad_request", `the path has no canonical form: it has ${pathFault(path) ?? "none"}`);
+}

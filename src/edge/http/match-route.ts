@@ -1,8 +1,10 @@
+import type { RefusalName } from "../../lib/errors.ts";
 import type { Step } from "../../traffic/step.ts";
 import { refused, unknownHost, unreadableForwarding, unroutable } from "../../routing/sites/refusals.ts";
 import { challengeAnswer } from "./challenge-answer.ts";
 import { checkHead } from "./check-head.ts";
 import type { ExchangeRecord } from "./exchange-record.ts";
+import type { ReceivedRequest } from "./received-request.ts";
 
 /**
  * Finds the site and the route that a request leads to, and notes them in its record. Returns the step that ends
@@ -24,10 +26,16 @@ export function matchRoute(record: ExchangeRecord): Step | undefined {
   const challenge = context.challengeBody?.(host, path);
   if (challenge !== undefined) return challengeAnswer(challenge);
   if (site === "unknown_host") return unknownHost(host);
-  if (typeof site === "string") return refused(site, `host "${host}" is not what the connection was opened for`);
-  const route = site.problem === undefined ? site.findRoute(path) : undefined;
+  if (typeof site === "string") return misdirected(site, request);
+  const route = site.problem === undefined ? site.findRoute(path, host) : undefined;
   record.route = route;
   if (route === undefined) return unroutable(site, route, path);
   record.steps.push(route.matched);
   return route.problem === undefined ? undefined : unroutable(site, route, path);
+}
+
+/** The host, with the port where it names one, does not belong to the connection. */
+export function misdirected(reason: RefusalName, { host, port }: ReceivedRequest): Step {
+  const named = port === 0 ? host : `${host}:${port}`;
+  return refused(reason, `host "${named}" is not what the connection was opened for`);
 }

@@ -43,6 +43,7 @@ function site(id: string, hosts: readonly string[], handshake: Handshake = {}, a
     handshake,
     problem: undefined,
     findRoute: () => undefined,
+    advertises: () => false,
   };
 }
 

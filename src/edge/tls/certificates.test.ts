@@ -25,6 +25,7 @@ function siteOf(host: string, accountId = "ac_1"): Site {
     handshake: {},
     problem: undefined,
     findRoute: () => undefined,
+    advertises: () => false,
   };
 }
 

@@ -169,7 +169,7 @@ describe("choosing an upstream", () => {
       proxyProtocol: 0,
       options: {},
     });
-    const plan = registry.siteFor(bound.hostname)?.findRoute("/")?.upstream;
+    const plan = registry.siteFor(bound.hostname)?.findRoute("/", "h")?.upstream;
     assert.ok(plan);
     const own = upstreams.choose(plan, exchange(), []);
     assert.ok(own instanceof UpstreamPool);

@@ -126,7 +126,12 @@ export const configurationErrors = {
     "An object that the request refers to does not exist.",
     "`details` names the field.",
   ),
-  match_invalid: entry(7131, 400, "A route's match must be an absolute path.", "Write `/` or `/api`."),
+  match_invalid: entry(
+    7131,
+    400,
+    "A route's match must be a path, a host of its edge, or such a host and a path.",
+    "Write `/`, `/api`, `app.example.com` or `app.example.com/api`, and the path in a form that requests can have.",
+  ),
   module_needs_termination: entry(
     7062,
     400,

@@ -14,7 +14,7 @@ describe("cloud endpoints", () => {
     const site = table.httpsSite("app.example.com");
     assert.equal(site?.id, "ep_1");
     for (const path of ["/", "/any/path"]) {
-      assert.match(site?.findRoute(path)?.problem?.message ?? "", /cannot apply policies/);
+      assert.match(site?.findRoute(path, "h")?.problem?.message ?? "", /cannot apply policies/);
     }
     const cleared = put({ ...at("https://app.example.com"), gone: true });
     assert.deepEqual(

@@ -87,7 +87,12 @@ export class Compilation {
   /** Reports that `owner` cannot have what `holder` has, and tries again when `holder` changes. */
   contested(owner: Owner, holder: Owner, message: string): void {
     owner.problem ??= problemOf(owner.object, undefined, message);
-    this.units.watch(owner, objectKey(holder.object.kind, holder.object.id));
+    this.watch(owner, holder);
+  }
+
+  /** Has `owner` compiled again when `other` changes. */
+  watch(owner: Owner, other: Owner): void {
+    this.units.watch(owner, objectKey(other.object.kind, other.object.id));
   }
 }
 

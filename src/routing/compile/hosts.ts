@@ -61,6 +61,7 @@ export function hostsOf(object: ResourceObject): readonly string[] {
   return [...new Set(hostports.map(hostOf))];
 }
 
-function hostOf(hostport: string): string {
+/** The host name of a hostport, lower case. */
+export function hostOf(hostport: string): string {
   return hostport.slice(0, hostport.lastIndexOf(":")).toLowerCase();
 }

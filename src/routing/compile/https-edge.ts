@@ -1,19 +1,22 @@
+import { hostMatches, parsePort } from "../../lib/hostport.ts";
 import type { Handshake } from "../../traffic/module.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { emptyChain } from "./chain.ts";
 import type { Chain } from "./chain.ts";
 import type { CompiledRoute, Site } from "../sites/compiled.ts";
-import { hostsOf } from "./hosts.ts";
+import { HostedRoutes } from "../hosted-routes.ts";
+import { hostOf, hostportsOf, hostsOf } from "./hosts.ts";
 import type { Problem } from "../planes/messages.ts";
-import { RouteIndex } from "../sites/route-index.ts";
 import { nothing } from "./units.ts";
 import type { Again, Compilation, Compiler, HostOwner } from "./compilation.ts";
 
 export interface HttpsEdgeOwner extends HostOwner {
   site: HttpsSite | undefined;
   chain: Chain;
+  /** Host names of its hostports. */
+  hosts: readonly string[];
   /** Set as long as the edge exists. */
-  routes: RouteIndex | undefined;
+  routes: HostedRoutes | undefined;
 }
 
 export class HttpsEdgeCompiler implements Compiler<HttpsEdgeOwner> {
@@ -33,20 +36,24 @@ export class HttpsEdgeCompiler implements Compiler<HttpsEdgeOwner> {
       kept: nothing,
       site: undefined,
       chain: emptyChain,
+      hosts: nothing,
       routes: undefined,
     };
   }
 
   compile(owner: HttpsEdgeOwner, again: Again): void {
-    const { object, chain: before } = owner;
+    const { object, chain: before, hosts: hostsBefore } = owner;
     const chain = this.#compilation.chain(owner, "https_edge");
     const hosts = hostsOf(object);
     const isNew = owner.routes === undefined;
-    owner.routes ??= new RouteIndex();
+    owner.routes ??= new HostedRoutes();
     owner.chain = chain;
+    owner.hosts = hosts;
     owner.site = new HttpsSite(object, hosts, chain.handshake, owner.problem, owner.routes);
     this.#compilation.serve(owner, hosts);
-    if (!isNew && !actsOnRequests(before) && !actsOnRequests(chain)) return;
+    // Routes that name a host are judged by the hostports of their edge.
+    const isRehosted = owner.routes.hasHosts && hosts.join() !== hostsBefore.join();
+    if (!isNew && !isRehosted && !actsOnRequests(before) && !actsOnRequests(chain)) return;
     const { id, account_id: accountId } = object;
     for (const route of this.#compilation.objects.children("https_edge_route", id, accountId)) {
       again.one("https_edge_route", route.id);
@@ -68,27 +75,33 @@ class HttpsSite implements Site {
   readonly hosts: readonly string[];
   readonly handshake: Handshake;
   readonly problem: Problem | undefined;
-  readonly #routes: RouteIndex;
+  readonly #hostports: readonly string[];
+  readonly #routes: HostedRoutes;
 
   constructor(
-    { id, account_id, revision }: ResourceObject,
+    object: ResourceObject,
     hosts: readonly string[],
     handshake: Handshake,
     problem: Problem | undefined,
-    routes: RouteIndex,
+    routes: HostedRoutes,
   ) {
-    this.id = id;
-    this.accountId = account_id;
-    this.revision = revision;
+    this.id = object.id;
+    this.accountId = object.account_id;
+    this.revision = object.revision;
     this.hosts = hosts;
     this.handshake = handshake;
     this.problem = problem;
+    this.#hostports = hostportsOf(object);
     this.#routes = routes;
     Object.freeze(this);
   }
 
-  findRoute(path: string): CompiledRoute | undefined {
-    return this.#routes.find(path);
+  findRoute(path: string, host: string): CompiledRoute | undefined {
+    return this.#routes.find(path, host);
+  }
+
+  advertises(host: string, port: number): boolean {
+    return this.#hostports.some((hostport) => parsePort(hostport) === port && hostMatches(hostOf(hostport), host));
   }
 }
 

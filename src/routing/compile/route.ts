@@ -1,19 +1,25 @@
+import { hostMatches } from "../../lib/hostport.ts";
 import type { CompiledModule, Converter } from "../../traffic/module.ts";
 import { passed } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { ResourceObject } from "../../schema/object.ts";
+import { emptyChain } from "./chain.ts";
 import type { Chain } from "./chain.ts";
 import type { CompiledRoute } from "../sites/compiled.ts";
+import type { HostedRoutes, RoutePlace } from "../hosted-routes.ts";
 import type { Problem } from "../planes/messages.ts";
 import { nothing } from "./units.ts";
-import { joined } from "./compilation.ts";
+import { joined, problemOf } from "./compilation.ts";
 import type { Compilation, Compiler, Owner } from "./compilation.ts";
 import type { HttpsEdgeCompiler, HttpsEdgeOwner } from "./https-edge.ts";
+import { placeOf } from "./route-place.ts";
 
 interface RouteOwner extends Owner {
   /** Set while it is in effect. */
   route: CompiledRoute | undefined;
+  /** Set while several routes have its place: all of them. */
+  rivals: Set<RouteOwner> | undefined;
 }
 
 /** Routes of HTTPS edges: each takes over what the account and its edge demand. */
@@ -29,7 +35,7 @@ export class RouteCompiler implements Compiler<RouteOwner> {
   }
 
   own(object: ResourceObject): RouteOwner {
-    return { object, problem: undefined, dependencies: nothing, kept: nothing, route: undefined };
+    return { object, problem: undefined, dependencies: nothing, kept: nothing, route: undefined, rivals: undefined };
   }
 
   compile(owner: RouteOwner): void {
@@ -38,25 +44,56 @@ export class RouteCompiler implements Compiler<RouteOwner> {
     const edge = this.#edgeOf(object);
     // Without its edge it answers nothing, and is compiled again when that comes.
     if (!edge?.routes) return;
+    const { place, issue } = placeOf(object);
+    const wrong = issue ?? uncovered(place, edge);
+    if (wrong !== undefined)
+      owner.problem = problemOf(object, undefined, `match "${matchOf(object)}": it must ${wrong}`);
+    if (!place) return;
     const ofAccount = this.#compilation.restrictions.modules(object.account_id);
     const route = new Route(object, owner.problem, chain, edge.chain, ofAccount);
-    const { type, match } = matchOf(object);
-    const holder = edge.routes.put(type, match, route);
+    const holder = this.owners.get(edge.routes.put(place, route)?.id ?? "");
     if (!holder) {
       owner.route = route;
-      return;
+    } else if (issue !== undefined) {
+      this.#compilation.watch(owner, holder);
+    } else if (placeOf(holder.object).issue !== undefined) {
+      // It stands where it may have been meant; this one is meant.
+      this.withdraw(holder);
+      edge.routes.put(place, route);
+      owner.route = route;
+      this.#compilation.watch(holder, owner);
+    } else {
+      this.#close(owner, holder, edge.routes, place);
     }
-    const other = this.owners.get(holder.id);
-    const message = `match ${type} "${match}": route ${holder.id} of the edge has it`;
-    if (other) this.#compilation.contested(owner, other, message);
   }
 
   withdraw(owner: RouteOwner): void {
     const { object, route } = owner;
+    owner.rivals = undefined;
     if (!route) return;
-    const { type, match } = matchOf(object);
-    this.#edgeOf(object)?.routes?.remove(type, match, route);
+    const { place } = placeOf(object);
+    if (place) this.#edgeOf(object)?.routes?.remove(place, route);
     owner.route = undefined;
+  }
+
+  /**
+   * Closes a place that several routes have, which nobody can write any more: whichever was carried out, the
+   * restrictions of the other would be void. Whatever becomes of one of them, all are compiled again.
+   */
+  #close(owner: RouteOwner, holder: RouteOwner, routes: HostedRoutes, place: RoutePlace): void {
+    const { object } = owner;
+    const rivals = (holder.rivals ??= new Set([holder]));
+    const message = `match ${place.type} "${matchOf(object)}": route ${holder.object.id} of the edge matches the same, so both are closed`;
+    for (const rival of rivals) {
+      if (rival === owner) continue;
+      this.#compilation.contested(owner, rival, message);
+      this.#compilation.watch(rival, owner);
+      if (rival.route) routes.remove(place, rival.route);
+    }
+    rivals.add(owner);
+    owner.rivals = rivals;
+    owner.route = new Route(object, owner.problem, emptyChain, emptyChain, emptyChain.request);
+    routes.put(place, owner.route);
   }
 
   /** The edge of a route, if it is of the same account. */
@@ -105,10 +142,16 @@ class Route implements CompiledRoute {
 
 function matchedStep(object: ResourceObject): Step {
   const { kind, id, revision } = object;
-  const { type, match } = matchOf(object);
-  return passed("router", `matched ${type} "${match}"`, { kind, id, revision });
+  return passed("router", `matched ${String(object.doc["match_type"])} "${matchOf(object)}"`, { kind, id, revision });
 }
 
-function matchOf({ doc }: ResourceObject): { readonly type: string; readonly match: string } {
-  return { type: String(doc["match_type"]), match: String(doc["match"]) };
+function matchOf({ doc }: ResourceObject): string {
+  return String(doc["match"]);
+}
+
+/** A host that its edge does not serve, as the end of "must …": nothing would ever match. */
+function uncovered(place: RoutePlace | undefined, { hosts }: HttpsEdgeOwner): string | undefined {
+  const host = place?.host ?? "";
+  if (host === "" || hosts.some((pattern) => hostMatches(pattern, host))) return undefined;
+  return `name a host that a hostport of its edge covers, and none covers "${host}"`;
 }

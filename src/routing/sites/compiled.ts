@@ -16,8 +16,13 @@ export interface Site {
   readonly handshake: Handshake;
   /** Set when an edge module did not compile: every request is answered 500. */
   readonly problem: Problem | undefined;
-  /** The route for a canonical path: exact, else the longest prefix on segment boundaries. */
-  findRoute(path: string): CompiledRoute | undefined;
+  /**
+   * The route for a canonical path and a lower-case host: of those with the host, else with a wildcard over it, else
+   * without one, the exact path, else the longest prefix on segment boundaries.
+   */
+  findRoute(path: string, host: string): CompiledRoute | undefined;
+  /** Whether a hostport of it says that `host`, lower case, is reached at `port`. */
+  advertises(host: string, port: number): boolean;
 }
 
 export interface CompiledRoute {

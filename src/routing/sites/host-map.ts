@@ -19,6 +19,16 @@ export class HostMap<T> {
     if (map.get(key) === holder) map.delete(key);
   }
 
+  /** Who holds the very name, `*.` and all. */
+  get(name: string): T | undefined {
+    const [map, key] = this.#place(name);
+    return map.get(key);
+  }
+
+  get isEmpty(): boolean {
+    return this.#exact.size + this.#wild.size === 0;
+  }
+
   exact(host: string): T | undefined {
     return this.#exact.get(host);
   }

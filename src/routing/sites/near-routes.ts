@@ -1,5 +1,7 @@
+import { hostMatches } from "../../lib/hostport.ts";
+import { readRouteMatch } from "../../lib/route-match.ts";
+import type { RouteMatch } from "../../lib/route-match.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import { canonicalMatch } from "./route-index.ts";
 
 export interface NearRoute {
   readonly id: string;
@@ -11,10 +13,13 @@ export interface NearRoute {
 
 const maxNear = 20;
 
-/** Routes of an edge that someone may have expected to match `path`. @param matched id of the one that did */
+/**
+ * Routes of an edge that someone may have expected to match a request for a lower-case host and a canonical path.
+ * @param matched id of the one that did
+ */
 export function nearRoutes(
   routes: Iterable<ResourceObject>,
-  path: string,
+  { host, path }: RouteMatch,
   matched: string | undefined,
 ): readonly NearRoute[] {
   const near: NearRoute[] = [];
@@ -22,25 +27,41 @@ export function nearRoutes(
     if (id === matched || near.length >= maxNear) continue;
     const match = String(doc["match"]);
     const matchType = String(doc["match_type"]);
-    const reason = why(matchType, canonicalMatch(match), path);
+    const read = readRouteMatch(match);
+    const reason =
+      typeof read === "string" ? `no request can match it: it must ${read}` : why(matchType, read, host, path);
     if (reason) near.push({ id, matchType, match, reason });
   }
   return near;
 }
 
-function why(matchType: string, match: string, path: string): string | undefined {
-  const bare = (text: string): string => (text.endsWith("/") ? text.slice(0, -1) : text);
+function why(matchType: string, match: RouteMatch, host: string, path: string): string | undefined {
+  const isHost = match.host === "" || hostMatches(match.host, host);
+  const isPath = matchType === "exact_path" ? match.path === path : isBelow(path, match.path);
+  if (isPath && isHost) return `a more specific route matched`;
+  if (isPath) return `its host "${match.host}" is not "${host}"`;
+  const reason = whyNotPath(matchType, match.path, path);
+  return reason !== undefined && !isHost ? `its host "${match.host}" is not "${host}", and ${reason}` : reason;
+}
+
+function whyNotPath(matchType: string, match: string, path: string): string | undefined {
   if (matchType === "exact_path") {
-    if (match === path) return "another route has the same match";
     if (bare(match) === bare(path)) return "the final slash differs, and an exact match is exact";
     if (match.toLowerCase() === path.toLowerCase()) return "the case differs, and paths are compared as they are";
     return path.startsWith(`${bare(match)}/`) && match !== "/"
       ? "the path goes on, and an exact match is exact"
       : undefined;
   }
-  if (path === bare(match) || path.startsWith(`${bare(match)}/`)) return "a more specific route matched";
   if (path.startsWith(match)) return "the path goes on within a segment, and prefixes end between segments";
   return path.toLowerCase().startsWith(match.toLowerCase())
     ? "the case differs, and paths are compared as they are"
     : undefined;
+}
+
+function isBelow(path: string, prefix: string): boolean {
+  return path === bare(prefix) || path.startsWith(`${bare(prefix)}/`);
+}
+
+function bare(text: string): string {
+  return text.endsWith("/") ? text.slice(0, -1) : text;
 }

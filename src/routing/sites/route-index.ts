@@ -1,7 +1,7 @@
 import type { CompiledRoute } from "./compiled.ts";
 
 /**
- * The routes of one edge by path: an exact match, else the longest prefix on segment boundaries. Prefixes are a
+ * Routes by path: an exact match, else the longest prefix on segment boundaries. Prefixes are a
  * tree of segments, so that a look-up reads the path once, however many routes there are and however long it is.
  */
 export class RouteIndex {
@@ -9,9 +9,13 @@ export class RouteIndex {
   #exact: Map<string, CompiledRoute> | undefined;
   readonly #root: Segment = { below: undefined, bare: undefined, slashed: undefined };
 
-  /** Takes the place of `match`, unless another route has it: then that one is returned. */
-  put(type: string, match: string, route: CompiledRoute): CompiledRoute | undefined {
-    const path = canonicalMatch(match);
+  get isEmpty(): boolean {
+    const { below, bare, slashed } = this.#root;
+    return !bare && !slashed && !below?.size && !this.#exact?.size;
+  }
+
+  /** Takes the place of a canonical path, unless another route has it: then that one is returned. */
+  put(type: string, path: string, route: CompiledRoute): CompiledRoute | undefined {
     if (type === "exact_path") {
       this.#exact ??= new Map();
       const holder = this.#exact.get(path);
@@ -34,8 +38,7 @@ export class RouteIndex {
   }
 
   /** Undoes `put`; harmless when `route` never got the place. */
-  remove(type: string, match: string, route: CompiledRoute): void {
-    const path = canonicalMatch(match);
+  remove(type: string, path: string, route: CompiledRoute): void {
     if (type === "exact_path") {
       if (this.#exact?.get(path) === route) this.#exact.delete(path);
       return;
@@ -93,13 +96,4 @@ const slash = 47;
 function segmentsOf(path: string): string[] {
   const inner = path.endsWith("/") ? path.slice(1, -1) : path.slice(1);
   return path === "/" ? [] : inner.split("/");
-}
-
-/** A stored match in the form that request paths have when they are matched (RFC 3986 §6.2.2.1 and .2). */
-export function canonicalMatch(match: string): string {
-  if (!match.includes("%")) return match;
-  return match.replace(/%[0-9A-Fa-f]{2}/g, (escape) => {
-    const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
-    return /[A-Za-z0-9._~-]/.test(character) ? character : escape.toUpperCase();
-  });
 }

@@ -1,4 +1,4 @@
-import { hexValue } from "../../http1/bytes.ts";
+/** The one form of a path, for both sides: what a route is written with, and what a request carries. */
 
 const slash = 47;
 const dot = 46;
@@ -8,18 +8,29 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Path characters that need no look: pchar of RFC 3986 §3.3 and "/", without "%" and ".". */
 const plain = new Uint8Array(128);
-/** Unreserved characters, which are the same with and without encoding (RFC 3986 §2.3). */
-const unreserved = new Uint8Array(128);
 for (let code = 33; code < 127; code += 1) {
-  const text = String.fromCharCode(code);
-  plain[code] = /[A-Za-z0-9\-_~!$&'()*+,;=:@/]/.test(text) ? 1 : 0;
-  unreserved[code] = /[A-Za-z0-9\-._~]/.test(text) ? 1 : 0;
+  plain[code] = /[A-Za-z0-9\-_~!$&'()*+,;=:@/]/.test(String.fromCharCode(code)) ? 1 : 0;
 }
 
+/** Why a path has no canonical form: `has` is a noun, for "it has …" and "without …". */
+interface Fault {
+  readonly has: string;
+}
+
+const broken: Fault = { has: "a percent sign without two hexadecimal digits" };
+const encodedSlash: Fault = { has: "an encoded slash (%2F)" };
+const encodedBackslash: Fault = { has: "an encoded backslash (%5C)" };
+const encodedNul: Fault = { has: "an encoded NUL (%00)" };
+const rawBackslash: Fault = { has: "a backslash" };
+const encodedDots: Fault = { has: 'an encoded "." or ".." segment' };
+const parameters: Fault = { has: 'a "." or ".." segment with parameters' };
+const notUtf8: Fault = { has: "bytes that are not UTF-8" };
+
 /**
- * The one form of a path (RFC 3986 §6.2.2; security R1): unreserved characters decoded, other encodings in upper
- * case, characters that should have been encoded encoded, dot segments resolved. It is what routes are matched
- * against and what is forwarded, so that no two parties read it differently.
+ * The one form of a path (RFC 3986 §6.2.2; security R1): decoded is every character that a path may have as it is,
+ * reserved or not, because upstreams decode them; everything else is encoded, in upper case; dot segments are
+ * resolved. Two spellings have the same form when they decode to the same bytes. It is what routes are matched
+ * against and what is forwarded, so that no two parties read it differently; it is its own canonical form.
  *
  * Undefined, to be refused, for what different servers are known to read differently: an encoded slash, backslash,
  * NUL or dot-dot, dots followed by parameters (`/..;x/`), a backslash, broken encoding, bytes that are not UTF-8.
@@ -27,6 +38,17 @@ for (let code = 33; code < 127; code += 1) {
  * @param path origin form without query: visible ASCII that starts with "/"
  */
 export function canonicalPath(path: string): string | undefined {
+  const read = readPath(path);
+  return typeof read === "string" ? read : undefined;
+}
+
+/** What keeps `path` from having a canonical form, as a noun such as "an encoded slash (%2F)". */
+export function pathFault(path: string): string | undefined {
+  const read = readPath(path);
+  return typeof read === "string" ? undefined : read.has;
+}
+
+function readPath(path: string): string | Fault {
   const { length } = path;
   let at = 0;
   let before = slash;
@@ -39,7 +61,7 @@ export function canonicalPath(path: string): string | undefined {
   return at === length ? path : rewrite(path);
 }
 
-function rewrite(path: string): string | undefined {
+function rewrite(path: string): string | Fault {
   const { length } = path;
   let text = "";
   let hasDots = false;
@@ -47,28 +69,41 @@ function rewrite(path: string): string | undefined {
   for (let at = 0; at < length; at += 1) {
     const code = path.charCodeAt(at);
     if (code === percent) {
-      const high = hexValue[path.charCodeAt(at + 1)] ?? 255;
-      const low = hexValue[path.charCodeAt(at + 2)] ?? 255;
-      if (high > 15 || low > 15) return undefined;
-      const byte = high * 16 + low;
-      if (byte === 0 || byte === slash || byte === backslash) return undefined;
+      const byte = byteAt(path, at + 1);
+      if (byte < 0) return broken;
+      if (byte === slash) return encodedSlash;
+      if (byte === backslash) return encodedBackslash;
+      if (byte === 0) return encodedNul;
       if (byte === dot) {
-        if (isDotSegment(path, at)) return undefined;
+        if (isDotSegment(path, at)) return encodedDots;
         text += ".";
-      } else if (byte < 128 && unreserved[byte] === 1) text += String.fromCharCode(byte);
+      } else if (plain[byte] === 1) text += String.fromCharCode(byte);
       else text += `%${path.slice(at + 1, at + 3).toUpperCase()}`;
       beyondAscii ||= byte > 127;
       at += 2;
-    } else if (code === backslash) return undefined;
+    } else if (code === backslash) return rawBackslash;
     else if (code === dot) {
-      if (isParameterised(path, at)) return undefined;
+      if (isParameterised(path, at)) return parameters;
       hasDots = true;
       text += ".";
     } else if (plain[code] === 1) text += path[at];
     else text += `%${code.toString(16).toUpperCase().padStart(2, "0")}`;
   }
-  if (beyondAscii && !isUtf8(text)) return undefined;
+  if (beyondAscii && !isUtf8(text)) return notUtf8;
   return hasDots ? removeDotSegments(text) : text;
+}
+
+/** The byte that two hexadecimal digits at `at` stand for, or -1. */
+function byteAt(path: string, at: number): number {
+  const high = nibble(path.charCodeAt(at));
+  const low = nibble(path.charCodeAt(at + 1));
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+function nibble(code: number): number {
+  if (code >= 48 && code <= 57) return code - 48;
+  const lower = code | 32;
+  return lower >= 97 && lower <= 102 ? lower - 87 : -1;
 }
 
 /** Whether the segment around `at` is "." or ".." once its encoded dots are decoded, parameters left aside. */

@@ -1,0 +1,62 @@
+import type { CompiledRoute } from "./sites/compiled.ts";
+import { HostMap } from "./sites/host-map.ts";
+import { RouteIndex } from "./sites/route-index.ts";
+
+/** Where a route stands: what requests have to be like to be its own. */
+export interface RoutePlace {
+  readonly type: string;
+  /** Lower case; `*.example.com` for all names below; "" for any host. */
+  readonly host: string;
+  /** Canonical. */
+  readonly path: string;
+}
+
+/**
+ * The routes of one edge: those with the host of the request, then those with the longest wildcard over it, and so
+ * on, then those without a host. Where none of a group has the path, the next one is looked at.
+ */
+export class HostedRoutes {
+  readonly #anywhere = new RouteIndex();
+  /** Made with the first route that names a host: there are many edges without one. */
+  #hosted: HostMap<RouteIndex> | undefined;
+
+  get hasHosts(): boolean {
+    return this.#hosted !== undefined;
+  }
+
+  /** Takes the place, unless another route has it: then that one is returned. */
+  put({ type, host, path }: RoutePlace, route: CompiledRoute): CompiledRoute | undefined {
+    return this.#indexFor(host).put(type, path, route);
+  }
+
+  /** Undoes `put`; harmless when `route` never got the place. */
+  remove({ type, host, path }: RoutePlace, route: CompiledRoute): void {
+    if (host === "") return this.#anywhere.remove(type, path, route);
+    const index = this.#hosted?.get(host);
+    if (!this.#hosted || !index) return;
+    index.remove(type, path, route);
+    if (!index.isEmpty) return;
+    this.#hosted.remove(host, index);
+    if (this.#hosted.isEmpty) this.#hosted = undefined;
+  }
+
+  /** The route for a canonical path and a host in lower case. */
+  find(path: string, host: string): CompiledRoute | undefined {
+    return (this.#hosted && findHosted(this.#hosted, path, host)) ?? this.#anywhere.find(path);
+  }
+
+  #indexFor(host: string): RouteIndex {
+    if (host === "") return this.#anywhere;
+    const hosted = (this.#hosted ??= new HostMap());
+    const fresh = new RouteIndex();
+    return hosted.put(host, fresh) ?? fresh;
+  }
+}
+
+function findHosted(hosted: HostMap<RouteIndex>, path: string, host: string): CompiledRoute | undefined {
+  let found = hosted.exact(host)?.find(path);
+  for (let dot = host.indexOf("."); !found && dot >= 0; dot = host.indexOf(".", dot + 1)) {
+    found = hosted.wildcard(host, dot)?.find(path);
+  }
+  return found;
+}
