@@ -283,7 +283,10 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       certificates: certificates.uploaded,
       challenges,
       command: (sessionId, command) => registry.command(sessionId, command),
-      answer: makeAnswers(traces, makeEdgeExplainer({ table, siteFor, upstreams, context, clock })),
+      answer: makeAnswers(
+        traces,
+        makeEdgeExplainer({ table, siteFor, upstreams, context, clock, listenPort: () => https.port }),
+      ),
       standingProblems: () => [...tcpPorts.problems(), ...failing.problems()],
       traffic,
       metrics,

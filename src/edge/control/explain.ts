@@ -24,6 +24,7 @@ import { ClientConnection } from "../http/client-connection.ts";
 import type { HttpContext, SiteLookup } from "../http/context.ts";
 import { stripRequest } from "../http/forwarding.ts";
 import { receiveHttp1 } from "../http/http1-request.ts";
+import { misdirected } from "../http/match-route.ts";
 import type { ReceivedRequest } from "../http/received-request.ts";
 
 export interface ExplainerOptions {
@@ -32,6 +33,8 @@ export interface ExplainerOptions {
   readonly upstreams: Pick<TunnelUpstreams, "foresee">;
   readonly context: HttpContext;
   readonly clock: Clock;
+  /** Where HTTPS is really listened on. */
+  readonly listenPort: () => number;
 }
 
 type Question<N extends EdgeQuestion["name"]> = Extract<EdgeQuestion, { name: N }>;
@@ -95,7 +98,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
     source,
     sourcePort: describedPort,
     localAddress: "",
-    localPort: context.advertisedPort.https,
+    localPort: options.listenPort(),
     startedAt: clock.now(),
     tls: { serverName: host, version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", clientCertificate: undefined },
   });
@@ -116,9 +119,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       if (challenge !== undefined) return ended(edgeId, challengeAnswer(challenge));
       const site = client.site(host, request.port);
       if (site === "unknown_host") return ended(edgeId, unknownHost(host));
-      if (typeof site === "string") {
-        return ended(edgeId, refused(site, `host "${host}" is not what the connection was opened for`));
-      }
+      if (typeof site === "string") return ended(edgeId, misdirected(site, request));
       const before = stripRequest(headers, client.trusted);
       const forwarded = client.forwarded(request, before);
       const into: { picked?: Picked } = {};

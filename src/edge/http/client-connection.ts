@@ -22,6 +22,10 @@ export class ClientConnection {
   readonly #serverName: string;
   #lastHost: string | undefined;
   #lastText = "";
+  /** What named its port last, and was right: most clients name it with each request. */
+  #advertising: Site | undefined;
+  #advertisedAt = 0;
+  #advertisedAs = "";
 
   /** Call it when the handshake has ended: the site that the server name chose is looked up here. */
   constructor(facts: ConnectionFacts, sites: SiteLookup, context: HttpContext) {
@@ -37,12 +41,13 @@ export class ClientConnection {
   /**
    * The site for a request's host (lower case, no port), or why there is none (R2). The host must lead to the
    * same site as the server name did, under the same demands on the handshake: neither naming another host, nor
-   * reusing a connection from before a change, gets around a client certificate or a minimum version.
+   * reusing a connection from before a change, gets around a client certificate or a minimum version. The port, where
+   * one is named, is the one that a hostport advertises or the one that is really listened on (decision 4).
    */
   site(host: string, port: number): Site | RefusalName {
-    const { tls, localPort } = this.facts;
-    if (port !== 0 && port !== this.advertisedPort && port !== localPort) return "misdirected";
+    const { tls } = this.facts;
     const site = this.#sites(host);
+    if (site !== undefined && !this.#isAt(site, host, port)) return "misdirected";
     if (tls === undefined) return site ?? "unknown_host";
     if (host !== this.#serverName) {
       const chosen = this.#sites(this.#serverName);
@@ -50,6 +55,16 @@ export class ClientConnection {
     }
     if (site === undefined) return "unknown_host";
     return sameDemands(site.handshake, this.#handshake) ? site : "misdirected";
+  }
+
+  #isAt(site: Site, host: string, port: number): boolean {
+    if (port === 0 || port === this.facts.localPort) return true;
+    if (site === this.#advertising && port === this.#advertisedAt && host === this.#advertisedAs) return true;
+    if (!site.advertises(host, port)) return false;
+    this.#advertising = site;
+    this.#advertisedAt = port;
+    this.#advertisedAs = host;
+    return true;
   }
 
   /** Where a request comes from, before its header is stripped; "forwarding_unreadable" when that cannot be said. */

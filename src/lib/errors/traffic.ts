@@ -78,8 +78,8 @@ export const trafficErrors = {
   misdirected: entry(
     3212,
     421,
-    "The Host of the request does not belong to the TLS connection's server name.",
-    "Open a connection of its own for this host.",
+    "The Host of the request does not belong to this connection.",
+    "Open a connection of its own for this host, and name no port that it is not reached at.",
   ),
   agent_dial_failed: entry(
     8012,
