@@ -118,8 +118,9 @@ async function serve(
   const liveObjects = openLiveObjects(store);
   const keys = openKeyRing(store, clock);
   const queries = makeEdgeQueries(edges, clock);
-  const provisioning = openProvisioning({ store, settings: options.acme ?? defaultAcmeSettings, clock, log, metrics });
-  const applied = trackApplied(clock, (revision) => provisioning.applied(revision));
+  const applied = trackApplied(clock);
+  const acme = options.acme ?? defaultAcmeSettings;
+  const provisioning = openProvisioning({ store, settings: acme, applied, clock, log, metrics });
   const problems = trackProblems(log);
   metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
   metrics.gauge("postern_revision_applied", "Revision that every edge serves.", () => applied.everywhere() ?? 0);
@@ -167,9 +168,10 @@ async function serve(
     address: server.address,
     apiUrl,
     async stop() {
+      const provisioned = provisioning.stop();
       applied.stop();
       await server.stop();
-      await provisioning.stop();
+      await provisioned;
       await events.stop();
       await store.close();
     },

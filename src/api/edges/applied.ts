@@ -25,8 +25,7 @@ interface Waiting {
   settle(): void;
 }
 
-/** @param advanced called with the revision that every connected edge serves from now on */
-export function trackApplied(clock: Clock, advanced: (revision: number) => void = () => {}): AppliedRevisions {
+export function trackApplied(clock: Clock): AppliedRevisions {
   const revisions = new Map<EdgeLine, number | undefined>();
   const waiting = new Set<Waiting>();
   const everywhere = (): number | undefined => {
@@ -52,7 +51,6 @@ export function trackApplied(clock: Clock, advanced: (revision: number) => void 
       revisions.set(line, message.revision);
       const served = everywhere();
       if (served === undefined) return;
-      advanced(served);
       for (const one of waiting) if (one.revision <= served) one.settle();
     },
     wait(revision, timeoutMs) {

@@ -1,25 +1,21 @@
 /** Gets certificates for domains that have a management policy, and renews them in time. */
 import { AcmeProblem } from "../../acme/problem.ts";
-import { usualRetryMs } from "../../acme/renewal-info.ts";
-import { timestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { Doc } from "../../schema/parse.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
-import { attempt } from "./attempt.ts";
+import type { AppliedRevisions } from "../edges/applied.ts";
 import { openAuthority } from "./authority.ts";
+import { makeCertificateWork } from "./certificate-work.ts";
 import { pauseMs, termsNotAgreed, wildcardRefused } from "./failure.ts";
 import type { Failure } from "./failure.ts";
-import { certificateOf, changeJob, deleteJob, dueAt, jobOf, policyOf, statusOf } from "./job.ts";
+import { certificateOf, dueAt, jobOf, policyOf, statusOf } from "./job.ts";
 import type { AcmeSettings } from "./settings.ts";
-import { systemWrite } from "./system-write.ts";
 
 export interface Provisioning {
   /** `certificate_management_status` of a domain. */
   status(domain: StoredObject): Doc | null;
-  /** An edge has put everything up to `revision` into effect. */
-  applied(revision: number): void;
   /** Breaks off what is under way; it is begun anew by the next start. */
   stop(): Promise<void>;
 }
@@ -27,10 +23,11 @@ export interface Provisioning {
 export interface ProvisioningOptions {
   readonly store: Store;
   readonly settings: AcmeSettings;
+  /** The authority asks an edge: it is told to only when the edges answer. */
+  readonly applied: Pick<AppliedRevisions, "wait">;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly random?: () => number;
 }
 
 /** A domain with a policy. */
@@ -48,40 +45,36 @@ const lookEveryMs = 30_000;
 const maxRunning = 4;
 /** Questions of a server that has just started are spread over this. */
 const firstAskMs = 60 * 60 * 1000;
-/** An authority that wants new certificates renewed at once is not followed. */
-const leastAgeMs = 60 * 60 * 1000;
 const edgeTimeoutMs = 10_000;
 const kind = "reserved_domain";
 
 export function openProvisioning(options: ProvisioningOptions): Provisioning {
-  const { store, settings, clock, log, metrics } = options;
-  const random = options.random ?? Math.random;
+  const { store, settings, applied, clock, log, metrics } = options;
+  const random = Math.random;
   const stopping = new AbortController();
-  const authority = openAuthority(store, settings, clock, stopping.signal);
   const managed = new Map<string, Managed>();
   const running = new Set<Promise<void>>();
-  const waiting = new Set<{ readonly revision: number; readonly done: (error?: Error) => void }>();
-  let appliedRevision = -1;
+  const work = makeCertificateWork({
+    store,
+    authority: openAuthority(store, settings, clock, stopping.signal),
+    challenges: settings.challenges,
+    clock,
+    random,
+    async reachedEdge(revision) {
+      const progress = await applied.wait(revision, edgeTimeoutMs);
+      if (!progress.applied) throw new AcmeProblem("noEdge", "no edge answers the authority");
+    },
+    signal: stopping.signal,
+    log,
+    metrics,
+  });
   let isLooking = false;
   metrics.gauge("postern_managed_certificates", "Domains with a certificate policy.", () => managed.size);
 
-  const reachedEdge = async (revision: number): Promise<void> => {
-    if (appliedRevision >= revision) return;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const one = { revision, done: (error?: Error) => (error ? reject(error) : resolve()) };
-    waiting.add(one);
-    const late = clock.after(edgeTimeoutMs, () => one.done(new AcmeProblem("noEdge", "no edge answers the authority")));
-    await promise.finally(() => {
-      late.cancel();
-      waiting.delete(one);
-    });
-  };
-  const context = { store, authority, challenges: settings.challenges, clock, random, reachedEdge } as const;
-
-  /** Runs `work` as one of a bounded number, and looks for more when it is done. */
-  const run = (entry: Managed, work: () => Promise<void>): void => {
+  /** Runs `task` as one of a bounded number, and looks for more when it is done. */
+  const run = (entry: Managed, task: () => Promise<void>): void => {
     entry.isBusy = true;
-    const all = work()
+    const all = task()
       .catch((error: unknown) => {
         entry.restsUntil = clock.now() + pauseMs(1, undefined, random);
         if (!stopping.signal.aborted) log.error("certificate management failed", { error });
@@ -94,53 +87,11 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
     running.add(all);
   };
   const provision = async (domain: StoredObject, entry: Managed): Promise<void> => {
-    const failure = await attempt({ ...context, signal: stopping.signal }, domain);
-    if (stopping.signal.aborted) return;
-    const result = failure?.code ?? "completed";
-    metrics.counter("postern_certificate_attempts_total", "Attempts to get a certificate.", { result }).add();
-    const name = domain.doc["domain"];
-    if (failure) {
-      const { code, message, cause } = failure;
-      log.warn("certificate not obtained", {
-        domain: name,
-        code,
-        reason: message,
-        ...(cause !== undefined && { error: cause }),
-      });
-    } else {
-      entry.asksAt = clock.now();
-      log.info("certificate obtained", { domain: name });
-    }
+    if (await work.provision(domain)) entry.asksAt = clock.now();
   };
-  /** RFC 9773 §4.2: a random time within the window, and another only when the window has moved away from it. */
-  const ask = async (domain: StoredObject, entry: Managed, pem: string): Promise<void> => {
-    entry.asksAt = clock.now() + usualRetryMs;
-    const window = await authority.renewalWindow(pem).catch((error: unknown) => {
-      log.debug("renewal information not read", { domain: domain.doc["domain"], error });
-      return undefined;
-    });
-    if (!window) return;
-    entry.asksAt = clock.now() + window.retryAfterMs;
-    const known = Date.parse(jobOf(store, domain.id).renews_at ?? "");
-    if (known >= window.start - 1000 && known <= window.end) return;
-    const issuedAt = issueTime(store, domain);
-    const renewsAt = Math.max(window.start + random() * (window.end - window.start), issuedAt + leastAgeMs);
-    await store.write(systemWrite(domain.account_id, "scheduleCertificateRenewal", clock), (draft) => {
-      const now = draft.get(domain.account_id, kind, domain.id);
-      if (!now || certificateOf(draft, now) !== pem || !policyOf(now)) return;
-      changeJob(draft, now, { renews_at: timestamp(renewsAt) });
-    });
+  const askRenewal = async (domain: StoredObject, entry: Managed, pem: string): Promise<void> => {
+    entry.asksAt = await work.askRenewal(domain, pem);
   };
-  const refuse = async (domain: StoredObject, { code, message }: Failure): Promise<void> => {
-    log.warn("certificate not obtained", { domain: domain.doc["domain"], code, reason: message });
-    await store.write(systemWrite(domain.account_id, "refuseCertificate", clock), (draft) => {
-      const now = draft.get(domain.account_id, kind, domain.id);
-      if (!now || !policyOf(now)) return;
-      const started_at = timestamp(clock.now());
-      changeJob(draft, now, { started_at, error_code: code, msg: message, retries_at: null });
-    });
-  };
-
   const look = (): void => {
     isLooking = false;
     const now = clock.now();
@@ -151,9 +102,9 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
       const refusal = refusalOf(domain, settings);
       const pem = certificateOf(store, domain);
       if (refusal) {
-        if (jobOf(store, id).error_code !== refusal.code) run(entry, () => refuse(domain, refusal));
+        if (jobOf(store, id).error_code !== refusal.code) run(entry, () => work.refuse(domain, refusal));
       } else if (dueAt(store, domain) <= now) run(entry, () => provision(domain, entry));
-      else if (pem !== undefined && entry.asksAt <= now) run(entry, () => ask(domain, entry, pem));
+      else if (pem !== undefined && entry.asksAt <= now) run(entry, () => askRenewal(domain, entry, pem));
     }
   };
   const lookSoon = (): void => {
@@ -164,14 +115,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   const note = (id: string, domain: StoredObject | undefined): void => {
     if (!domain || !policyOf(domain)) {
       managed.delete(id);
-      if (domain && jobIsThere(store, domain)) {
-        store
-          .write(systemWrite(domain.account_id, "endCertificateManagement", clock), (draft) => {
-            const now = draft.get(domain.account_id, kind, id);
-            if (now && !policyOf(now)) deleteJob(draft, now);
-          })
-          .catch((error: unknown) => log.error("certificate management not ended", { error }));
-      }
+      if (domain) work.end(domain).catch((error: unknown) => log.error("certificate management not ended", { error }));
     } else if (!managed.has(id)) {
       const asksAt = clock.now() + random() * firstAskMs;
       managed.set(id, { accountId: domain.account_id, isBusy: false, asksAt, restsUntil: 0 });
@@ -188,14 +132,9 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   lookSoon();
   return {
     status: (domain) => statusOf(store, domain, managed.get(domain.id)?.isBusy ?? false, clock.now()),
-    applied(revision) {
-      appliedRevision = revision;
-      for (const one of waiting) if (revision >= one.revision) one.done();
-    },
     async stop() {
       timer.cancel();
       stopping.abort();
-      for (const one of waiting) one.done(new AcmeProblem("unreachable", "the server is stopping"));
       await Promise.allSettled(running);
     },
   };
@@ -205,15 +144,4 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
 function refusalOf(domain: StoredObject, settings: AcmeSettings): Failure | undefined {
   if (String(domain.doc["domain"]).startsWith("*.")) return wildcardRefused;
   return settings.agreed ? undefined : termsNotAgreed;
-}
-
-function jobIsThere(store: Store, domain: StoredObject): boolean {
-  return store.children("certificate_job", domain.id).length > 0;
-}
-
-/** When the domain's certificate was obtained, milliseconds since 1970. */
-function issueTime(store: Store, domain: StoredObject): number {
-  const id = String(domain.doc["certificate_id"]);
-  const issuedAt = store.get(domain.account_id, "tls_certificate", id)?.doc["issued_at"];
-  return typeof issuedAt === "string" ? Date.parse(issuedAt) : 0;
 }

@@ -1,0 +1,111 @@
+/** What is done for one domain with a certificate policy: get, ask when to renew, refuse, end. */
+import { usualRetryMs } from "../../acme/renewal-info.ts";
+import { timestamp } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import type { Store, StoredObject } from "../../storage/store.ts";
+import { attempt } from "./attempt.ts";
+import type { AttemptContext } from "./attempt.ts";
+import type { Failure } from "./failure.ts";
+import { certificateOf, changeJob, deleteJob, jobOf, policyOf } from "./job.ts";
+import { systemWrite } from "./system-write.ts";
+
+export interface CertificateWork {
+  /** Tries to get a certificate; true when there is a new one. */
+  provision(domain: StoredObject): Promise<boolean>;
+  /**
+   * Asks the authority when the certificate `pem` should be renewed, and notes it. Resolves with when to ask again,
+   * milliseconds since 1970.
+   */
+  askRenewal(domain: StoredObject, pem: string): Promise<number>;
+  /** Notes why the authority is not even asked. */
+  refuse(domain: StoredObject, failure: Failure): Promise<void>;
+  /** Forgets what was noted of a domain that has no policy any more. */
+  end(domain: StoredObject): Promise<void>;
+}
+
+export interface CertificateWorkOptions extends AttemptContext {
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** An authority that wants new certificates renewed at once is not followed. */
+const leastAgeMs = 60 * 60 * 1000;
+const kind = "reserved_domain";
+
+export function makeCertificateWork(options: CertificateWorkOptions): CertificateWork {
+  const { store, authority, clock, log, metrics, random, signal } = options;
+  const write = (
+    domain: StoredObject,
+    operation: string,
+    change: (draft: Parameters<Parameters<Store["write"]>[1]>[0], now: StoredObject) => void,
+  ): Promise<unknown> =>
+    store.write(systemWrite(domain.account_id, operation, clock), (draft) => {
+      const now = draft.get(domain.account_id, kind, domain.id);
+      if (now) change(draft, now);
+    });
+
+  return {
+    async provision(domain) {
+      const failure = await attempt(options, domain);
+      if (signal.aborted) return false;
+      const result = failure?.code ?? "completed";
+      metrics.counter("postern_certificate_attempts_total", "Attempts to get a certificate.", { result }).add();
+      noteResult(log, String(domain.doc["domain"]), failure);
+      return failure === undefined;
+    },
+    // RFC 9773 §4.2: a random time within the window, and another only when the window has moved away from it.
+    async askRenewal(domain, pem) {
+      const window = await authority.renewalWindow(pem).catch((error: unknown) => {
+        log.debug("renewal information not read", { domain: domain.doc["domain"], error });
+        return undefined;
+      });
+      if (!window) return clock.now() + usualRetryMs;
+      const asksAt = clock.now() + window.retryAfterMs;
+      const known = Date.parse(jobOf(store, domain.id).renews_at ?? "");
+      if (known >= window.start - 1000 && known <= window.end) return asksAt;
+      const issuedAt = issueTime(store, domain);
+      const renewsAt = Math.max(window.start + random() * (window.end - window.start), issuedAt + leastAgeMs);
+      await write(domain, "scheduleCertificateRenewal", (draft, now) => {
+        if (certificateOf(draft, now) !== pem || !policyOf(now)) return;
+        changeJob(draft, now, { renews_at: timestamp(renewsAt) });
+      });
+      return asksAt;
+    },
+    async refuse(domain, { code, message }) {
+      log.warn("certificate not obtained", { domain: domain.doc["domain"], code, reason: message });
+      await write(domain, "refuseCertificate", (draft, now) => {
+        if (!policyOf(now)) return;
+        const started_at = timestamp(clock.now());
+        changeJob(draft, now, { started_at, error_code: code, msg: message, retries_at: null });
+      });
+    },
+    async end(domain) {
+      if (store.children("certificate_job", domain.id).length === 0) return;
+      await write(domain, "endCertificateManagement", (draft, now) => {
+        if (!policyOf(now)) deleteJob(draft, now);
+      });
+    },
+  };
+}
+
+function noteResult(log: Log, domain: string, failure: Failure | undefined): void {
+  if (!failure) {
+    log.info("certificate obtained", { domain });
+    return;
+  }
+  const { code, message, cause } = failure;
+  log.warn("certificate not obtained", {
+    domain,
+    code,
+    reason: message,
+    ...(cause !== undefined && { error: cause }),
+  });
+}
+
+/** When the domain's certificate was obtained, milliseconds since 1970. */
+function issueTime(store: Store, domain: StoredObject): number {
+  const id = String(domain.doc["certificate_id"]);
+  const issuedAt = store.get(domain.account_id, "tls_certificate", id)?.doc["issued_at"];
+  return typeof issuedAt === "string" ? Date.parse(issuedAt) : 0;
+}
