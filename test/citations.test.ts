@@ -11,7 +11,7 @@ const read = (file: string): string => readFileSync(file, "utf8");
 /** In comments, and in the names of tests. */
 const citedId = /(?:[(, ]|^|it\(")((?:A|W|D|R|K|I|P|G|S|X)\d{1,2})(?=[),:; ])/gm;
 const idsOf = (page: string): ReadonlySet<string | undefined> =>
-  new Set([...read(page).matchAll(/^\| ([A-Z]\d{1,2}) +\|/gm)].map(([, id]) => id));
+  new Set([...read(page).matchAll(/^(?:\| |- \*\*)([A-Z]\d{1,2})(?: +\||\*\*)/gm)].map(([, id]) => id));
 const controls = idsOf("docs/security-controls.md");
 /** Rules of the agent protocol. */
 const rules = idsOf("docs/agent-protocol.md");

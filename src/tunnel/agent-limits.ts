@@ -31,9 +31,14 @@ export interface AgentLimits {
   /** Largest window of one stream to an agent that can grow it, bytes; and the sum of what is grown per session. */
   readonly maxWindow: number;
   readonly windowBudget: number;
-  /** Proxied streams open at once (R3: Rust agents end the session at 512 and forget finished ones late). */
+  /** Proxied streams open at once. */
   readonly maxStreams: Readonly<Record<AgentKind, number>>;
-  /** Streams of one tunnel that the agent has not taken up (R5). */
+  /**
+   * The same with those that we are done with and that the agent may still have: Rust agents end the session at the
+   * 513th of both sides together, and drop those of clients that went away only when their service ends them (R3).
+   */
+  readonly maxHeld: Readonly<Record<AgentKind, number>>;
+  /** Streams of one tunnel that the agent has not taken up (R5); beyond 128, Go agents reset them. */
   readonly maxUnaccepted: Readonly<Record<AgentKind, number>>;
 }
 
@@ -57,7 +62,8 @@ export const defaultAgentLimits: AgentLimits = {
   maxWindow: 16 * 1024 * 1024,
   windowBudget: 64 * 1024 * 1024,
   maxStreams: { rust: 240, go: 1024, postern: 16_384 },
-  maxUnaccepted: { rust: 48, go: 1024, postern: 16_384 },
+  maxHeld: { rust: 400, go: Infinity, postern: Infinity },
+  maxUnaccepted: { rust: 48, go: 96, postern: 16_384 },
 };
 
 /** Agents choose their heartbeat (§3), within reason. */

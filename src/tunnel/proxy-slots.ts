@@ -2,27 +2,39 @@
  * Who may open a proxied stream now: at most so many per session (R3), and so many per tunnel that the agent has not
  * taken up (R5), because more would block or end its whole session. The rest wait, tunnels taking turns.
  */
-import type { ByteStream } from "../lib/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { initialWindow } from "./mux/frame.ts";
 import type { Mux } from "./mux/mux.ts";
 import type { MuxStream, StreamWatcher } from "./mux/stream.ts";
 import { renderProxyHeader } from "./proxy-header.ts";
-import type { ProxyHeader } from "./server-hooks.ts";
+import type { PendingStream, ProxyHeader, TakeStream } from "./server-hooks.ts";
 
 export interface SlotLimits {
   readonly maxStreams: number;
+  /** With those that are over here and that the agent may not have dropped yet. */
+  readonly maxHeld: number;
   readonly maxUnaccepted: number;
   readonly maxWaiting: number;
   readonly maxWaitMs: number;
 }
 
-type Take = (stream: ByteStream | undefined) => void;
-
-interface Waiter {
+/** Somebody who waits for a stream. */
+class Waiter implements PendingStream {
   readonly header: ProxyHeader;
-  readonly take: Take;
+  readonly take: TakeStream;
   readonly until: number;
+  readonly #slots: ProxySlots;
+
+  constructor(slots: ProxySlots, header: ProxyHeader, take: TakeStream, until: number) {
+    this.#slots = slots;
+    this.header = header;
+    this.take = take;
+    this.until = until;
+  }
+
+  withdraw(): boolean {
+    return this.#slots.withdraw(this);
+  }
 }
 
 /**
@@ -31,14 +43,15 @@ interface Waiter {
  */
 const silentMs = 2000;
 
-const lookAgainMs = 500;
+const lookAgainMs = 50;
 
 /** The slots of one tunnel. */
 class TunnelSlots implements StreamWatcher {
   readonly #slots: ProxySlots;
   /** Not taken up by the agent, with the time of opening. */
   readonly unaccepted = new Map<MuxStream, number>();
-  readonly waiting: Waiter[] = [];
+  /** In order of arrival. */
+  readonly waiting = new Set<Waiter>();
   /** The agent may not know the tunnel yet. */
   held = false;
   gone = false;
@@ -52,9 +65,13 @@ class TunnelSlots implements StreamWatcher {
     this.#slots.freed();
   }
 
-  released(stream: MuxStream): void {
-    this.unaccepted.delete(stream);
+  released(): void {
     this.#slots.released();
+  }
+
+  forgotten(stream: MuxStream, afterMs: number): void {
+    this.unaccepted.delete(stream);
+    this.#slots.forgotten(afterMs);
   }
 }
 
@@ -67,6 +84,9 @@ export class ProxySlots {
   readonly #hungry = new Set<TunnelSlots>();
   #waitingCount = 0;
   #openCount = 0;
+  #heldCount = 0;
+  /** Of streams that the agent has not dropped yet. */
+  readonly #drops = new Set<Timer>();
   #serving = false;
   #lookAgain: Timer | undefined;
 
@@ -102,31 +122,58 @@ export class ProxySlots {
     slots.gone = true;
     this.#tunnels.delete(tunnelId);
     this.#hungry.delete(slots);
-    this.#waitingCount -= slots.waiting.length;
-    for (const waiter of slots.waiting.splice(0)) waiter.take(undefined);
+    this.#waitingCount -= slots.waiting.size;
+    const waiting = [...slots.waiting];
+    slots.waiting.clear();
+    for (const waiter of waiting) waiter.take(undefined, "tunnel_gone");
   }
 
-  open(header: ProxyHeader, take: Take): void {
+  /** See `AgentSession.openProxy`. */
+  open(header: ProxyHeader, take: TakeStream): PendingStream | undefined {
     const slots = this.#tunnels.get(header.tunnelId);
-    if (!slots || this.#mux.over) return take(undefined);
-    if (slots.waiting.length === 0 && this.#hasRoom(slots)) return this.#start(slots, header, take);
-    if (this.#waitingCount >= this.#limits.maxWaiting) return take(undefined);
-    slots.waiting.push({ header, take, until: this.#clock.monotonic() + this.#limits.maxWaitMs });
-    this.#waitingCount += 1;
-    this.#hungry.add(slots);
-    this.#lookLater();
+    if (!slots || this.#mux.over) take(undefined, "tunnel_gone");
+    else if (slots.waiting.size === 0 && this.#hasRoom(slots)) this.#start(slots, header, take);
+    else if (this.#waitingCount >= this.#limits.maxWaiting) take(undefined, "tunnel_busy");
+    else return this.#wait(slots, header, take);
+    return undefined;
+  }
+
+  /** Nothing is opened for it any more. False when that has happened already. */
+  withdraw(waiter: Waiter): boolean {
+    const slots = this.#tunnels.get(waiter.header.tunnelId);
+    if (!slots?.waiting.delete(waiter)) return false;
+    this.#waitingCount -= 1;
+    if (slots.waiting.size === 0) this.#hungry.delete(slots);
+    return true;
   }
 
   /** The session has ended. */
   close(): void {
     this.#lookAgain?.cancel();
     this.#lookAgain = undefined;
+    for (const drop of this.#drops) drop.cancel();
+    this.#drops.clear();
     for (const tunnelId of this.#tunnels.keys()) this.remove(tunnelId);
   }
 
   released(): void {
     this.#openCount -= 1;
     this.freed();
+  }
+
+  /** The agent drops a stream, `afterMs` from now. */
+  forgotten(afterMs: number): void {
+    if (afterMs === 0 || this.#limits.maxHeld === Infinity) {
+      this.#heldCount -= 1;
+      this.freed();
+      return;
+    }
+    const drop = this.#clock.after(afterMs, () => {
+      this.#drops.delete(drop);
+      this.#heldCount -= 1;
+      this.freed();
+    });
+    this.#drops.add(drop);
   }
 
   /** There may be room for somebody who waits. */
@@ -138,8 +185,9 @@ export class ProxySlots {
     while (fruitless < this.#hungry.size && !this.#isFull()) {
       const slots = this.#hungry.values().next().value as TunnelSlots;
       this.#hungry.delete(slots);
-      const waiter = this.#hasRoom(slots) ? slots.waiting.shift() : undefined;
-      if (slots.waiting.length > 0) this.#hungry.add(slots);
+      const waiter = this.#hasRoom(slots) ? first(slots.waiting) : undefined;
+      if (waiter) slots.waiting.delete(waiter);
+      if (slots.waiting.size > 0) this.#hungry.add(slots);
       if (waiter) {
         fruitless = 0;
         this.#waitingCount -= 1;
@@ -152,7 +200,8 @@ export class ProxySlots {
   }
 
   #isFull(): boolean {
-    return this.#openCount >= this.#limits.maxStreams || this.#mux.over;
+    const { maxStreams, maxHeld } = this.#limits;
+    return this.#openCount >= maxStreams || this.#heldCount >= maxHeld || this.#mux.over;
   }
 
   #hasRoom(slots: TunnelSlots): boolean {
@@ -166,11 +215,21 @@ export class ProxySlots {
     return slots.unaccepted.size < this.#limits.maxUnaccepted;
   }
 
-  #start(slots: TunnelSlots, header: ProxyHeader, take: Take): void {
+  #wait(slots: TunnelSlots, header: ProxyHeader, take: TakeStream): Waiter {
+    const waiter = new Waiter(this, header, take, this.#clock.monotonic() + this.#limits.maxWaitMs);
+    slots.waiting.add(waiter);
+    this.#waitingCount += 1;
+    this.#hungry.add(slots);
+    this.#lookLater();
+    return waiter;
+  }
+
+  #start(slots: TunnelSlots, header: ProxyHeader, take: TakeStream): void {
     const stream = this.#mux.open();
-    if (!stream) return take(undefined);
+    if (!stream) return take(undefined, "tunnel_gone");
     const text = renderProxyHeader(header);
     this.#openCount += 1;
+    this.#heldCount += 1;
     stream.watcher = slots;
     stream.acceptedAfter = text.length + 1;
     slots.unaccepted.set(stream, this.#clock.monotonic());
@@ -193,12 +252,14 @@ export class ProxySlots {
   #expire(): void {
     const now = this.#clock.monotonic();
     for (const slots of this.#hungry) {
-      while (slots.waiting[0] && slots.waiting[0].until <= now) {
-        const waiter = slots.waiting.shift();
-        this.#waitingCount -= 1;
-        waiter?.take(undefined);
+      for (const waiter of slots.waiting) {
+        if (waiter.until > now) break;
+        if (this.withdraw(waiter)) waiter.take(undefined, "tunnel_busy");
       }
-      if (slots.waiting.length === 0) this.#hungry.delete(slots);
     }
   }
+}
+
+function first<T>(set: ReadonlySet<T>): T | undefined {
+  return set.values().next().value;
 }

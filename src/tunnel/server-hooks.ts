@@ -62,6 +62,18 @@ export interface ServerHooks {
   closed(session: AgentSession): void;
 }
 
+/** Why there is no stream: its tunnel or session has ended, or its agent can take no more for now. */
+export type NoStream = "tunnel_gone" | "tunnel_busy";
+
+/** Called once, unless what waits is withdrawn; without a stream there is a reason. */
+export type TakeStream = (stream: ByteStream | undefined, why?: NoStream) => void;
+
+/** A stream that is waited for. */
+export interface PendingStream {
+  /** Nobody wants it any more: it is not opened, and `take` is not called. False when that is too late. */
+  withdraw(): boolean;
+}
+
 /** One authenticated agent connection. */
 export interface AgentSession {
   readonly id: string;
@@ -76,11 +88,11 @@ export interface AgentSession {
   /** Proxied streams open now. */
   readonly openStreams: number;
   /**
-   * A stream for one public connection, or for HTTP requests one after another. Waits for a free slot when the
-   * agent's limit is reached (rules R3, R5); undefined when the queue is full or the session has ended.
-   * The stream is given to `take` as soon as there is one, often before this returns.
+   * A stream for one public connection, or for HTTP requests one after another, given to `take` as soon as there is
+   * one, often before this returns. Waits for a free slot when the agent has as many as it can take (rules R3, R5), and
+   * then returns what waits.
    */
-  openProxy(header: ProxyHeader, take: (stream: ByteStream | undefined) => void): void;
+  openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined;
   /** Rejects with `Refusal` (command_unsupported, command_failed, command_timeout). */
   command(command: SessionCommand): Promise<void>;
   /** Tells the agent that a tunnel is over, where it understands that. */

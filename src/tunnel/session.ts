@@ -1,5 +1,4 @@
 /** One authenticated agent on the server's side: its tunnels, what it asks, and what it is asked. */
-import type { ByteStream } from "../lib/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
@@ -17,7 +16,14 @@ import type { Mux } from "./mux/mux.ts";
 import { discard } from "./mux/stream.ts";
 import { ProxySlots } from "./proxy-slots.ts";
 import type { Proofs } from "./proofs.ts";
-import type { AgentSession, LabelRequest, ProxyHeader, ServerHooks } from "./server-hooks.ts";
+import type {
+  AgentSession,
+  LabelRequest,
+  PendingStream,
+  ProxyHeader,
+  ServerHooks,
+  TakeStream,
+} from "./server-hooks.ts";
 import { streamType } from "./typed-stream.ts";
 import { parseWireError, renderWireError } from "./wire-error.ts";
 
@@ -78,6 +84,7 @@ export class ServerSession implements AgentSession {
     this.#agent = agent;
     this.#slots = new ProxySlots(parts.mux, parts.clock, {
       maxStreams: parts.limits.maxStreams[agent.kind],
+      maxHeld: parts.limits.maxHeld[agent.kind],
       maxUnaccepted: parts.limits.maxUnaccepted[agent.kind],
       maxWaiting: parts.limits.maxWaiting,
       maxWaitMs: parts.limits.maxWaitMs,
@@ -88,8 +95,8 @@ export class ServerSession implements AgentSession {
     return this.#slots.openCount;
   }
 
-  openProxy(header: ProxyHeader, take: (stream: ByteStream | undefined) => void): void {
-    this.#slots.open(header, take);
+  openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined {
+    return this.#slots.open(header, take);
   }
 
   command(command: SessionCommand): Promise<void> {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ByteStream } from "../../src/lib/byte-stream.ts";
-import type { AgentSession } from "../../src/tunnel/server-hooks.ts";
+import type { AgentSession, PendingStream, TakeStream } from "../../src/tunnel/server-hooks.ts";
 import { fin, frame, question, word } from "../support/raw-agent.ts";
 import type { RawAgent } from "../support/raw-agent.ts";
 import { useRawAgents } from "../support/raw-agents.ts";
@@ -350,8 +350,85 @@ describe("a session", { timeout: 30_000 }, () => {
       agent.write(question(11, 2, { Id: "sync" }));
       await agent.answer(11);
       assert.equal(taken.length, 52);
-      for (const stream of taken) stream.abort();
+      for (const stream of taken.slice(0, 12)) stream.abort();
+      agent.write(question(13, 2, { Id: "sync" }));
+      await agent.answer(13);
+      assert.equal(taken.length, 52, "what was given up still waits at the agent");
+      for (const { streamId } of agent.frames.filter(isProxy).slice(3, 12)) agent.write(frame(1, fin, streamId, ""));
+      agent.write(question(15, 2, { Id: "sync" }));
+      await agent.answer(15);
       assert.equal(taken.length, 61);
+    });
+
+    it("R3: as many as the agent has not dropped, also of those that were given up", async () => {
+      const limits = {
+        maxStreams: { rust: 3, go: 3, postern: 3 },
+        maxHeld: { rust: 5, go: Infinity, postern: Infinity },
+        maxWaitMs: 60_000,
+      };
+      await set.restart({ limits });
+      const [agent, session] = await authenticated();
+      const { Id } = await bound(agent, 5, {});
+      set.clock.pass(50);
+      const taken: ByteStream[] = [];
+      const take = (stream: ByteStream | undefined): void => void (stream && taken.push(stream));
+      const giveUp = (): void => taken.at(-1)?.abort();
+      const opened = async (count: number): Promise<string[]> => {
+        const proxied = (): { streamId: number }[] =>
+          agent.frames.filter((one) => one.body.length > 50 && one.body.readUInt32BE() === 3);
+        await agent.until(() => proxied().length === count);
+        return proxied().map(({ streamId }) => String(streamId));
+      };
+      for (let at = 0; at < 5; at += 1) {
+        open(session, String(Id), take);
+        giveUp();
+      }
+      const streams = (await opened(5)).map(Number);
+      assert.equal(session.openStreams, 0);
+      open(session, String(Id), take);
+      assert.equal(taken.length, 5);
+      assert.equal(agent.frames.filter(({ type }) => type === 0).length, 0, "a reset would not be answered");
+      agent.write(frame(1, fin, streams[0] as number, ""));
+      agent.write(question(7, 2, { Id: "sync" }));
+      await agent.answer(7);
+      set.clock.pass(50);
+      assert.equal(taken.length, 6, "its end says that it has dropped one");
+      giveUp();
+      open(session, String(Id), take);
+      agent.write(frame(1, 0, streams[1] as number, Buffer.alloc(200_000)));
+      await agent.frame(({ type, streamId }) => type === 0 && streamId === streams[1]);
+      assert.equal(taken.length, 6);
+      set.clock.pass(1000);
+      assert.equal(taken.length, 7, "one that was reset it drops with its next write");
+      giveUp();
+      open(session, String(Id), take);
+      set.clock.pass(4000);
+      agent.write(frame(1, 0, streams[2] as number, "slow"));
+      await agent.frame(({ type, streamId }) => type === 0 && streamId === streams[2]);
+      set.clock.pass(5000);
+      assert.equal(taken.length, 7);
+      set.clock.pass(3000);
+      assert.equal(taken.length, 8, "a service that writes seldom takes its time");
+    });
+
+    it("R3: none for those that are withdrawn", async () => {
+      const limits = { maxStreams: { rust: 1, go: 1, postern: 1 }, maxWaiting: 2 };
+      await set.restart({ limits });
+      const [agent, session] = await authenticated();
+      const { Id } = await bound(agent, 5, {});
+      set.clock.pass(50);
+      const taken: (ByteStream | undefined)[] = [];
+      const ask = () => open(session, String(Id), (stream) => taken.push(stream));
+      assert.equal(ask(), undefined);
+      const pending = [ask(), ask()];
+      assert.deepEqual([pending[0]?.withdraw(), pending[0]?.withdraw()], [true, false]);
+      ask();
+      assert.equal(taken.length, 1, "there is room in the queue again");
+      taken[0]?.abort();
+      taken[1]?.abort();
+      assert.equal(taken.length, 3);
+      assert.equal(pending[1]?.withdraw(), false);
+      assert.equal(agent.frames.filter(({ body }) => body.length > 50 && body.readUInt32BE() === 3).length <= 3, true);
     });
 
     it("R5: also when visitors and service are silent on those that are open", async () => {
@@ -391,8 +468,8 @@ describe("a session", { timeout: 30_000 }, () => {
   });
 });
 
-function open(session: AgentSession, tunnelId: string, take: (stream: ByteStream | undefined) => void): void {
-  session.openProxy(
+function open(session: AgentSession, tunnelId: string, take: TakeStream): PendingStream | undefined {
+  return session.openProxy(
     { tunnelId, clientAddress: "192.0.2.1:1", proto: "http", edgeType: "endpoint", passthroughTls: false },
     take,
   );

@@ -70,8 +70,9 @@ class RecordedSession implements AgentSession {
     this.ip = ip;
   }
 
-  openProxy(): void {
+  openProxy(): undefined {
     this.told.push("openProxy");
+    return undefined;
   }
 
   async command(command: SessionCommand): Promise<void> {

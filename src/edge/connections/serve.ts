@@ -99,6 +99,7 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
     readonly #socket: Socket;
     readonly #facts: ConnectionFacts;
     readonly #steps: Step[] = [];
+    #withdraw: () => void = () => {};
     #opened: Opened | undefined;
     #sidesOver = 0;
     #bytesIn = 0;
@@ -112,7 +113,7 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
 
     start(): void {
       this.#socket.once("close", this.#gone);
-      upstreams.open(
+      this.#withdraw = upstreams.open(
         this.site,
         this.#facts,
         this.#steps,
@@ -134,6 +135,7 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
 
     /** The client went away, or was sent away, before there was an upstream. */
     readonly #gone = (): void => {
+      this.#withdraw();
       counters.ended.abandoned += 1;
       this.#over("abandoned");
     };

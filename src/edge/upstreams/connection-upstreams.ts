@@ -3,9 +3,10 @@ import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
 import type { Log } from "../../lib/log.ts";
 import { socketStream } from "../../lib/socket-stream.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import { skipped } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
-import type { ProxyHeader } from "../../tunnel/server-hooks.ts";
+import type { PendingStream, ProxyHeader } from "../../tunnel/server-hooks.ts";
 import { dial } from "./dial.ts";
 import type { DialOptions } from "./dial.ts";
 import { makePicker } from "./pick.ts";
@@ -33,6 +34,7 @@ export interface ConnectionUpstreams {
   /**
    * Opens a stream for a connection to `site`, at another tunnel or address when one fails. `done` is called once,
    * now or later; undefined when none could be had. `steps` gets what decided. `isOver` is asked between tries.
+   * @returns withdraws what is waited for: a stream for nobody would be one less for others
    */
   open(
     site: ConnectionSite,
@@ -40,7 +42,7 @@ export interface ConnectionUpstreams {
     steps: Step[],
     isOver: () => boolean,
     done: (opened: Opened | undefined) => void,
-  ): void;
+  ): () => void;
 }
 
 const maxTries = 3;
@@ -58,8 +60,9 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
       const plan = site.upstream;
       if (!plan) {
         done(undefined);
-        return;
+        return () => {};
       }
+      let pending: PendingStream | undefined;
       const tried = new Set<Tunnel | StaticPlan>();
       const around: Circumstances = {
         load: options.load,
@@ -71,10 +74,16 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
         const place = tried.size < maxTries && !isOver() ? pick(plan, around) : undefined;
         if (place && "session" in place) {
           tried.add(place);
-          place.session.openProxy(headerOf(place, site, facts), (stream) => {
-            if (stream) done({ stream, tunnel: place });
-            else attempt();
+          const opening = place.session.openProxy(headerOf(place, site, facts), (stream, why = "tunnel_gone") => {
+            pending = undefined;
+            if (stream) {
+              done({ stream, tunnel: place });
+              return;
+            }
+            steps.push(skipped("backend", `no stream could be opened: ${why}`));
+            attempt();
           });
+          if (opening) pending = opening;
         } else if (place && "host" in place) {
           tried.add(place);
           dial(place, { ...options.dial, http: false }, (result) => {
@@ -90,6 +99,7 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
         }
       };
       attempt();
+      return () => void pending?.withdraw();
     },
   };
 }

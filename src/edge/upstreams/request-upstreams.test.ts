@@ -54,16 +54,17 @@ class TcpSession implements AgentSession {
     this.id = id;
   }
 
-  openProxy(header: ProxyHeader, take: (stream: ByteStream | undefined) => void): void {
+  openProxy(header: ProxyHeader, take: (stream: ByteStream | undefined) => void): undefined {
     this.headers.push(header);
     if (this.refuses) {
       take(undefined);
-      return;
+      return undefined;
     }
     const socket: Socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     this.openStreams += 1;
     socket.on("close", () => (this.openStreams -= 1));
     socket.once("connect", () => take(socketStream(socket, nobody)));
+    return undefined;
   }
 
   command(): Promise<void> {

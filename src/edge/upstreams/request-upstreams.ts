@@ -56,7 +56,7 @@ export function makeUpstreams({ registry, context, dial }: TunnelUpstreamsOption
       const clientAddress = addressText(connection.source, connection.sourcePort);
       const preamble = proxyPreamble(tunnel.proxyProtocol, connection);
       const header = { tunnelId: id, clientAddress, proto, edgeType, passthroughTls: false };
-      session.openProxy({ ...header, ...(preamble && { preamble }) }, take);
+      return session.openProxy({ ...header, ...(preamble && { preamble }) }, take);
     };
   };
   const wayTo = (tunnel: Tunnel): Way => {

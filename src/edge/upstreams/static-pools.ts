@@ -26,7 +26,7 @@ export function makeStaticPools(context: PoolOptions["context"], options: DialOp
   const ways = new Map<string, Way>();
   const poolOf = (address: StaticAddress, key: string, http: boolean): UpstreamPool =>
     new UpstreamPool({
-      open: (_exchange, take) =>
+      open(_exchange, take) {
         dial(address, { ...options, http }, (result) => {
           if (result instanceof Error) {
             context.log.info("static backend unreachable", { address: key, why: result });
@@ -34,7 +34,9 @@ export function makeStaticPools(context: PoolOptions["context"], options: DialOp
           } else {
             take(socketStream(result, nobody));
           }
-        }),
+        });
+        return undefined;
+      },
       context,
       isAgent: false,
       reuse: http,

@@ -1,4 +1,5 @@
 import type { ByteStream } from "../../lib/byte-stream.ts";
+import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { HttpContext } from "../http/context.ts";
 import type { Timed } from "../../lib/deadlines.ts";
@@ -8,9 +9,13 @@ import type { UpstreamUser } from "./upstream-connection.ts";
 export interface PoolOptions {
   /**
    * Opens one more stream to the tunnel or address, ready for an HTTP/1.1 request. Calls `take` once, now or
-   * later; undefined when it cannot be had. `exchange` is the one that asks: the stream's header names its client.
+   * later; undefined when it cannot be had, with the reason. `exchange` is the one that asks: the stream's header names
+   * its client. Returns what waits, where that can be withdrawn before it has begun.
    */
-  readonly open: (exchange: Exchange, take: (stream: ByteStream | undefined) => void) => void;
+  readonly open: (
+    exchange: Exchange,
+    take: (stream: ByteStream | undefined, why?: RefusalName) => void,
+  ) => PendingOpening | undefined;
   readonly context: Pick<HttpContext, "clock" | "deadlines" | "limits" | "log">;
   /** The streams end at an agent, whose own refusals (it could not dial its upstream) are recognised as such. */
   readonly isAgent: boolean;
@@ -23,19 +28,33 @@ export interface PoolOptions {
   readonly clientOf?: (exchange: Exchange) => string;
 }
 
+export interface PendingOpening {
+  /** Nobody waits for the stream any more. False when it is being opened already, and `take` will be called. */
+  withdraw(): boolean;
+}
+
+/** A request without a stream. The opening is the one that it asked for, or that a stream served before it asked for. */
+interface Waiting {
+  readonly user: UpstreamUser;
+  readonly client: string;
+  readonly until: number;
+  opening: PendingOpening | undefined;
+}
+
 /** Where streams are nobody's own. */
 const anybody = "";
 
 /**
  * The HTTP streams of one tunnel or address: warm ones are used again, last in first out; the rest wait for a
- * new one or for one that becomes free, whichever is first. Whoever makes the pool closes it.
+ * new one or for one that becomes free, whichever is first. No more are opened than are waited for: an agent may not
+ * survive what comes of openings for nobody (R3). Whoever makes the pool closes it.
  */
 export class UpstreamPool implements Timed {
   expiresAt = Infinity;
   readonly options: PoolOptions;
   readonly #idle: UpstreamConnection[] = [];
   readonly #busy = new Set<UpstreamConnection>();
-  #waiting: { readonly user: UpstreamUser; readonly client: string; readonly until: number }[] = [];
+  #waiting: Waiting[] = [];
   /** Streams being opened, by client. */
   readonly #openings = new Map<string, number>();
   #closed = false;
@@ -71,16 +90,20 @@ export class UpstreamPool implements Timed {
     }
     const { clock, deadlines, limits } = this.options.context;
     const begun = clock.monotonic();
-    this.#waiting.push({ user, client, until: deadlines.now + limits.upstreamTimeoutMs });
+    const waiting: Waiting = { user, client, until: deadlines.now + limits.upstreamTimeoutMs, opening: undefined };
+    this.#waiting.push(waiting);
     this.#openings.set(client, (this.#openings.get(client) ?? 0) + 1);
     if (this.#waiting.length === 1) this.#watch();
-    this.options.open(user.exchange, (stream) => this.#opened(stream, client, begun));
+    const opening = this.options.open(user.exchange, (stream, why) => this.#opened(stream, why, waiting, begun));
+    if (opening !== undefined) waiting.opening = opening;
   }
 
   /** The user no longer wants the stream that it waits for. */
   withdraw(user: UpstreamUser): void {
     const at = this.#waiting.findIndex((waiting) => waiting.user === user);
-    if (at >= 0) this.#waiting.splice(at, 1);
+    if (at < 0) return;
+    const [waiting] = this.#waiting.splice(at, 1);
+    this.#withdrawOpening(waiting);
   }
 
   /** Closes the stream that was idle longest, to make room for others in its session. False when there is none. */
@@ -98,6 +121,7 @@ export class UpstreamPool implements Timed {
     for (const connection of Array.from(this.#busy)) connection.fail("tunnel_gone");
     const waiting = this.#waiting;
     this.#waiting = [];
+    for (const one of waiting) this.#withdrawOpening(one);
     for (const { user } of waiting) user.upstreamFailed("tunnel_gone", true);
     this.options.context.deadlines.delete(this);
   }
@@ -110,8 +134,10 @@ export class UpstreamPool implements Timed {
       return;
     }
     const next = this.#takeWaiting(connection.client);
-    if (next !== undefined) this.#give(connection, next, true);
-    else if (this.#idle.length < this.options.context.limits.maxIdleStreams) this.#idle.push(connection);
+    if (next !== undefined) {
+      this.#withdrawOpening(next);
+      this.#give(connection, next.user, true);
+    } else if (this.#idle.length < this.options.context.limits.maxIdleStreams) this.#idle.push(connection);
     else connection.finish();
   }
 
@@ -127,18 +153,21 @@ export class UpstreamPool implements Timed {
     const late = this.#waiting.filter((waiting) => waiting.until <= now);
     this.#waiting = this.#waiting.filter((waiting) => waiting.until > now);
     this.#watch();
+    for (const one of late) this.#withdrawOpening(one);
     for (const { user } of late) user.upstreamFailed("upstream_timeout", false);
   }
 
-  #opened(stream: ByteStream | undefined, client: string, begun: number): void {
-    const openings = (this.#openings.get(client) ?? 1) - 1;
-    if (openings === 0) this.#openings.delete(client);
-    else this.#openings.set(client, openings);
+  #opened(stream: ByteStream | undefined, why: RefusalName | undefined, asker: Waiting, begun: number): void {
+    const { client } = asker;
+    asker.opening = undefined;
+    const openings = this.#openingDone(client);
     if (stream === undefined) {
       // Those that still open are enough for those who wait.
       if (openings >= this.#waiting.filter((waiting) => waiting.client === client).length) return;
-      const reason = this.options.isAgent ? "tunnel_gone" : "upstream_refused";
-      this.#takeWaiting(client)?.upstreamFailed(reason, true);
+      const reason = why ?? (this.options.isAgent ? "tunnel_gone" : "upstream_refused");
+      const refused = this.#takeWaiting(client);
+      this.#hand(refused, asker);
+      refused?.user.upstreamFailed(reason, true);
       return;
     }
     if (this.#closed) {
@@ -147,8 +176,35 @@ export class UpstreamPool implements Timed {
     }
     const connection = new UpstreamConnection(this, stream, client, this.options.context.clock.monotonic() - begun);
     const next = this.#takeWaiting(client);
-    if (next !== undefined) this.#give(connection, next, false);
-    else this.release(connection);
+    if (next === undefined) {
+      this.release(connection);
+      return;
+    }
+    this.#hand(next, asker);
+    this.#give(connection, next.user, false);
+  }
+
+  /** `served` has what was opened for `asker`: who still waits has the other's opening, else that is one too many. */
+  #hand(served: Waiting | undefined, asker: Waiting): void {
+    if (served === undefined || served === asker) return;
+    if (this.#waiting.includes(asker)) {
+      asker.opening = served.opening;
+      served.opening = undefined;
+    } else {
+      this.#withdrawOpening(served);
+    }
+  }
+
+  #withdrawOpening(waiting: Waiting | undefined): void {
+    if (waiting?.opening?.withdraw() === true) this.#openingDone(waiting.client);
+  }
+
+  /** How many streams are still being opened for the client. */
+  #openingDone(client: string): number {
+    const openings = (this.#openings.get(client) ?? 1) - 1;
+    if (openings === 0) this.#openings.delete(client);
+    else this.#openings.set(client, openings);
+    return openings;
   }
 
   /** Last in, first out. */
@@ -159,10 +215,10 @@ export class UpstreamPool implements Timed {
   }
 
   /** First in, first out. */
-  #takeWaiting(client: string): UpstreamUser | undefined {
-    if (this.options.clientOf === undefined) return this.#waiting.shift()?.user;
+  #takeWaiting(client: string): Waiting | undefined {
+    if (this.options.clientOf === undefined) return this.#waiting.shift();
     const at = this.#waiting.findIndex((waiting) => waiting.client === client);
-    return at < 0 ? undefined : this.#waiting.splice(at, 1)[0]?.user;
+    return at < 0 ? undefined : this.#waiting.splice(at, 1)[0];
   }
 
   #give(connection: UpstreamConnection, user: UpstreamUser, warm: boolean): void {

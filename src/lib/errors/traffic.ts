@@ -74,6 +74,12 @@ export const trafficErrors = {
     "The tunnel behind this address has just gone.",
     "Try again; its agent may be reconnecting.",
   ),
+  tunnel_busy: entry(
+    3210,
+    503,
+    "The agent behind this address carries as much as it can.",
+    "Try again later; its operator can start more agents with the same labels.",
+  ),
   user_agent_denied: entry(3211, 403, "This client is not allowed here.", "Ask the operator, quoting the request id."),
   misdirected: entry(
     3212,

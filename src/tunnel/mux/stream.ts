@@ -26,12 +26,27 @@ export interface StreamHost {
   forget(stream: MuxStream): void;
 }
 
-/** Whoever counts streams is told when the peer took one up, and when one is over. */
+/** Whoever counts streams is told when the peer took one up, when one is over, and when the peer has let go of it. */
 export interface StreamWatcher {
   /** Credit beyond the stream's `acceptedAfter`, data or an end came from the peer. */
   accepted(stream: MuxStream): void;
+  /** We are done with it. */
   released(stream: MuxStream): void;
+  /** The peer is done with it as well, or will be `afterMs` from now as far as can be known. */
+  forgotten(stream: MuxStream, afterMs: number): void;
 }
+
+/**
+ * Agents that sleep through resets drop a stream that both sides have ended as soon as its tasks have run. One that
+ * was reset they drop when its service next writes or ends, and never say so (agent-protocol.md §7, R3 and R4): until
+ * then it counts among the streams that they can have.
+ */
+const droppedAfterEndMs = 50;
+const droppedAfterResetMs = 1000;
+
+/** What the service still writes into an aborted stream is let through for this long, or to this much: then it is reset. */
+const lingerMs = 2000;
+const lingerBytes = initialWindow / 2;
 
 /** Shared, because making an error costs more than ending a stream. */
 const abortedError = new Error("stream aborted");
@@ -59,6 +74,8 @@ export class MuxStream implements ByteStream {
   #finSent = false;
   #peerEnded = false;
   #over = false;
+  /** When it was aborted, while the peer has not ended its side; 0: it is not waited for. */
+  #lingersSince = 0;
 
   /** @param opened by us: the first frame carries SYN */
   constructor(host: StreamHost, id: number, opened: boolean) {
@@ -120,24 +137,33 @@ export class MuxStream implements ByteStream {
     this.#host.outbox.fin(this.id, this.#takeSyn());
     this.#finSent = true;
     this.#host.schedule();
-    if (this.#peerEnded) this.#closeLater(undefined);
+    if (!this.#peerEnded) return;
+    this.#drop(droppedAfterEndMs);
+    this.#host.tellClosed(this, undefined);
   }
 
   /**
-   * RST; for a Rust agent, which wakes its reader for FIN only and its writer for credit only, FIN before and credit
-   * after it (R4). A stream that the peer has not heard of goes without a word.
+   * RST; for an agent that sleeps through it, an end, whose answer says when the agent has dropped the stream. What it
+   * has sent in the meantime goes nowhere. A stream that the peer has not heard of goes without a word.
    */
   abort(): void {
     if (this.#over) return;
-    if (this.#synFlag === 0) {
-      const outbox = this.#host.outbox;
-      const { sleepsThroughResets } = this.#host;
-      if (sleepsThroughResets && !this.#finSent) outbox.fin(this.id, 0);
+    const { outbox, sleepsThroughResets } = this.#host;
+    if (this.#synFlag !== 0) {
+      this.#drop(0);
+    } else if (!sleepsThroughResets) {
       outbox.control(frameType.reset, this.id, errorCode.streamCancelled);
-      if (sleepsThroughResets) outbox.control(frameType.windowIncrement, this.id, 1);
-      this.#host.schedule();
+      this.#drop(0);
+    } else {
+      if (!this.#finSent) outbox.fin(this.id, 0);
+      if (this.watcher && !this.#peerEnded) this.#linger();
+      else {
+        this.#wakeAndReset();
+        this.#drop(droppedAfterResetMs);
+      }
     }
-    this.#closeLater(abortedError);
+    this.#host.schedule();
+    this.#host.tellClosed(this, abortedError);
   }
 
   consumed(byteCount: number): void {
@@ -180,10 +206,16 @@ export class MuxStream implements ByteStream {
   /** The peer announced `length` bytes. False when it had no credit for them. */
   announced(length: number): boolean {
     if (this.acceptedAfter > 0) this.#accepted();
-    return this.#window.arrive(length);
+    const isCovered = this.#window.arrive(length);
+    if (isCovered && this.#lingersSince > 0 && length > 0) this.#enoughOfIt();
+    return isCovered;
   }
 
   peerEnds(): void {
+    if (this.#lingersSince > 0) {
+      if (this.acceptedAfter > 0) this.#accepted();
+      this.#forget(droppedAfterEndMs);
+    }
     if (this.#peerEnded || this.#over) return;
     if (this.acceptedAfter > 0) this.#accepted();
     this.#peerEnded = true;
@@ -193,24 +225,55 @@ export class MuxStream implements ByteStream {
 
   /** Ends the stream for us, without a word to the peer. */
   close(error: Error | undefined): void {
+    if (this.#lingersSince > 0) this.#forget(droppedAfterEndMs);
     if (this.#over) return;
-    this.#drop();
+    this.#drop(droppedAfterEndMs);
     this.receiver.closed(error);
   }
 
-  /** As `close`, where the receiver itself ends the stream. */
-  #closeLater(error: Error | undefined): void {
-    this.#drop();
-    this.#host.tellClosed(this, error);
+  #drop(forgottenAfterMs: number): void {
+    this.#leave();
+    this.#forget(forgottenAfterMs);
   }
 
-  #drop(): void {
+  /** For us it is over. */
+  #leave(): void {
     this.#over = true;
     this.#queue.length = 0;
     this.#queued = 0;
+    this.watcher?.released(this);
+  }
+
+  /** For the peer it will be over. */
+  #forget(afterMs: number): void {
+    this.#lingersSince = 0;
     this.#window.close();
     this.#host.forget(this);
-    this.watcher?.released(this);
+    this.watcher?.forgotten(this, afterMs);
+  }
+
+  #linger(): void {
+    this.#lingersSince = this.#host.windows.clock.monotonic() || 1;
+    this.#leave();
+    // Nothing more can come of a peer that waits for credit.
+    if (this.#window.credit < lingerBytes) this.#enoughOfIt();
+  }
+
+  /** Resets an aborted stream that the service goes on writing into: its next write ends it at the agent. */
+  #enoughOfIt(): void {
+    const lingeredMs = this.#host.windows.clock.monotonic() - this.#lingersSince;
+    if (lingeredMs < lingerMs && this.#window.credit >= lingerBytes) return;
+    this.#wakeAndReset();
+    // A service that wrote after so long may take as long again.
+    this.#forget(Math.max(droppedAfterResetMs, 1.5 * lingeredMs));
+  }
+
+  /** Writers that wait for credit see a reset only when they are given some (R4). */
+  #wakeAndReset(): void {
+    const { outbox } = this.#host;
+    outbox.control(frameType.reset, this.id, errorCode.streamCancelled);
+    outbox.control(frameType.windowIncrement, this.id, 1);
+    this.#host.schedule();
   }
 
   #accepted(): void {

@@ -43,7 +43,6 @@ export class WindowBudget {
 export class ReceiveWindow {
   readonly #budget: WindowBudget;
   #size = initialWindow;
-  /** What the peer may still send, bytes. */
   #credit = initialWindow;
   /** Taken on by the consumer and not yet given back to the peer. */
   #owed = 0;
@@ -52,6 +51,11 @@ export class ReceiveWindow {
   constructor(budget: WindowBudget) {
     this.#budget = budget;
     this.#lastReturnMs = budget.maxWindow > initialWindow ? budget.clock.monotonic() : 0;
+  }
+
+  /** What the peer may still send, bytes. */
+  get credit(): number {
+    return this.#credit;
   }
 
   /** Counts what the peer announced; false when it had no credit for it. */

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { afterEach, describe, it } from "node:test";
+import { makeManualClock } from "../../../test/support/clock.ts";
+import type { ByteStream } from "../../lib/byte-stream.ts";
+import { silentLog } from "../../lib/log.ts";
+import type { Exchange } from "../../traffic/exchange.ts";
+import { defaultLimits } from "../http/context.ts";
+import { Deadlines } from "../../lib/deadlines.ts";
+import type { UpstreamConnection, UpstreamUser } from "./upstream-connection.ts";
+import { UpstreamPool } from "./upstream-pool.ts";
+
+/** A request that asks as soon as it has a stream, and keeps what becomes of it. */
+class Request implements UpstreamUser {
+  readonly exchange = {} as Exchange;
+  readonly told: string[] = [];
+
+  upstreamReady(connection: UpstreamConnection, warm: boolean): void {
+    this.told.push(warm ? "warm" : "new");
+    connection.begin(this, Buffer.from("GET / HTTP/1.1\r\n\r\n"), {
+      isHead: false,
+      websocket: false,
+      chunked: false,
+      complete: true,
+    });
+  }
+
+  upstreamEnd(): void {
+    this.told.push("answered");
+  }
+
+  upstreamFailed(reason: string): void {
+    this.told.push(reason);
+  }
+
+  upstreamInterim(): void {}
+  upstreamHead(): void {}
+  upstreamBody(): void {}
+  upstreamDrained(): void {}
+}
+
+describe("the streams of a tunnel", () => {
+  const clock = makeManualClock();
+  const deadlines = new Deadlines(clock);
+  afterEach(() => deadlines.stop());
+
+  /** A pool whose openings wait until `open` is called; `pending` are those that nobody has withdrawn. */
+  function make() {
+    const pending: ((stream: ByteStream | undefined, why?: "tunnel_busy") => void)[] = [];
+    const pool = new UpstreamPool({
+      open(_exchange, take) {
+        pending.push(take);
+        return {
+          withdraw() {
+            const at = pending.indexOf(take);
+            if (at >= 0) pending.splice(at, 1);
+            return at >= 0;
+          },
+        };
+      },
+      context: { clock, deadlines, limits: defaultLimits, log: silentLog },
+      isAgent: true,
+      reuse: true,
+    });
+    const request = (): Request => {
+      const one = new Request();
+      pool.request(one);
+      return one;
+    };
+    const open = (): ByteStream => {
+      const stream = silentStream();
+      pending.shift()?.(stream);
+      return stream;
+    };
+    return { pool, pending, request, open };
+  }
+
+  it("R3: no more are opened than are waited for, once warm ones serve those who wait", () => {
+    const { pending, request, open } = make();
+    const requests = Array.from({ length: 5 }, request);
+    assert.equal(pending.length, 5);
+    const stream = open();
+    for (const left of [3, 2, 1, 0]) {
+      answer(stream);
+      assert.equal(pending.length, left);
+    }
+    answer(stream);
+    assert.deepEqual(
+      requests.map(({ told }) => told.join(" ")),
+      ["new answered", ...Array<string>(4).fill("warm answered")],
+    );
+  });
+
+  it("R3: none is opened for a client that has gone, and each that waits keeps one", () => {
+    const { pool, pending, request, open } = make();
+    const [first, second, third] = [request(), request(), request()];
+    pool.withdraw(second);
+    assert.equal(pending.length, 2);
+    open();
+    open();
+    assert.deepEqual([first.told, second.told, third.told], [["new"], [], ["new"]]);
+  });
+
+  it("an agent that can take no more is the reason, for the one who has waited longest", () => {
+    const { pending, request, open } = make();
+    const [first, second] = [request(), request()];
+    pending.shift()?.(undefined, "tunnel_busy");
+    open();
+    assert.deepEqual([first.told, second.told], [["tunnel_busy"], ["new"]]);
+  });
+});
+
+function silentStream(): ByteStream {
+  const receiver = { data() {}, ended() {}, drained() {}, closed() {} };
+  return { receiver, write: () => true, writeLatin1: () => true, end() {}, abort() {}, consumed() {} };
+}
+
+function answer(stream: ByteStream): void {
+  stream.receiver.data(Buffer.from("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
+}
