@@ -17,6 +17,16 @@ export function newId(prefix: string, nowMs: number): string {
   return `${prefix}_${lastMicros.toString(36).padStart(timeDigits, "0")}${randomText(randomDigits)}`;
 }
 
+/**
+ * An id that can be made again: with the time of `of`, an id, and as many of the `digest`'s digits as an id has of
+ * chance. It sorts among the ids of its kind by when `of` was made.
+ */
+export function derivedId(prefix: string, of: string, digest: Buffer): string {
+  const time = of.slice(of.lastIndexOf("_") + 1).slice(0, timeDigits);
+  const digits = BigInt(`0x${digest.toString("hex")}`).toString(36);
+  return `${prefix}_${time.padStart(timeDigits, "0")}${digits.padStart(randomDigits, "0").slice(-randomDigits)}`;
+}
+
 /** Never hands out an id that sorts before `id` from now on (called for what storage already holds). */
 export function continueAfter(id: string): void {
   const micros = Number.parseInt(id.slice(id.lastIndexOf("_") + 1).slice(0, timeDigits), 36);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { newId } from "../lib/ids.ts";
 import { makeProofs } from "./proofs.ts";
 
 describe("proofs", () => {
@@ -22,8 +23,13 @@ describe("proofs", () => {
     assert.notEqual(proofs.labelledId("a", "b1", 2), proofs.labelledId("a", "b", 12));
   });
 
-  it("make ids of labelled tunnels that look like any other", () => {
+  it("make ids of labelled tunnels that look like any other, and sort by the time of their session", () => {
     assert.match(proofs.labelledId("ts_1", "[]", 0), /^tn_[0-9a-z]{27}$/);
+    const clients = [1_600_000_000_000, 1_700_000_000_000, 1_700_000_000_001].map((nowMs) => newId("ts", nowMs));
+    const ids = clients.map((clientId) => proofs.labelledId(clientId, "[]", 0));
+    assert.deepEqual(ids.toSorted(), ids);
+    assert.ok((ids[2] as string) < newId("tn", 1_700_000_000_002));
+    for (const id of ids) assert.match(id, /^tn_[0-9a-z]{27}$/);
     assert.equal(same.labelledId("ts_1", "[]", 0), proofs.labelledId("ts_1", "[]", 0));
     assert.notEqual(proofs.labelledId("ts_1", "[]", 1), proofs.labelledId("ts_1", "[]", 0));
   });

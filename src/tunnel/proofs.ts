@@ -3,9 +3,8 @@
  * sealed values under the server's own key, which therefore also hold after a restart.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { derivedId } from "../lib/ids.ts";
 
-/** Base-36 digits of an id after its prefix, as many as a new id has. */
-const idDigits = 27;
 const nonceLength = 12;
 const tagLength = 16;
 
@@ -16,7 +15,7 @@ export interface Proofs {
   /** What proves that a tunnel id was given to this account. */
   tunnelToken(accountId: string, tunnelId: string): string;
   provesTunnel(token: string, accountId: string, tunnelId: string): boolean;
-  /** The id of a labelled tunnel: the same for the same request of the same client. */
+  /** The id of a labelled tunnel: the same for the same request of the same client, sorted by when that first came. */
   labelledId(clientId: string, request: string, ordinal: number): string;
   /** Base64 of `text`, encrypted; opens only under the same `purpose`. */
   seal(purpose: string, text: string): string;
@@ -48,9 +47,7 @@ export function makeProofs(secret: Buffer): Proofs {
     tunnelToken,
     provesTunnel: (given, accountId, tunnelId) => proves(given, tunnelToken(accountId, tunnelId)),
     labelledId(clientId, request, ordinal) {
-      const digest = mac("labelled", clientId, request, String(ordinal));
-      const digits = BigInt(`0x${digest.toString("hex")}`).toString(36);
-      return `tn_${digits.padStart(idDigits, "0").slice(-idDigits)}`;
+      return derivedId("tn", clientId, mac("labelled", clientId, request, String(ordinal)));
     },
     seal(purpose, text) {
       const nonce = randomBytes(nonceLength);
