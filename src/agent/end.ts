@@ -1,5 +1,6 @@
 import { errorCode, Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
+import { parseWireCode } from "../tunnel/wire-error.ts";
 
 /** Why an agent gave up. */
 export interface AgentEnd {
@@ -32,8 +33,9 @@ export function endOf(error: unknown, retries: boolean): AgentEnd | undefined {
 
 /** The end that the server's taking away of the tunnel means. */
 export function endOfTunnel(message: string, code: string): AgentEnd {
-  const ending = endings.find(([, reasons]) => reasons.some((reason) => errorCode(reason) === code));
-  return { reason: ending?.[0] ?? "refused", message: `${message} (${code})` };
+  const reason = parseWireCode(code);
+  const ending = reason && endings.find(([, reasons]) => reasons.includes(reason));
+  return { reason: ending?.[0] ?? "refused", message: `${message} (${reason ? errorCode(reason) : code})` };
 }
 
 /** What went wrong with a connection, as the end of a sentence. */

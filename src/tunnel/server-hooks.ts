@@ -1,5 +1,6 @@
 /** What the tunnel protocol's server side asks of whoever keeps the register of agents (the edge). */
 import type { ByteStream } from "../lib/byte-stream.ts";
+import type { RefusalName } from "../lib/errors.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
 
 export interface AuthRequest {
@@ -96,7 +97,7 @@ export interface AgentSession {
   /** Rejects with `Refusal` (command_unsupported, command_failed, command_timeout). */
   command(command: SessionCommand): Promise<void>;
   /** Tells the agent that a tunnel is over, where it understands that. */
-  stopTunnel(tunnelId: string, message: string, errorCode: string): void;
+  stopTunnel(tunnelId: string, message: string, reason: RefusalName): void;
   /** Says goodbye and closes the connection. */
   close(reason: string): void;
 }

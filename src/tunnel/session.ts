@@ -1,6 +1,7 @@
 /** One authenticated agent on the server's side: its tunnels, what it asks, and what it is asked. */
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
+import type { RefusalName } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
@@ -25,7 +26,7 @@ import type {
   TakeStream,
 } from "./server-hooks.ts";
 import { streamType } from "./typed-stream.ts";
-import { parseWireError, renderWireError } from "./wire-error.ts";
+import { parseWireError, renderWireError, wireCode } from "./wire-error.ts";
 
 /** What a session is made of. */
 export interface SessionParts {
@@ -115,12 +116,13 @@ export class ServerSession implements AgentSession {
     });
   }
 
-  stopTunnel(tunnelId: string, message: string, errorCode: string): void {
+  stopTunnel(tunnelId: string, message: string, reason: RefusalName): void {
     if (this.#agent.version !== "3" || !this.#tunnels.has(tunnelId)) return;
     const stream = this.#parts.mux.open();
     if (!stream) return;
     stream.receiver = discard;
-    stream.write(renderMessage(streamType.stopTunnel, { Id: tunnelId, Message: message, ErrorCode: errorCode }));
+    const told = { Id: tunnelId, Message: message, ErrorCode: wireCode(reason) };
+    stream.write(renderMessage(streamType.stopTunnel, told));
     stream.end();
   }
 

@@ -10,7 +10,17 @@ const names = new Map<number, RefusalName>(
 );
 
 export function renderWireError(refusal: Refusal): string {
-  return `${refusal.message}\n\n${codePrefix}${catalogue[refusal.reason].number}\n`;
+  return `${refusal.message}\n\n${wireCode(refusal.reason)}\n`;
+}
+
+/** The code as agents read it. */
+export function wireCode(reason: RefusalName): string {
+  return `${codePrefix}${catalogue[reason].number}`;
+}
+
+/** What a code alone says; undefined for one that the catalogue does not have. */
+export function parseWireCode(code: string): RefusalName | undefined {
+  return names.get(Number(/^ERR_[A-Z]+_(\d{1,9})$/.exec(code)?.[1]));
 }
 
 /** A `Refusal` where the catalogue has the code, else an `Error` with the whole text. */

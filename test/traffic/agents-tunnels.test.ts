@@ -150,7 +150,7 @@ for (const protocol of protocols) {
       await fresh.bind({ subdomain: "mine" });
       assert.equal((await ask(edge, "mine.apps.example.com")).body, "now");
       while (old.stopped.length === 0) await new Promise(setImmediate);
-      assert.deepEqual(old.stopped, [`${id} ERR_POSTERN_334`]);
+      assert.deepEqual(old.stopped, [`${id} ERR_NGROK_334`]);
     });
   });
 }

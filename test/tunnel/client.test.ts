@@ -125,10 +125,10 @@ describe("our own agent", { timeout: 30_000 }, () => {
     await other?.command({ name: "stop" });
     await other?.command({ name: "update", version: "2.0" });
     await assert.rejects(other?.command({ name: "restart" }) ?? Promise.resolve(), { reason: "command_unsupported" });
-    other?.stopTunnel(id, "gone", "ERR_POSTERN_1");
+    other?.stopTunnel(id, "gone", "agent_denied");
     await session.unbind("tn_sync");
     assert.deepEqual(commands, [{ name: "stop" }, { name: "update", version: "2.0" }]);
-    assert.deepEqual(stopped, [[id, "gone", "ERR_POSTERN_1"]]);
+    assert.deepEqual(stopped, [[id, "gone", "ERR_NGROK_720"]]);
   });
 
   it("tells the server why a command failed", async () => {

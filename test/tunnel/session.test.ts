@@ -231,15 +231,15 @@ describe("a session", { timeout: 30_000 }, () => {
   it("tells agents of version 3, and only those, that a tunnel is over", async () => {
     const [agent, session] = await authenticated();
     const { Id } = await bound(agent, 5, {});
-    session.stopTunnel("tn_unknown", "no", "ERR_POSTERN_1");
-    session.stopTunnel(String(Id), "gone", "ERR_POSTERN_2");
+    session.stopTunnel("tn_unknown", "no", "agent_denied");
+    session.stopTunnel(String(Id), "gone", "agent_name_taken");
     const { body, flags } = await agent.frame((one) => one.body.length > 4 && one.body.readUInt32BE() === 9);
-    assert.deepEqual(JSON.parse(body.subarray(4).toString()), { Id, Message: "gone", ErrorCode: "ERR_POSTERN_2" });
+    assert.deepEqual(JSON.parse(body.subarray(4).toString()), { Id, Message: "gone", ErrorCode: "ERR_NGROK_334" });
     assert.equal(flags & fin, fin);
     const old = await set.connected();
     await old.authenticate({ Version: ["2"] });
     const second = await bound(old, 5, {});
-    set.server.register.sessions.at(-1)?.stopTunnel(String(second["Id"]), "gone", "x");
+    set.server.register.sessions.at(-1)?.stopTunnel(String(second["Id"]), "gone", "agent_denied");
     old.write(question(7, 2, { Id: "sync" }));
     await old.answer(7);
     assert.equal(old.frames.filter((one) => one.body.length > 4 && one.body.readUInt32BE() === 9).length, 0);

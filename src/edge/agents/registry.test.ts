@@ -79,8 +79,8 @@ class RecordedSession implements AgentSession {
     this.commands.push(command);
   }
 
-  stopTunnel(tunnelId: string, _message: string, errorCode: string): void {
-    this.told.push(`stop ${tunnelId} ${errorCode}`);
+  stopTunnel(tunnelId: string, _message: string, reason: string): void {
+    this.told.push(`stop ${tunnelId} ${reason}`);
   }
 
   close(reason: string): void {
@@ -256,7 +256,7 @@ describe("agents' tokens", () => {
     bind(session, { id: "tn_lose", hostname: "lose.example" });
     registry.label(session, "tn_label", { labels: { app: "web" }, forwardsTo: "", forwardsProto: "", metadata: "" });
     commit(credential("cr_1", "ac_1", token, { acl: ["bind:keep.example"] }));
-    assert.deepEqual(session.told, ["stop tn_lose ERR_POSTERN_720", "stop tn_label ERR_POSTERN_720"]);
+    assert.deepEqual(session.told, ["stop tn_lose agent_denied", "stop tn_label agent_denied"]);
     assert.ok(registry.siteFor("keep.example"));
     assert.equal(registry.siteFor("lose.example"), undefined);
     assert.equal(registry.tunnel("tn_label"), undefined);
@@ -300,7 +300,7 @@ describe("the names of endpoints", () => {
     const { hostname } = bind(old);
     const fresh = connect(token);
     assert.equal(bind(fresh, { id: "tn_new" }).hostname, hostname);
-    assert.deepEqual(old.told, ["stop tn_1 ERR_POSTERN_334"]);
+    assert.deepEqual(old.told, ["stop tn_1 agent_name_taken"]);
     assert.equal(registry.siteFor(hostname)?.findRoute("/", "h")?.id, "ep_new");
     // The end of the old session takes nothing from the new one.
     registry.unbind(old, "tn_1");
@@ -325,7 +325,7 @@ describe("the names of endpoints", () => {
     bind(old, { id: "tn_old", hostname: "mine.example" });
     const fresh = connect(token, "192.0.2.99");
     bind(fresh, { id: "tn_new", hostname: "mine.example" });
-    assert.deepEqual(old.told, ["stop tn_old ERR_POSTERN_334"]);
+    assert.deepEqual(old.told, ["stop tn_old agent_name_taken"]);
     assert.equal(registry.tunnel("tn_old"), undefined);
     assert.equal(registry.tunnel("tn_new")?.session, fresh);
     assert.throws(() => bind(fresh, { hostname: "mine.example" }), refused("agent_name_taken"));
@@ -376,7 +376,7 @@ describe("the names of endpoints", () => {
     bind(session, { id: "tn_stay", hostname: "stay.later.example" });
     commit(edge("edghts_3", "ac_2", "late.example:443", "*.later.example:443"));
     clock.advance(1000);
-    assert.deepEqual(session.told, ["stop tn_late ERR_POSTERN_334"]);
+    assert.deepEqual(session.told, ["stop tn_late agent_name_taken"]);
   });
 
   it("G2: stay within the ACL, generated ones as well", () => {

@@ -1,7 +1,7 @@
 /** The register of agents: who is connected, which tunnels they hold, and what those are published as. */
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
-import { errorCode, Refusal } from "../../lib/errors.ts";
+import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import { modules } from "../../modules/index.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
@@ -142,7 +142,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   const stop = (tunnel: Tunnel, message: string, reason: "agent_name_taken" | "agent_denied"): void => {
     take(tunnel);
     log.info("tunnel stopped", { tunnel: tunnel.id, session: tunnel.session.id, why: message });
-    tunnel.session.stopTunnel(tunnel.id, message, errorCode(reason));
+    tunnel.session.stopTunnel(tunnel.id, message, reason);
   };
   const leave = (session: AgentSession): void => {
     const held = sessions.remove(session);
