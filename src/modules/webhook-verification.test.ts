@@ -94,11 +94,20 @@ describe("webhook verification", () => {
     assert.deepEqual(issues({ provider: "nobody", secret: "s" }), ["provider"]);
     assert.deepEqual(issues({ provider: "sendgrid", secret: "AAAA" }), ["secret"]);
     assert.deepEqual(issues({ provider: "svix", secret: "not base64!" }), ["secret"]);
-    assert.deepEqual(issues({ provider: "svix", secret: "whsec_AAAA" }), []);
+    assert.deepEqual(issues({ provider: "Svix", secret: "x" }), ["secret"]);
+    assert.deepEqual(issues({ provider: "svix", secret: "whsec_AAAA" }), ["secret"]);
+    assert.deepEqual(issues({ provider: "svix", secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }), []);
   });
 
   it("R6: closes the route when there is no secret to verify with", () => {
-    assert.throws(() => routeWith("webhook_verification", { provider: "github", secret: "" }), /there is no secret/);
+    assert.throws(
+      () => routeWith("webhook_verification", { provider: "github", secret: "" }),
+      /the secret is required/,
+    );
+    assert.throws(
+      () => routeWith("webhook_verification", { provider: "svix", secret: "x" }),
+      /the secret must be base64/,
+    );
     assert.throws(() => routeWith("webhook_verification", { provider: "nobody", secret: "s" }), /does not exist/);
   });
 });

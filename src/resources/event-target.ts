@@ -85,7 +85,7 @@ const members = {
         format: {
           name: "webhook-secret",
           example: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-          check: (text) => (Buffer.byteLength(text) < 16 ? "have at least 16 bytes" : undefined),
+          check: secretIssue,
         },
       }),
     },
@@ -213,3 +213,14 @@ export const eventTarget = {
   required: true,
   rules: [exactlyOne(Object.keys(members))],
 } as const;
+
+/** Bytes of the key that a webhook's secret stands for. */
+export function signingKey(secret: string): Buffer {
+  return secret.startsWith("whsec_") ? Buffer.from(secret.slice("whsec_".length), "base64") : Buffer.from(secret);
+}
+
+function secretIssue(text: string): string | undefined {
+  if (text.startsWith("whsec_") && !/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text)) return 'be base64 after "whsec_"';
+  // What is signed with is what counts: longer text may decode to nothing.
+  return signingKey(text).length < 16 ? "stand for a key of at least 16 bytes" : undefined;
+}

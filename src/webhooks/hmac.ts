@@ -151,7 +151,8 @@ function decodedUrl(url: string): string {
   return url.replace(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, decodeURIComponent);
 }
 
-function keyOf(secret: string, kind: HmacOptions["key"]): Buffer {
+/** The bytes of the key that `secret` stands for. */
+export function keyOf(secret: string, kind: HmacOptions["key"]): Buffer {
   if (kind !== "base64") return Buffer.from(secret);
   return Buffer.from(secret.startsWith("whsec_") ? secret.slice(6) : secret, "base64");
 }

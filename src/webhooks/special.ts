@@ -1,10 +1,11 @@
 /** Schemes of one provider each that no table can describe. */
-import { createHmac, createPrivateKey, createPublicKey, createSign, createVerify } from "node:crypto";
+import { createHmac, createPrivateKey, createSign, createVerify } from "node:crypto";
 import { escape } from "node:querystring";
 import { byText } from "./form.ts";
 import { isSame } from "./hmac.ts";
 import { defaultToleranceSeconds, single, staleness } from "./scheme.ts";
 import type { Scheme, WebhookMessage } from "./scheme.ts";
+import { ecdsaPublicKey } from "./secrets.ts";
 
 /** The header is the secret itself: proof of who sends, none of what. */
 export function sharedToken(header: string): Scheme {
@@ -63,13 +64,6 @@ export const sendgrid: Scheme = {
     return { headers: { [sendgridHeaders.signature]: signature, [sendgridHeaders.time]: time } };
   },
 };
-
-/** Throws when `text` is not base64 of an ECDSA public key on P-256. */
-export function ecdsaPublicKey(text: string): ReturnType<typeof createPublicKey> {
-  const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
-  if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") throw new Error("read the key: it is not ECDSA on P-256");
-  return key;
-}
 
 /** Mailgun: the signature is in the body and covers a time and a token. */
 export const mailgun: Scheme = {

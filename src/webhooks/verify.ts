@@ -1,5 +1,6 @@
 import { providers } from "./providers.ts";
 import type { Sample, Signed, WebhookMessage } from "./scheme.ts";
+import { signingSecretIssue } from "./secrets.ts";
 
 /** Whether a request can hold without its body having been read: else what is wrong. */
 export function unsigned(provider: string, headers: WebhookMessage["headers"]): string | undefined {
@@ -46,10 +47,12 @@ export function wouldFetch(provider: string, message: WebhookMessage, now: numbe
 
 /**
  * Header fields (and URL or body, where the scheme signs there) that make a sample verify. Throws for a provider
- * whose key only it has, and for one that is unknown.
+ * whose key only it has, for one that is unknown, and for a secret that cannot be the provider's.
  */
 export function sign(provider: string, sample: Omit<Sample, "method"> & { readonly method?: string }): Signed {
   const scheme = providers[provider]?.[0];
   if (!scheme) throw new Error(`sign for "${provider}": there is no such provider`);
+  const wrong = signingSecretIssue(provider, sample.secret);
+  if (wrong !== undefined) throw new Error(`the secret ${wrong}`);
   return scheme.sign({ ...sample, method: sample.method ?? "POST" });
 }

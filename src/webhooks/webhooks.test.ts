@@ -3,6 +3,7 @@ import { createHmac, generateKeyPairSync } from "node:crypto";
 import { describe, it } from "node:test";
 import { answerChallenge, answerHandshake } from "./challenge.ts";
 import { providerNamed, providers } from "./providers.ts";
+import { secretIssue } from "./secrets.ts";
 import { sign, unsigned, verifyWebhook } from "./verify.ts";
 
 const now = Date.UTC(2026, 10, 20, 12, 0, 0);
@@ -52,6 +53,8 @@ function secretsOf(provider: string): { signing: string; verifying: string; othe
       return same("c2VjcmV0", "b3RoZXI=");
     case "vmware":
       return same("user::pass:word", "user::other");
+    case "contentful":
+      return same("s3cret-_".repeat(8), "another_".repeat(8));
     default:
       return same("s3cret ä", "another");
   }
@@ -304,12 +307,23 @@ describe("webhook signatures over more than the body", () => {
   });
 
   it("Contentful covers the headers that it names, and must name its time", async () => {
-    const { headers } = sign("contentful", { secret: "s", body: Buffer.from("{}"), url, now });
+    const { headers } = sign("contentful", {
+      secret: secretsOf("contentful").signing,
+      body: Buffer.from("{}"),
+      url,
+      now,
+    });
     const time = headers["x-contentful-timestamp"] ?? "";
     const later = { ...headers, "x-contentful-timestamp": String(Number(time) + 1) };
-    assert.match((await verify("contentful", "s", later, "{}")) ?? "", /signature is another/);
+    assert.match(
+      (await verify("contentful", secretsOf("contentful").signing, later, "{}")) ?? "",
+      /signature is another/,
+    );
     const unnamed = { ...headers, "x-contentful-signed-headers": "x-contentful-signed-headers" };
-    assert.match((await verify("contentful", "s", unnamed, "{}")) ?? "", /timestamp is not signed/);
+    assert.match(
+      (await verify("contentful", secretsOf("contentful").signing, unnamed, "{}")) ?? "",
+      /timestamp is not signed/,
+    );
   });
 });
 
@@ -344,5 +358,34 @@ describe("endpoint tests of providers", () => {
     assert.equal(answerChallenge("zoom", "s", Buffer.from('{"event":"meeting.started"}')), undefined);
     assert.equal(answerChallenge("xero", "s", Buffer.from('{"events":[],"entropy":"x"}'))?.status, 200);
     assert.equal(answerChallenge("xero", "s", Buffer.from('{"events":[{}]}')), undefined);
+  });
+});
+
+describe("the secret of a webhook provider", () => {
+  it("I6: stands for a key that is not empty and not shorter than the provider's own, whoever the provider is", () => {
+    const short: Readonly<Record<string, readonly string[]>> = {
+      svix: ["x", "whsec_", "whsec_x", "=", "whsec_AAAA", Buffer.alloc(23).toString("base64")],
+      clerk: ["x", "whsec_x", Buffer.alloc(23).toString("base64")],
+      brex: ["x", "whsec_x", Buffer.alloc(23).toString("base64")],
+      microsoft_teams: ["x", "=", "==", "whsec_x", "AAAAA"],
+      contentful: ["s", "s".repeat(63)],
+      vmware: ["user", "::", "user::", "::password", ":", "user:password"],
+      sendgrid: ["AAAA", "whsec_AAAA"],
+      sns: ["s"],
+    };
+    for (const provider of Object.keys(providers)) {
+      if (provider !== "sns") assert.match(secretIssue(provider, "") ?? "", /is required/, provider);
+      for (const secret of short[provider] ?? []) {
+        const issue = secretIssue(provider, secret);
+        assert.notEqual(issue, undefined, `${provider} ${secret}`);
+        if (secret.length > 5) assert.equal(issue?.includes(secret), false, "the secret is repeated");
+        if (provider === "sns" || provider === "sendgrid") continue;
+        const sample = { secret, body: Buffer.from("{}"), url, now };
+        assert.throws(() => sign(provider, sample), /^Error: the secret must/, `${provider} ${secret}`);
+      }
+      if (provider !== "sns") assert.equal(secretIssue(provider, secretsOf(provider).verifying), undefined, provider);
+    }
+    assert.equal(secretIssue("sns", ""), undefined);
+    assert.equal(secretIssue("svix", Buffer.alloc(24).toString("base64")), undefined);
   });
 });

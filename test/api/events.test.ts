@@ -88,6 +88,15 @@ for (const database of databases) {
       assert.equal(new Set(events.map(({ event_id }) => event_id)).size, 2);
     });
 
+    it("I6: refuse a secret that stands for a short or empty key", async () => {
+      for (const secret of ["short", "whsec_!!!!!!!!!!!!!!!!!!", "whsec_AAAAAAAAAAAAAAA", "whsec_"]) {
+        const body = { target: { webhook: { url: receiver.url, secret } } };
+        const { status, body: answer } = await api.request("POST", "/event_destinations", { body });
+        assert.equal(status, 400, secret);
+        assert.ok(answer.details["target.webhook.secret"], JSON.stringify(answer));
+      }
+    });
+
     it("K4: mask secrets", async () => {
       const from = receiver.received.length;
       await subscribe(api, { webhook: { url: receiver.url } }, ["event_destination_created.v0", "secret_created.v0"]);

@@ -61,6 +61,22 @@ describe("modules", () => {
     assert.deepEqual(patched.saml, made);
   });
 
+  it("I6: refuse a webhook secret that stands for no key, by every way in", async () => {
+    const path = await makeRoute();
+    for (const provider of ["svix", "Clerk", "brex", "microsoft_teams"]) {
+      const block = { provider, secret: "x" };
+      const answers = [
+        await api.request("PUT", `${path}/webhook_verification`, { body: block }),
+        await api.request("PATCH", path, { body: { webhook_verification: block } }),
+      ];
+      for (const { status, body } of answers) {
+        assert.equal(status, 400, provider);
+        assert.match(JSON.stringify(body.details), /secret.*must be base64/);
+      }
+    }
+    assert.equal((await api.ok("GET", path)).webhook_verification, null);
+  });
+
   it("let one login be swapped for another in one step, but not two be set", async () => {
     const path = await makeRoute({ saml: { idp_metadata: metadata } });
     const oidc = { issuer: "https://issuer.example.com", client_id: "a", client_secret: "b" };

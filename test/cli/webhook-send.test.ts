@@ -20,7 +20,11 @@ function secretsOf(provider: string): { readonly signing: string; readonly verif
       verifying: keyPair.publicKey.export({ format: "der", type: "spki" }).toString("base64"),
     };
   }
-  const keys: Readonly<Record<string, string>> = { microsoft_teams: "c2VjcmV0", vmware: "user::pass:word" };
+  const keys: Readonly<Record<string, string>> = {
+    microsoft_teams: "c2VjcmV0",
+    vmware: "user::pass:word",
+    contentful: "s3cret-_".repeat(8),
+  };
   const isSvix = ["svix", "clerk", "brex"].includes(provider);
   const secret = isSvix ? "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" : (keys[provider] ?? "s3cret");
   return { signing: secret, verifying: secret };
@@ -101,6 +105,12 @@ describe("postern webhook send", () => {
   it("says what it cannot do", async () => {
     assert.match((await send("nobody", url("/"))).stderr, /there is no provider "nobody"/);
     assert.match((await send("sns", url("/"))).stderr, /sign as sns/);
+    for (const provider of ["svix", "clerk", "brex", "microsoft_teams"]) {
+      const { code, stderr } = await send(provider, "--secret", "x", url(`/${provider}`));
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, new RegExp(`sign as ${provider}: the secret must be base64`));
+    }
+    assert.match((await send("github", url("/github"))).stderr, /the secret is required for provider "github"/);
     assert.equal((await send("github", "ftp://hooks.localhost/")).code, 2);
     assert.equal((await send("github", "--data", "@/nonexistent", url("/"))).code, 2);
     assert.equal((await send("github", "--secret", "x", "https://127.0.0.1:1/")).code, 4);

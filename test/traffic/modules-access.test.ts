@@ -108,7 +108,7 @@ for (const protocol of protocols) {
 
     it("I6: passes on a body whose signature verifies, byte for byte", async () => {
       for (const provider of ["github", "stripe", "slack", "shopify", "svix", "hubspot"]) {
-        const secret = provider === "svix" ? Buffer.from("secret").toString("base64") : "secret";
+        const secret = provider === "svix" ? Buffer.alloc(24, "secret").toString("base64") : "secret";
         verify(provider, secret);
         const answer = await post({ "content-type": "application/json", ...signed(provider, secret) });
         assert.equal(answer.status, 200, provider);

@@ -9,7 +9,7 @@ import { host, startFixture } from "../support/modules.ts";
 import type { Asked, Fixture } from "../support/modules.ts";
 
 const maxBytes = 1000;
-const secret = Buffer.from("secret").toString("base64");
+const secret = Buffer.alloc(24, "secret").toString("base64");
 let strict: Fixture;
 let plain: Fixture;
 let calls = 0;
@@ -81,6 +81,22 @@ for (const protocol of protocols) {
         assert.equal(strict.received.length, reached);
         strict.clock.move(1000);
         assert.equal((await post(strict, signed(strict, provider, body), body)).status, 200);
+      }
+    });
+
+    it("R6: closes a route whose stored secret stands for an empty key, which anybody can sign with", async () => {
+      for (const provider of ["svix", "clerk", "brex"]) {
+        plain.route({ webhook_verification: { enabled: true, provider, secret: "x" } });
+        const time = String(Math.floor(plain.clock.now() / 1000));
+        const signature = createHmac("sha256", "").update(`msg_1.${time}.{}`).digest("base64");
+        const headers = { "svix-id": "msg_1", "svix-timestamp": time, "svix-signature": `v1,${signature}` };
+        const reached = plain.received.length;
+        assert.equal((await post(plain, headers, "{}")).status, 500, provider);
+        assert.equal(plain.received.length, reached);
+        const report = await plain.edge.report(
+          (message) => message.type === "problems" && message.problems.some(({ message: why }) => why !== undefined),
+        );
+        assert.match(JSON.stringify(report), /verify webhooks of \w+: the secret must be base64/);
       }
     });
 

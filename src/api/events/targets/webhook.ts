@@ -1,8 +1,9 @@
 /** Delivery over HTTP, signed as the Standard Webhooks specification says (webhook-id, -timestamp, -signature). */
 import { createHmac } from "node:crypto";
+import { signingKey } from "../../../resources/event-target.ts";
 import type { Event } from "../event/event.ts";
 import { answeredProblem } from "./answer.ts";
-import { leftover } from "./target.ts";
+import { NotDelivered, leftover } from "./target.ts";
 import type { TargetKind } from "./target.ts";
 
 /** One POST each; so many at once where their order is free. */
@@ -11,14 +12,16 @@ const limits = { events: 16, bytes: 16 * 1024 * 1024, perEvent: 0, eventBytes: 8
 export const webhook: TargetKind = {
   open(value, { outbound }) {
     const url = new URL(String(value["url"]));
-    const secret = String(value["secret"]);
+    const key = signingKey(String(value["secret"]));
+    // As an earlier version may have stored it: everybody could make such signatures.
+    if (key.length === 0) throw new NotDelivered("its secret stands for an empty key: set another one");
     /** Redirects are not followed. */
     const post = async (event: Event): Promise<void> => {
       const nowMs = outbound.clock.now();
       const answer = await outbound.send({
         method: "POST",
         url,
-        headers: headersFor(secret, event, nowMs),
+        headers: headersFor(key, event, nowMs),
         body: event.body,
       });
       if (answer.status < 200 || answer.status > 299) throw answeredProblem(answer, "", nowMs);
@@ -55,9 +58,8 @@ async function inOrder(
   return undefined;
 }
 
-function headersFor(secret: string, { id, body }: Event, nowMs: number): Record<string, string> {
+function headersFor(key: Buffer, { id, body }: Event, nowMs: number): Record<string, string> {
   const seconds = String(Math.floor(nowMs / 1000));
-  const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice(6), "base64") : Buffer.from(secret);
   const signature = createHmac("sha256", key).update(`${id}.${seconds}.${body}`).digest("base64");
   return {
     "content-type": "application/json",
