@@ -2,6 +2,7 @@
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import type { SuffixRules } from "../lib/public-suffix.ts";
 import { makeMetrics } from "../lib/metrics.ts";
 import { modules } from "../modules/index.ts";
 import { resources as declared } from "../resources/index.ts";
@@ -44,6 +45,8 @@ export interface ControlPlaneOptions {
   readonly domain: string;
   /** Hostports need a reserved domain first. */
   readonly requireReservedDomains?: boolean;
+  /** What counts as a public suffix beside the public suffix list, and what does not although it is on it. */
+  readonly suffixes?: SuffixRules;
   /** Ports that reserved addresses are given, both ends included; 20000 to 29999 unless given. */
   readonly tcpPorts?: { readonly first: number; readonly last: number } | undefined;
   /** Who issues certificates; an authority whose terms nobody has agreed to, unless given. */
@@ -149,7 +152,9 @@ async function serve(
   const requireReservation = options.requireReservedDomains ?? false;
   const domain = options.domain.toLowerCase();
   const tcpPorts = options.tcpPorts ?? defaultTcpPorts;
-  const surroundings = { clock, domain, liveObjects, keys, requireReservation, tcpPorts, events, provisioning };
+  const suffixes = options.suffixes ?? { more: [], allowed: [] };
+  const reserving = { domain, suffixes, requireReservation, tcpPorts };
+  const surroundings = { clock, ...reserving, liveObjects, keys, events, provisioning };
   const server = await startServer({
     listen: options.listen,
     ...(apiUrl !== undefined && { apiUrl }),

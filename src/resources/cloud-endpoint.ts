@@ -49,7 +49,7 @@ export const cloudEndpoint = defineResource({
     return scheme === "tcp" ? [claim, { space: "tcp port", name: portOf(hostport), global: true }] : [claim];
   },
   taken: "hostport_held",
-  refusals: ["domain_held", "domain_unreserved", "binding_unsupported", ...policyRefusals],
+  refusals: ["domain_held", "domain_public", "domain_unreserved", "binding_unsupported", ...policyRefusals],
   rules: [
     ({ bindings }) => bindingIssue(bindings as readonly string[]),
     ({ url, traffic_policy }) =>

@@ -29,5 +29,5 @@ export const httpsEdge = defineResource({
   traffic: true,
   claims: hostportClaims,
   taken: "hostport_held",
-  refusals: ["domain_held", "domain_unreserved"],
+  refusals: ["domain_held", "domain_public", "domain_unreserved"],
 });

@@ -58,8 +58,9 @@ export const reservedDomain = defineResource({
     ),
   },
   traffic: true,
-  claims: ({ domain }) => [{ space: "domain", name: domain, global: true }],
+  claims: ({ domain }) => [{ space: "domain", name: domain, global: true, hosts: true }],
   taken: "domain_held",
+  refusals: ["domain_public"],
   clears: [
     { path: "certificate", input: "certificate_id" },
     { path: "certificate_management_policy", input: "certificate_management_policy" },

@@ -19,7 +19,7 @@ export const tcpEdge = defineResource({
     ...doc.hostports.map((hostport) => ({ space: "tcp port", name: portOf(hostport), global: true })),
   ],
   taken: "hostport_held",
-  refusals: ["domain_unreserved", "backend_needs_http", ...policyRefusals],
+  refusals: ["domain_held", "domain_public", "domain_unreserved", "backend_needs_http", ...policyRefusals],
 });
 
 export function portOf(hostport: string): string {

@@ -16,7 +16,14 @@ export const tlsEdge = defineResource({
   traffic: true,
   claims: hostportClaims,
   taken: "hostport_held",
-  refusals: ["domain_held", "domain_unreserved", "module_needs_termination", "backend_needs_http", ...policyRefusals],
+  refusals: [
+    "domain_held",
+    "domain_public",
+    "domain_unreserved",
+    "module_needs_termination",
+    "backend_needs_http",
+    ...policyRefusals,
+  ],
   rules: [passthroughHasNoClientCertificates],
 });
 

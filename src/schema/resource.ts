@@ -10,6 +10,11 @@ export interface Claim {
   readonly space: string;
   readonly name: string;
   readonly global?: boolean;
+  /**
+   * The name is of hosts: a `*.` before it covers what is below. One account's wildcard and another's name under it
+   * exclude each other, whichever was there first (control R5).
+   */
+  readonly hosts?: boolean;
 }
 
 export interface ResourceDeclaration<F extends Fields = Fields> {

@@ -1,10 +1,12 @@
 /** The rules that hold between objects, for one step of a write or for all its steps together. */
 import { Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
+import { wildcardBase, wildcardsOver } from "../lib/host-cover.ts";
+import type { Claim } from "../schema/resource.ts";
 import type { Kinds } from "./kinds.ts";
 import type { Overlay } from "./overlay.ts";
 import type { StoredObject } from "./store.ts";
-import { claimKey, kindNamed, listKey } from "./view.ts";
+import { belowKey, claimKey, kindNamed, listKey } from "./view.ts";
 
 export function checkReferences(kinds: Kinds, overlay: Overlay, object: StoredObject): void {
   const details: Record<string, string> = {};
@@ -22,9 +24,26 @@ export function checkClaims(kinds: Kinds, overlay: Overlay, object: StoredObject
   const kind = kindNamed(kinds, object.kind);
   for (const claim of kind.claims(object.doc)) {
     const holderId = overlay.holderId(claimKey(object.account_id, claim));
-    if (holderId === undefined || holderId === object.id) continue;
-    refuseHeld(object, kind.taken, claim.name, overlay.object(holderId) as StoredObject);
+    if (holderId === object.id) continue;
+    if (holderId !== undefined) refuseHeld(object, kind.taken, claim.name, overlay.object(holderId) as StoredObject);
+    checkCover(kinds, overlay, object, claim);
   }
+}
+
+/** Refuses a host name that covers, or is covered by, one of another account; for names that are newly claimed. */
+function checkCover(kinds: Kinds, overlay: Overlay, { kind, account_id }: StoredObject, claim: Claim): void {
+  const { space, name, hosts } = claim;
+  if (!hosts) return;
+  const { taken } = kindNamed(kinds, kind);
+  const isForeign = (id: string | undefined): boolean =>
+    id !== undefined && overlay.object(id)?.account_id !== account_id;
+  for (const wildcard of wildcardsOver(name)) {
+    if (!isForeign(overlay.holderId(claimKey(account_id, { ...claim, name: wildcard })))) continue;
+    throw new Refusal(taken, `"${name}" is covered by "${wildcard}", which another account holds`);
+  }
+  const base = wildcardBase(name);
+  if (base === undefined || !overlay.idsBelow(belowKey(space, base), undefined, Infinity).some(isForeign)) return;
+  throw new Refusal(taken, `"${name}" would cover names that other accounts hold`);
 }
 
 function refuseHeld(object: StoredObject, taken: RefusalName, name: string, holder: StoredObject): never {
@@ -72,6 +91,8 @@ const nothing: ReadonlyMap<string, StoredObject> = new Map();
 export function deferChecks(kinds: Kinds, overlay: Overlay): Deferred {
   const written = new Set<string>();
   const deleted = new Map<string, StoredObject>();
+  /** Names that their objects did not have before. */
+  const claimed: { readonly by: string; readonly claim: Claim }[] = [];
   /** Who held a name when another object took it: one of the two has to have let go of it in the end. */
   const contested: { readonly by: string; readonly key: string; readonly name: string; readonly holder: string }[] = [];
 
@@ -93,6 +114,7 @@ export function deferChecks(kinds: Kinds, overlay: Overlay): Deferred {
       for (const claim of kindNamed(kinds, object.kind).claims(object.doc)) {
         const key = claimKey(object.account_id, claim);
         const holder = overlay.holderId(key);
+        if (holder !== object.id) claimed.push({ by: object.id, claim });
         if (holder !== undefined && holder !== object.id) {
           contested.push({ by: object.id, key, name: claim.name, holder });
         }
@@ -103,6 +125,12 @@ export function deferChecks(kinds: Kinds, overlay: Overlay): Deferred {
     },
     check() {
       contests();
+      for (const { by, claim } of claimed) {
+        const object = overlay.object(by);
+        if (object && holds(object, claimKey(object.account_id, claim))) {
+          about(object, () => checkCover(kinds, overlay, object, claim));
+        }
+      }
       for (const id of written) {
         const object = overlay.object(id);
         if (!object) continue;

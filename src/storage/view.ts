@@ -1,4 +1,5 @@
 /** The indexes over a set of objects, and the reads that they answer: the same for what is committed and for drafts. */
+import { namesAbove } from "../lib/host-cover.ts";
 import type { Claim } from "../schema/resource.ts";
 import type { Kind, Kinds } from "./kinds.ts";
 import type { PageRequest, Reader, StoredObject } from "./store.ts";
@@ -28,9 +29,10 @@ export function kindNamed(kinds: Kinds, name: string): Kind {
 
 export function factsOf(kinds: Kinds, object: StoredObject): Facts {
   const kind = kindNamed(kinds, object.kind);
+  const claims = kind.claims(object.doc);
   return {
-    lists: listsOf(kinds, object),
-    claims: kind.claims(object.doc).map((claim) => claimKey(object.account_id, claim)),
+    lists: [...listsOf(kinds, object), ...claims.flatMap(listsAbove)],
+    claims: claims.map((claim) => claimKey(object.account_id, claim)),
     targets: new Set(kind.references(object.doc).map(({ id }) => id)),
   };
 }
@@ -51,6 +53,15 @@ export function listKey(accountId: string, kind: string): string {
 
 export function childrenKey(kind: string, parentId: string): string {
   return `\0${kind}\0${parentId}`;
+}
+
+/** List of those who hold host names below one, whatever their account. */
+export function belowKey(space: string, host: string): string {
+  return `\0below\0${space}\0${host}`;
+}
+
+function listsAbove({ space, name, hosts }: Claim): readonly string[] {
+  return hosts ? namesAbove(name).map((host) => belowKey(space, host)) : [];
 }
 
 export function claimKey(accountId: string, { space, name, global }: Claim): string {

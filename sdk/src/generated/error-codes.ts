@@ -48,6 +48,7 @@ export const errorCodes = {
   certificate_invalid: "ERR_POSTERN_1910",
   domain_invalid: "ERR_POSTERN_449",
   domain_held: "ERR_POSTERN_413",
+  domain_public: "ERR_POSTERN_414",
   hostport_held: "ERR_POSTERN_722",
   labels_invalid: "ERR_POSTERN_6508",
   backend_nesting: "ERR_POSTERN_6513",

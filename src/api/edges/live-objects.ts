@@ -1,4 +1,5 @@
 /** What the edges report of agents: sessions, tunnels and endpoints, as objects like the stored ones. */
+import { wildcardBase } from "../../lib/host-cover.ts";
 import type { Doc } from "../../schema/parse.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { SessionReport, TunnelReport } from "../../routing/planes/messages.ts";
@@ -23,6 +24,8 @@ export interface LiveObjects extends EdgeObserver {
   matchingBackends(accountId: string, labels: Readonly<Record<string, string>>): readonly string[];
   /** Whether an agent holds this host and port now, and for which account. */
   holderOfHostport(hostport: string): { readonly accountId: string; readonly tunnelId: string } | undefined;
+  /** Whether an agent of another account serves `name` or, for a wildcard, a name below it. Lower case. */
+  hasForeignHost(name: string, accountId: string): boolean;
   count(kind: "tunnel_session" | "tunnel"): number;
 }
 
@@ -40,6 +43,8 @@ export function openLiveObjects(store: Store): LiveObjects {
   const reports = new Map<string, { readonly report: TunnelReport; readonly line: EdgeLine }>();
   const sessions = new Map<string, { readonly accountId: string; readonly line: EdgeLine }>();
   const hostports = new Map<string, { accountId: string; tunnelId: string }>();
+  /** Hosts of HTTP and TLS endpoints, whatever their port; an address of TCP is its port. */
+  const hosts = new Map<string, { accountId: string; tunnelId: string }>();
   const tunnels = makeLabelIndex<TunnelReport>();
   const backends = makeLabelIndex<StoredObject>();
   const isBackend = new Set(["tunnel_group_backend"]);
@@ -74,6 +79,8 @@ export function openLiveObjects(store: Store): LiveObjects {
     drop("endpoint", report.accountId, report.endpoint.id);
     const hostport = hostportOf(report.endpoint.publicUrl);
     if (hostports.get(hostport)?.tunnelId === tunnelId) hostports.delete(hostport);
+    const host = hostOf(hostport);
+    if (hosts.get(host)?.tunnelId === tunnelId) hosts.delete(host);
   };
   const openTunnel = (report: TunnelReport, line: EdgeLine): void => {
     closeTunnel(report.id);
@@ -82,7 +89,9 @@ export function openLiveObjects(store: Store): LiveObjects {
     if (report.labels) tunnels.add(report.accountId, report.id, report.labels, report);
     if (!report.endpoint) return;
     const { id, publicUrl } = report.endpoint;
-    hostports.set(hostportOf(publicUrl), { accountId: report.accountId, tunnelId: report.id });
+    const holder = { accountId: report.accountId, tunnelId: report.id };
+    hostports.set(hostportOf(publicUrl), holder);
+    if (report.endpoint.proto !== "tcp") hosts.set(hostOf(hostportOf(publicUrl)), holder);
     put("endpoint", liveObject("endpoint", id, report.accountId, report.startedAt, endpointDoc(report, store)));
   };
   const closeSession = (id: string): void => {
@@ -119,6 +128,16 @@ export function openLiveObjects(store: Store): LiveObjects {
     matchingTunnels,
     matchingBackends: (accountId, labels) => backends.within(accountId, labels),
     holderOfHostport: (hostport) => hostports.get(hostport),
+    hasForeignHost(name, accountId) {
+      const holder = hosts.get(name);
+      if (holder && holder.accountId !== accountId) return true;
+      const base = wildcardBase(name);
+      if (base === undefined) return false;
+      for (const [host, { accountId: other }] of hosts) {
+        if (other !== accountId && host.endsWith(`.${base}`)) return true;
+      }
+      return false;
+    },
     count: (kind) => [...(kinds[kind] as Kept).values()].reduce((sum, ofAccount) => sum + ofAccount.size, 0),
     receive(message, line) {
       switch (message.type) {
@@ -157,6 +176,10 @@ function hostportOf(publicUrl: string): string {
   return `${url.hostname}:${port ?? "0"}`;
 }
 
+function hostOf(hostport: string): string {
+  return hostport.slice(0, hostport.lastIndexOf(":"));
+}
+
 function sessionDoc(report: SessionReport): Doc {
   return {
     agent_version: report.agentVersion,
@@ -187,8 +210,7 @@ function tunnelDoc(report: TunnelReport): Doc {
 function endpointDoc(report: TunnelReport, store: Store): Doc {
   const { proto, publicUrl } = report.endpoint as NonNullable<TunnelReport["endpoint"]>;
   const hostport = hostportOf(publicUrl);
-  const colon = hostport.lastIndexOf(":");
-  const host = hostport.slice(0, colon);
+  const host = hostOf(hostport);
   const credential = store.get(report.accountId, "credential", report.credentialId);
   return {
     region: report.region,
@@ -200,7 +222,7 @@ function endpointDoc(report: TunnelReport, store: Store): Doc {
     scheme: proto,
     hostport,
     host,
-    port: Number(hostport.slice(colon + 1)),
+    port: Number(hostport.slice(host.length + 1)),
     type: "ephemeral",
     metadata: report.metadata,
     domain: store.holder(report.accountId, "domain", host)?.id ?? null,

@@ -5,6 +5,7 @@ import { portOf } from "../../resources/tcp-edge.ts";
 import { emptyDoc } from "../../schema/parse.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import type { Draft } from "../../storage/store.ts";
+import { checkAddressHost } from "./host-names.ts";
 import { checkCarriesConnections } from "./nesting.ts";
 import type { Special, Surroundings } from "./special.ts";
 
@@ -17,13 +18,13 @@ export function reservedAddrSpecial({ domain, tcpPorts }: Surroundings): Special
   };
 }
 
-export function tcpEdgeSpecial({ requireReservation }: Surroundings): Special {
+export function tcpEdgeSpecial(surroundings: Surroundings): Special {
   return {
     prepare({ draft, accountId, doc, previous }) {
       checkCarriesConnections(draft, { accountId, doc, previous });
       const before = new Set((previous?.doc["hostports"] ?? []) as readonly string[]);
       for (const hostport of doc["hostports"] as readonly string[]) {
-        if (!before.has(hostport)) reserveAddress(draft, accountId, hostport, requireReservation);
+        if (!before.has(hostport)) reserveAddress(draft, accountId, hostport, surroundings);
       }
       return { doc };
     },
@@ -31,11 +32,12 @@ export function tcpEdgeSpecial({ requireReservation }: Surroundings): Special {
 }
 
 /** Makes sure that the account has the address, and reserves it where that is allowed. */
-export function reserveAddress(draft: Draft, accountId: string, hostport: string, requireReservation: boolean): void {
+export function reserveAddress(draft: Draft, accountId: string, hostport: string, surroundings: Surroundings): void {
+  checkAddressHost(draft, accountId, hostport.slice(0, hostport.lastIndexOf(":")), surroundings);
   const holder = draft.holder(accountId, "address", portOf(hostport));
   if (holder?.account_id === accountId) return;
   if (holder) throw new Refusal("hostport_held", `port ${portOf(hostport)} is reserved in another account`);
-  if (requireReservation) {
+  if (surroundings.requireReservation) {
     throw new Refusal("domain_unreserved", `address "${hostport}" is not reserved in this account`);
   }
   draft.create(accountId, "reserved_addr", { ...emptyDoc(resourceNamed("reserved_addr").fields), addr: hostport });

@@ -1,5 +1,6 @@
 /** What some resources do beyond their declaration; one file each in `special/`. */
 import type { Clock } from "../../lib/clock.ts";
+import type { SuffixRules } from "../../lib/public-suffix.ts";
 import type { Doc } from "../../schema/parse.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
@@ -16,6 +17,8 @@ export interface Surroundings {
   readonly domain: string;
   readonly liveObjects: LiveObjects;
   readonly keys: KeyRing;
+  /** What counts as a public suffix. */
+  readonly suffixes: SuffixRules;
   /** Hostports need a reserved domain first. */
   readonly requireReservation: boolean;
   /** Ports that reserved addresses are given, both ends included. */

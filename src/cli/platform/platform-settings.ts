@@ -25,6 +25,8 @@ export const platformSettings = {
   webhookRefuseReplays: settings.webhookRefuseReplays,
   allowLocalUpstreams: settings.allowLocalUpstreams,
   requireReservedDomains: settings.requireReservedDomains,
+  publicSuffix: settings.publicSuffix,
+  allowPublicSuffix: settings.allowPublicSuffix,
   awsAccessKeyId: settings.awsAccessKeyId,
   awsSecretAccessKey: settings.awsSecretAccessKey,
   awsStsEndpoint: settings.awsStsEndpoint,

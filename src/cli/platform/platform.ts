@@ -8,6 +8,7 @@ import type { AcmeSettings } from "../../api/provisioning/settings.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { SuffixRules } from "../../lib/public-suffix.ts";
 import { dataFiles, openDataDirectory } from "./data-directory.ts";
 import type { ChosenSecrets } from "./data-directory.ts";
 import { defaultWebhookSettings } from "../../traffic/parts/webhook-check.ts";
@@ -50,6 +51,8 @@ export interface PlatformOptions {
   /** Also lets events go to addresses that are not public, and without TLS. */
   readonly allowLocalUpstreams?: boolean;
   readonly requireReservedDomains?: boolean;
+  /** What counts as a public suffix; the public suffix list alone unless given. */
+  readonly suffixes?: SuffixRules;
   /** The server's own access to AWS; event destinations take no roles unless given. */
   readonly aws?: AwsSettings | undefined;
   /** Who issues certificates; nobody unless given. */
@@ -142,6 +145,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         sealingKeys: kept.sealingKeys,
         domain,
         requireReservedDomains: options.requireReservedDomains ?? false,
+        suffixes: options.suffixes ?? { more: [], allowed: [] },
         tcpPorts: options.tcpPorts,
         acme: options.acme ?? defaultAcmeSettings,
         apiOrigins: options.apiOrigins ?? [],

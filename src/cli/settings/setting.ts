@@ -1,4 +1,5 @@
 /** The vocabulary of settings: what one is, and the kinds of values that they take. */
+import { hostIssue } from "../../lib/hostport.ts";
 export interface Setting<T> {
   readonly doc: string;
   /** What stands for the value in the help; absent for a switch. */
@@ -47,6 +48,22 @@ export function list(doc: string, facts: Facts = {}): Setting<readonly string[]>
     ...facts,
     many: true,
     read: (texts) => (texts ?? []).map(nonEmpty),
+  };
+}
+
+/** Host names, without wildcards; in lower case. */
+export function hostNames(doc: string): Setting<readonly string[]> {
+  return {
+    doc,
+    placeholder: "NAME",
+    many: true,
+    read: (texts) =>
+      (texts ?? []).map((given) => {
+        const name = given.toLowerCase();
+        const issue = name.includes("*") ? 'be a name without "*"' : hostIssue(name);
+        if (issue !== undefined) throw new Error(`must ${issue}`);
+        return name;
+      }),
   };
 }
 

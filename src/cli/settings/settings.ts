@@ -19,6 +19,7 @@ import {
   portRange,
   proxyProtocol,
   text,
+  hostNames,
   toggle,
 } from "./setting.ts";
 
@@ -87,6 +88,12 @@ export const settings = {
   awsSecretAccessKey: optional("The server's own AWS key.", { placeholder: "KEY", secret: true }),
   awsStsEndpoint: optional("Where AWS' token service is reached (default: in each region).", { placeholder: "URL" }),
   requireReservedDomains: toggle("Refuse hostports whose domain was not reserved before."),
+  publicSuffix: hostNames(
+    "Name that no account may hold, nor a wildcard right below it, besides those of the public suffix list; repeatable.",
+  ),
+  allowPublicSuffix: hostNames(
+    "Public suffix that accounts may hold all the same, as may be right for names of a private network; repeatable.",
+  ),
   acmeDirectory: text(
     "ACME directory of the authority that issues certificates for domains with a policy.",
     defaultAcmeSettings.directoryUrl,

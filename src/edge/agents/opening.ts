@@ -1,4 +1,5 @@
 /** What an agent's request for a tunnel comes to: checked, named and ready to be put on the register. */
+import { isServerName } from "../../lib/server-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
@@ -65,7 +66,7 @@ export function makeOpening(options: OpeningOptions): Opening {
     }
     const host = hostName(asked);
     if (host === undefined) throw new Refusal("agent_request_invalid", `publish "${asked}": it is not a host name`);
-    if (host === domain) throw new Refusal("agent_name_taken", `publish "${host}": it is not available`);
+    if (isServerName(host, domain)) throw new Refusal("agent_name_taken", `publish "${host}": it is the server's own`);
     return host;
   };
   /** The first of the credential's names for this target that is free, or whose holder has been started again. */

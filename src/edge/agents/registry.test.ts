@@ -359,6 +359,16 @@ describe("the names of endpoints", () => {
     assert.equal(bind(other, { hostname: "mine.example" }).url, "https://mine.example");
   });
 
+  it("R5: are never the server's own, not even where logins come back to", () => {
+    const { connect, bind, token } = one();
+    const session = connect(token);
+    for (const hostname of ["tunnels.example", "IDP.tunnels.example", "a.idp.tunnels.example"]) {
+      assert.throws(() => bind(session, { hostname }), refused("agent_name_taken"), hostname);
+    }
+    assert.throws(() => bind(session, { subdomain: "idp" }), refused("agent_name_taken"));
+    assert.equal(bind(session, { hostname: "idp2.tunnels.example" }).hostname, "idp2.tunnels.example");
+  });
+
   it("R5: give way to edges and to what other accounts have reserved", () => {
     const { connect, bind, token, commit, clock } = one();
     commit(

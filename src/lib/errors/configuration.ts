@@ -11,6 +11,12 @@ export const configurationErrors = {
     "The domain is reserved already.",
     "`details` names the holder, where it is yours; else pick another domain.",
   ),
+  domain_public: entry(
+    414,
+    409,
+    "The domain is a public suffix, below which names are of many owners.",
+    "Take a name below it; the operator may allow this one with `--allow-public-suffix`.",
+  ),
   domain_unreserved: entry(
     412,
     400,

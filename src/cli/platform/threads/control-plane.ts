@@ -4,6 +4,7 @@ import type { AwsSettings } from "../../../api/events/targets/target.ts";
 import type { AcmeSettings } from "../../../api/provisioning/settings.ts";
 import { startControlPlane } from "../../../api/control-plane.ts";
 import { systemClock } from "../../../lib/clock.ts";
+import type { SuffixRules } from "../../../lib/public-suffix.ts";
 import type { Downward, Upward } from "../../../routing/planes/messages.ts";
 import type { Quotas } from "../../../storage/quotas.ts";
 import type { ListenAddress, PortRange } from "../../settings/setting.ts";
@@ -20,6 +21,7 @@ export interface ControlPlaneThreadOptions {
   readonly sealingKeys: readonly Uint8Array[];
   readonly domain: string;
   readonly requireReservedDomains: boolean;
+  readonly suffixes: SuffixRules;
   readonly tcpPorts: PortRange | undefined;
   readonly acme: AcmeSettings;
   readonly apiOrigins: readonly string[];

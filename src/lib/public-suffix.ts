@@ -1,0 +1,24 @@
+/** Names below which anybody may have a name, such as `com` or `co.uk`: they are nobody's to hold. */
+import { parse } from "tldts";
+
+export interface SuffixRules {
+  /** Names that count as public suffixes besides those of the list, lower case. */
+  readonly more: readonly string[];
+  /** Names that do not count as such although the list has them, lower case. */
+  readonly allowed: readonly string[];
+}
+
+/**
+ * Whether `name`, a host or `*.` and one in lower case, is a suffix of the public suffix list (both sections) or a
+ * wildcard right below one. A top label that the list does not know, such as `internal`, counts below its wildcard
+ * only: `nas` may be one machine, `*.internal` is everybody's.
+ */
+export function isPublicSuffix(name: string, { more, allowed }: SuffixRules): boolean {
+  const isWildcard = name.startsWith("*.");
+  const bare = isWildcard ? name.slice(2) : name;
+  if (allowed.includes(bare)) return false;
+  if (more.includes(bare)) return true;
+  const found = parse(bare, { allowPrivateDomains: true, extractHostname: false, validateHostname: false });
+  const isListed = found.isIcann === true || found.isPrivate === true;
+  return found.publicSuffix === bare && (isListed || isWildcard);
+}
