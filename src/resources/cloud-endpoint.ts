@@ -4,6 +4,7 @@ import type { Field, Issue } from "../schema/fields.ts";
 import { endpointUrl, parseEndpointUrl } from "../schema/endpoint-url.ts";
 import { defineResource } from "../schema/resource.ts";
 import { servedFields } from "./endpoint.ts";
+import { hostportUses } from "./https-edge.ts";
 import { portOf } from "./tcp-edge.ts";
 
 export const cloudEndpoint = defineResource({
@@ -47,6 +48,10 @@ export const cloudEndpoint = defineResource({
     const { scheme, hostport } = parseEndpointUrl(url);
     const claim = { space: "hostport", name: hostport, global: true };
     return scheme === "tcp" ? [claim, { space: "tcp port", name: portOf(hostport), global: true }] : [claim];
+  },
+  uses({ url }) {
+    const { scheme, hostport } = parseEndpointUrl(url);
+    return scheme === "tcp" ? [{ space: "address", name: portOf(hostport) }] : hostportUses({ hostports: [hostport] });
   },
   taken: "hostport_held",
   refusals: ["domain_held", "domain_public", "domain_unreserved", "binding_unsupported", ...policyRefusals],

@@ -13,6 +13,11 @@ export function hostportClaims({ hostports }: { readonly hostports: readonly str
   return hostports.map((name) => ({ space: "hostport", name, global: true }));
 }
 
+/** The names that hostports are reserved by. */
+export function hostportUses({ hostports }: { readonly hostports: readonly string[] }) {
+  return hostports.map((hostport) => ({ space: "domain", name: hostport.slice(0, hostport.lastIndexOf(":")) }));
+}
+
 export const httpsEdge = defineResource({
   name: "https_edge",
   schemaName: "HTTPSEdge",
@@ -28,6 +33,7 @@ export const httpsEdge = defineResource({
   modulesOn: "https_edge",
   traffic: true,
   claims: hostportClaims,
+  uses: hostportUses,
   taken: "hostport_held",
   refusals: ["domain_held", "domain_public", "domain_unreserved"],
 });

@@ -18,6 +18,7 @@ export const tcpEdge = defineResource({
     ...hostportClaims(doc),
     ...doc.hostports.map((hostport) => ({ space: "tcp port", name: portOf(hostport), global: true })),
   ],
+  uses: ({ hostports }) => hostports.map((hostport) => ({ space: "address", name: portOf(hostport) })),
   taken: "hostport_held",
   refusals: ["domain_held", "domain_public", "domain_unreserved", "backend_needs_http", ...policyRefusals],
 });

@@ -2,7 +2,7 @@ import { notes } from "../schema/fields.ts";
 import type { Issue } from "../schema/fields.ts";
 import { policyRefusals } from "../policy/document.ts";
 import { defineResource } from "../schema/resource.ts";
-import { hostportClaims, hostportsField } from "./https-edge.ts";
+import { hostportClaims, hostportUses, hostportsField } from "./https-edge.ts";
 
 export const tlsEdge = defineResource({
   name: "tls_edge",
@@ -15,6 +15,7 @@ export const tlsEdge = defineResource({
   modulesOn: "tls_edge",
   traffic: true,
   claims: hostportClaims,
+  uses: hostportUses,
   taken: "hostport_held",
   refusals: [
     "domain_held",

@@ -17,6 +17,12 @@ export interface Claim {
   readonly hosts?: boolean;
 }
 
+/** A name of which the account has to be the holder, itself or, of a host, by a wildcard. */
+export interface Use {
+  readonly space: string;
+  readonly name: string;
+}
+
 export interface ResourceDeclaration<F extends Fields = Fields> {
   /** Kind, snake_case singular: also the storage kind, the audit event's prefix and the SDK's name. */
   readonly name: string;
@@ -40,6 +46,8 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   /** Names it holds; a clash is refused with `taken` (409 with the holder in `details`). */
   claims?(doc: StoredOf<F>): readonly Claim[];
   readonly taken?: RefusalName;
+  /** Names that it serves or relies on: their holder in the account cannot be deleted before it (`in_use`). */
+  uses?(doc: StoredOf<F>): readonly Use[];
   /** What writes of it may be refused with beyond that and its fields: by its rules, or for what it does. */
   readonly refusals?: readonly RefusalName[];
   /** Facts across fields: pure; each returns what is wrong, or undefined. */

@@ -6,7 +6,7 @@ import type { Field, Fields } from "../schema/fields.ts";
 import { emptyValue, inputName } from "../schema/parse.ts";
 import { references } from "../schema/references.ts";
 import type { Reference } from "../schema/references.ts";
-import type { Claim, ResourceDeclaration } from "../schema/resource.ts";
+import type { Claim, ResourceDeclaration, Use } from "../schema/resource.ts";
 
 export type Doc = Readonly<Record<string, unknown>>;
 
@@ -25,6 +25,7 @@ export interface Kind {
   readonly owns: readonly string[];
   readonly taken: RefusalName;
   claims(doc: Doc): readonly Claim[];
+  uses(doc: Doc): readonly Use[];
   references(doc: Doc): readonly Reference[];
   /** Gives fields that were declared after `doc` was stored their default. */
   complete(doc: Record<string, unknown>): Doc;
@@ -71,6 +72,7 @@ function kindOf(
     owns: all.filter((other) => other.ownedBy?.kind === resource.name).map(({ name }) => name),
     taken: resource.taken ?? "name_taken",
     claims: (doc) => resource.claims?.(doc as never) ?? [],
+    uses: (doc) => resource.uses?.(doc as never) ?? [],
     references(doc) {
       const found = references(fields, doc);
       if (owner && !ownerIsReference) {

@@ -2,11 +2,12 @@
 import { Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import { wildcardBase, wildcardsOver } from "../lib/host-cover.ts";
+import { hostMatches } from "../lib/hostport.ts";
 import type { Claim } from "../schema/resource.ts";
 import type { Kinds } from "./kinds.ts";
 import type { Overlay } from "./overlay.ts";
 import type { StoredObject } from "./store.ts";
-import { belowKey, claimKey, kindNamed, listKey } from "./view.ts";
+import { belowKey, claimKey, kindNamed, listKey, useKey } from "./view.ts";
 
 export function checkReferences(kinds: Kinds, overlay: Overlay, object: StoredObject): void {
   const details: Record<string, string> = {};
@@ -63,11 +64,38 @@ export function checkUnused(
   for (const id of overlay.referrerIds(object.id)) {
     if (!going.has(id)) refuseUsed(object, overlay.object(id) as StoredObject);
   }
+  const user = userOf(kinds, overlay, object, going);
+  if (user) refuseUsed(object, user);
   if (object.kind !== "account") return;
   for (const kind of kinds.keys()) {
     const inside = overlay.idsBelow(listKey(object.id, kind), undefined, 2).find((id) => id !== object.id);
     if (inside !== undefined) refuseUsed(object, overlay.object(inside) as StoredObject);
   }
+}
+
+/** Who uses a name that only `object` holds. */
+function userOf(
+  kinds: Kinds,
+  overlay: Overlay,
+  { id, account_id, kind, doc }: StoredObject,
+  going: ReadonlyMap<string, StoredObject>,
+): StoredObject | undefined {
+  const isHeldElse = (space: string, name: string): boolean =>
+    [name, ...wildcardsOver(name)].some((one) => {
+      const holder = overlay.holderId(claimKey(account_id, { space, name: one, global: true }));
+      if (holder === undefined || holder === id || going.has(holder)) return false;
+      return overlay.object(holder)?.account_id === account_id;
+    });
+  for (const { space, name } of kindNamed(kinds, kind).claims(doc)) {
+    for (const userId of overlay.idsBelow(useKey(account_id, { space, name }), undefined, Infinity)) {
+      if (going.has(userId)) continue;
+      const user = overlay.object(userId) as StoredObject;
+      for (const use of kindNamed(kinds, user.kind).uses(user.doc)) {
+        if (use.space === space && hostMatches(name, use.name) && !isHeldElse(space, use.name)) return user;
+      }
+    }
+  }
+  return undefined;
 }
 
 function refuseUsed(object: StoredObject, by: StoredObject): never {

@@ -1,6 +1,6 @@
 /** The indexes over a set of objects, and the reads that they answer: the same for what is committed and for drafts. */
-import { namesAbove } from "../lib/host-cover.ts";
-import type { Claim } from "../schema/resource.ts";
+import { namesAbove, wildcardsOver } from "../lib/host-cover.ts";
+import type { Claim, Use } from "../schema/resource.ts";
 import type { Kind, Kinds } from "./kinds.ts";
 import type { PageRequest, Reader, StoredObject } from "./store.ts";
 
@@ -31,7 +31,11 @@ export function factsOf(kinds: Kinds, object: StoredObject): Facts {
   const kind = kindNamed(kinds, object.kind);
   const claims = kind.claims(object.doc);
   return {
-    lists: [...listsOf(kinds, object), ...claims.flatMap(listsAbove)],
+    lists: [
+      ...listsOf(kinds, object),
+      ...claims.flatMap(listsAbove),
+      ...new Set(kind.uses(object.doc).flatMap((use) => usesOf(object.account_id, use))),
+    ],
     claims: claims.map((claim) => claimKey(object.account_id, claim)),
     targets: new Set(kind.references(object.doc).map(({ id }) => id)),
   };
@@ -58,6 +62,16 @@ export function childrenKey(kind: string, parentId: string): string {
 /** List of those who hold host names below one, whatever their account. */
 export function belowKey(space: string, host: string): string {
   return `\0below\0${space}\0${host}`;
+}
+
+/** List of those in an account who use a name; of hosts, those below it as well where `*.` stands before. */
+export function useKey(accountId: string, { space, name }: Use): string {
+  return `\0use\0${accountId}\0${space}\0${name}`;
+}
+
+/** The use itself, under every name whose holder may be the one that it relies on. */
+function usesOf(accountId: string, use: Use): readonly string[] {
+  return [use.name, ...wildcardsOver(use.name)].map((name) => useKey(accountId, { ...use, name }));
 }
 
 function listsAbove({ space, name, hosts }: Claim): readonly string[] {

@@ -23,6 +23,8 @@ export interface World {
   callFor(operation: Operation): Promise<{ path: string; body: Record<string, unknown> | undefined }>;
   /** What reading shows of the object, or of the collection. */
   state(operation: Operation, path: string): Promise<unknown>;
+  /** A new object of `kind` in the account of `api`'s key, or another. */
+  make(kind: string, key?: string): Promise<{ readonly id: string; readonly path: string }>;
   /** The id of an object of `kind` in the account of `key`. */
   foreign(kind: string, key: string): Promise<string>;
 }
@@ -152,6 +154,7 @@ export function makeWorld(api: TestApi): World {
       }
       return api.ok("GET", path);
     },
+    make,
     foreign: async (kind, key) => (await make(kind, key)).id,
   };
 

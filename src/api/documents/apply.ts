@@ -60,7 +60,7 @@ export function carryOut(
   const at = timestamp(crud.clock.now());
   try {
     draft.together(() => {
-      if (document.prune) prune(document, accountId, draft);
+      if (document.prune) prune(document, accountId, crud, draft);
       const puts: Put[] = [];
       for (const { aim, doc } of wanted) {
         const { id, present, entry } = aim;
@@ -167,13 +167,15 @@ function wantedDoc(
 }
 
 /** Deletes what entries of the document made before and that is not in it any more. */
-function prune(document: Document, accountId: string, draft: Draft): void {
+function prune(document: Document, accountId: string, crud: Crud, draft: Draft): void {
   for (const { name: kind } of documentKinds) {
     for (const object of draft.page(accountId, kind, { limit: Infinity }).objects) {
       const key = storedKey(object);
       if (!key?.startsWith(`${document.name}/`) || document.entries.has(key)) continue;
       // It may have gone with its owner.
-      if (draft.get(accountId, kind, object.id)) draft.delete(object);
+      if (!draft.get(accountId, kind, object.id)) continue;
+      crud.specials[kind]?.deleting?.(object, draft);
+      draft.delete(object);
     }
   }
 }

@@ -24,6 +24,8 @@ export interface LiveObjects extends EdgeObserver {
   matchingBackends(accountId: string, labels: Readonly<Record<string, string>>): readonly string[];
   /** Whether an agent holds this host and port now, and for which account. */
   holderOfHostport(hostport: string): { readonly accountId: string; readonly tunnelId: string } | undefined;
+  /** The account's endpoints that agents serve, in no particular order. */
+  agentEndpoints(accountId: string): readonly StoredObject[];
   /** Whether an agent of another account serves `name` or, for a wildcard, a name below it. Lower case. */
   hasForeignHost(name: string, accountId: string): boolean;
   count(kind: "tunnel_session" | "tunnel"): number;
@@ -128,6 +130,7 @@ export function openLiveObjects(store: Store): LiveObjects {
     matchingTunnels,
     matchingBackends: (accountId, labels) => backends.within(accountId, labels),
     holderOfHostport: (hostport) => hostports.get(hostport),
+    agentEndpoints: (accountId) => [...(kinds["endpoint"]?.get(accountId)?.values() ?? [])],
     hasForeignHost(name, accountId) {
       const holder = hosts.get(name);
       if (holder && holder.accountId !== accountId) return true;

@@ -92,7 +92,9 @@ function restore(past: Past, accountId: string, draft: Draft, { specials }: Crud
     const present = draft.get(accountId, kind, id);
     const configured = then && withoutServerSet(special, then.doc);
     if (!then) {
-      if (present && withoutServerSet(special, present.doc)) draft.delete(present);
+      if (!present || !withoutServerSet(special, present.doc)) continue;
+      special?.deleting?.(present, draft);
+      draft.delete(present);
     } else if (!configured) continue;
     else if (!present) puts.push({ object: draft.revive({ ...then, doc: configured }), before: undefined });
     else {

@@ -280,6 +280,7 @@ async function remove(resource: ResourceDeclaration, call: Call, crud: Crud): Pr
   const { revision } = await crud.store.write(writeContext(call), (draft) => {
     const object = theOne(resource, call, draft);
     checkIfMatch(call, crud.views.etag(object));
+    crud.specials[resource.name]?.deleting?.(object, draft);
     draft.delete(object);
   });
   return { status: 204, revision };

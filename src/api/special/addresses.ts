@@ -7,10 +7,12 @@ import { resourceNamed } from "../operation/declarations.ts";
 import type { Draft } from "../../storage/store.ts";
 import { checkAddressHost } from "./host-names.ts";
 import { checkCarriesConnections } from "./nesting.ts";
+import { checkAddressNotServed } from "./served-names.ts";
 import type { Special, Surroundings } from "./special.ts";
 
-export function reservedAddrSpecial({ domain, tcpPorts }: Surroundings): Special {
+export function reservedAddrSpecial({ domain, tcpPorts, liveObjects }: Surroundings): Special {
   return {
+    deleting: (object) => checkAddressNotServed(object, liveObjects),
     prepare({ draft, accountId, doc, previous }) {
       if (previous || doc["addr"]) return { doc };
       return { doc: { ...doc, addr: `${domain}:${freePort(draft, accountId, tcpPorts)}` } };

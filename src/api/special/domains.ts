@@ -6,6 +6,7 @@ import { resourceNamed } from "../operation/declarations.ts";
 import type { Draft } from "../../storage/store.ts";
 import { settleCertificate, withoutObtained } from "./domain-certificates.ts";
 import { checkName, checkNotReservedForAll } from "./host-names.ts";
+import { checkDomainNotServed } from "./served-names.ts";
 import type { Preparation, Special, Surroundings } from "./special.ts";
 
 export function reservedDomainSpecial(surroundings: Surroundings): Special {
@@ -15,6 +16,7 @@ export function reservedDomainSpecial(surroundings: Surroundings): Special {
       if (!previous) checkName(draft, accountId, doc["domain"] as string, surroundings);
       return { doc: settleCertificate(input) };
     },
+    deleting: (object, draft) => checkDomainNotServed(object, draft, surroundings.liveObjects),
     configured: withoutObtained,
     live(object) {
       const name = object.doc["domain"] as string;

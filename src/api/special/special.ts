@@ -47,6 +47,8 @@ export interface Special {
   prepare?(input: Preparation): { readonly doc: Doc; readonly shown?: Doc };
   /** What else the write does, once the object has its id. */
   created?(draft: Draft, object: StoredObject): { readonly shown?: Doc };
+  /** Throws `Refusal` when something that is not stored keeps the object from being deleted. */
+  deleting?(object: StoredObject, draft: Draft): void;
   readonly live?: LiveValues;
   /** `doc` as somebody has configured it, without what the server set by itself; undefined for what it made. */
   configured?(doc: Doc): Doc | undefined;
