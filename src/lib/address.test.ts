@@ -109,7 +109,6 @@ test("R4: a network must be written with its lowest address and a mask in range"
   assert.equal(cidrIssue("10.0.0.0/8"), undefined);
   assert.match(cidrIssue("10.0.0.1/8") ?? "", /lowest address of its network: "10\.0\.0\.0\/8"/);
   assert.match(cidrIssue("2001:db8::1/64") ?? "", /"2001:db8::\/64"/);
-  assert.match(cidrIssue("10.0.0.1") ?? "", /have a mask/);
   assert.match(cidrIssue("10.0.0.0/33") ?? "", /mask of 0 to 32/);
   assert.match(cidrIssue("::/129") ?? "", /mask of 0 to 128/);
   for (const text of [
@@ -124,6 +123,21 @@ test("R4: a network must be written with its lowest address and a mask in range"
   ]) {
     assert.notEqual(cidrIssue(text), undefined, text);
     assert.equal(parseCidr(text), undefined, text);
+  }
+});
+
+test("R4: an address alone is the network of itself", () => {
+  for (const [text, network] of [
+    ["192.0.2.7", "192.0.2.7/32"],
+    ["2001:DB8::7", "2001:db8::7/128"],
+    ["::ffff:192.0.2.7", "192.0.2.7/32"],
+  ] as const) {
+    assert.equal(cidrIssue(text), undefined);
+    assert.deepEqual(parseCidr(text), parseCidr(network));
+    assert.equal(parseCidr(text)?.text, network);
+  }
+  for (const text of ["", "192.0.2", "192.0.2.007", "fe80::1%eth0", "[::1]", "192.0.2.7:80", "a.example"]) {
+    assert.match(cidrIssue(text) ?? "", /be an address or a network/, text);
   }
 });
 

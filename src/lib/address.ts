@@ -55,7 +55,7 @@ export function formatAddress(family: 4 | 6, words: ArrayLike<number>): string {
   return start < 0 ? hex(groups) : `${hex(groups.slice(0, start))}::${hex(groups.slice(start + length))}`;
 }
 
-/** A network in CIDR notation, or undefined when it is none or has bits set beyond its mask (see `cidrIssue`). */
+/** A network in CIDR notation, or one address; undefined when it is none or has bits set beyond its mask (see `cidrIssue`). */
 export function parseCidr(text: string): Network | undefined {
   const network = readNetwork(text);
   return typeof network === "string" ? undefined : network;
@@ -69,13 +69,12 @@ export function cidrIssue(text: string): string | undefined {
 
 function readNetwork(text: string): Network | string {
   const slash = text.indexOf("/");
-  if (slash < 0) return 'have a mask: "/32" is one IPv4 address, "/128" one IPv6 address';
-  const digits = text.slice(slash + 1);
   const words = new Uint32Array(4);
-  const family = readAddress(text.slice(0, slash), words);
-  if (family === 0) return 'be a network such as "192.0.2.0/24" or "2001:db8::/32"';
+  const family = readAddress(slash < 0 ? text : text.slice(0, slash), words);
+  if (family === 0) return 'be an address or a network, such as "192.0.2.7", "192.0.2.0/24" or "2001:db8::/32"';
   const mapped = family === 4 && text.includes(":");
   const bits = mapped || family === 6 ? 128 : 32;
+  const digits = slash < 0 ? String(bits) : text.slice(slash + 1);
   if (!/^(?:0|[1-9][0-9]{0,2})$/.test(digits) || Number(digits) > bits) return `have a mask of 0 to ${bits}`;
   const prefix = Number(digits) - (mapped ? 96 : 0);
   if (prefix < 0) return "not mix IPv4-mapped with other IPv6 addresses";

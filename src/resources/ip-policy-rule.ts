@@ -12,7 +12,7 @@ export const ipPolicyRule = defineResource({
   doc: "An allow or deny entry of an IP policy.",
   fields: {
     ...notes,
-    cidr: f.string("An IP range in CIDR notation, IPv4 or IPv6; one address is a /32 or /128.", {
+    cidr: f.string("An IP address, or a range in CIDR notation, IPv4 or IPv6; an address means its /32 or /128.", {
       required: true,
       format: cidr,
     }),

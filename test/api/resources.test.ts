@@ -125,6 +125,24 @@ for (const database of databases) {
       assert.equal((await api.request("GET", `${path}/${route.id}`)).status, 404);
     });
 
+    it("R4: takes an address for the range of itself, and shows it as it was sent", async () => {
+      const policy = await api.ok("POST", "/ip_policies", {});
+      const make = (cidr: string) =>
+        api.request("POST", "/ip_policy_rules", { body: { ip_policy_id: policy.id, cidr, action: "deny" } });
+      for (const [cidr, same] of [
+        ["192.0.2.7", "192.0.2.7/32"],
+        ["2001:DB8::7/128", "2001:db8::7"],
+      ] as const) {
+        const made = await make(cidr);
+        assert.deepEqual([made.status, made.body.cidr], [201, cidr]);
+        const again = await make(same);
+        assert.deepEqual([again.status, again.body.error_code], [409, "ERR_POSTERN_1408"]);
+        const changed = await api.ok("PATCH", `/ip_policy_rules/${made.body.id}`, { cidr: same });
+        assert.equal(changed.cidr, same);
+      }
+      assert.equal((await make("192.0.2")).body.error_code, "ERR_POSTERN_1409");
+    });
+
     it("lets routes differ by match type alone, and refuses the same match twice", async () => {
       const edge = await api.ok("POST", "/edges/https", {});
       const path = `/edges/https/${edge.id}/routes`;

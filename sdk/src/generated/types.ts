@@ -226,7 +226,10 @@ export interface IPPolicyRule {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
-  /** An IP range in CIDR notation, IPv4 or IPv6; one address is a /32 or /128. (at most 255 bytes; cidr) */
+  /**
+   * An IP address, or a range in CIDR notation, IPv4 or IPv6; an address means its /32 or /128. (at most 255 bytes;
+   * cidr)
+   */
   readonly cidr: string;
   /** The IP policy the rule belongs to. */
   readonly ip_policy: Ref;
@@ -240,7 +243,10 @@ export interface IPPolicyRuleCreate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** An IP range in CIDR notation, IPv4 or IPv6; one address is a /32 or /128. (at most 255 bytes; cidr) */
+  /**
+   * An IP address, or a range in CIDR notation, IPv4 or IPv6; an address means its /32 or /128. (at most 255 bytes;
+   * cidr)
+   */
   readonly cidr: string;
   /** The IP policy the rule belongs to. (id of an ip policy) */
   readonly ip_policy_id: string;
@@ -254,7 +260,10 @@ export interface IPPolicyRuleUpdate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** An IP range in CIDR notation, IPv4 or IPv6; one address is a /32 or /128. (at most 255 bytes; cidr) */
+  /**
+   * An IP address, or a range in CIDR notation, IPv4 or IPv6; an address means its /32 or /128. (at most 255 bytes;
+   * cidr)
+   */
   readonly cidr?: string | undefined;
 }
 
