@@ -57,8 +57,9 @@ function factsOf(field: Field): string[] {
   if (field.alias !== undefined) facts.push(`also accepted as \`${field.alias}\``);
   if (field.type === "string") facts.push(`at most ${field.maxBytes} bytes`);
   if (field.type === "integer" || field.type === "number") facts.push(`${field.min} to ${field.max}`);
-  if (field.type === "list" || field.type === "map" || field.type === "refList")
-    facts.push(`at most ${field.maxItems}`);
+  // What is computed is shown whole.
+  const isCounted = field.type === "list" || field.type === "map" || field.type === "refList";
+  if (isCounted && !field.live) facts.push(`at most ${field.maxItems}`);
   const fallback = field.default;
   const isEmpty =
     fallback === undefined || fallback === null || ["", "[]", "{}", '""'].includes(JSON.stringify(fallback));

@@ -20,7 +20,7 @@ export function makeSpecials(surroundings: Surroundings): Readonly<Record<string
     api_key: apiKeySpecial(surroundings),
     credential: credentialSpecial(surroundings),
     https_edge: reserving,
-    https_edge_route: routeSpecial,
+    https_edge_route: routeSpecial(surroundings),
     tls_edge: {
       prepare(input) {
         checkCarriesConnections(input.draft, input);

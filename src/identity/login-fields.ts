@@ -1,9 +1,7 @@
 import { hostIssue } from "../lib/hostport.ts";
+import { isPublicAddress } from "../lib/public-address.ts";
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
-
-/** One year. */
-const maxTimeoutSeconds = 31_536_000;
 
 const cookiePrefix: StringFormat = {
   name: "cookie-prefix",
@@ -22,14 +20,12 @@ export const loginFields = {
   }),
   inactivity_timeout: f.uint32(
     "Seconds of inactivity after which the session times out and reauthentication is forced; 0: never.",
-    { max: maxTimeoutSeconds },
   ),
   maximum_duration: f.uint32("Seconds, maximum duration of an authenticated session; 0: unlimited."),
 } as const;
 
 export const authCheckInterval = f.uint32(
   "Seconds after which user state is refreshed from the identity provider and authorization rechecked; 0: only at login.",
-  { max: maxTimeoutSeconds },
 );
 
 const lowerCase = (text: string): string | undefined =>
@@ -82,15 +78,17 @@ export const emailDomains = f.list(
   { unique: true },
 );
 
-/** An absolute URL of https, or http where a provider is reached on this machine. */
+/**
+ * An absolute URL of https; of http only for local addresses, and only where the operator allows those: the API sees
+ * to that, and whoever fetches it to where a name leads.
+ */
 export const providerUrl: StringFormat = {
   name: "uri",
   example: "https://login.example.com",
   check(text) {
     const url = URL.parse(text);
     if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) return "be an absolute URL";
-    const local = /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
-    if (url.protocol === "http:" && !local) return "be an https URL";
+    if (url.protocol === "http:" && isPublicAddress(url.hostname.replace(/^\[|\]$/g, ""))) return "be an https URL";
     if (url.username !== "" || url.password !== "") return "not contain credentials";
     return url.hash === "" ? undefined : "not have a fragment";
   },

@@ -42,8 +42,8 @@ describe("login modules", () => {
     assert.deepEqual(issues("oauth", github({ client_secret: "" })), ["provider.github.client_secret"]);
     assert.deepEqual(issues("oauth", github({ client_id: "" })), ["provider.github.client_id"]);
     assert.deepEqual(issues("oauth", { provider: { google: { scopes: ["a"] } } }), ["provider.google.scopes"]);
-    for (const name of ["amazon", "facebook"]) {
-      assert.deepEqual(issues("oauth", { provider: { [name]: {} } }), [`provider.${name}.client_id`]);
+    for (const name of "amazon facebook github gitlab google linkedin microsoft twitch".split(" ")) {
+      assert.deepEqual(issues("oauth", { provider: { [name]: {} } }), [], name);
     }
   });
 
@@ -66,9 +66,14 @@ describe("login modules", () => {
     ]);
   });
 
-  it("logins have a plain cookie prefix and time-outs of at most a year", () => {
+  it("logins have a plain cookie prefix, and time-outs of any uint32", () => {
     assert.equal(issues("oauth", { ...github(), cookie_prefix: "a;b" }).length, 1);
-    assert.equal(issues("oauth", { ...github(), inactivity_timeout: 31_536_001 }).length, 1);
+    for (const name of ["inactivity_timeout", "maximum_duration", "auth_check_interval"]) {
+      for (const seconds of [0, 31_536_001, 4_294_967_295]) {
+        assert.deepEqual(issues("oauth", { ...github(), [name]: seconds }), [], `${name} ${seconds}`);
+      }
+      assert.deepEqual(issues("oauth", { ...github(), [name]: 4_294_967_296 }), [name]);
+    }
     const { doc } = parseFields(modules.find(({ name }) => name === "oauth")?.fields ?? {}, github(), "replace");
     assert.equal(doc["cookie_prefix"], "service.");
   });
@@ -78,7 +83,15 @@ describe("login modules", () => {
     assert.deepEqual(issues("oidc", {}).sort(), ["client_id", "client_secret", "issuer"]);
     assert.deepEqual(issues("oidc", { ...client, issuer: "https://login.example.com/x" }), []);
     assert.deepEqual(issues("oidc", { ...client, issuer: "http://localhost:8080" }), []);
-    for (const wrong of ["login.example.com", "http://login.example.com", "https://u:p@h", "ftp://h", "https://h/#x"]) {
+    assert.deepEqual(issues("oidc", { ...client, issuer: "http://10.1.2.3:8080/realm" }), []);
+    for (const wrong of [
+      "login.example.com",
+      "http://8.8.8.8/",
+      "http://[2606:4700::1]/",
+      "https://u:p@h",
+      "ftp://h",
+      "https://h/#x",
+    ]) {
       assert.deepEqual(issues("oidc", { ...client, issuer: wrong }), ["issuer"], wrong);
     }
   });

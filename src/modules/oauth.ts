@@ -21,9 +21,6 @@ const application = {
 const provider = (title: string, schemaName: string) =>
   f.object(`Sign-in with ${title}.`, application, { nullable: true, schemaName });
 
-/** Providers that have no app of the server's (semantics, "Logins"). */
-const ownAppOnly = new Set(["amazon", "facebook"]);
-
 /** Scopes of GitHub without which it does not tell what the lists ask for; one of each is enough. */
 const githubNeeds = [
   { lists: ["email_addresses", "email_domains"], scopes: ["user", "user:email"] },
@@ -77,8 +74,6 @@ export const oauth = defineModule({
           return { path: `${path}.${missing}`, message: "is required: client_id and client_secret go together" };
         }
         if (app.client_id !== "") continue;
-        if (ownAppOnly.has(name))
-          return { path: `${path}.client_id`, message: `is required: ${name} needs an app of your own` };
         if (app.scopes.length > 0) {
           return {
             path: `${path}.scopes`,

@@ -25,7 +25,7 @@ export const tunnelGroupBackend = defineResource({
   fields: {
     ...notes,
     labels: labelsField,
-    tunnels: f.refList("Online tunnels that match.", { to: "tunnel", input: "tunnels" }, { live: true }),
+    tunnels: f.refList("All online tunnels that match.", { to: "tunnel", input: "tunnels" }, { live: true }),
   },
   traffic: true,
 });

@@ -20,7 +20,7 @@ export const tunnel = defineResource({
     endpoint: f.ref("Its endpoint; null for a backend tunnel.", { to: "endpoint", input: "endpoint" }),
     labels: f.map("Labels that backends match against.", f.string("The label's value.")),
     backends: f.refList(
-      "Tunnel group backends that it serves.",
+      "All tunnel group backends that it serves.",
       { to: "tunnel_group_backend", input: "backends" },
       { live: true },
     ),

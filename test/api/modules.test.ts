@@ -77,6 +77,37 @@ describe("modules", () => {
     assert.equal((await api.ok("GET", path)).webhook_verification, null);
   });
 
+  it("I7: take a provider over http where the operator allows local addresses, and nowhere else", async () => {
+    const local = { oidc: { issuer: "http://127.0.0.1:9000", client_id: "a", client_secret: "b" } };
+    const named = { saml: { idp_metadata_url: "http://idp.example.com/metadata" } };
+    const path = await makeRoute();
+    for (const [field, body] of [
+      ["oidc.issuer", local],
+      ["saml.idp_metadata_url", named],
+    ] as const) {
+      const refused = await api.request("PATCH", path, { body });
+      assert.equal(refused.status, 400, refused.text);
+      assert.match(refused.body.details[field], /--allow-local-upstreams/);
+    }
+    const put = await api.request("PUT", `${path}/oidc`, { body: local.oidc });
+    assert.match(put.body.details.issuer, /must be an https URL/);
+    const open = await startApi(databases[0] as (typeof databases)[number], { events: { allowPrivate: true } });
+    try {
+      const edge = await open.ok("POST", "/edges/https", {});
+      for (const [match, body] of [
+        ["/a", local],
+        ["/b", named],
+      ] as const) {
+        await open.ok("POST", `/edges/https/${edge.id}/routes`, { match_type: "path_prefix", match, ...body });
+      }
+      const outside = { ...local.oidc, issuer: "http://8.8.8.8/" };
+      const body = { match_type: "path_prefix", match: "/c", oidc: outside };
+      assert.equal((await open.request("POST", `/edges/https/${edge.id}/routes`, { body })).status, 400);
+    } finally {
+      await open.stop();
+    }
+  });
+
   it("let one login be swapped for another in one step, but not two be set", async () => {
     const path = await makeRoute({ saml: { idp_metadata: metadata } });
     const oidc = { issuer: "https://issuer.example.com", client_id: "a", client_secret: "b" };

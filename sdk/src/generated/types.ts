@@ -587,7 +587,7 @@ export interface TunnelGroupBackend {
   readonly metadata: string;
   /** Labels to watch for tunnels on: a tunnel matches when it has all of them. (at most 32) */
   readonly labels: Readonly<Record<string, string>>;
-  /** Online tunnels that match. */
+  /** All online tunnels that match. */
   readonly tunnels: readonly Ref[];
 }
 
@@ -1183,14 +1183,14 @@ export interface EndpointOAuth {
   /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix) */
   readonly cookie_prefix: string;
   /**
-   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 31536000)
+   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 4294967295)
    */
   readonly inactivity_timeout: number;
   /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration: number;
   /**
    * Seconds after which user state is refreshed from the identity provider and authorization rechecked; 0: only at
-   * login. (0 to 31536000)
+   * login. (0 to 4294967295)
    */
   readonly auth_check_interval: number;
 }
@@ -1209,7 +1209,7 @@ export interface EndpointOAuthReplace {
   /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix; default service.) */
   readonly cookie_prefix?: string | null | undefined;
   /**
-   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 31536000;
+   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 4294967295;
    * default 0)
    */
   readonly inactivity_timeout?: number | null | undefined;
@@ -1217,7 +1217,7 @@ export interface EndpointOAuthReplace {
   readonly maximum_duration?: number | null | undefined;
   /**
    * Seconds after which user state is refreshed from the identity provider and authorization rechecked; 0: only at
-   * login. (0 to 31536000; default 0)
+   * login. (0 to 4294967295; default 0)
    */
   readonly auth_check_interval?: number | null | undefined;
 }
@@ -1506,7 +1506,7 @@ export interface EndpointOIDC {
   /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix) */
   readonly cookie_prefix: string;
   /**
-   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 31536000)
+   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 4294967295)
    */
   readonly inactivity_timeout: number;
   /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295) */
@@ -1533,7 +1533,7 @@ export interface EndpointOIDCReplace {
   /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix; default service.) */
   readonly cookie_prefix?: string | null | undefined;
   /**
-   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 31536000;
+   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 4294967295;
    * default 0)
    */
   readonly inactivity_timeout?: number | null | undefined;
@@ -1561,7 +1561,7 @@ export interface EndpointSAML {
   /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix) */
   readonly cookie_prefix: string;
   /**
-   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 31536000)
+   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 4294967295)
    */
   readonly inactivity_timeout: number;
   /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295) */
@@ -1602,7 +1602,7 @@ export interface EndpointSAMLReplace {
   /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix; default service.) */
   readonly cookie_prefix?: string | null | undefined;
   /**
-   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 31536000;
+   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 4294967295;
    * default 0)
    */
   readonly inactivity_timeout?: number | null | undefined;
@@ -2502,7 +2502,7 @@ export interface Tunnel {
   readonly endpoint: Ref | null;
   /** Labels that backends match against. (at most 1000) */
   readonly labels: Readonly<Record<string, string>>;
-  /** Tunnel group backends that it serves. */
+  /** All tunnel group backends that it serves. */
   readonly backends: readonly Ref[];
   /** Upstream address that the agent forwards to. (at most 2048 bytes) */
   readonly forwards_to: string;

@@ -1,19 +1,24 @@
-/** Routes of HTTPS edges: the host that one names is a host of its edge. */
+/** Routes of HTTPS edges: the host that one names is a host of its edge, and its logins lead where they may. */
 import { hostMatches } from "../../lib/hostport.ts";
 import { readRouteMatch } from "../../lib/route-match.ts";
 import { Refusal } from "../../lib/errors.ts";
-import type { Preparation, Special } from "./special.ts";
+import { loginUrlCheck } from "./login-urls.ts";
+import type { Preparation, Special, Surroundings } from "./special.ts";
 
 /** Hostports that a message lists. */
 const maxShown = 5;
 
-export const routeSpecial: Special = {
-  prepare(input) {
-    const { doc, previous } = input;
-    if (doc["match"] !== previous?.doc["match"]) checkHost(input);
-    return { doc };
-  },
-};
+export function routeSpecial({ events }: Pick<Surroundings, "events">): Special {
+  const checkLoginUrls = loginUrlCheck(events.allowPrivate);
+  return {
+    prepare(input) {
+      const { doc, previous } = input;
+      if (doc["match"] !== previous?.doc["match"]) checkHost(input);
+      checkLoginUrls(input);
+      return { doc };
+    },
+  };
+}
 
 /**
  * Refuses a host that no hostport of the edge covers (decision 15): no request would ever match. That the edge gives

@@ -80,7 +80,7 @@ export const settings = {
     "Refuse a webhook whose signed id was answered with success before (SNS, Svix, Clerk, Brex, Mailgun, Plivo). A provider that missed the answer gets 409 when it tries again.",
   ),
   allowLocalUpstreams: toggle(
-    "Let static backends name loopback and link-local addresses of the server, and events go to any address.",
+    "Let static backends name loopback and link-local addresses of the server, events go to any address, and identity providers be reached over http.",
   ),
   awsAccessKeyId: optional("Id of the server's own AWS key, with which event destinations take roles.", {
     placeholder: "ID",
