@@ -23,7 +23,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   routing: { values: ["lib", "schema", "traffic", "modules", "resources"] },
   storage: { values: ["lib", "schema", "resources", "modules"], types: ["traffic", "routing"] },
   api: {
-    values: ["lib", "schema", "resources", "traffic", "modules", "storage", "webhooks", "acme", "outbound"],
+    values: ["lib", "schema", "resources", "traffic", "modules", "storage", "webhooks", "identity", "acme", "outbound"],
     types: ["routing"],
   },
   tunnel: { values: ["lib"], types: ["routing"] },

@@ -43,6 +43,8 @@ export interface ControlPlaneOptions {
   readonly sealingKey: Buffer | readonly Buffer[];
   /** Base of generated host names. */
   readonly domain: string;
+  /** The port of HTTPS in public URLs, where it is known before an edge says it. */
+  readonly httpsPort?: number | undefined;
   /** Hostports need a reserved domain first. */
   readonly requireReservedDomains?: boolean;
   /** What counts as a public suffix beside the public suffix list, and what does not although it is on it. */
@@ -153,7 +155,13 @@ async function serve(
   const domain = options.domain.toLowerCase();
   const tcpPorts = options.tcpPorts ?? defaultTcpPorts;
   const suffixes = options.suffixes ?? { more: [], allowed: [] };
-  const reserving = { domain, suffixes, requireReservation, tcpPorts };
+  const reserving = {
+    domain,
+    httpsPort: () => edges.httpsPort() ?? options.httpsPort ?? 443,
+    suffixes,
+    requireReservation,
+    tcpPorts,
+  };
   const surroundings = { clock, ...reserving, liveObjects, keys, events, provisioning };
   const server = await startServer({
     listen: options.listen,

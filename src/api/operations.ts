@@ -45,12 +45,12 @@ export interface Operations {
 
 export function makeOperations(input: OperationsInput): Operations {
   const { store, surroundings, queries, metrics, readiness } = input;
-  const { liveObjects, clock, domain } = surroundings;
+  const { liveObjects, clock, domain, httpsPort } = surroundings;
   const specials = makeSpecials(surroundings);
   const live: Record<string, LiveValues> = {};
   for (const [name, special] of Object.entries(specials)) if (special.live) live[name] = special.live;
   const views = makeViews(store, live);
-  const crud = { store, views, pages: makeKeptPages(), liveObjects, specials, clock, domain };
+  const crud = { store, views, pages: makeKeptPages(), liveObjects, specials, clock, domain, httpsPort };
   const operations = [
     ...resources
       .flatMap((resource) => [...crudOperations(resource, crud), ...blockOperations(resource, crud)])

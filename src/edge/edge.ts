@@ -279,6 +279,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     followControlPlane({
       link,
       edgeId: newId("edge", clock.now()),
+      httpsPort: advertisedHttpsPort(),
       table,
       certificates: certificates.uploaded,
       challenges,

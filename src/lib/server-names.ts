@@ -5,6 +5,11 @@ export function idpHost(domain: string): string {
   return `idp.${domain}`;
 }
 
+/** Base of the URLs there, without a slash at its end. @param httpsPort the port of HTTPS in public URLs */
+export function idpUrl(domain: string, httpsPort: number): string {
+  return `https://${idpHost(domain)}${httpsPort === 443 ? "" : `:${httpsPort}`}`;
+}
+
 /** The one list of them. @param domain base of the server's names, lower case */
 export function serverNames(domain: string): readonly string[] {
   return [domain, idpHost(domain)];

@@ -1,3 +1,4 @@
+import { idpUrl } from "../lib/server-names.ts";
 import { createSelfSigned } from "../lib/x509.ts";
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
@@ -83,8 +84,8 @@ export const saml = defineModule({
       now: nowMs,
       keyType: "rsa",
     });
-    return ({ id, domain }) => {
-      const entity = `https://idp.${domain}/saml/${id}`;
+    return ({ id, domain, httpsPort }) => {
+      const entity = `${idpUrl(domain, httpsPort)}/saml/${id}`;
       return {
         entity_id: entity,
         metadata_url: entity,

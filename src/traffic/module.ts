@@ -53,6 +53,8 @@ export interface ModuleOwner {
   readonly id: string;
   /** Base of the server's own host names. */
   readonly domain: string;
+  /** The port of HTTPS in public URLs. */
+  readonly httpsPort: number;
 }
 
 /** What `compile` may look at. Everything asked for is remembered: a change of it compiles the owner again. */

@@ -24,12 +24,15 @@ export type Answer = ErrorAnswer | FixedAnswer;
 /** Shown as a page or as JSON, by `Accept`, with code and request id. */
 export interface ErrorAnswer {
   readonly error: RefusalName;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: AnswerHeaders;
 }
+
+/** Field lines of an answer by name; several values are as many lines, as `Set-Cookie` needs them (RFC 6265 §3). */
+export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 export interface FixedAnswer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: AnswerHeaders;
   readonly body: string | Uint8Array;
 }
 

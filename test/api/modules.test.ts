@@ -61,6 +61,28 @@ describe("modules", () => {
     assert.deepEqual(patched.saml, made);
   });
 
+  it("saml has URLs with the port that visitors use, and keeps those that the provider was told of", async () => {
+    const saml = { idp_metadata: metadata };
+    const before = (await api.ok("GET", await makeRoute({ saml }))).saml;
+    const path = await makeRoute();
+    api.edge.send({ type: "hello", edgeId: "edge_1", httpsPort: 8443 });
+    try {
+      const id = path.split("/").at(-1);
+      const entity = `https://idp.postern.test:8443/saml/${id}`;
+      const made = await api.ok("PUT", `${path}/saml`, saml);
+      assert.equal(made.entity_id, entity);
+      assert.equal(made.assertion_consumer_service_url, `${entity}/acs`);
+      assert.equal(made.single_logout_url, `${entity}/slo`);
+      api.edge.send({ type: "hello", edgeId: "edge_1", httpsPort: 443 });
+      assert.equal((await api.ok("PUT", `${path}/saml`, { ...saml, force_authn: true })).entity_id, entity);
+      const usual = (await api.ok("GET", await makeRoute({ saml }))).saml;
+      assert.match(usual.entity_id, /^https:\/\/idp\.postern\.test\/saml\//);
+      assert.match(before.entity_id, /^https:\/\/idp\.postern\.test\/saml\//);
+    } finally {
+      api.edge.send({ type: "hello", edgeId: "edge_1", httpsPort: 443 });
+    }
+  });
+
   it("I6: refuse a webhook secret that stands for no key, by every way in", async () => {
     const path = await makeRoute();
     for (const provider of ["svix", "Clerk", "brex", "microsoft_teams"]) {

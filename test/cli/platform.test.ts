@@ -63,6 +63,15 @@ for (const database of databases) {
       assert.equal(agent.statuses.filter(({ state }) => state === "connecting").length, 1);
     });
 
+    it("tells identity providers of URLs with the port that the edge really has", async () => {
+      const edge = (await platform.api("POST", "/edges/https", {})).body;
+      const saml = { idp_metadata_url: "https://idp.example.com/metadata" };
+      const body = { match_type: "path_prefix", match: "/", saml };
+      const route = (await platform.api("POST", `/edges/https/${edge.id}/routes`, body)).body;
+      assert.equal(route.saml.entity_id, `https://idp.localhost:${platform.httpsPort}/saml/${route.id}`);
+      assert.equal((await platform.api("DELETE", `/edges/https/${edge.id}`)).status, 204);
+    });
+
     it("serves a tunnel on a connection that is older than the tunnel", async () => {
       const socket = await platform.connect("early.localhost");
       const ask = async (): Promise<string> => {

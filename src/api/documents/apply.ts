@@ -9,6 +9,7 @@ import type { Doc } from "../../schema/parse.ts";
 import type { Issue } from "../../schema/fields.ts";
 import type { Change, Draft, Reader, StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
+import { ownerOf } from "../objects/crud.ts";
 import type { Crud } from "../objects/crud.ts";
 import { settle } from "../history/settle.ts";
 import type { Put } from "../history/settle.ts";
@@ -52,7 +53,7 @@ export function carryOut(
   const byId = new Map([...aims.values()].map((aim) => [aim.id, aim]));
   const wanted = [...aims.values()].map((aim) => {
     const doc = wantedDoc(aim, document, aims, crud, accountId, draft, issues);
-    const owner = { id: aim.id, domain: crud.domain };
+    const owner = ownerOf(aim.id, crud);
     const made = identities.get(aim.entry.key) ?? new Map();
     return { aim, doc: issues.length > 0 ? doc : identified(aim.entry.resource, doc, aim.present?.doc, made, owner) };
   });

@@ -20,6 +20,8 @@ export interface Edges {
   readonly lines: readonly EdgeLine[];
   /** Lines over which an edge has said hello. */
   joined(): readonly EdgeLine[];
+  /** The port of HTTPS in public URLs, as an edge has said; undefined before. */
+  httpsPort(): number | undefined;
   /** Starts listening; each message goes to the observers in this order. Called once. */
   follow(observers: readonly EdgeObserver[]): void;
 }
@@ -27,14 +29,19 @@ export interface Edges {
 type Listening = EdgeLine & { edgeId: string | undefined };
 
 export function makeEdges(links: readonly Link<Downward, Upward>[]): Edges {
+  let httpsPort: number | undefined;
   const lines = links.map((link): Listening => ({ edgeId: undefined, send: (message) => link.send(message) }));
   return {
     lines,
+    httpsPort: () => httpsPort,
     joined: () => lines.filter(({ edgeId }) => edgeId !== undefined),
     follow(observers) {
       for (const [at, line] of lines.entries()) {
         links[at]?.receive((message) => {
-          if (message.type === "hello") line.edgeId = message.edgeId;
+          if (message.type === "hello") {
+            line.edgeId = message.edgeId;
+            httpsPort = message.httpsPort ?? httpsPort;
+          }
           for (const observer of observers) observer.receive(message, line);
         });
       }

@@ -1,6 +1,7 @@
 /** Create, get, list, update and delete: once for every resource. */
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import type { ModuleOwner } from "../../traffic/module.ts";
 import type { Issue } from "../../schema/fields.ts";
 import { typeName } from "../../schema/json-schema.ts";
 import { checkRules } from "../../schema/issues.ts";
@@ -38,6 +39,8 @@ export interface Crud {
   readonly clock: Clock;
   /** Base of the server's own host names. */
   readonly domain: string;
+  /** The port of HTTPS in public URLs, as far as it is known: the usual one until an edge has said another. */
+  readonly httpsPort: () => number;
 }
 
 /** Names that clients put into bodies although the path says it already (semantics, "Ids"). */
@@ -158,7 +161,7 @@ async function create(resource: ResourceDeclaration, call: Call, crud: Crud): Pr
   const work = (draft: Draft): Created => {
     const prepared = prepare(resource, call, draft, accountId, doc, undefined, special);
     const bare = draft.create(accountId, resource.name, prepared.doc);
-    const whole = identified(resource, bare.doc, undefined, identities, { id: bare.id, domain: crud.domain });
+    const whole = identified(resource, bare.doc, undefined, identities, ownerOf(bare.id, crud));
     const object = whole === bare.doc ? bare : draft.replace(bare, whole);
     const more = special?.created?.(draft, object);
     return { object, shown: { ...prepared.shown, ...more?.shown } };
@@ -269,10 +272,15 @@ function change(
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const special = crud.specials[resource.name];
   const prepared = prepare(resource, call, draft, previous.account_id, doc, previous, special);
-  const owner = { id: previous.id, domain: crud.domain };
+  const owner = ownerOf(previous.id, crud);
   const whole = identified(resource, prepared.doc, previous.doc, identities, owner);
   if (JSON.stringify(whole) === JSON.stringify(previous.doc)) return previous;
   return draft.replace(previous, whole);
+}
+
+/** What modules of the object may be told of it. */
+export function ownerOf(id: string, { domain, httpsPort }: Crud): ModuleOwner {
+  return { id, domain, httpsPort: httpsPort() };
 }
 
 async function remove(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {

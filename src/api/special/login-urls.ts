@@ -4,10 +4,10 @@ import type { Issue } from "../../schema/fields.ts";
 import type { Doc } from "../../schema/parse.ts";
 import { modulesOf, resourceNamed } from "../operation/declarations.ts";
 import { inputRefusal } from "../operation/problems.ts";
-import type { Preparation } from "./special.ts";
+import type { Preparation, Surroundings } from "./special.ts";
 
 /** Judges the fields of a route's modules that are URLs of identity providers; throws `Refusal`. */
-export function loginUrlCheck(allowPrivate: boolean): (input: Preparation) => void {
+export function loginUrlCheck(events: Surroundings["events"]): (input: Preparation) => void {
   const fields = modulesOf(resourceNamed("https_edge_route")).flatMap(([{ name: module }, block]) =>
     Object.entries(block.fields)
       .filter(([, field]) => field.type === "string" && field.format === providerUrl)
@@ -15,7 +15,7 @@ export function loginUrlCheck(allowPrivate: boolean): (input: Preparation) => vo
   );
   return ({ doc, previous }) => {
     const issues: Issue[] = [];
-    for (const { module, field } of allowPrivate ? [] : fields) {
+    for (const { module, field } of events.allowPrivate ? [] : fields) {
       const url = urlOf(doc, module, field);
       // What was allowed when it was set does not keep the rest of the route from being changed.
       if (!/^http:/i.test(url) || (previous && url === urlOf(previous.doc, module, field))) continue;

@@ -9,7 +9,7 @@ import type { Preparation, Special, Surroundings } from "./special.ts";
 const maxShown = 5;
 
 export function routeSpecial({ events }: Pick<Surroundings, "events">): Special {
-  const checkLoginUrls = loginUrlCheck(events.allowPrivate);
+  const checkLoginUrls = loginUrlCheck(events);
   return {
     prepare(input) {
       const { doc, previous } = input;

@@ -15,6 +15,8 @@ export interface Surroundings {
   readonly clock: Clock;
   /** Base of generated host names, lower case. */
   readonly domain: string;
+  /** The port of HTTPS in public URLs. */
+  readonly httpsPort: () => number;
   readonly liveObjects: LiveObjects;
   readonly keys: KeyRing;
   /** What counts as a public suffix. */

@@ -144,6 +144,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         historyDays: options.historyDays ?? 0,
         sealingKeys: kept.sealingKeys,
         domain,
+        httpsPort: options.httpsPort ?? (options.httpsListen.port || undefined),
         requireReservedDomains: options.requireReservedDomains ?? false,
         suffixes: options.suffixes ?? { more: [], allowed: [] },
         tcpPorts: options.tcpPorts,

@@ -12,6 +12,8 @@ import type { UploadedCertificates } from "../tls/uploaded-certificates.ts";
 export interface ControlLineOptions {
   readonly link: Link<Upward, Downward>;
   readonly edgeId: string;
+  /** The port of HTTPS in public URLs. */
+  readonly httpsPort: number;
   readonly table: RoutingTable;
   readonly certificates: UploadedCertificates;
   readonly challenges: AcmeChallenges;
@@ -35,7 +37,7 @@ type CommandError = (Upward & { readonly type: "command_result" })["error"];
  * falls silent, what was last put into effect stays in effect (S4).
  */
 export function followControlPlane(options: ControlLineOptions): void {
-  const { link, edgeId, table, certificates, challenges, metrics, log } = options;
+  const { link, edgeId, httpsPort, table, certificates, challenges, metrics, log } = options;
   let arriving: ResourceObject[] = [];
   let arrivingRevision = 0;
   /** After a change that could not be put into effect only a new snapshot says what holds. */
@@ -55,7 +57,7 @@ export function followControlPlane(options: ControlLineOptions): void {
       log.error(`${what} not applied`, { error });
       if (isLost) return;
       isLost = true;
-      link.send({ type: "hello", edgeId });
+      link.send({ type: "hello", edgeId, httpsPort });
     }
   };
   const command = async (call: number, sessionId: string, sent: SessionCommand): Promise<void> => {
@@ -120,7 +122,7 @@ export function followControlPlane(options: ControlLineOptions): void {
         link.send({ type: "metrics", call: message.call, text: metrics.render() });
     }
   });
-  link.send({ type: "hello", edgeId });
+  link.send({ type: "hello", edgeId, httpsPort });
 }
 
 function commandError(error: unknown, log: Log): NonNullable<CommandError> {

@@ -1,6 +1,6 @@
 import { emptyFields } from "../../http1/field-table.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
-import type { Answer, FixedAnswer } from "../../traffic/step.ts";
+import type { Answer, AnswerHeaders, FixedAnswer } from "../../traffic/step.ts";
 import { errorPage } from "./error-page.ts";
 
 /** A response of the edge, ready for the client. */
@@ -51,8 +51,11 @@ export function isBodiless(status: number): boolean {
   return status === 204 || status === 304;
 }
 
-function append(fields: FieldTable, headers: Readonly<Record<string, string>>): void {
+function append(fields: FieldTable, headers: AnswerHeaders): void {
   for (const name in headers) {
-    if (!notConfigurable.has(name.toLowerCase())) fields.append(name, headers[name] as string);
+    if (notConfigurable.has(name.toLowerCase())) continue;
+    const value = headers[name] as string | readonly string[];
+    if (typeof value === "string") fields.append(name, value);
+    else for (const one of value) fields.append(name, one);
   }
 }

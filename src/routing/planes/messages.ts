@@ -40,8 +40,8 @@ export interface RoutingChange {
 }
 
 export type Upward =
-  /** Sent on connecting: asks for a snapshot. */
-  | { readonly type: "hello"; readonly edgeId: string }
+  /** Sent on connecting: asks for a snapshot. `httpsPort`: the port of HTTPS in public URLs. */
+  | { readonly type: "hello"; readonly edgeId: string; readonly httpsPort?: number }
   /** Everything up to `revision` is in effect. */
   | { readonly type: "applied"; readonly revision: number }
   | { readonly type: "problems"; readonly problems: readonly Problem[] }

@@ -20,6 +20,7 @@ export interface ControlPlaneThreadOptions {
   readonly historyDays: number;
   readonly sealingKeys: readonly Uint8Array[];
   readonly domain: string;
+  readonly httpsPort: number | undefined;
   readonly requireReservedDomains: boolean;
   readonly suffixes: SuffixRules;
   readonly tcpPorts: PortRange | undefined;

@@ -1,0 +1,42 @@
+/** Responses that the edge makes itself, with what a map of header fields cannot say. */
+import assert from "node:assert/strict";
+import { after, before, describe, it, mock } from "node:test";
+import type { CompiledModule } from "../../src/traffic/module.ts";
+import { answered } from "../../src/traffic/step.ts";
+import { userAgentFilter } from "../../src/modules/user-agent-filter.ts";
+import { protocols } from "../support/agents.ts";
+import { startFixture } from "../support/modules.ts";
+import type { Fixture } from "../support/modules.ts";
+
+const cookies = ["__Host-flow=a; Path=/; Secure; HttpOnly", "__Host-old=; Path=/; Max-Age=0; Secure"];
+
+describe("a response of the edge's own", () => {
+  let fixture: Fixture;
+  before(async () => (fixture = await startFixture()));
+  after(() => fixture.stop());
+
+  /** As a login module answers: sets one cookie and expires another. */
+  const answerWith = (headers: Readonly<Record<string, string | readonly string[]>>): void => {
+    const step = answered("user_agent_filter", "for a test", { status: 303, headers, body: "" });
+    const compile = mock.method(userAgentFilter, "compile", (): CompiledModule => ({ request: () => step }));
+    fixture.route({ user_agent_filter: { enabled: true, allow: [], deny: [] } });
+    compile.mock.restore();
+  };
+
+  for (const protocol of protocols) {
+    it(`has a field line for each of several cookies over ${protocol}`, async () => {
+      answerWith({ location: "/next", "set-cookie": cookies });
+      const answer = await fixture.ask(protocol, {});
+      assert.equal(answer.status, 303);
+      assert.deepEqual(answer.headers["set-cookie"], cookies);
+      assert.equal(answer.headers.location, "/next");
+    });
+
+    it(`W1: is refused as a whole when one of several values would break the message over ${protocol}`, async () => {
+      answerWith({ "set-cookie": [cookies[0] as string, "b=1\r\nx-bad: 1"] });
+      const answer = await fixture.ask(protocol, {});
+      assert.equal(answer.status, 500);
+      assert.deepEqual([answer.headers["set-cookie"], answer.headers["x-bad"]], [undefined, undefined]);
+    });
+  }
+});
