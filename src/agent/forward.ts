@@ -35,7 +35,7 @@ export function forward(stream: ByteStream, options: ForwardOptions): void {
       if (!early.isOver) refuse(stream, early, options, error ?? new Error("the service closed the connection"));
     },
   };
-  const service = socketStream(socket, unconnected, !options.http);
+  const service = socketStream(socket, unconnected, true);
   socket.once(upstream.tls ? "secureConnect" : "connect", () => {
     splice(
       stream,

@@ -31,9 +31,10 @@ export function socketStream(socket: Socket, receiver: ByteReceiver, resets = fa
   return new SocketStream(socket, receiver, resets);
 }
 
-/** Resets the connection where that is possible: it is plain TCP, open, and its end was not sent. */
+/** Resets the connection where that is possible: it is plain TCP, open, and its end is not just being sent. */
 export function cutSocket(socket: Socket): void {
-  if (socket.connecting || socket.writableEnded || "encrypted" in socket) socket.destroy();
+  const isEnding = socket.writableEnded && !socket.writableFinished;
+  if (socket.connecting || isEnding || "encrypted" in socket) socket.destroy();
   else socket.resetAndDestroy();
 }
 

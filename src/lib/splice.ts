@@ -1,12 +1,20 @@
 /** Two byte streams, each handed what the other brings. */
 import type { ByteReceiver, ByteStream } from "./byte-stream.ts";
 
+/**
+ * Once one side has sent its last, how long the other may be silent before both are cut, milliseconds: of spliced
+ * connections and of upgraded exchanges, wherever time is kept of them.
+ */
+export const spliceLingerMs = 60_000;
+
 /** Who is told of what passes; absent parts cost nothing. */
 export interface SpliceWatch {
   /** Bytes from the first stream, before the second gets them. */
   forth?(bytes: Buffer): void;
   /** Bytes from the second stream. */
   back?(bytes: Buffer): void;
+  /** One stream will bring no more; the other direction goes on. */
+  ended?(): void;
   /** One stream is over; the other may still have bytes to send out, and ends by itself. Called twice. */
   closed?(error: Error | undefined): void;
 }
@@ -51,6 +59,7 @@ class Half implements ByteReceiver {
   ended(): void {
     this.#hasEnded = true;
     this.#to.end();
+    this.#watch.ended?.();
   }
 
   drained(): void {

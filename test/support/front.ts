@@ -174,7 +174,7 @@ function poolTo(
     reuse: true,
     open(_exchange, take) {
       const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
-      socket.once("connect", () => take(wrap(socketStream(socket, nobody))));
+      socket.once("connect", () => take(wrap(socketStream(socket, nobody, true))));
       socket.once("error", () => {
         if (socket.connecting) take(undefined);
       });

@@ -308,4 +308,17 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal((await readToEnd(await dial(port))).error, "ECONNRESET");
     assert.equal((await readToEnd(speaks.connections[0] as Socket)).error, "ECONNRESET");
   });
+
+  it("D2: closes connections of which one side has ended, and the other says nothing more", async () => {
+    const port = await freePort();
+    const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]), {
+      limits: { splices: { lingerMs: 1 } },
+    });
+    const silent = await service((socket) => socket.write("hello"));
+    await (await agent(edge, silent.port)).label({ app: "db" });
+    const client = await dial(port);
+    await once(client, "data");
+    client.end();
+    assert.equal((await readToEnd(client)).error, "ECONNRESET");
+  });
 });

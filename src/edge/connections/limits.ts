@@ -1,3 +1,5 @@
+import { spliceLingerMs } from "../../lib/splice.ts";
+
 /** Bounds on connections whose bytes are passed on as they are (D2). */
 export interface SpliceLimits {
   /** Open at once at the edges and endpoints of one account. */
@@ -6,7 +8,7 @@ export interface SpliceLimits {
   readonly openTimeoutMs: number;
   /** Neither direction moving. */
   readonly idleTimeoutMs: number;
-  /** For one side to take what is left, once the other is over. */
+  /** As `idleTimeoutMs`, once one side has sent its last; and for one side to take what is left, once the other is over. */
   readonly lingerMs: number;
 }
 
@@ -14,5 +16,5 @@ export const defaultSpliceLimits: SpliceLimits = Object.freeze({
   connectionsPerAccount: 20_000,
   openTimeoutMs: 15_000,
   idleTimeoutMs: 3_600_000,
-  lingerMs: 60_000,
+  lingerMs: spliceLingerMs,
 });

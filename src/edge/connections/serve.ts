@@ -101,6 +101,7 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
     readonly #steps: Step[] = [];
     #withdraw: () => void = () => {};
     #opened: Opened | undefined;
+    #hasEnded = false;
     #sidesOver = 0;
     #bytesIn = 0;
     #bytesOut = 0;
@@ -184,6 +185,12 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
       this.#touch();
     }
 
+    /** An end may be all that is ever heard of a client that has gone: only what still moves keeps the rest open. */
+    ended(): void {
+      this.#hasEnded = true;
+      this.#touch();
+    }
+
     closed(): void {
       this.#sidesOver += 1;
       this.expiresAt = deadlines.now + limits.lingerMs;
@@ -207,7 +214,8 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
     }
 
     #touch(): void {
-      if (this.#sidesOver === 0) this.expiresAt = deadlines.now + limits.idleTimeoutMs;
+      if (this.#sidesOver > 0) return;
+      this.expiresAt = deadlines.now + (this.#hasEnded ? limits.lingerMs : limits.idleTimeoutMs);
     }
 
     #told(): Record<string, unknown> {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { spliceLingerMs } from "../../lib/splice.ts";
 import type { ConnectionFacts, RequestHead } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
@@ -88,6 +89,8 @@ export interface HttpLimits {
   readonly writeTimeoutMs: number;
   /** Neither direction of an upgraded or streaming exchange moving. */
   readonly idleTimeoutMs: number;
+  /** Once one side of an upgraded exchange has sent its last: for the other to do so. */
+  readonly lingerMs: number;
   /** After this age a connection is closed behind the response that it is at. */
   readonly maxConnectionAgeMs: number;
   /** From the whole request being sent to the upstream's response head: 504. Opening a stream counts. */
@@ -109,6 +112,7 @@ export const defaultLimits: HttpLimits = {
   bodyWindowMs: 10_000,
   writeTimeoutMs: 60_000,
   idleTimeoutMs: 3_600_000,
+  lingerMs: spliceLingerMs,
   maxConnectionAgeMs: 3_600_000,
   upstreamTimeoutMs: 60_000,
   maxIdleStreams: 128,

@@ -256,7 +256,7 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
 
   #endUpgraded(): void {
     if (this.isOver) return;
-    this.#release();
+    this.#upstream?.letGo();
     this.#finish();
   }
 

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
 import type { RefusalName } from "../../lib/errors.ts";
+import { cutSocket } from "../../lib/socket-stream.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { renderAnswer } from "./answer.ts";
 import { ClientConnection } from "./client-connection.ts";
@@ -143,7 +144,8 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
         return;
       case awaitingResponse:
       case upgraded:
-        if (!this.isBlocked && !this.#responseDone) {
+        // What the client still sends behind the end of an upgraded response, the upstream's side has time for.
+        if (this.#responseDone ? this.#socket.writableFinished : !this.isBlocked) {
           this.expiresAt = Infinity;
           return;
         }
@@ -296,6 +298,11 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
 
   abort(): void {
     this.#exchange = undefined;
+    if (this.#reader.state === upgraded) {
+      cutSocket(this.#socket);
+      this.destroy();
+      return;
+    }
     if (this.#untilClose) {
       // Only a reset tells this response, which ends with the connection, from a complete one.
       if (this.#shared.scheme === "http") this.#socket.resetAndDestroy();

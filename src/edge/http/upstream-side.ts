@@ -151,7 +151,13 @@ export class UpstreamSide implements UpstreamUser {
     this.#connection?.consumed(owed);
   }
 
-  /** Lets go of the upstream, wherever the request is. */
+  /** Both directions of the upgraded exchange have ended. */
+  letGo(): void {
+    this.#connection?.letGo();
+    this.#connection = undefined;
+  }
+
+  /** Cuts the upstream off, wherever the request is. */
   release(): void {
     const connection = this.#connection;
     this.#connection = undefined;

@@ -57,6 +57,8 @@ export class Http2Stream implements ClientSide {
   #isHeld = false;
   /** The client holds its body back until it is told to go on. */
   #awaitsContinue: boolean;
+  /** Both directions are the bytes of a WebSocket. */
+  #isUpgraded = false;
   #localEnded = false;
   /** What to send behind the queue: an end, with or without trailers. */
   #ending: { readonly trailers: FieldTable | undefined } | undefined;
@@ -151,6 +153,7 @@ export class Http2Stream implements ClientSide {
     this.responseBegun = true;
     if (status === 101) {
       // RFC 8441 §5: the stream itself is the WebSocket.
+      this.#isUpgraded = true;
       fields.delete("sec-websocket-accept");
       this.#owner.output.head(this.id, 200, fields, requestId, false);
       return;
@@ -187,7 +190,8 @@ export class Http2Stream implements ClientSide {
 
   abort(): void {
     if (this.#isGone) return;
-    this.#sendReset(errorCode.internalError);
+    // RFC 8441 §5: what TCP says by a reset.
+    this.#sendReset(this.#isUpgraded ? errorCode.cancel : errorCode.internalError);
     this.#close();
   }
 
@@ -245,8 +249,10 @@ export class Http2Stream implements ClientSide {
       if (trailers === undefined || trailers.byteBound === 0) output.endStream(this.id);
       else output.head(this.id, 0, trailers, "", true);
     }
-    // The request was not needed to its end (RFC 9113 §8.1), nor what a WebSocket's client still sends.
     const isCutOff = !this.remoteEnded;
+    // The client still has its own end to send, and what comes before it.
+    if (isCutOff && this.#isUpgraded) return;
+    // The request was not needed to its end (RFC 9113 §8.1).
     if (isCutOff) this.#sendReset(errorCode.noError);
     this.#close();
     if (isCutOff) this.exchange.requestEnded(undefined);

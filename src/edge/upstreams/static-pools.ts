@@ -32,7 +32,7 @@ export function makeStaticPools(context: PoolOptions["context"], options: DialOp
             context.log.info("static backend unreachable", { address: key, why: result });
             take(undefined);
           } else {
-            take(socketStream(result, nobody));
+            take(socketStream(result, nobody, true));
           }
         });
         return undefined;

@@ -66,6 +66,8 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   #sent = false;
   #received = false;
   #reusable = false;
+  /** Of an upgraded exchange: one of its sides has sent its last. */
+  #isLingering = false;
   #interim = 0;
   /** Of a stream that is not spoken to in HTTP. */
   #bytes: ByteStream | undefined;
@@ -125,6 +127,7 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   /** False: hold on until `upstreamDrained`. */
   sendBody(bytes: Buffer): boolean {
     if (this.#state === awaitingHead) this.#await();
+    else if (this.#state === upgraded) this.#moved();
     else this.#touch();
     return this.#chunkedOut ? writeChunk(this.#stream, bytes) : this.#stream.write(bytes);
   }
@@ -132,7 +135,7 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   /** The request is complete; for an upgraded connection, the client will send no more. */
   endBody(trailers: FieldTable | undefined): void {
     this.#sent = true;
-    if (this.#state === upgraded) this.#stream.end();
+    if (this.#state === upgraded) this.#endUpgraded();
     else if (this.#chunkedOut) writeLastChunk(this.#stream, trailers);
     if (this.#state === awaitingHead) this.#await();
   }
@@ -142,13 +145,22 @@ export class UpstreamConnection implements ByteReceiver, Timed {
     this.#stream.consumed(byteCount);
   }
 
+  /**
+   * Both sides of the upgraded exchange have sent their last: what is on its way still arrives, within the time that
+   * is left. The user is told nothing more.
+   */
+  letGo(): void {
+    this.#user = undefined;
+    this.pool.forget(this);
+  }
+
   /** Ends the stream at once; its user, if any, is told nothing. */
   abort(): void {
     this.#close();
     this.#stream.abort();
   }
 
-  /** Ends an idle stream without haste. */
+  /** Ends a stream on which nothing is under way, as one that is over and not as one that was cut. */
   finish(): void {
     this.#close();
     this.#stream.end();
@@ -182,7 +194,7 @@ export class UpstreamConnection implements ByteReceiver, Timed {
         this.#readBody(bytes, 0);
         return;
       case upgraded:
-        this.#touch();
+        this.#moved();
         this.#user?.upstreamBody(bytes);
         return;
       case asBytes:
@@ -199,14 +211,17 @@ export class UpstreamConnection implements ByteReceiver, Timed {
 
   ended(): void {
     if (this.#bytes !== undefined) this.#bytes.receiver.ended();
-    else if (this.#state === upgraded) this.#user?.upstreamEnd(undefined);
-    else if (this.#state === readingBody && this.#body.untilClose) this.#complete();
+    else if (this.#state === upgraded) {
+      this.#linger();
+      this.#user?.upstreamEnd(undefined);
+    } else if (this.#state === readingBody && this.#body.untilClose) this.#complete();
     else if (this.#user === undefined) this.finish();
     else this.fail("upstream_refused");
   }
 
   drained(): void {
-    this.#touch();
+    if (this.#state === upgraded) this.#moved();
+    else this.#touch();
     this.#bytes?.receiver.drained();
     this.#user?.upstreamDrained();
   }
@@ -353,7 +368,7 @@ export class UpstreamConnection implements ByteReceiver, Timed {
       user?.upstreamEnd(trailers);
       return;
     }
-    this.abort();
+    this.finish();
     user?.upstreamEnd(trailers);
   }
 
@@ -372,6 +387,24 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   #touch(): void {
     const { deadlines, limits } = this.pool.options.context;
     this.expiresAt = deadlines.now + limits.idleTimeoutMs;
+  }
+
+  /** The client sends no more. */
+  #endUpgraded(): void {
+    this.#stream.end();
+    this.#linger();
+  }
+
+  #linger(): void {
+    if (this.#isLingering) return;
+    this.#isLingering = true;
+    const { deadlines, limits } = this.pool.options.context;
+    this.expiresAt = deadlines.now + limits.lingerMs;
+  }
+
+  /** Bytes of an upgraded exchange went one way or the other. */
+  #moved(): void {
+    if (!this.#isLingering) this.#touch();
   }
 
   #close(): void {

@@ -109,7 +109,7 @@ export class UpstreamPool implements Timed {
   /** Closes the stream that was idle longest, to make room for others in its session. False when there is none. */
   evict(): boolean {
     const oldest = this.#idle.shift();
-    oldest?.abort();
+    oldest?.finish();
     return oldest !== undefined;
   }
 
@@ -117,7 +117,7 @@ export class UpstreamPool implements Timed {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    for (const connection of this.#idle.splice(0)) connection.abort();
+    for (const connection of this.#idle.splice(0)) connection.finish();
     for (const connection of Array.from(this.#busy)) connection.fail("tunnel_gone");
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -130,7 +130,7 @@ export class UpstreamPool implements Timed {
   release(connection: UpstreamConnection): void {
     this.#busy.delete(connection);
     if (this.#closed || !this.options.reuse) {
-      connection.abort();
+      connection.finish();
       return;
     }
     const next = this.#takeWaiting(connection.client);

@@ -1,0 +1,140 @@
+/** Upgraded exchanges as bytes: a service that accepts them, and clients of either version of HTTP. */
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage, Server } from "node:http";
+import { connect as connectHttp2, constants } from "node:http2";
+import type { IncomingHttpHeaders } from "node:http2";
+import { connect as connectTcp } from "node:net";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { connect as connectTls } from "node:tls";
+import type { Protocol } from "./agents.ts";
+import { host } from "./modules.ts";
+import type { Fixture } from "./modules.ts";
+
+/** What RFC 6455 §4.2.2 has a server say to a key. */
+export function proofOf(key: string): string {
+  return createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+}
+
+/** The 101 that a request asks for. */
+export function switching(request: IncomingMessage): string {
+  const key = request.headers["sec-websocket-key"];
+  const accept = key === undefined ? "" : `Sec-WebSocket-Accept: ${proofOf(key)}\r\n`;
+  return `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n${accept}\r\n`;
+}
+
+/** Accepts every upgrade; resolves with the service's end of each, half-open as it is, in turn. */
+export function accepting(service: Server): () => Promise<Socket> {
+  const sockets: Socket[] = [];
+  let wake = Promise.withResolvers<void>();
+  service.on("upgrade", (request: IncomingMessage, socket: Socket) => {
+    socket.on("error", () => {});
+    socket.write(switching(request));
+    sockets.push(socket);
+    wake.resolve();
+  });
+  return async () => {
+    for (;;) {
+      const socket = sockets.shift();
+      if (socket !== undefined) return socket;
+      wake = Promise.withResolvers();
+      await wake.promise;
+    }
+  };
+}
+
+export interface UpgradedClient {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  /** Bytes of the upgraded exchange, or of the answer's body; half-open as it is. */
+  readonly stream: Duplex;
+  /** Breaks the stream off: by a reset of the connection, over HTTP/2 of the stream. */
+  cut(): void;
+  /** Closes everything of the client's. */
+  destroy(): void;
+}
+
+export interface UpgradeOptions {
+  /** Of HTTP/1.1 only; "websocket" unless given. */
+  readonly upgrade?: string;
+  /** Further field lines, lower case. */
+  readonly fields?: Readonly<Record<string, string>>;
+  /** Written right behind the head. */
+  readonly first?: string;
+}
+
+/** Asks for an upgrade: by RFC 6455 or another token over HTTP/1.1, by RFC 8441 over HTTP/2. */
+export async function upgrade(
+  fixture: Fixture,
+  protocol: Protocol,
+  options: UpgradeOptions = {},
+): Promise<UpgradedClient> {
+  const bare = connectTcp({ host: "127.0.0.1", port: fixture.edge.edge.https.port, allowHalfOpen: true });
+  bare.on("error", () => {});
+  const socket = connectTls({
+    socket: bare,
+    servername: host,
+    ca: fixture.edge.authority.certificatePem,
+    ALPNProtocols: [protocol === "h2" ? "h2" : "http/1.1"],
+  });
+  socket.on("error", () => {});
+  await once(socket, "secureConnect");
+  const destroy = (): void => void bare.destroy();
+  if (protocol === "h2") {
+    const session = connectHttp2(`https://${host}`, { createConnection: () => socket });
+    session.on("error", () => {});
+    await once(session, "remoteSettings");
+    const stream = session.request(
+      {
+        ":method": "CONNECT",
+        ":protocol": "websocket",
+        ":path": "/",
+        ":authority": host,
+        "sec-websocket-version": "13",
+        ...options.fields,
+      },
+      { endStream: false },
+    );
+    stream.on("error", () => {});
+    if (options.first !== undefined) stream.write(options.first);
+    const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status"?: number }];
+    return {
+      status: headers[":status"] ?? 0,
+      headers,
+      stream,
+      cut: () => stream.close(constants.NGHTTP2_CANCEL),
+      destroy,
+    };
+  }
+  const token = options.upgrade ?? "websocket";
+  const key =
+    token === "websocket" ? "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" : "";
+  const more = Object.entries(options.fields ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(
+    `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: ${token}\r\n${key}${more.join("")}\r\n${options.first ?? ""}`,
+  );
+  let bytes = Buffer.alloc(0);
+  while (!bytes.includes("\r\n\r\n")) {
+    const [piece] = (await once(socket, "data")) as [Buffer];
+    bytes = Buffer.concat([bytes, piece]);
+  }
+  socket.pause();
+  const end = bytes.indexOf("\r\n\r\n");
+  const [statusLine = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
+  if (bytes.length > end + 4) socket.unshift(bytes.subarray(end + 4));
+  return {
+    status: Number(statusLine.split(" ")[1]),
+    headers: Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
+    ),
+    stream: socket,
+    cut: () => void bare.resetAndDestroy(),
+    destroy,
+  };
+}
+
+/** TCP connections of this process, either end. */
+export function openSockets(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+}
