@@ -56,7 +56,11 @@ class SocketStream implements ByteStream {
     });
     socket.on("end", () => this.receiver.ended());
     socket.on("drain", () => this.receiver.drained());
-    socket.on("error", (error) => (this.#error = error));
+    socket.on("error", (error) => {
+      this.#error = error;
+      // Node leaves a socket open whose TLS has failed; the alert may be waiting behind a write that has just gone out.
+      setImmediate(() => socket.destroy());
+    });
     socket.on("close", () => this.receiver.closed(this.#error));
   }
 

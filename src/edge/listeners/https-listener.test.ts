@@ -384,7 +384,11 @@ describe("the HTTPS listener", () => {
     const garbage = await edge.openTcp();
     garbage.write("\x00\x01\x02 nothing");
     const [alert] = (await once(garbage, "data")) as [Buffer];
-    assert.deepEqual([...alert], [21, 3, 3, 0, 2, 2, 50]);
+    assert.deepEqual([...alert], [21, 3, 3, 0, 2, 2, 10]);
+    const malformed = await edge.openTcp();
+    malformed.write(Buffer.from([22, 3, 1, 0, 6, 1, 0, 0, 2, 3, 3]));
+    const [decodeError] = (await once(malformed, "data")) as [Buffer];
+    assert.deepEqual([...decodeError], [21, 3, 3, 0, 2, 2, 50]);
     const http = await edge.openTcp();
     http.write("GET / HTTP/1.1\r\nHost: shop.example.com\r\n\r\n");
     const [answer] = (await once(http, "data")) as [Buffer];

@@ -59,7 +59,7 @@ type HandshakeResult =
   | "passed_through";
 
 /** Alert descriptions (RFC 8446 §6). */
-const alerts = { decodeError: 50, internalError: 80, unrecognizedName: 112 } as const;
+const alerts = { internalError: 80, unrecognizedName: 112 } as const;
 const httpMethod = /^[A-Z]{3,10} /;
 const plainHttpAnswer =
   "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 48\r\n\r\n" +
@@ -189,7 +189,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
     ended("unreadable");
     log.debug("ClientHello refused", { source: socket.remoteAddress, reason: seen.reason });
     const isHttp = httpMethod.test(bytes.toString("latin1", 0, 11));
-    socket.end(isHttp ? plainHttpAnswer : alert(alerts.decodeError), () => socket.destroy());
+    socket.end(isHttp ? plainHttpAnswer : alert(seen.alert), () => socket.destroy());
   };
 
   const listener = await startListener({ ...options, name: "https", accept });

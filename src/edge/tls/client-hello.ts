@@ -12,9 +12,15 @@ interface ClientHello {
 export type Peek =
   /** Nothing can be said before `atLeast` bytes in all are there. */
   | { readonly state: "more"; readonly atLeast: number }
-  | { readonly state: "invalid"; readonly reason: string }
+  | { readonly state: "invalid"; readonly reason: string; readonly alert: number }
   | { readonly state: "hello"; readonly hello: ClientHello };
 
+/** Alert descriptions (RFC 8446 §6): what came is something else, is longer than a record may be, cannot be read. */
+const unexpectedMessage = 10;
+const recordOverflow = 22;
+const decodeError = 50;
+
+const maxRecordBytes = 16 * 1024;
 /** Records and headers included; browsers send under 2 kB. */
 const maxClientHelloBytes = 16 * 1024;
 /** Clients that split a hello use a handful; without a bound, looking at each anew costs the square of them. */
@@ -50,11 +56,13 @@ function gatherHandshake(bytes: Buffer): Peek | { readonly body: Buffer } {
   for (let at = 0; ;) {
     if (at + 5 > maxClientHelloBytes) return invalid("the ClientHello is too long");
     const first = bytes[at];
-    if (first !== undefined && first !== recordHandshake) return invalid("not a handshake record");
+    if (first !== undefined && first !== recordHandshake) return invalid("not a handshake record", unexpectedMessage);
     if (at + 5 > bytes.length) return { state: "more", atLeast: at + 5 };
     const length = bytes.readUInt16BE(at + 3);
     if (bytes[at + 1] !== 3) return invalid("not a record of TLS");
-    if (length === 0) return invalid("an empty handshake record");
+    // RFC 8446 §5.4 and §5.1
+    if (length === 0) return invalid("an empty handshake record", unexpectedMessage);
+    if (length > maxRecordBytes) return invalid("a record longer than there can be", recordOverflow);
     const end = at + 5 + length;
     if (end > maxClientHelloBytes) return invalid("the ClientHello is too long");
     if (end > bytes.length) return { state: "more", atLeast: end };
@@ -64,13 +72,15 @@ function gatherHandshake(bytes: Buffer): Peek | { readonly body: Buffer } {
     at = end;
     if (wanted === undefined && gathered >= 4) {
       const header = Buffer.concat(parts);
-      if (header[0] !== handshakeClientHello) return invalid("the first message is not a ClientHello");
+      if (header[0] !== handshakeClientHello) {
+        return invalid("the first message is not a ClientHello", unexpectedMessage);
+      }
       wanted = 4 + header.readUIntBE(1, 3);
       if (wanted > maxClientHelloBytes) return invalid("the ClientHello is too long");
     }
     if (wanted === undefined || gathered < wanted) continue;
     // nothing may follow a ClientHello before the server has answered
-    if (gathered > wanted) return invalid("more than a ClientHello in its record");
+    if (gathered > wanted) return invalid("more than a ClientHello in its record", unexpectedMessage);
     return { body: (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)).subarray(4) };
   }
 }
@@ -136,8 +146,8 @@ function readVersions(value: Cursor): number[] {
   return versions;
 }
 
-function invalid(reason: string): Peek {
-  return { state: "invalid", reason };
+function invalid(reason: string, alert = decodeError): Peek {
+  return { state: "invalid", reason, alert };
 }
 
 class Malformed extends Error {}

@@ -42,7 +42,12 @@ export function makeHandshaker(tls: Server): Handshaker {
     pending.delete(name);
     settled?.(result);
   };
-  tls.on("secureConnection", (socket) => settle(connectionName(socket), socket));
+  tls.on("secureConnection", (socket) => {
+    // A fatal error of TLS ends the connection (RFC 8446 §6.2); Node tells of it, and leaves the socket open. The alert
+    // may be waiting behind a write that has just gone out.
+    socket.on("error", () => setImmediate(() => socket.destroy()));
+    settle(connectionName(socket), socket);
+  });
   // the plain socket is closed with it, which is told of below
   tls.on("tlsClientError", () => undefined);
   return {
