@@ -49,6 +49,8 @@ export interface ControlPlaneOptions {
   readonly requireReservedDomains?: boolean;
   /** What counts as a public suffix beside the public suffix list, and what does not although it is on it. */
   readonly suffixes?: SuffixRules;
+  /** Backends may name loopback and link-local addresses. */
+  readonly allowLocalUpstreams?: boolean;
   /** Ports that reserved addresses are given, both ends included; 20000 to 29999 unless given. */
   readonly tcpPorts?: { readonly first: number; readonly last: number } | undefined;
   /** Who issues certificates; an authority whose terms nobody has agreed to, unless given. */
@@ -161,6 +163,7 @@ async function serve(
     suffixes,
     requireReservation,
     tcpPorts,
+    allowLocalUpstreams: options.allowLocalUpstreams ?? false,
   };
   const surroundings = { clock, ...reserving, liveObjects, keys, events, provisioning };
   const server = await startServer({

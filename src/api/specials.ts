@@ -8,6 +8,7 @@ import { eventDestinationSpecial, eventSubscriptionSpecial } from "./events/spec
 import { routeSpecial } from "./special/routes.ts";
 import { secretSpecial } from "./special/secrets.ts";
 import { checkCarriesConnections, nestedBackendSpecial } from "./special/nesting.ts";
+import { staticBackendSpecial } from "./special/static-backends.ts";
 import { apiKeySpecial, credentialSpecial } from "./special/tokens.ts";
 import { checkNotShutOut } from "./http/source-restriction.ts";
 
@@ -46,6 +47,7 @@ export function makeSpecials(surroundings: Surroundings): Readonly<Record<string
       live: ({ doc }) => ({ edge: doc["edge_id"] || null, route: doc["route_id"] || null, endpoint: null }),
     },
     reserved_domain: reservedDomainSpecial(surroundings),
+    static_backend: staticBackendSpecial(surroundings),
     tunnel_group_backend: {
       live: ({ account_id, doc }) => ({ tunnels: liveObjects.matchingTunnels(account_id, labelsOf(doc)) }),
     },

@@ -11,10 +11,14 @@ export const staticBackend = defineResource({
   doc: "A backend at an address that the edge reaches by itself.",
   fields: {
     ...notes,
-    address: f.string("Host and port.", { required: true, maxBytes: 260, format: address, keepIfEmpty: true }),
+    address: f.string(
+      "Host and port. Loopback, link-local and other addresses that nothing is sent to are refused; a name that leads to one is not dialled.",
+      { required: true, maxBytes: 260, format: address, keepIfEmpty: true },
+    ),
     tls: f.object("How the address is spoken to.", {
       enabled: f.boolean("Whether by TLS, with the certificate verified."),
     }),
   },
   traffic: true,
+  refusals: ["address_forbidden"],
 });

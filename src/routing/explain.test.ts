@@ -37,7 +37,7 @@ function described(change: Partial<DescribedRequest> & { source?: string } = {})
 }
 
 function explainer(table: RoutingTable): Explainer {
-  return { table, siteFor: (host) => table.httpsSite(host), foresee: () => undefined };
+  return { table, siteFor: (host) => table.httpsSite(host), foresee: () => Promise.resolve(undefined) };
 }
 
 function setUp() {
@@ -129,15 +129,14 @@ describe("explain", () => {
     assert.equal(told.steps.at(-1)?.by, "compression");
   });
 
-  it("explains connections to TLS and TCP edges", () => {
+  it("explains connections to TLS and TCP edges", async () => {
     const { table, put } = setUp();
     put({ kind: "tcp_edge", id: "t", doc: { hostports: ["a:1"], ip_restriction, backend } });
     const [site] = table.tcpSites();
     assert.ok(site);
-    assert.equal(explainConnection({ foresee: () => undefined }, site, "192.0.2.1").upstream?.id, "b");
-    assert.deepEqual(explainConnection({ foresee: () => undefined }, site, "192.0.2.9").answer, {
-      error: "source_denied",
-    });
+    const foresee = () => Promise.resolve(undefined);
+    assert.equal((await explainConnection({ foresee }, site, "192.0.2.1")).upstream?.id, "b");
+    assert.deepEqual((await explainConnection({ foresee }, site, "192.0.2.9")).answer, { error: "source_denied" });
   });
 
   it("says exactly what then happens, for random configurations and requests, and changes nothing", async () => {

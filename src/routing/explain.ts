@@ -20,7 +20,7 @@ export interface Explainer {
   /** What serves a lower-case host name now. */
   readonly siteFor: (host: string) => Site | undefined;
   /** What would be chosen for a plan: pushes the steps that say so; an answer when it leads nowhere or is one. */
-  readonly foresee: (plan: UpstreamPlan, steps: Step[]) => Answer | undefined;
+  readonly foresee: (plan: UpstreamPlan, steps: Step[]) => Promise<Answer | undefined>;
 }
 
 export interface DescribedRequest {
@@ -72,17 +72,17 @@ export async function explainRequest(explainer: Explainer, described: DescribedR
   if (!route || wrong) return conclude(exchange, site, route, near, wrong && end(exchange, wrong));
   let answer = await run(route.request, exchange);
   if (!answer && !route.upstream) answer = end(exchange, noBackend);
-  if (!answer && route.upstream) answer = foresee(explainer, route.upstream, exchange);
+  if (!answer && route.upstream) answer = await foresee(explainer, route.upstream, exchange);
   if (!answer && described.response) answer = respond(route, exchange, described.response);
   return conclude(exchange, site, route, near, answer);
 }
 
 /** Explains a connection from `source` to a TLS or TCP edge. */
-export function explainConnection(
+export async function explainConnection(
   { foresee }: Pick<Explainer, "foresee">,
   site: ConnectionSite,
   source: string,
-): Pick<Explanation, "edge" | "steps" | "answer" | "upstream"> {
+): Promise<Pick<Explanation, "edge" | "steps" | "answer" | "upstream">> {
   const steps: Step[] = [];
   const { kind, id, revision } = site;
   const edge = { kind, id, revision };
@@ -94,7 +94,7 @@ export function explainConnection(
     if (step) steps.push(step);
   }
   if (!site.upstream) return ended(refused("backend_empty", "the edge has no backend"));
-  const answer = foresee(site.upstream, steps);
+  const answer = await foresee(site.upstream, steps);
   return { edge, steps, answer, upstream: answer ? undefined : site.upstream };
 }
 
@@ -165,8 +165,8 @@ function respond(
   return undefined;
 }
 
-function foresee(explainer: Explainer, plan: UpstreamPlan, exchange: Rehearsal): Answer | undefined {
-  const answer = explainer.foresee(plan, exchange.steps);
+async function foresee(explainer: Explainer, plan: UpstreamPlan, exchange: Rehearsal): Promise<Answer | undefined> {
+  const answer = await explainer.foresee(plan, exchange.steps);
   if (!answer || !("error" in answer)) return answer;
   return end(exchange, refused(answer.error, "no backend is left to send the request to"));
 }

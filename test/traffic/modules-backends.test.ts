@@ -187,7 +187,7 @@ for (const protocol of protocols) {
         to("bkdsc_1");
         const answer = await fixture.ask(protocol);
         assert.equal(answer.status, 502, address);
-        assert.equal(answer.headers["postern-error-code"], "ERR_POSTERN_3006", address);
+        assert.equal(answer.headers["postern-error-code"], "ERR_POSTERN_3007", address);
       }
       assert.equal(fixture.received.length, reached);
     });

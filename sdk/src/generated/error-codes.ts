@@ -53,6 +53,7 @@ export const errorCodes = {
   labels_invalid: "ERR_POSTERN_6508",
   backend_nesting: "ERR_POSTERN_6513",
   backend_needs_http: "ERR_POSTERN_6525",
+  address_forbidden: "ERR_POSTERN_6526",
   domain_unreserved: "ERR_POSTERN_412",
   hostport_invalid: "ERR_POSTERN_448",
   module_unset: "ERR_POSTERN_7125",

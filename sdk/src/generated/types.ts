@@ -752,7 +752,10 @@ export interface StaticBackend {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
-  /** Host and port. (at most 260 bytes; address) */
+  /**
+   * Host and port. Loopback, link-local and other addresses that nothing is sent to are refused; a name that leads to
+   * one is not dialled. (at most 260 bytes; address)
+   */
   readonly address: string;
   /** How the address is spoken to. */
   readonly tls: {
@@ -767,7 +770,10 @@ export interface StaticBackendCreate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Host and port. (at most 260 bytes; address) */
+  /**
+   * Host and port. Loopback, link-local and other addresses that nothing is sent to are refused; a name that leads to
+   * one is not dialled. (at most 260 bytes; address)
+   */
   readonly address: string;
   /** How the address is spoken to. */
   readonly tls?: {
@@ -782,7 +788,10 @@ export interface StaticBackendUpdate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Host and port. (at most 260 bytes; address) */
+  /**
+   * Host and port. Loopback, link-local and other addresses that nothing is sent to are refused; a name that leads to
+   * one is not dialled. (at most 260 bytes; address)
+   */
   readonly address?: string | undefined;
   /** How the address is spoken to. */
   readonly tls?: {

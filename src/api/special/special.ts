@@ -21,6 +21,8 @@ export interface Surroundings {
   readonly keys: KeyRing;
   /** What counts as a public suffix. */
   readonly suffixes: SuffixRules;
+  /** Backends may name loopback and link-local addresses. */
+  readonly allowLocalUpstreams: boolean;
   /** Hostports need a reserved domain first. */
   readonly requireReservation: boolean;
   /** Ports that reserved addresses are given, both ends included. */

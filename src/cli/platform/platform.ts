@@ -147,6 +147,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         httpsPort: options.httpsPort ?? (options.httpsListen.port || undefined),
         requireReservedDomains: options.requireReservedDomains ?? false,
         suffixes: options.suffixes ?? { more: [], allowed: [] },
+        allowLocalUpstreams: options.allowLocalUpstreams ?? false,
         tcpPorts: options.tcpPorts,
         acme: options.acme ?? defaultAcmeSettings,
         apiOrigins: options.apiOrigins ?? [],

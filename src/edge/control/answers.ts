@@ -15,7 +15,7 @@ export function makeAnswers(traces: Traces, explainer: EdgeExplainer): (question
       case "explain_request":
         return await explainer.request(question);
       case "explain_connection":
-        return explainer.connection(question);
+        return await explainer.connection(question);
     }
   };
 }

@@ -41,7 +41,7 @@ type Question<N extends EdgeQuestion["name"]> = Extract<EdgeQuestion, { name: N 
 
 export interface EdgeExplainer {
   request(question: Question<"explain_request">): Promise<EdgeAnswer>;
-  connection(question: Question<"explain_connection">): EdgeAnswer;
+  connection(question: Question<"explain_connection">): Promise<EdgeAnswer>;
 }
 
 /** A described client has no port of its own; this one is never an address's own (RFC 6335 §6). */
@@ -56,8 +56,8 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
   const explaining = (into: { picked?: Picked }): Explainer => ({
     table,
     siteFor,
-    foresee(plan, steps): Answer | undefined {
-      const picked = upstreams.foresee(plan, steps);
+    async foresee(plan, steps): Promise<Answer | undefined> {
+      const picked = await upstreams.foresee(plan, steps);
       into.picked = picked;
       return "session" in picked || "host" in picked ? undefined : picked;
     },
@@ -133,11 +133,11 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       const leaving = explanation.answer ? [] : [...explanation.requestHeaders, ...pairs(forwarded)];
       return report(explanation, into.picked, leaving);
     },
-    connection({ accountId, kind, edgeId, source }) {
+    async connection({ accountId, kind, edgeId, source }) {
       const site = connectionSite(table, kind, edgeId);
       if (site?.accountId !== accountId) return unknown;
       const into: { picked?: Picked } = {};
-      const explanation = explainConnection(explaining(into), site, source);
+      const explanation = await explainConnection(explaining(into), site, source);
       return report(
         { ...explanation, route: undefined, near: [], requestHeaders: [], response: undefined },
         into.picked,

@@ -226,7 +226,7 @@ export class UpstreamSide implements UpstreamUser {
     exchange.responseEnd(trailers);
   }
 
-  upstreamFailed(reason: RefusalName, unused: boolean): void {
+  upstreamFailed(reason: RefusalName, unused: boolean, why?: string): void {
     const { exchange } = this;
     const connection = this.#connection;
     this.#connection = undefined;
@@ -236,7 +236,7 @@ export class UpstreamSide implements UpstreamUser {
       return;
     }
     if (connection === undefined || unused) {
-      this.#tryAnother(reason, unused);
+      this.#tryAnother(reason, unused, why);
       return;
     }
     const { request } = exchange;
@@ -261,13 +261,13 @@ export class UpstreamSide implements UpstreamUser {
   }
 
   /** Goes on to the next choice when the request can still be sent whole, else answers. */
-  #tryAnother(reason: RefusalName, untouched: boolean): void {
+  #tryAnother(reason: RefusalName, untouched: boolean, why = `no stream could be opened: ${reason}`): void {
     this.#lastFailure = reason;
     const tried = (this.#tried ??= []);
     if (this.#pool !== undefined) tried.push(this.#pool);
     this.#pool = undefined;
     if (untouched && tried.length < maxTries) {
-      this.exchange.steps.push(skipped("backend", `no stream could be opened: ${reason}`));
+      this.exchange.steps.push(skipped("backend", why));
       this.choose();
       return;
     }

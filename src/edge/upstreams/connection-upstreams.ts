@@ -1,5 +1,6 @@
 /** Streams for whole connections, by an upstream plan: to a tunnel or an address, with another try elsewhere. */
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
+import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import { socketStream } from "../../lib/socket-stream.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
@@ -89,6 +90,7 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
           dial(place, { ...options.dial, http: false }, (result) => {
             if (result instanceof Error) {
               options.log.info("static backend unreachable", { backend: place.id, why: result });
+              if (result instanceof Refusal) steps.push(skipped("backend", result.message));
               attempt();
             } else {
               done({ stream: socketStream(result, nobody, true), tunnel: undefined });

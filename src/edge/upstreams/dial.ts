@@ -4,8 +4,9 @@ import type { LookupAddress } from "node:dns";
 import { connect, isIP } from "node:net";
 import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { readAddress } from "../../lib/address.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { forbiddenAddress } from "../../lib/upstream-address.ts";
 
 export interface StaticAddress {
   readonly host: string;
@@ -25,15 +26,10 @@ export interface DialOptions {
 }
 
 const dialTimeoutMs = 10_000;
-/** Where clouds answer their machines besides link-local addresses: Azure, Alibaba Cloud, Oracle Cloud, and AWS by IPv6. */
-const metadataServices = new Set(
-  ["168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"].map((text) => {
-    const words = new Uint32Array(4);
-    return keyOf(readAddress(text, words), words);
-  }),
-);
+/** How long a dry run waits for a name. */
+const lookupTimeoutMs = 2_000;
 
-/** Calls `done` once, with a connected socket or with why there is none. */
+/** Calls `done` once, with a connected socket or with why there is none: a `Refusal` when it is not allowed. */
 export function dial(target: StaticAddress, options: DialOptions, done: (result: Socket | Error) => void): void {
   let settled = false;
   let socket: Socket | undefined;
@@ -86,10 +82,24 @@ export function dial(target: StaticAddress, options: DialOptions, done: (result:
   });
 }
 
+/**
+ * Why nothing is sent to any address of `host`; undefined when something may be, or when its name does not tell in
+ * time. Nothing is dialled.
+ */
+export function refusalOf(host: string, { clock, allowLocal }: DialOptions): Promise<Refusal | undefined> {
+  return new Promise((resolve) => {
+    const timer = clock.after(lookupTimeoutMs, () => resolve(undefined));
+    addressesOf(host, allowLocal, (found) => {
+      timer.cancel();
+      resolve(found instanceof Refusal ? found : undefined);
+    });
+  });
+}
+
 function addressesOf(host: string, allowLocal: boolean, done: (found: LookupAddress[] | Error) => void): void {
   const check = (found: readonly LookupAddress[]): void => {
     const usable = found.filter(({ address }) => mayDial(address, allowLocal));
-    done(usable.length > 0 ? usable : new Error(`connect to "${host}": its addresses are not allowed`));
+    done(usable.length > 0 ? usable : notAllowed(host, found, allowLocal));
   };
   const family = isIP(host);
   if (family !== 0) {
@@ -102,33 +112,13 @@ function addressesOf(host: string, allowLocal: boolean, done: (found: LookupAddr
   });
 }
 
-/**
- * Never the unspecified address, multicast or broadcast; loopback, link-local and the metadata services of clouds
- * only where the operator says so.
- */
+/** Names what the addresses are, not the addresses: whoever may configure a backend need not know them. */
+function notAllowed(host: string, found: readonly LookupAddress[], allowLocal: boolean): Refusal {
+  const kinds = new Set(found.map(({ address }) => forbiddenAddress(address, allowLocal)));
+  const leads = isIP(host) === 0 ? "leads to" : "is";
+  return new Refusal("upstream_forbidden", `not allowed here: "${host}" ${leads} ${[...kinds].join(" and ")}`);
+}
+
 export function mayDial(address: string, allowLocal: boolean): boolean {
-  const words = new Uint32Array(4);
-  const family = readAddress(address, words);
-  const [first = 0, second = 0, third = 0, fourth = 0] = words;
-  if (!allowLocal && metadataServices.has(keyOf(family, words))) return false;
-  if (family === 4) {
-    const top = first >>> 24;
-    if (top === 0 || top >= 224) return false;
-    return allowLocal || (top !== 127 && first >>> 16 !== 0xa9fe);
-  }
-  if (family !== 6 || first >>> 24 === 0xff) return false;
-  const isLow = first === 0 && second === 0 && third === 0;
-  if (isLow && fourth === 0) return false;
-  // NAT64 and 6to4 forms carry an IPv4 address (RFC 6052, RFC 3056): it is what is dialled in the end.
-  if (first === 0x0064ff9b && second === 0 && third === 0) return mayDialEmbedded(fourth, allowLocal);
-  if (first >>> 16 === 0x2002) return mayDialEmbedded(((first << 16) | (second >>> 16)) >>> 0, allowLocal);
-  return allowLocal || (!isLow && first >>> 22 !== 0xfe80 >>> 6);
-}
-
-function keyOf(family: 0 | 4 | 6, words: Uint32Array): string {
-  return words.subarray(0, family === 4 ? 1 : 4).join();
-}
-
-function mayDialEmbedded(word: number, allowLocal: boolean): boolean {
-  return mayDial([24, 16, 8, 0].map((shift) => (word >>> shift) & 255).join("."), allowLocal);
+  return forbiddenAddress(address, allowLocal) === undefined;
 }

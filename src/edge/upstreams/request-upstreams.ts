@@ -1,4 +1,5 @@
 /** Carries out upstream plans: which tunnel, address or fixed answer a request gets. */
+import { skipped } from "../../traffic/step.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
@@ -7,11 +8,12 @@ import { proxyPreamble } from "./proxy-preamble.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 import type { PoolOptions } from "./upstream-pool.ts";
 import type { Upstreams } from "./upstreams.ts";
+import { refusalOf } from "./dial.ts";
 import type { DialOptions } from "./dial.ts";
 import { makePicker } from "./pick.ts";
 import type { Circumstances, Picked } from "./pick.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
-import { makeStaticPools } from "./static-pools.ts";
+import { keyOf, makeStaticPools } from "./static-pools.ts";
 import type { Tunnel } from "../agents/tunnel.ts";
 
 export interface TunnelUpstreamsOptions {
@@ -22,8 +24,8 @@ export interface TunnelUpstreamsOptions {
 }
 
 export interface TunnelUpstreams extends Upstreams {
-  /** What `choose` would choose now, without choosing it: pushes its steps. */
-  foresee(plan: UpstreamPlan, steps: Step[]): Picked;
+  /** What `choose` would come to now, without choosing it: pushes its steps. Names are looked up, nothing is dialled. */
+  foresee(plan: UpstreamPlan, steps: Step[]): Promise<Picked>;
 }
 
 /** The streams to a tunnel. */
@@ -40,7 +42,9 @@ interface Way {
 const crowdedStreams = 200;
 /** Pools looked at for an idle stream to close. */
 const evictionLooks = 32;
-const noPools: readonly UpstreamPool[] = [];
+/** Forbidden addresses that a dry run gets past. */
+const maxForeseen = 8;
+const forbidden: Answer = Object.freeze({ error: "upstream_forbidden" as const });
 
 export function makeUpstreams({ registry, context, dial }: TunnelUpstreamsOptions): TunnelUpstreams {
   const { pick } = makePicker(registry);
@@ -103,7 +107,19 @@ export function makeUpstreams({ registry, context, dial }: TunnelUpstreamsOption
       if ("session" in picked) return wayTo(picked)[raw ? "raw" : "http"];
       return "host" in picked ? addresses.to(picked)[raw ? "raw" : "http"] : picked;
     },
-    foresee: (plan, steps) => pick(plan, circumstances(noPools, steps, true)),
+    async foresee(plan, steps) {
+      const tried = new Set<string>();
+      const isTried: Circumstances["isTried"] = (place) => !("session" in place) && tried.has(keyOf(place));
+      while (tried.size < maxForeseen) {
+        const picked = pick(plan, { load, isTried, steps, dry: true });
+        if (!("host" in picked)) return tried.size > 0 && "error" in picked ? forbidden : picked;
+        const refusal = await refusalOf(picked.host, dial);
+        if (!refusal) return picked;
+        tried.add(keyOf(picked));
+        steps.push(skipped("backend", refusal.message));
+      }
+      return forbidden;
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ByteReceiver } from "../../lib/byte-stream.ts";
+import { Refusal } from "../../lib/errors.ts";
 import { socketStream } from "../../lib/socket-stream.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 import type { PoolOptions } from "./upstream-pool.ts";
@@ -30,7 +31,8 @@ export function makeStaticPools(context: PoolOptions["context"], options: DialOp
         dial(address, { ...options, http }, (result) => {
           if (result instanceof Error) {
             context.log.info("static backend unreachable", { address: key, why: result });
-            take(undefined);
+            if (result instanceof Refusal) take(undefined, result.reason, result.message);
+            else take(undefined);
           } else {
             take(socketStream(result, nobody, true));
           }
@@ -55,7 +57,8 @@ export function makeStaticPools(context: PoolOptions["context"], options: DialOp
   };
 }
 
-function keyOf({ tls, host, port }: StaticAddress): string {
+/** The same text for the same address. */
+export function keyOf({ tls, host, port }: StaticAddress): string {
   return `${tls ? "tls" : "tcp"} ${host}:${port}`;
 }
 

@@ -23,7 +23,7 @@ export interface UpstreamUser {
   upstreamBody(bytes: Buffer): void;
   upstreamEnd(trailers: FieldTable | undefined): void;
   /** The connection is lost to the user. `unused`: the upstream cannot have seen any of the request. */
-  upstreamFailed(reason: RefusalName, unused: boolean): void;
+  upstreamFailed(reason: RefusalName, unused: boolean, why?: string): void;
   upstreamDrained(): void;
 }
 

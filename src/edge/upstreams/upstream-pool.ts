@@ -9,12 +9,12 @@ import type { UpstreamUser } from "./upstream-connection.ts";
 export interface PoolOptions {
   /**
    * Opens one more stream to the tunnel or address, ready for an HTTP/1.1 request. Calls `take` once, now or
-   * later; undefined when it cannot be had, with the reason. `exchange` is the one that asks: the stream's header names
+   * later; undefined when it cannot be had, with the reason and what is told of it. `exchange` is the one that asks: the stream's header names
    * its client. Returns what waits, where that can be withdrawn before it has begun.
    */
   readonly open: (
     exchange: Exchange,
-    take: (stream: ByteStream | undefined, why?: RefusalName) => void,
+    take: (stream: ByteStream | undefined, why?: RefusalName, detail?: string) => void,
   ) => PendingOpening | undefined;
   readonly context: Pick<HttpContext, "clock" | "deadlines" | "limits" | "log">;
   /** The streams end at an agent, whose own refusals (it could not dial its upstream) are recognised as such. */
@@ -94,7 +94,9 @@ export class UpstreamPool implements Timed {
     this.#waiting.push(waiting);
     this.#openings.set(client, (this.#openings.get(client) ?? 0) + 1);
     if (this.#waiting.length === 1) this.#watch();
-    const opening = this.options.open(user.exchange, (stream, why) => this.#opened(stream, why, waiting, begun));
+    const opening = this.options.open(user.exchange, (stream, why, detail) =>
+      this.#opened(stream, why, detail, waiting, begun),
+    );
     if (opening !== undefined) waiting.opening = opening;
   }
 
@@ -157,7 +159,13 @@ export class UpstreamPool implements Timed {
     for (const { user } of late) user.upstreamFailed("upstream_timeout", false);
   }
 
-  #opened(stream: ByteStream | undefined, why: RefusalName | undefined, asker: Waiting, begun: number): void {
+  #opened(
+    stream: ByteStream | undefined,
+    why: RefusalName | undefined,
+    detail: string | undefined,
+    asker: Waiting,
+    begun: number,
+  ): void {
     const { client } = asker;
     asker.opening = undefined;
     const openings = this.#openingDone(client);
@@ -167,7 +175,7 @@ export class UpstreamPool implements Timed {
       const reason = why ?? (this.options.isAgent ? "tunnel_gone" : "upstream_refused");
       const refused = this.#takeWaiting(client);
       this.#hand(refused, asker);
-      refused?.user.upstreamFailed(reason, true);
+      refused?.user.upstreamFailed(reason, true, detail);
       return;
     }
     if (this.#closed) {

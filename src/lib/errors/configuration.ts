@@ -106,6 +106,12 @@ export const configurationErrors = {
     "Backends of backends go in a circle, or too deep.",
     "Give each backend members that do not lead back to it.",
   ),
+  address_forbidden: entry(
+    6526,
+    400,
+    "Nothing is sent to this address.",
+    "Name another one; the operator can allow local addresses with --allow-local-upstreams.",
+  ),
   backend_needs_http: entry(
     6525,
     400,

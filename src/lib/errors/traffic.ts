@@ -17,6 +17,12 @@ export const trafficErrors = {
   ),
   upstream_timeout: entry(3005, 504, "The service behind this address did not answer in time.", "Try again later."),
   upstream_refused: entry(3006, 502, "The service behind this address broke off the connection.", "Try again later."),
+  upstream_forbidden: entry(
+    3007,
+    502,
+    "The address of the service behind this one is not allowed here.",
+    "Its operator can name another address, or allow local ones with --allow-local-upstreams.",
+  ),
   uri_too_long: entry(3010, 414, "The request's target is too long.", "Shorten it."),
   headers_too_large: entry(3011, 431, "The request's header is too large.", "Send fewer or smaller header fields."),
   payload_too_large: entry(3012, 413, "The request's body is too large.", "Send less."),

@@ -23,6 +23,7 @@ export interface ControlPlaneThreadOptions {
   readonly httpsPort: number | undefined;
   readonly requireReservedDomains: boolean;
   readonly suffixes: SuffixRules;
+  readonly allowLocalUpstreams: boolean;
   readonly tcpPorts: PortRange | undefined;
   readonly acme: AcmeSettings;
   readonly apiOrigins: readonly string[];

@@ -1,0 +1,96 @@
+/** Static backends that lead where nothing is sent: said as it is, by explain, the trace and the page (I7). */
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import { after, before, describe, it } from "node:test";
+import type { EdgeAnswer, EdgeQuestion, ExplanationReport } from "../../src/routing/planes/questions.ts";
+import { protocols } from "../support/agents.ts";
+import { host, startFixture } from "../support/modules.ts";
+import type { Fixture } from "../support/modules.ts";
+
+let fixture: Fixture;
+let calls = 0;
+let connections = 0;
+const inside = createServer((socket) => {
+  connections += 1;
+  socket.destroy();
+});
+before(async () => {
+  inside.listen(0, "127.0.0.1");
+  await once(inside, "listening");
+  const { port } = inside.address() as AddressInfo;
+  fixture = await startFixture();
+  fixture.put("static_backend", "bkdsc_name", { address: `localhost:${port}`, tls: { enabled: false } });
+  fixture.put("static_backend", "bkdsc_literal", { address: `127.0.0.1:${port}`, tls: { enabled: true } });
+  fixture.put("failover_backend", "bkdfo_none", { backends: ["bkdsc_name", "bkdsc_literal"] });
+  fixture.put("failover_backend", "bkdfo_tunnel", { backends: ["bkdsc_name", "bkdsc_literal", "bkdtg_1"] });
+});
+after(async () => {
+  inside.close();
+  await fixture.stop();
+});
+
+async function question(asked: EdgeQuestion): Promise<EdgeAnswer> {
+  calls += 1;
+  const call = calls;
+  fixture.edge.send({ type: "question", call, question: asked });
+  const report = await fixture.edge.report((message) => message.type === "answer" && message.call === call);
+  if (report.type !== "answer" || !report.answer) throw new Error(`ask ${asked.name}: no answer`);
+  return report.answer;
+}
+
+async function explained(): Promise<ExplanationReport> {
+  const request = { method: "GET", host, target: "/", headers: [], source: "127.0.0.1", body: "", response: undefined };
+  const told = await question({ name: "explain_request", accountId: "ac_1", edgeId: "edghts_1", request });
+  if (told.name !== "explanation") throw new Error(told.name);
+  return told.explanation;
+}
+
+for (const protocol of protocols) {
+  describe(`a static backend at an address that is not allowed, over ${protocol}`, () => {
+    for (const [backend, loopback] of [
+      ["bkdsc_name", '"localhost" leads to a loopback address'],
+      ["bkdsc_literal", '"127.0.0.1" is a loopback address'],
+      ["bkdfo_none", '"localhost" leads to a loopback address'],
+    ] as const) {
+      it(`I7: says so for ${backend} in explain, in the trace and on the page, and dials nothing`, async () => {
+        fixture.route({ backend: { enabled: true, backend_id: backend } });
+        const answer = await fixture.ask(protocol, { headers: { accept: "text/html" } });
+        assert.equal(answer.status, 502);
+        assert.match(answer.body.toString(), /ERR_POSTERN_3007/);
+        assert.match(answer.body.toString(), /not allowed here/);
+        const told = await question({ name: "request", accountId: "ac_1", id: answer.id });
+        assert.ok(told.name === "requests");
+        const [trace] = told.requests;
+        assert.equal(trace?.errorCode, "ERR_POSTERN_3007");
+        assert.ok(trace.steps.some(({ by, reason }) => by === "backend" && reason === `not allowed here: ${loopback}`));
+        const { status, errorCode, outcome, steps, address } = await explained();
+        assert.deepEqual([status, errorCode, outcome, address], [502, "ERR_POSTERN_3007", "failed", undefined]);
+        assert.deepEqual(steps, trace.steps);
+        assert.equal(connections, 0);
+      });
+    }
+
+    it("I7: is passed over for the next member of a failover backend", async () => {
+      fixture.route({ backend: { enabled: true, backend_id: "bkdfo_tunnel" } });
+      const answer = await fixture.ask(protocol);
+      assert.equal(answer.status, 200);
+      const told = await question({ name: "request", accountId: "ac_1", id: answer.id });
+      const { outcome, steps } = await explained();
+      assert.equal(outcome, "forwarded");
+      assert.deepEqual(steps, told.name === "requests" ? told.requests[0]?.steps : undefined);
+      assert.equal(connections, 0);
+    });
+  });
+}
+
+it("I7: an explained connection says so, too", async () => {
+  const backend = { enabled: true, backend_id: "bkdsc_name" };
+  fixture.put("tls_edge", "edgtls_1", { hostports: ["db.example.com:443"], backend });
+  const asked = { kind: "tls_edge", edgeId: "edgtls_1", source: "127.0.0.1" } as const;
+  const told = await question({ name: "explain_connection", accountId: "ac_1", ...asked });
+  assert.ok(told.name === "explanation");
+  assert.equal(told.explanation.errorCode, "ERR_POSTERN_3007");
+  assert.ok(told.explanation.steps.some(({ reason }) => reason.startsWith("not allowed here: ")));
+});
