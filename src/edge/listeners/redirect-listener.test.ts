@@ -62,6 +62,8 @@ describe("the plain HTTP listener", () => {
     assert.match(answer, /^HTTP\/1\.1 200 OK\r\nContent-Type: text\/plain/);
     assert.match(answer, /\r\n\r\ntoken\.thumbprint\n$/);
     assert.match(await send(`HEAD ${path} HTTP/1.1\r\nHost: shop.example.com\r\n\r\n`), /Length: 17\r\n.*\r\n\r\n$/s);
+    const spelled = path.replace("token", "%74oken?x");
+    assert.match(await send(`GET ${spelled} HTTP/1.1\r\nHost: shop.example.com\r\n\r\n`), /token\.thumbprint\n$/);
     assert.match(await send(`GET ${path}x HTTP/1.1\r\nHost: shop.example.com\r\n\r\n`), /^HTTP\/1\.1 308/);
     assert.match(await send(`GET ${path} HTTP/1.1\r\nHost: www.example.com\r\n\r\n`), /^HTTP\/1\.1 308/);
   });

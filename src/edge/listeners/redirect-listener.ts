@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { canonicalPath } from "../../lib/canonical-path.ts";
 import { originForm, parseAuthority } from "../../http1/authority.ts";
 import { HeadBuffer } from "../../http1/head-buffer.ts";
 import { readRequestHead } from "../../http1/read-request.ts";
@@ -64,7 +65,9 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
     const authority = parseAuthority(fields.get("host") ?? "");
     const path = authority && originForm(target, authority);
     if (!authority || path === undefined) return { status: 400, text: "The request names no host and path." };
-    const body = challengeBody(authority.host, path);
+    // In the form that the HTTPS listener compares, too; what has none is sent there to be refused.
+    const asked = canonicalPath(path.split("?", 1)[0] as string);
+    const body = asked === undefined ? undefined : challengeBody(authority.host, asked);
     if (body !== undefined) return { status: 200, text: body, bodyless: method === "HEAD" };
     const port = advertisedHttpsPort === 443 ? "" : `:${advertisedHttpsPort}`;
     const location = `https://${authority.host}${port}${path}`;
