@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { oid, readDer } from "../lib/der.ts";
 import type { AcmeConnection } from "./connection.ts";
 import { AcmeProblem, readProblem } from "./problem.ts";
+import { parseTime } from "../lib/rfc3339.ts";
 
 export interface RenewalWindow {
   /** Milliseconds since 1970; `end` is after `start`. */
@@ -45,9 +46,10 @@ export async function readRenewalWindow(
     throw readProblem({ detail: `status ${answer.status}` }, "read renewal information", answer.retryAfterMs);
   }
   const { suggestedWindow } = answer.json() as { readonly suggestedWindow?: { start?: unknown; end?: unknown } };
-  const start = Date.parse(String(suggestedWindow?.start));
-  const end = Date.parse(String(suggestedWindow?.end));
-  if (!(end > start)) throw new AcmeProblem("malformedAnswer", "the authority's renewal window is none");
+  const start = parseTime(String(suggestedWindow?.start));
+  const end = parseTime(String(suggestedWindow?.end));
+  if (start === undefined || end === undefined || end <= start)
+    throw new AcmeProblem("malformedAnswer", "the authority's renewal window is none");
   const retryAfterMs = Math.min(Math.max(answer.retryAfterMs ?? usualRetryMs, leastRetryMs), longestRetryMs);
   return { start, end, retryAfterMs };
 }

@@ -58,9 +58,21 @@ function firstIssue(text: string, layer: Layer): Issue | undefined {
     const message = `must be an object in JSON or YAML: it ${(error as Error).message}`;
     return { path: "", message, reason: "policy_unreadable" };
   }
+  const twice = Object.keys(policy).find((name) => policyHas(policy, olderNames[layer].get(name)));
+  if (twice !== undefined) {
+    const newer = olderNames[layer].get(twice);
+    return {
+      path: shortened(twice),
+      message: `is an older name of ${newer}, which is there as well: give one of them`,
+    };
+  }
   return first(Object.entries(policy), ([name, value]) =>
     name === "enabled" ? enabledIssue(value) : phaseIssue(name, value, layer),
   );
+}
+
+function policyHas(policy: Readonly<Record<string, unknown>>, phase: Phase | undefined): boolean {
+  return phase !== undefined && Object.hasOwn(policy, phase);
 }
 
 function enabledIssue(value: unknown): Issue | undefined {

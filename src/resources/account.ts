@@ -1,4 +1,5 @@
 import { f, notes } from "../schema/fields.ts";
+import { visibleName } from "../schema/formats.ts";
 import { defineResource } from "../schema/resource.ts";
 import { exampleToken } from "./token-fields.ts";
 
@@ -10,7 +11,7 @@ export const account = defineResource({
   idPrefix: "ac",
   doc: "A tenant: everything else belongs to one account and is invisible to all others.",
   fields: {
-    name: f.string("Human-readable name; unique on the server.", { required: true }),
+    name: f.string("Human-readable name; unique on the server.", { required: true, format: visibleName }),
     ...notes,
     api_key: f.nullableString("Its first API key: only in the response to its creation, null afterwards.", {
       live: true,

@@ -1,4 +1,5 @@
 import { f } from "../schema/fields.ts";
+import { visibleName } from "../schema/formats.ts";
 import { defineResource } from "../schema/resource.ts";
 
 export const botUser = defineResource({
@@ -9,7 +10,10 @@ export const botUser = defineResource({
   idPrefix: "bot",
   doc: "An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive.",
   fields: {
-    name: f.string("Human-readable name identifying the bot; unique in the account.", { required: true }),
+    name: f.string("Human-readable name identifying the bot; unique in the account.", {
+      required: true,
+      format: visibleName,
+    }),
     active: f.boolean("Whether the bot is active.", { default: true }),
   },
   traffic: true,

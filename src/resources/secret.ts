@@ -1,4 +1,5 @@
 import { f, notes } from "../schema/fields.ts";
+import { visibleName } from "../schema/formats.ts";
 import { defineResource } from "../schema/resource.ts";
 
 export const secret = defineResource({
@@ -9,7 +10,7 @@ export const secret = defineResource({
   idPrefix: "secret",
   doc: "A value that traffic policies use and nobody can read back.",
   fields: {
-    name: f.string("Name; unique in its vault.", { required: true }),
+    name: f.string("Name; unique in its vault.", { required: true, format: visibleName }),
     ...notes,
     value: f.string("The value.", { required: true, writeOnly: true, secret: true, maxBytes: 4096 }),
     vault: f.ref("The vault that it is in.", { to: "vault", input: "vault_id" }, { immutable: true }),

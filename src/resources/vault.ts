@@ -1,4 +1,5 @@
 import { f, notes } from "../schema/fields.ts";
+import { visibleName } from "../schema/formats.ts";
 import { defineResource } from "../schema/resource.ts";
 
 export const vault = defineResource({
@@ -8,7 +9,7 @@ export const vault = defineResource({
   listKey: "vaults",
   idPrefix: "vault",
   doc: "A named set of secrets.",
-  fields: { name: f.string("Name; unique in the account.", { required: true }), ...notes },
+  fields: { name: f.string("Name; unique in the account.", { required: true, format: visibleName }), ...notes },
   traffic: true,
   claims: ({ name }) => [{ space: "vault", name }],
   taken: "name_taken",

@@ -29,12 +29,22 @@ export const domain: StringFormat = {
   normalize: (text) => text.toLowerCase(),
 };
 
+/** What people call something: of any characters, but not of white space alone. */
+export const visibleName: StringFormat = {
+  name: "not-blank",
+  example: "deploy",
+  check: (text) => (text.trim() === "" ? "not be blank" : undefined),
+};
+
 /** A label's name or value. */
 export const label: StringFormat = {
   name: "label",
   example: "web",
   reason: "labels_invalid",
-  check: (text) => (text.includes("=") ? 'not contain "="' : undefined),
+  check(text) {
+    if (text.trim() === "") return "not be blank";
+    return text.includes("=") ? 'not contain "="' : undefined;
+  },
 };
 
 /** `*`, or `bind:` and a domain, a hostport or `key=value`, each with `*` as wildcard. */

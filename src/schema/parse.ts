@@ -1,5 +1,8 @@
 /** Unknown input → a complete document, with everything that is wrong named by field path. */
 import { Buffer } from "node:buffer";
+import { isDeepStrictEqual } from "node:util";
+import { timestamp } from "../lib/clock.ts";
+import { parseTime } from "../lib/rfc3339.ts";
 import type {
   Field,
   Fields,
@@ -10,6 +13,7 @@ import type {
   ObjectField,
   RefListField,
   StringField,
+  TimestampField,
 } from "./fields.ts";
 import { add, checkRules, maxShown, shown, wrong } from "./issues.ts";
 
@@ -67,6 +71,9 @@ function readFields(
     }
     const given = givenValue(body, key, field);
     const path = at + key;
+    if (isContradicted(body, key, field)) {
+      add(issues, { path, message: `and "${field.alias}" are two names of one field, and have different values` });
+    }
     if (given === undefined) {
       if (mode === "update" && previous) doc[key] = previous[key];
       else if (field.required) add(issues, { path, message: "is required" });
@@ -112,6 +119,11 @@ function isWritable(fields: Fields, input: string): boolean {
 function givenValue(body: Readonly<Record<string, unknown>>, key: string, field: Field): unknown {
   if (Object.hasOwn(body, key)) return body[key];
   return field.alias !== undefined && Object.hasOwn(body, field.alias) ? body[field.alias] : undefined;
+}
+
+function isContradicted(body: Readonly<Record<string, unknown>>, key: string, { alias }: Field): boolean {
+  if (alias === undefined || !Object.hasOwn(body, alias) || !Object.hasOwn(body, key)) return false;
+  return !isDeepStrictEqual(body[key], body[alias]);
 }
 
 /** Whether `value` is null, or the empty value of the field's own type: another type's is wrong, not empty. */
@@ -171,11 +183,7 @@ function readValue(field: Field, given: unknown, path: string, issues: Issue[], 
       return wrong(field, `must be one of ${field.values.join(", ")}`, given, path, issues);
     case "timestamp":
       if (given === "") return null;
-      if (typeof given === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(given)) {
-        const ms = Date.parse(given);
-        if (Number.isFinite(ms)) return `${new Date(ms).toISOString().slice(0, 19)}Z`;
-      }
-      return wrong(field, "must be a time in RFC 3339 format", given, path, issues);
+      return readTime(field, given, path, issues);
     case "list":
       return readList(field, given, path, issues);
     case "map":
@@ -191,6 +199,12 @@ function readValue(field: Field, given: unknown, path: string, issues: Issue[], 
     case "children":
       return undefined;
   }
+}
+
+function readTime(field: TimestampField, given: unknown, path: string, issues: Issue[]): string | undefined {
+  const ms = typeof given === "string" ? parseTime(given) : undefined;
+  if (ms !== undefined) return timestamp(ms);
+  return wrong(field, "must be a time of the calendar in RFC 3339 format", given, path, issues);
 }
 
 function readString(field: StringField | NullableStringField, given: unknown, path: string, issues: Issue[]): unknown {

@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { defaultToleranceSeconds, single, staleness } from "./scheme.ts";
 import type { Sample, Scheme, WebhookMessage } from "./scheme.ts";
+import { parseTime } from "../lib/rfc3339.ts";
 
 /** A signature with a shared secret over parts of the request, as data. Without options: hex HMAC-SHA256 of the body. */
 export interface HmacOptions {
@@ -161,8 +162,8 @@ export function keyOf(secret: string, kind: HmacOptions["key"]): Buffer {
 function readTime(text: string, kind: HmacOptions["time"] = "seconds"): number {
   if (/^[0-9]{1,16}$/.test(text)) return kind === "milliseconds" ? Number(text) : Number(text) * 1000;
   // Without an offset it is UTC, wherever this runs.
-  if (kind === "rfc3339" && /^[0-9-]{10}T[0-9:.]+$/.test(text)) return Date.parse(`${text}Z`);
-  return kind === "rfc3339" ? Date.parse(text) : Number.NaN;
+  const time = kind === "rfc3339" ? (parseTime(text) ?? parseTime(`${text}Z`)) : undefined;
+  return time ?? Number.NaN;
 }
 
 function writeTime(now: number, kind: HmacOptions["time"] = "seconds"): string {

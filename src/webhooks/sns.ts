@@ -5,6 +5,7 @@ import type { Outbound } from "../outbound/client.ts";
 import { staleness } from "./scheme.ts";
 import type { Scheme } from "./scheme.ts";
 import { parseJson } from "./special.ts";
+import { parseTime } from "../lib/rfc3339.ts";
 
 /** Fields that are signed, by type of message, in this order (Amazon SNS developer guide, "Verifying signatures"). */
 const signedFields: Readonly<Record<string, readonly string[]>> = {
@@ -75,7 +76,7 @@ function readClaim(
     if (typeof value !== "string") return `the body's ${name} is no string`;
     signed += `${name}\n${value}\n`;
   }
-  const stale = staleness(Date.parse(String(message["Timestamp"])), now, toleranceSeconds);
+  const stale = staleness(parseTime(String(message["Timestamp"])) ?? Number.NaN, now, toleranceSeconds);
   if (stale) return stale;
   const { SignatureVersion: version, Signature: signature, SigningCertURL: url } = message;
   if (typeof url !== "string" || !certificateUrl.test(url)) return "SigningCertURL is no address of SNS";

@@ -14,7 +14,7 @@ export interface Account {
   readonly uri: string;
   /** When it was created. */
   readonly created_at: string;
-  /** Human-readable name; unique on the server. (at most 255 bytes) */
+  /** Human-readable name; unique on the server. (at most 255 bytes; not blank) */
   readonly name: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -28,7 +28,7 @@ export interface Account {
 
 /** A tenant: everything else belongs to one account and is invisible to all others. */
 export interface AccountCreate {
-  /** Human-readable name; unique on the server. (at most 255 bytes) */
+  /** Human-readable name; unique on the server. (at most 255 bytes; not blank) */
   readonly name: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -38,7 +38,7 @@ export interface AccountCreate {
 
 /** A tenant: everything else belongs to one account and is invisible to all others. */
 export interface AccountUpdate {
-  /** Human-readable name; unique on the server. (at most 255 bytes) */
+  /** Human-readable name; unique on the server. (at most 255 bytes; not blank) */
   readonly name?: string | undefined;
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -54,7 +54,7 @@ export interface BotUser {
   readonly uri: string;
   /** When it was created. */
   readonly created_at: string;
-  /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes) */
+  /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes; not blank) */
   readonly name: string;
   /** Whether the bot is active. */
   readonly active: boolean;
@@ -62,7 +62,7 @@ export interface BotUser {
 
 /** An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
 export interface BotUserCreate {
-  /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes) */
+  /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes; not blank) */
   readonly name: string;
   /** Whether the bot is active. (default true) */
   readonly active?: boolean | null | undefined;
@@ -70,7 +70,7 @@ export interface BotUserCreate {
 
 /** An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
 export interface BotUserUpdate {
-  /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes) */
+  /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes; not blank) */
   readonly name?: string | undefined;
   /** Whether the bot is active. (default true) */
   readonly active?: boolean | null | undefined;
@@ -1933,7 +1933,7 @@ export interface Vault {
   readonly uri: string;
   /** When it was created. */
   readonly created_at: string;
-  /** Name; unique in the account. (at most 255 bytes) */
+  /** Name; unique in the account. (at most 255 bytes; not blank) */
   readonly name: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -1943,7 +1943,7 @@ export interface Vault {
 
 /** A named set of secrets. */
 export interface VaultCreate {
-  /** Name; unique in the account. (at most 255 bytes) */
+  /** Name; unique in the account. (at most 255 bytes; not blank) */
   readonly name: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -1953,7 +1953,7 @@ export interface VaultCreate {
 
 /** A named set of secrets. */
 export interface VaultUpdate {
-  /** Name; unique in the account. (at most 255 bytes) */
+  /** Name; unique in the account. (at most 255 bytes; not blank) */
   readonly name?: string | undefined;
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -1969,7 +1969,7 @@ export interface Secret {
   readonly uri: string;
   /** When it was created. */
   readonly created_at: string;
-  /** Name; unique in its vault. (at most 255 bytes) */
+  /** Name; unique in its vault. (at most 255 bytes; not blank) */
   readonly name: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -1981,7 +1981,7 @@ export interface Secret {
 
 /** A value that traffic policies use and nobody can read back. */
 export interface SecretCreate {
-  /** Name; unique in its vault. (at most 255 bytes) */
+  /** Name; unique in its vault. (at most 255 bytes; not blank) */
   readonly name: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -1997,7 +1997,7 @@ export interface SecretCreate {
 
 /** A value that traffic policies use and nobody can read back. */
 export interface SecretUpdate {
-  /** Name; unique in its vault. (at most 255 bytes) */
+  /** Name; unique in its vault. (at most 255 bytes; not blank) */
   readonly name?: string | undefined;
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;

@@ -20,6 +20,19 @@ export function hasBody(request: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
+/**
+ * `{}` where a request without a body means that: a change of nothing, and a module from a client that drops an empty
+ * object together with its type (completing-the-api.md §1.B.4). Throws `Refusal` where a body must be there.
+ */
+export function emptyBody(operation: Operation, request: IncomingMessage): JsonObject {
+  const { takes, verb } = operation;
+  const isDeclared = request.headers["content-type"] !== undefined;
+  if (takes === "document" || verb === "create" || (verb === "replace" && isDeclared)) {
+    throw new Refusal("body_unreadable", `${operation.id}: the body is empty, send {} for an object without fields`);
+  }
+  return nothing;
+}
+
 /** Reads and checks the body that `operation` takes; rejects with `Refusal`. */
 export async function readBody(
   operation: Operation,
@@ -33,7 +46,7 @@ export async function readBody(
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   if (expectsContinue) response.writeContinue();
   const bytes = await collect(request, maxBytes);
-  if (bytes.length === 0) return nothing;
+  if (bytes.length === 0) return emptyBody(operation, request);
   if (operation.takes === "nothing") {
     throw new Refusal("body_unexpected", `${operation.id} takes no body, got ${bytes.length} bytes`);
   }

@@ -9,8 +9,8 @@ import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { Key, KeyRing } from "./authenticate.ts";
 import { baseUrlOf } from "./base-url.ts";
-import { hasBody, readBody } from "./body.ts";
-import type { ApiPrincipal, Operation, Reply } from "../operation/call.ts";
+import { emptyBody, hasBody, readBody } from "./body.ts";
+import type { ApiPrincipal, Call, Operation, Reply } from "../operation/call.ts";
 import { makeConnectionAnswers } from "../connection-answers.ts";
 import { makeCors } from "../cors.ts";
 import { operationIds } from "./operation-ids.ts";
@@ -153,13 +153,13 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
       exchange.allowance = rate.take(key.bucket);
       if (!exchange.allowance.allowed) throw tooMany(exchange.allowance, `${rateLimit} requests per minute`);
     }
-    const call = {
+    const call: Call = {
       operation,
       operationId: exchange.operationId,
       principal: exchange.principal,
       parameters: found.parameters,
       query: mark < 0 ? noQuery : readQuery(operation, url.slice(mark + 1)),
-      body: noBody,
+      body: hasBody(request) ? noBody : emptyBody(operation, request),
       baseUrl: options.apiUrl ?? baseUrlOf(request),
       request,
     };

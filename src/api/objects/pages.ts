@@ -12,7 +12,12 @@ const maxLimit = 100;
 
 /** `beforeId` is what the TypeScript client sends (semantics, "Lists"). */
 export function readPageQuery(call: Call): PageQuery {
-  const beforeId = once(call, "before_id") ?? once(call, "beforeId");
+  const [snake, camel] = [once(call, "before_id"), once(call, "beforeId")];
+  if (snake !== undefined && camel !== undefined && snake !== camel) {
+    const message = `"before_id" and "beforeId" are one parameter, and have different values`;
+    throw new Refusal("query_invalid", `${call.operation.id}: ${message}`);
+  }
+  const beforeId = snake ?? camel;
   if (beforeId !== undefined && !/^[a-z0-9]{1,16}_[0-9A-Za-z]{1,64}$/.test(beforeId)) {
     throw new Refusal("query_invalid", `${call.operation.id}: "before_id" must be the id of an object`);
   }

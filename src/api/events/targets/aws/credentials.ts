@@ -7,6 +7,7 @@ import { NotDelivered } from "../target.ts";
 import type { TargetSurroundings } from "../target.ts";
 import { signedHeaders } from "./sign.ts";
 import type { AwsKeys } from "./sign.ts";
+import { parseTime } from "../../../../lib/rfc3339.ts";
 
 export interface AwsCredentials {
   keys(): Promise<AwsKeys>;
@@ -82,8 +83,8 @@ async function assumeRole(
     secretAccessKey: read("SecretAccessKey"),
     sessionToken: read("SessionToken"),
   };
-  const endsAt = Date.parse(read("Expiration"));
-  if (keys.accessKeyId === "" || keys.secretAccessKey === "" || Number.isNaN(endsAt)) {
+  const endsAt = parseTime(read("Expiration"));
+  if (keys.accessKeyId === "" || keys.secretAccessKey === "" || endsAt === undefined) {
     throw new NotDelivered("the answer to AssumeRole has no credentials");
   }
   return { keys, endsAt };
