@@ -11,6 +11,6 @@ export interface CallOptions extends ReadOptions {
   readonly idempotencyKey?: string | undefined;
   /** Wait up to so many seconds until every edge serves the change. */
   readonly waitSeconds?: number | undefined;
-  /** Why the change is made, for the history. */
+  /** Why the change is made, for the history: at most 255 bytes of UTF-8, refused (400) beyond. */
   readonly reason?: string | undefined;
 }

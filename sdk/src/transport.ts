@@ -2,6 +2,7 @@
 import type { CallOptions } from "./call-options.ts";
 import { PosternConnectionError, PosternError, asErrorBody } from "./errors.ts";
 import { etagOf, rememberAnswer } from "./answers.ts";
+import { encodeText, visibleText } from "./header-text.ts";
 
 export interface PosternOptions {
   /** The API's address, e.g. `http://127.0.0.1:4700`. */
@@ -31,7 +32,10 @@ export interface FetchAnswer {
   text(): Promise<string>;
 }
 
-/** Resolves with the parsed body, or the text of one that is not JSON. Rejects with `PosternError` when refused. */
+/**
+ * Resolves with the parsed body, or the text of one that is not JSON. Rejects with `PosternError` when refused, with
+ * `TypeError` when an option cannot be sent at all.
+ */
 export type Send = (
   method: string,
   path: string,
@@ -71,12 +75,16 @@ export function makeSend(options: PosternOptions): Send {
 }
 
 function headersOf(apiKey: string, body: unknown, call: CallOptions): Record<string, string> {
-  const headers: Record<string, string> = { authorization: `Bearer ${apiKey}`, "service-version": "2" };
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${visibleText("apiKey", apiKey)}`,
+    "service-version": "2",
+  };
   if (body !== undefined) headers["content-type"] = "application/json";
-  if (call.ifMatch !== undefined) headers["if-match"] = etagOf(call.ifMatch);
-  if (call.idempotencyKey !== undefined) headers["idempotency-key"] = call.idempotencyKey;
+  if (call.ifMatch !== undefined) headers["if-match"] = visibleText("ifMatch", etagOf(call.ifMatch));
+  if (call.idempotencyKey !== undefined)
+    headers["idempotency-key"] = visibleText("idempotencyKey", call.idempotencyKey);
   if (call.waitSeconds !== undefined) headers["prefer"] = `wait=${call.waitSeconds}`;
-  if (call.reason !== undefined) headers["postern-reason"] = call.reason;
+  if (call.reason !== undefined) headers["postern-reason"] = encodeText(call.reason);
   return headers;
 }
 

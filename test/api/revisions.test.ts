@@ -18,6 +18,42 @@ for (const database of databases) {
     const rollback = (to: number, headers: Record<string, string> = {}, key?: string) =>
       api.request("POST", `/revisions/${to}/rollback`, { headers, ...(key !== undefined && { key }) });
 
+    it("keep the reason in any script, however it was sent", async () => {
+      const bytes = (text: string) => Buffer.from(text).toString("latin1");
+      for (const [sent, kept] of [
+        ["caf%C3%A9", "café"],
+        ["%E6%9D%B1%e4%ba%ac %F0%9F%9A%80", "東京 🚀"],
+        [bytes("東京, as it is"), "東京, as it is"],
+        ["caf\u00e9, in Latin-1", "café, in Latin-1"],
+        ["50% off, 100 %", "50% off, 100 %"],
+        ["%25 and %2525", "% and %25"],
+        ["x".repeat(255), "x".repeat(255)],
+        [" %E2%82%AC".repeat(63), "€ ".repeat(63).trimEnd()],
+      ] as const) {
+        const response = await api.request("POST", "/ip_policies", { body: {}, headers: { "postern-reason": sent } });
+        assert.equal(response.status, 201, response.text);
+        assert.equal((await api.ok("GET", `/revisions/${numberOf(response)}`)).reason, kept);
+      }
+    });
+
+    it("are not made for a reason that would have to be cut or guessed", async () => {
+      const count = async () => (await api.ok("GET", "/ip_policies")).ip_policies.length as number;
+      const before = await count();
+      for (const reason of [
+        "x".repeat(256),
+        "%C3%A9".repeat(128),
+        "\u00e9".repeat(128),
+        "%FF",
+        "caf\u00e9 %C3",
+        "a%0Ab",
+        "a%00",
+      ]) {
+        const refused = await api.request("POST", "/ip_policies", { body: {}, headers: { "postern-reason": reason } });
+        assert.deepEqual([refused.status, refused.body.error_code], [400, "ERR_POSTERN_221"], reason);
+      }
+      assert.equal(await count(), before);
+    });
+
     it("P6: say who wrote what, when, from where and why, with each field before and after", async () => {
       const { id } = await api.ok("POST", "/ip_policies", { description: "before" });
       const headers = { "postern-reason": "ticket 7" };

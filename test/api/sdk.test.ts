@@ -158,6 +158,21 @@ describe("the SDK", () => {
     assert.equal(seen.init.headers["postern-reason"], "a test");
   });
 
+  it("sends reasons in any script, and keys that no header field can carry not at all", async () => {
+    for (const reason of ["naïve café", "Łódź, 東京 🚀", "50% off, %41 stays %41", "a", "é".repeat(127)]) {
+      const policy = await postern.ipPolicies.create({}, { reason });
+      assert.match(seen.init.headers["postern-reason"] ?? "", /^[\x20-\x7e]+$/);
+      const written = await postern.revisions.get(String(answerOf(policy).revision));
+      assert.equal(written.reason, reason);
+    }
+    const tooLong = postern.ipPolicies.create({}, { reason: "é".repeat(128) });
+    await assert.rejects(tooLong, refusal("reason_invalid", 400));
+    await assert.rejects(postern.ipPolicies.create({}, { reason: "a\nb" }), refusal("reason_invalid", 400));
+    for (const options of [{ idempotencyKey: "schlüssel" }, { ifMatch: "“1”" }, { idempotencyKey: "" }]) {
+      await assert.rejects(postern.ipPolicies.create({}, options), TypeError);
+    }
+  });
+
   it("names each wrong field, the operation and the code of a refusal", async () => {
     const wrong = postern.ipPolicyRules.create({ cidr: "10.0.0.1/8", ip_policy_id: "ipp_x", action: "allow" });
     await assert.rejects(wrong, (error: unknown) => {

@@ -43,7 +43,14 @@ describe("postern api", () => {
     const read = await run(`ip_policies get ${made.id}`);
     assert.match(read.stdout, new RegExp(`^id           ${made.id}\n`));
     assert.match(read.stdout, /^description {2}the office$/m);
-    const changed = await json(`ip_policies update ${made.id}`, "--metadata=x", "--reason", "because");
+    const changed = await json(`ip_policies update ${made.id}`, "--metadata=x", "--reason", "прочь");
+    const { revisions } = await api.ok("GET", "/revisions?limit=1");
+    assert.equal(revisions[0].reason, "прочь");
+    const key = await run("ip_policies create --idempotency-key schlüssel");
+    assert.deepEqual(
+      [key.code, key.stderr],
+      [2, 'postern: --idempotency-key must be visible ASCII characters: "schlüssel"\n'],
+    );
     assert.deepEqual(changed, { ...made, metadata: "x" });
     assert.equal((await run(`ip_policies delete ${made.id}`)).stdout, "deleteIPPolicy: done\n");
     const gone = await run(`ip_policies get ${made.id}`);

@@ -53,14 +53,14 @@ describe("documents on the command line", () => {
     assert.match(planned.stdout, /^ {4}edge_id +"shop"$/m);
     assert.match(planned.stdout, /^\+ reserved_domain "shop\.example\.com" \(it follows from the others\)$/m);
     assert.match(planned.stdout, /^Document shop: 4 to create, 0 to change, 0 to delete, 0 unchanged\.$/m);
-    const applied = await postern(["apply", file, "--reason", "first"]);
+    const applied = await postern(["apply", file, "--reason", "première, 東京, 100%"]);
     assert.equal(applied.code, 0, applied.stderr);
     assert.match(applied.stdout, /4 created, 0 changed, 0 deleted, 0 unchanged, as revision \d+\.$/m);
     assert.ok(!(planned.stdout + applied.stdout).includes("s3cret") && !applied.stdout.includes("\u001B["));
     const again = await postern(["plan", file]);
     assert.deepEqual([again.code, again.stdout], [0, "Document shop: nothing to change, 3 unchanged.\n"]);
     const { revisions } = await api.ok("GET", "/revisions?limit=1");
-    assert.equal(revisions[0].reason, "first");
+    assert.equal(revisions[0].reason, "première, 東京, 100%");
     const edge = (await api.ok("GET", "/edges/https")).https_edges[0] as Body;
     assert.equal(edge.routes[0].webhook_verification.secret, "s3cret-hook");
   });

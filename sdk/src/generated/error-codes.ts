@@ -20,6 +20,7 @@ export const errorCodes = {
   invalid_field: "ERR_POSTERN_215",
   version_unsupported: "ERR_POSTERN_217",
   version_missing: "ERR_POSTERN_218",
+  reason_invalid: "ERR_POSTERN_221",
   query_unknown: "ERR_POSTERN_231",
   idempotency_key_invalid: "ERR_POSTERN_241",
   too_many_requests: "ERR_POSTERN_226",

@@ -3016,7 +3016,7 @@ export interface Revision {
   readonly operation: string;
   /** Id of the request, as in its answer and the log. */
   readonly operation_id: string;
-  /** The request's `Postern-Reason`. */
+  /** The request's `Postern-Reason`, decoded. */
   readonly reason: string;
   /** SHA-256 over the hash of the revision before and the content of this one. */
   readonly hash: string;

@@ -10,6 +10,7 @@ import { anyFailure, errorResponses } from "./error-answers.ts";
 import type { Shared } from "./error-answers.ts";
 import { exampleAnswer } from "../objects/example-answers.ts";
 import { exampleInput } from "../operation/examples.ts";
+import { maxReasonBytes } from "../reason.ts";
 import { isStored } from "../operation/refusals.ts";
 
 export function describeApi(operations: readonly Operation[]): JsonSchema {
@@ -258,8 +259,8 @@ const parameters = {
   Reason: {
     name: "Postern-Reason",
     in: "header",
-    description: "Why the change is made, for the history.",
-    schema: { type: "string", maxLength: 255 },
+    description: `Why the change is made, for the history: at most ${maxReasonBytes} bytes of UTF-8, else it is refused. What is no visible ASCII, and \`%\`, is percent-encoded (RFC 3986): \`caf%C3%A9\`.`,
+    schema: { type: "string", maxLength: 3 * maxReasonBytes },
   },
   Prefer: {
     name: "Prefer",

@@ -166,7 +166,7 @@ const revisionSchema: JsonSchema = {
     source: { type: ["string", "null"], description: "Address that the request came from, where there was one." },
     operation: { type: "string", description: "What was asked, e.g. `updateIPPolicy`." },
     operation_id: { type: "string", description: "Id of the request, as in its answer and the log." },
-    reason: { type: "string", description: "The request's `Postern-Reason`." },
+    reason: { type: "string", description: "The request's `Postern-Reason`, decoded." },
     hash: { type: "string", description: "SHA-256 over the hash of the revision before and the content of this one." },
     changes: changesSchema,
     more_changes: { type: "boolean", description: "Whether a list leaves some out; the revision itself has them all." },

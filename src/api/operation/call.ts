@@ -6,6 +6,7 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Operation as ResourceOperation, ResourceDeclaration } from "../../schema/resource.ts";
 import type { Fields } from "../../schema/fields.ts";
 import type { WriteContext } from "../../storage/store.ts";
+import { readReason } from "../reason.ts";
 import type { Scope } from "./scope.ts";
 
 export interface ApiPrincipal {
@@ -97,14 +98,15 @@ export interface Operation {
   run(call: Call): Reply | Promise<Reply>;
 }
 
+/** Throws `Refusal` for a reason that cannot be kept as it was given. */
 export function writeContext(call: Call): WriteContext {
   const { accountId, id } = call.principal;
-  const reason = header(call.request, "postern-reason");
+  const reason = readReason(header(call.request, "postern-reason"));
   return {
     principal: { accountId, id, source: call.request.socket.remoteAddress ?? "" },
     operation: call.operation.id,
     operationId: call.operationId,
-    ...(reason !== undefined && { reason: reason.slice(0, 255) }),
+    ...(reason !== undefined && { reason }),
   };
 }
 

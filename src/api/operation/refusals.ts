@@ -21,6 +21,7 @@ export function refusalsOf(operation: Operation): readonly RefusalName[] {
   if (operation.path.includes("{")) reasons.push("not_found", "unknown_path");
   if (operation.block) reasons.push("module_unset");
   if (operation.resource?.operatorOnly) reasons.push("operator_only");
+  if (isStored(operation)) reasons.push("reason_invalid");
   if (operation.verb === "command") reasons.push("command_unsupported", "command_failed", "command_timeout");
   if (operation.stores) reasons.push("write_unavailable", "idempotency_reused", "idempotency_key_invalid");
   else if (operation.resource && isStored(operation)) reasons.push(...writeRefusals(operation, operation.resource));

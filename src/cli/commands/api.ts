@@ -6,7 +6,7 @@ import { Failure, exitCodes } from "../process/exit.ts";
 import { nearest } from "../terminal/nearest.ts";
 import { flagOf } from "../settings/read-settings.ts";
 import { camel } from "../api/description.ts";
-import { flagOnly, optional, optionalCount } from "../settings/setting.ts";
+import { flagOnly, optional, optionalCount, optionalVisible } from "../settings/setting.ts";
 import type { Setting, Settings, ValuesOf } from "../settings/setting.ts";
 import { settings } from "../settings/settings.ts";
 import { describeOperation, resourceVerbs } from "../api/description.ts";
@@ -24,9 +24,9 @@ const shared = {
 
 const callSettings = {
   ifMatch: flagOnly(
-    optional("ETag that the object must still have; else the change is refused.", { placeholder: "ETAG" }),
+    optionalVisible("ETag that the object must still have; else the change is refused.", { placeholder: "ETAG" }),
   ),
-  idempotencyKey: flagOnly(optional("Key under which the request is carried out once.", { placeholder: "KEY" })),
+  idempotencyKey: flagOnly(optionalVisible("Key under which the request is carried out once.", { placeholder: "KEY" })),
   wait: flagOnly(optionalCount("Wait up to so many seconds until every edge serves the change.", "SECONDS")),
   reason: flagOnly(optional("Why the change is made, for the history.")),
 } as const;

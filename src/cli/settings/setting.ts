@@ -41,6 +41,14 @@ export function optional(doc: string, facts: Facts = {}): Setting<string | undef
   return one<string | undefined>(doc, { placeholder: "TEXT", ...facts }, undefined, undefined, nonEmpty);
 }
 
+/** What a header field carries as it is. */
+export function optionalVisible(doc: string, facts: Facts = {}): Setting<string | undefined> {
+  return one<string | undefined>(doc, { placeholder: "TEXT", ...facts }, undefined, undefined, (given) => {
+    if (/^[\x21-\x7e][\x20-\x7e]*$/.test(given)) return given;
+    throw new Error("must be visible ASCII characters");
+  });
+}
+
 export function list(doc: string, facts: Facts = {}): Setting<readonly string[]> {
   return {
     doc,

@@ -78,6 +78,12 @@ export const apiErrors = {
     "`limit` is not a whole number from 1 to 100.",
     "Give one in that range, or leave it out.",
   ),
+  reason_invalid: entry(
+    221,
+    400,
+    "The header Postern-Reason cannot be kept as it was sent.",
+    "Send at most 255 bytes of UTF-8 without control characters, percent-encoded where it is no visible ASCII.",
+  ),
   filter_invalid: entry(
     234,
     400,
