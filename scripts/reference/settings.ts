@@ -42,7 +42,7 @@ const exitDocs: Readonly<Record<keyof typeof exitCodes, string>> = {
   credentials: "credentials refused",
   unreachable: "server unreachable",
   nameTaken: "name not available",
-  upstream: "upstream unreachable",
+  upstream: "the upstream is required (`--require-upstream`) and unreachable",
   refused: "refused by policy or limit, or not there",
   planHasChanges: "the plan has changes",
   interrupted: "interrupted",

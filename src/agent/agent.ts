@@ -11,6 +11,8 @@ import { describeLoss, endOf } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
 import type { PublishedProto, Publication } from "./publication.ts";
 import type { WatchedRequest } from "./request-watch.ts";
+import { watchService } from "./service-watch.ts";
+import type { ServiceState } from "./service-watch.ts";
 import { openSession } from "./session.ts";
 import type { Kept, Session } from "./session.ts";
 import type { Upstream } from "./upstream.ts";
@@ -36,6 +38,11 @@ export interface AgentOptions {
   readonly retryFirst: boolean;
   readonly status: (status: AgentStatus) => void;
   readonly request: ((request: WatchedRequest) => void) | undefined;
+  /**
+   * The service has gone away, or has come back; it is taken to be there at first. Finding that out takes
+   * connections of its own, which not every service can spare: absent, there are none.
+   */
+  readonly service?: (state: ServiceState) => void;
 }
 
 export type AgentStatus =
@@ -68,6 +75,8 @@ export function startAgent(options: AgentOptions): Agent {
   let session: Session | undefined;
   let kept: Kept | undefined;
 
+  const service = options.service && watchService(options.upstream, clock, options.service);
+
   const run = async (): Promise<void> => {
     let failures = 0;
     while (!closing.signal.aborted) {
@@ -88,7 +97,7 @@ export function startAgent(options: AgentOptions): Agent {
   const attempt = async (): Promise<{ readonly reason: string | undefined; readonly atOnce: boolean }> => {
     try {
       const socket = await connectServer(options.server, options.ca, closing.signal);
-      session = await openSession(socket, options, kept, closing.signal);
+      session = await openSession(socket, options, kept, closing.signal, service);
       kept = session.kept;
       status({ state: "online", url: session.url, latencyMs: session.latencyMs });
       const end = await session.ended;
@@ -97,11 +106,13 @@ export function startAgent(options: AgentOptions): Agent {
         return end;
       }
       await session.close();
+      service?.stop();
       ended.resolve(end.end);
     } catch (error) {
       if (closing.signal.aborted) return over;
       const end = endOf(error, kept !== undefined || options.retryFirst);
       if (!end) return { reason: describeLoss(error), atOnce: false };
+      service?.stop();
       ended.resolve(end);
     }
     return over;
@@ -112,6 +123,7 @@ export function startAgent(options: AgentOptions): Agent {
     async close() {
       const current = session;
       closing.abort();
+      service?.stop();
       await current?.close();
       await running;
     },

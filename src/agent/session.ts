@@ -8,6 +8,7 @@ import { describeLoss, endOfTunnel } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
 import { forward } from "./forward.ts";
 import { placeOfUrl } from "./publication.ts";
+import type { ServiceWatch } from "./service-watch.ts";
 import { RequestWatch } from "./request-watch.ts";
 
 /** What is brought back to the server after a loss, so that it gives the same session, tunnel and URL. */
@@ -43,6 +44,7 @@ export async function openSession(
   options: AgentOptions,
   kept: Kept | undefined,
   signal: AbortSignal,
+  service: ServiceWatch | undefined,
 ): Promise<Session> {
   const { clock, publish } = options;
   const ended = Promise.withResolvers<SessionEnd>();
@@ -50,7 +52,7 @@ export async function openSession(
   signal.addEventListener("abort", abandon, { once: true });
   const since = clock.monotonic();
   try {
-    const line = await connectSession(socket, clientOptions(options, kept), handlers(options, ended.resolve));
+    const line = await connectSession(socket, clientOptions(options, kept), handlers(options, service, ended.resolve));
     const latencyMs = clock.monotonic() - since;
     const tunnel = publish.kind === "url" ? await bind(line, options, publish.url, kept?.tunnel) : undefined;
     const id =
@@ -92,7 +94,11 @@ function clientOptions(options: AgentOptions, kept: Kept | undefined): ClientOpt
   };
 }
 
-function handlers(options: AgentOptions, end: (end: SessionEnd) => void): ClientHandlers {
+function handlers(
+  options: AgentOptions,
+  service: ServiceWatch | undefined,
+  end: (end: SessionEnd) => void,
+): ClientHandlers {
   const { clock, log, upstream, request } = options;
   return {
     proxied(_tunnelId, { proto }, stream) {
@@ -102,8 +108,13 @@ function handlers(options: AgentOptions, end: (end: SessionEnd) => void): Client
         clock,
         http,
         watch: http && request ? new RequestWatch(() => clock.monotonic(), request) : undefined,
-        unreachable: (error) =>
-          log.warn("service unreachable", { upstream: upstream.text, reason: describeLoss(error) }),
+        unreachable(error) {
+          const fields = { upstream: upstream.text, reason: describeLoss(error) };
+          // Where the service is watched, it is told once that it has gone.
+          if (service) log.debug("connection to the service failed", fields);
+          else log.warn("service unreachable", fields);
+          service?.failed(error);
+        },
       });
     },
     command(command) {

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import type { Readable } from "node:stream";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -228,6 +229,41 @@ describe("postern serve, and the commands beside it", () => {
     const line = `https://app.localhost:${facts.https_port} → http://localhost:${upstream.port}`;
     assert.equal(await agent.firstLine(), line);
     assert.equal((await agent.end("SIGINT")).code, 130);
+  });
+
+  it("`postern http` warns of a dead port at once, stays online, and says when the service is there", async () => {
+    const dead = createServer().listen(0, "127.0.0.1");
+    await once(dead, "listening");
+    const { port } = dead.address() as AddressInfo;
+    dead.close();
+    const agent = startCommand(["http", String(port), "--data", data, "--log-format", "json"]);
+    const told = async (event: string): Promise<void> => {
+      while (!agent.stderr().includes(`"${event}"`)) await once(agent.process.stderr as Readable, "data");
+    };
+    await told("service unreachable");
+    const [url] = (await agent.firstLine()).split(" ") as [string];
+    assert.match(url, /^https:/);
+    const back = createServer((socket) => socket.on("error", () => {}).end()).listen(port, "127.0.0.1");
+    await told("service reachable again");
+    back.close();
+    assert.equal((await agent.end("SIGINT")).code, 130);
+  });
+
+  it("`postern http --require-upstream` exits with 6 for a dead port, and publishes one that is alive", async () => {
+    const dead = createServer().listen(0, "127.0.0.1");
+    await once(dead, "listening");
+    const { port } = dead.address() as AddressInfo;
+    dead.close();
+    const ended = await runCommand(["http", String(port), "--data", data, "--require-upstream"]);
+    assert.equal(ended.code, 6);
+    assert.equal(ended.stdout, "");
+    assert.equal(
+      ended.stderr,
+      `postern: the service at http://localhost:${port} cannot be reached: nothing listens there\n`,
+    );
+    const agent = startCommand(["http", String(upstream.port), "--data", data, "--require-upstream"]);
+    await agent.firstLine();
+    await agent.end();
   });
 
   it("`postern http` exits with 3 when the token is refused", async () => {

@@ -6,6 +6,8 @@ import { placeOfUrl } from "../../agent/publication.ts";
 import type { PublishedProto, Publication } from "../../agent/publication.ts";
 import type { AgentOptions } from "../../agent/agent.ts";
 import type { Upstream } from "../../agent/upstream.ts";
+import { describeLoss } from "../../agent/end.ts";
+import { reachService } from "../../agent/service-watch.ts";
 import { startAgent } from "../../agent/agent.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { agentFailure } from "./agent-failure.ts";
@@ -27,6 +29,7 @@ export const agentSettings = {
   server: settings.server,
   ca: settings.ca,
   authtoken: settings.authtoken,
+  requireUpstream: settings.requireUpstream,
   data: settings.data,
   logLevel: settings.logLevel,
   logFormat: settings.logFormat,
@@ -50,6 +53,7 @@ export async function publish(values: Values, target: string, published: Publish
     level: values.logLevel,
     format: values.logFormat ?? (process.stderr.isTTY ? "text" : "json"),
   });
+  if (values.requireUpstream) await requireService(options.upstream);
   const stopped = interrupted();
   const isLive = process.stdout.isTTY && !values.json && published.proto === "https";
   const view = isLive ? liveView(options, log) : plainView(options, log, values.json);
@@ -61,6 +65,8 @@ export async function publish(values: Values, target: string, published: Publish
     retryFirst: false,
     request: view.request,
     status: view.status,
+    // A bare connection may be the only one that a service takes; HTTP services take any number.
+    ...(published.proto === "https" && { service: view.service }),
   });
   const end = await Promise.race([stopped, agent.ended]);
   if (typeof end === "number") await agent.close();
@@ -95,6 +101,16 @@ function agentOptions(values: Values, target: string, { proto, proxyProtocol = 0
     publish: publication(values.url, values.label, proto),
     version: posternVersion(),
   } satisfies Partial<AgentOptions>;
+}
+
+async function requireService(upstream: Upstream): Promise<void> {
+  try {
+    await reachService(upstream);
+  } catch (error) {
+    throw new Failure("upstream", `the service at ${upstream.text} cannot be reached: ${describeLoss(error)}`, {
+      cause: error,
+    });
+  }
 }
 
 function publication(url: string | undefined, labels: readonly string[], proto: PublishedProto): Publication {

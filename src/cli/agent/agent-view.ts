@@ -1,6 +1,8 @@
 /** What `postern http` shows: a live screen on a terminal, lines otherwise. */
 import { styleText } from "node:util";
 import type { AgentOptions, AgentStatus } from "../../agent/agent.ts";
+import type { ServiceState } from "../../agent/service-watch.ts";
+import type { Upstream } from "../../agent/upstream.ts";
 import type { WatchedRequest } from "../../agent/request-watch.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
@@ -14,6 +16,7 @@ export interface AgentView {
   readonly log: Log;
   readonly status: (status: AgentStatus) => void;
   readonly request: (request: WatchedRequest) => void;
+  readonly service: (state: ServiceState) => void;
   close(): void;
 }
 
@@ -26,12 +29,14 @@ export function liveView(options: Shown, log: Log): AgentView {
   let url: string | undefined;
   let state = styleText("yellow", "connecting");
   let notice: string | undefined;
+  let unreachable: string | undefined;
   const show = (): void => {
     const rows: [string, string][] = [
       ["Status", state],
       ["Server", server],
       ["Forwarding", styleText("bold", forwardingLine(url, options))],
     ];
+    if (unreachable !== undefined) rows.push(["Service", styleText("red", unreachable)]);
     if (notice !== undefined) rows.push(["Problem", styleText("yellow", notice)]);
     screen.show({ title: "Postern (Ctrl+C ends it)", rows });
   };
@@ -65,6 +70,12 @@ export function liveView(options: Shown, log: Log): AgentView {
       if (request.status !== 502) notice = undefined;
       screen.request({ ...request, at: Date.now() });
     },
+    service(state) {
+      unreachable = state.reachable ? undefined : printable(`cannot be reached: ${state.reason}`);
+      // When stderr goes elsewhere, the log there says it as well.
+      if (!process.stderr.isTTY) logService(log, options.upstream, state);
+      show();
+    },
     close: () => screen.close(),
   };
 }
@@ -76,6 +87,7 @@ export function plainView(options: Shown, log: Log, json: boolean): AgentView {
   return {
     log,
     request: (request) => requests.add(request),
+    service: (state) => logService(log, options.upstream, state),
     status(status) {
       if (status.state === "waiting") log.warn("disconnected", { reason: status.reason, retryMs: status.pauseMs });
       if (status.state !== "online") return;
@@ -88,6 +100,12 @@ export function plainView(options: Shown, log: Log, json: boolean): AgentView {
     },
     close() {},
   };
+}
+
+/** Requests are answered 502 until it is back: the tunnel stays. */
+export function logService(log: Log, { text }: Upstream, state: ServiceState): void {
+  if (state.reachable) log.info("service reachable again", { upstream: text });
+  else log.warn("service unreachable", { upstream: text, reason: state.reason });
 }
 
 function forwardingLine(url: string | undefined, { publish, upstream }: Shown): string {

@@ -5,6 +5,7 @@ import type { Agent } from "../../agent/agent.ts";
 import { parseUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { logService } from "../agent/agent-view.ts";
 import { agentFailure } from "../agent/agent-failure.ts";
 import { defineCommand } from "../command/command.ts";
 import { dataFiles, readPublic, writeWhole } from "../platform/data-directory.ts";
@@ -73,6 +74,7 @@ export const dev = defineCommand({
       status: (status) => {
         if (status.state === "online" && status.url !== undefined) online.resolve(status.url);
       },
+      service: (state) => logService(options.log, upstream, state),
       request: (request) => {
         if (process.stdout.isTTY)
           process.stdout.write(`${renderRequest({ ...request, at: Date.now() }, process.stdout.columns)}\n`);

@@ -10,7 +10,7 @@ export const exitCodes = {
   unreachable: 4,
   /** Name not available. */
   nameTaken: 5,
-  /** Upstream unreachable. */
+  /** Upstream unreachable, where it is required (`--require-upstream`). */
   upstream: 6,
   /** Refused by policy or limit. */
   refused: 7,

@@ -141,6 +141,9 @@ export const settings = {
   label: list("Label of a backend tunnel, name=value; repeatable. Publishes to the edges that ask for it.", {
     placeholder: "NAME=VALUE",
   }),
+  requireUpstream: toggle(
+    "End with exit code 6 if the service cannot be reached at the start. Without it the URL is published all the same, with a warning.",
+  ),
   proxyProtocol: proxyProtocol(
     "PROXY protocol header that the service wants before the bytes of each connection, with the client's address.",
   ),

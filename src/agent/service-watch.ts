@@ -1,0 +1,75 @@
+/** Whether the service can be reached: found out at the start, and by each connection that fails, not by polling. */
+import type { Socket } from "node:net";
+import type { Clock, Timer } from "../lib/clock.ts";
+import { describeLoss } from "./end.ts";
+import { dialUpstream } from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
+
+/** How long after a failure the service is tried again, milliseconds. */
+export const retryMs = 2_000;
+
+export type ServiceState = { readonly reachable: true } | { readonly reachable: false; readonly reason: string };
+
+export interface ServiceWatch {
+  /** A connection to the service has failed. */
+  failed(error: unknown): void;
+  stop(): void;
+}
+
+/** Tries the service, and again and again while it cannot be reached. `changed`: it went away, or came back. */
+export function watchService(upstream: Upstream, clock: Clock, changed: (state: ServiceState) => void): ServiceWatch {
+  let reachable = true;
+  let stopped = false;
+  let timer: Timer | undefined;
+  let probe: Probe | undefined;
+
+  const tryIt = (): void => {
+    timer = undefined;
+    probe = dial(upstream, (error) => {
+      probe = undefined;
+      if (stopped) return;
+      if (error !== undefined) return failed(error);
+      if (!reachable) changed({ reachable: true });
+      reachable = true;
+    });
+  };
+  const failed = (error: unknown): void => {
+    if (stopped) return;
+    if (reachable) changed({ reachable: false, reason: describeLoss(error) });
+    reachable = false;
+    if (!probe) timer ??= clock.after(retryMs, tryIt);
+  };
+  tryIt();
+  return {
+    failed,
+    stop() {
+      stopped = true;
+      timer?.cancel();
+      probe?.abandon();
+    },
+  };
+}
+
+/** Resolves when the service takes a connection, which is closed at once. Rejects with the cause. */
+export function reachService(upstream: Upstream): Promise<void> {
+  return new Promise((resolve, reject) => {
+    dial(upstream, (error) => (error === undefined ? resolve() : reject(error)));
+  });
+}
+
+interface Probe {
+  abandon(): void;
+}
+
+/** One connection; `done` is called once. */
+function dial(upstream: Upstream, done: (error: Error | undefined) => void): Probe {
+  const socket: Socket = dialUpstream(upstream);
+  let error: Error | undefined = new Error("the service closed the connection");
+  socket.once(upstream.tls ? "secureConnect" : "connect", () => {
+    error = undefined;
+    socket.destroy();
+  });
+  socket.on("error", (cause) => (error = cause));
+  socket.once("close", () => done(error));
+  return { abandon: () => void socket.destroy() };
+}
