@@ -49,7 +49,9 @@ export function makeOperations(input: OperationsInput): Operations {
   const specials = makeSpecials(surroundings);
   const live: Record<string, LiveValues> = {};
   for (const [name, special] of Object.entries(specials)) if (special.live) live[name] = special.live;
-  const views = makeViews(store, live);
+  const lookup: Store["get"] = (accountId, kind, id) =>
+    (resourceNamed(kind).live ? liveObjects : store).get(accountId, kind, id);
+  const views = makeViews(store, live, lookup);
   const crud = { store, views, pages: makeKeptPages(), liveObjects, specials, clock, domain, httpsPort };
   const operations = [
     ...resources

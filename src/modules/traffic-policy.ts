@@ -1,3 +1,4 @@
+import { concealedPolicy } from "../policy/concealment.ts";
 import { maxPolicyBytes, policyIssue } from "../policy/document.ts";
 import { f } from "../schema/fields.ts";
 import { defineModule } from "../traffic/module.ts";
@@ -12,6 +13,7 @@ export const trafficPolicy = defineModule({
     value: f.string("The policy, as JSON or YAML; stored as it is given.", {
       required: true,
       maxBytes: maxPolicyBytes,
+      sensitive: concealedPolicy,
       example: "on_tcp_connect:\n  - actions:\n      - type: deny",
     }),
   },

@@ -1,3 +1,4 @@
+import { concealedPolicy } from "../policy/concealment.ts";
 import { maxPolicyBytes, policyIssue, policyRefusals } from "../policy/document.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Field, Issue } from "../schema/fields.ts";
@@ -26,6 +27,7 @@ export const cloudEndpoint = defineResource({
     traffic_policy: f.string("The policy, as JSON or YAML; stored as it is given.", {
       required: true,
       maxBytes: maxPolicyBytes,
+      sensitive: concealedPolicy,
       example: "on_tcp_connect:\n  - actions:\n      - type: deny",
       keepIfEmpty: true,
     }),

@@ -1,3 +1,4 @@
+import { concealedPolicy } from "../policy/concealment.ts";
 import { maxPolicyBytes } from "../policy/document.ts";
 import { f } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
@@ -37,7 +38,10 @@ export const endpoint = defineResource({
     description: f.string("Description of the edge or cloud endpoint."),
     metadata: f.string("Metadata of the tunnel, edge or cloud endpoint.", { maxBytes: 4096 }),
     bindings: f.list("Who can reach it.", f.string("A binding.")),
-    traffic_policy: f.string("Policy of a cloud endpoint; empty for the others.", { maxBytes: maxPolicyBytes }),
+    traffic_policy: f.string("Policy of a cloud endpoint; empty for the others.", {
+      maxBytes: maxPolicyBytes,
+      sensitive: concealedPolicy,
+    }),
     pooling_enabled: f.boolean("As the cloud endpoint has it; false for the others."),
     ...servedFields,
   },

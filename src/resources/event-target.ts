@@ -1,7 +1,8 @@
 /** Where events go. */
 import { readArn } from "../lib/arn.ts";
 import { f } from "../schema/fields.ts";
-import type { Rule, StringFormat } from "../schema/fields.ts";
+import { secretMask } from "../schema/concealment.ts";
+import type { Concealment, Rule, StringFormat } from "../schema/fields.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -27,6 +28,16 @@ const httpsUrl: StringFormat = {
   },
 };
 
+/** Whoever has the address of a webhook may often send to it: its path and query are the credential. */
+const concealedUrl: Concealment = {
+  standIn(text) {
+    const url = URL.parse(text);
+    if (!url) return secretMask;
+    return url.pathname === "/" && url.search === "" && url.hash === "" ? text : `${url.origin}/${secretMask}`;
+  },
+  isStandIn: (text) => text === secretMask || text.endsWith(`/${secretMask}`),
+};
+
 /** The ARN of a resource of a service, in a region unless the service has none. */
 function arn(service: string, resource: RegExp, example: string): StringFormat {
   return {
@@ -44,6 +55,7 @@ const endpoint = (what: string) =>
   f.string(`Where ${what} is reached instead of at its public address, such as a VPC endpoint; https.`, {
     maxBytes: 2048,
     format: { ...httpsUrl, example: "https://vpce-1.example.com" },
+    sensitive: concealedUrl,
   });
 
 const awsAuth = {
@@ -79,6 +91,7 @@ const members = {
         required: true,
         maxBytes: 2048,
         format: httpsUrl,
+        sensitive: concealedUrl,
       }),
       secret: f.string("What signatures are made with: `whsec_` and base64, or any text. Made when absent.", {
         secret: true,
@@ -193,12 +206,14 @@ const members = {
         required: true,
         maxBytes: 2048,
         format: { ...httpsUrl, example: "https://events-x1y2.westeurope-1.ingest.monitor.azure.com" },
+        sensitive: concealedUrl,
       }),
       data_collection_rule_id: f.string("Immutable id of the data collection rule.", { required: true }),
       data_collection_stream_name: f.string("Name of the stream.", { required: true }),
       authority_host: f.string("Where tokens are given; `https://login.microsoftonline.com` when empty.", {
         maxBytes: 2048,
         format: { ...httpsUrl, example: "https://login.microsoftonline.us" },
+        sensitive: concealedUrl,
       }),
     },
     nullable,

@@ -11,11 +11,15 @@ export const httpResponseBackend = defineResource({
   doc: "A backend that answers every request with the same response.",
   fields: {
     ...notes,
-    body: f.string("The response's body.", { maxBytes: 65_536 }),
-    headers: f.map("The response's header fields.", f.string("A value.", { maxBytes: 4096, format: headerValue }), {
-      key: f.string("A name.", { minBytes: 1, maxBytes: 255, format: headerName }),
-      maxItems: 20,
-    }),
+    body: f.string("The response's body.", { maxBytes: 65_536, sensitive: true }),
+    headers: f.map(
+      "The response's header fields.",
+      f.string("A value.", { maxBytes: 4096, format: headerValue, sensitive: true }),
+      {
+        key: f.string("A name.", { minBytes: 1, maxBytes: 255, format: headerName }),
+        maxItems: 20,
+      },
+    ),
     status_code: f.uint32("The response's status.", { min: 200, max: 599, default: 200, zeroIsUnset: true }),
   },
   traffic: true,

@@ -15,6 +15,11 @@ export interface FieldOptions {
   readonly writeOnly?: boolean;
   /** Sealed at rest; redacted in logs, events and for keys that may not read secrets. */
   readonly secret?: boolean;
+  /**
+   * May hold a credential: sealed at rest as secrets are; redacted in logs, in events and for keys that may not read
+   * secrets. For them a text is masked unless the field says what they see of it.
+   */
+  readonly sensitive?: true | Concealment;
   /** `null` (or, for strings, "") is a value: unset. */
   readonly nullable?: boolean;
   /** Not stored: the API computes it on each read. Accepted in input and ignored. */
@@ -28,6 +33,14 @@ export interface FieldOptions {
   readonly keepIfEmpty?: boolean;
   /** An older name that is accepted in input as well. */
   readonly alias?: string;
+}
+
+/** What stands for a text that its reader may not see. */
+export interface Concealment {
+  /** Tells nothing of what it conceals, not even whether that was changed. */
+  standIn(text: string): string;
+  /** Whether a text that was given has such a stand-in in it, and so is not the value itself. */
+  isStandIn(text: string): boolean;
 }
 
 /** One thing wrong with an input. */

@@ -1,4 +1,5 @@
 /** What is wrong with an input, in words. */
+import { isSealedField } from "./concealment.ts";
 import type { Field, Issue } from "./fields.ts";
 
 /** More would not be read by anybody. */
@@ -27,7 +28,7 @@ export function wrong(
   issues: Issue[],
   reason?: Issue["reason"],
 ): undefined {
-  const message = field.secret || field.writeOnly ? must : `${must}, is ${shown(given)}`;
+  const message = isSealedField(field) || field.writeOnly ? must : `${must}, is ${shown(given)}`;
   add(issues, { path, message, ...(reason && { reason }) });
   return undefined;
 }

@@ -54,7 +54,12 @@ function emptyIsNull(field: Field): boolean {
 function described(field: Field, schema: JsonSchema): JsonSchema {
   return "$ref" in schema
     ? { description: field.doc, allOf: [schema] }
-    : { description: field.doc, ...schema, ...(field.secret && { "x-secret": true }) };
+    : {
+        description: field.doc,
+        ...schema,
+        ...(field.secret && { "x-secret": true }),
+        ...(field.sensitive && { "x-sensitive": true }),
+      };
 }
 
 function orNull(schema: JsonSchema): JsonSchema {

@@ -15,6 +15,7 @@ import type {
   StringField,
   TimestampField,
 } from "./fields.ts";
+import { concealed, isSealedField, isStandIn, secretMask } from "./concealment.ts";
 import { add, checkRules, maxShown, shown, wrong } from "./issues.ts";
 
 /** What the input is for: a new object, a change of some fields, or a whole module. */
@@ -163,6 +164,10 @@ function readValue(field: Field, given: unknown, path: string, issues: Issue[], 
     if (field.required) add(issues, { path, message: "is required and cannot be null" });
     return field.required ? undefined : defaultValue(field, path, issues);
   }
+  if (isSealedField(field) && typeof given === "string" && given !== previous) {
+    const kept = keptValue(field, given, path, issues, previous);
+    if (kept !== given) return kept;
+  }
   switch (field.type) {
     case "string":
       return readString(field, given, path, issues);
@@ -187,7 +192,7 @@ function readValue(field: Field, given: unknown, path: string, issues: Issue[], 
     case "list":
       return readList(field, given, path, issues);
     case "map":
-      return readMap(field, given, path, issues);
+      return readMap(field, given, path, issues, previous);
     case "object":
       return readObject(field, given, path, issues, previous);
     case "ref":
@@ -205,6 +210,19 @@ function readTime(field: TimestampField, given: unknown, path: string, issues: I
   const ms = typeof given === "string" ? parseTime(given) : undefined;
   if (ms !== undefined) return timestamp(ms);
   return wrong(field, "must be a time of the calendar in RFC 3339 format", given, path, issues);
+}
+
+/**
+ * What is shown in place of a value is never stored as one. Of what may hold a secret it stands for the present value
+ * when it comes back as it is; a secret has to be given anew, as what is beside it says where it is sent.
+ */
+function keptValue(field: Field, given: string, path: string, issues: Issue[], previous: unknown): unknown {
+  if (!isStandIn(field, given)) return given;
+  const isKept = field.sensitive && typeof previous === "string" && previous !== "";
+  if (isKept && concealed(field, previous) === given) return previous;
+  const message = `must be the value itself: "${secretMask}" stands for one that the reader may not see`;
+  add(issues, { path, message });
+  return undefined;
 }
 
 function readString(field: StringField | NullableStringField, given: unknown, path: string, issues: Issue[]): unknown {
@@ -270,18 +288,19 @@ function noneTwice(values: readonly unknown[], path: string, issues: Issue[]): v
   }
 }
 
-function readMap(field: MapField, given: unknown, path: string, issues: Issue[]): unknown {
+function readMap(field: MapField, given: unknown, path: string, issues: Issue[], previous: unknown): unknown {
   if (!isObject(given)) return wrong(field, "must be an object", given, path, issues);
   const entries = Object.entries(given);
   if (!countIsRight(field, entries.length, path, issues)) return undefined;
   const map: Record<string, unknown> = {};
+  const kept = isObject(previous) ? previous : {};
   for (const [key, item] of entries) {
     const itemPath = `${path}.${key.slice(0, maxShown)}`;
     const name = readString({ ...field.key, required: true }, key, itemPath, issues);
     const value =
       item === null && !field.of.nullable
         ? wrong(field.of, "must not be null", item, itemPath, issues)
-        : readValue(field.of, item, itemPath, issues);
+        : readValue(field.of, item, itemPath, issues, typeof name === "string" ? kept[name] : undefined);
     if (typeof name !== "string") continue;
     if (Object.hasOwn(map, name)) add(issues, { path: itemPath, message: `must not repeat ${shown(name)}` });
     map[name] = value;

@@ -1,4 +1,5 @@
 /** A stored document → what a client sees: references as Refs, every field present. */
+import { concealed, isSealedField } from "./concealment.ts";
 import type { Field, Fields } from "./fields.ts";
 import { emptyValue, inputName } from "./parse.ts";
 import type { Doc } from "./parse.ts";
@@ -15,12 +16,9 @@ export interface RenderContext {
   children(kind: string): readonly unknown[];
   /** Values of live fields, by input name; of those inside other fields, functions of what they are in. */
   readonly live: Doc;
-  /** Secrets are shown as `secretMask`. */
+  /** Secrets, and what may hold one, are concealed. */
   readonly redact: boolean;
 }
-
-/** Stands for a secret that the reader may not see. */
-export const secretMask = "***";
 
 export function renderFields(fields: Fields, doc: Doc, context: RenderContext): Record<string, unknown> {
   const out: Record<string, unknown> = {};
@@ -45,7 +43,7 @@ function liveValue(value: unknown, doc: Doc): unknown {
 
 function renderValue(field: Field, value: unknown, context: RenderContext): unknown {
   if (value === null) return null;
-  if (field.secret && context.redact) return value === "" ? "" : secretMask;
+  if (context.redact && isSealedField(field)) return concealed(field, value);
   switch (field.type) {
     case "ref":
       return field.bare ? value : ref(value as string, context);
@@ -69,7 +67,7 @@ function renderValue(field: Field, value: unknown, context: RenderContext): unkn
 }
 
 function isPlain(field: Field): boolean {
-  return !field.secret && field.type !== "object" && field.type !== "ref" && field.type !== "list";
+  return !isSealedField(field) && field.type !== "object" && field.type !== "ref" && field.type !== "list";
 }
 
 function ref(id: string, context: RenderContext): Ref {

@@ -3,7 +3,7 @@ import type { DraftContext } from "./draft.ts";
 import { Overlay } from "./overlay.ts";
 import { checkQuotas } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
-import type { Change, Draft } from "./store.ts";
+import type { Change, Draft, Judge } from "./store.ts";
 import { bytesAdded } from "./usage.ts";
 import type { Usage } from "./usage.ts";
 import type { View } from "./view.ts";
@@ -13,6 +13,7 @@ export interface AttemptContext extends DraftContext {
   readonly quotas: Quotas | undefined;
   readonly base: View;
   readonly usage: Usage;
+  readonly judge: Judge | undefined;
 }
 
 interface Attempt<T> {
@@ -24,12 +25,13 @@ interface Attempt<T> {
 
 /** Runs the work of a write on top of `base`, which stays as it is. */
 export function attempt<T>(context: AttemptContext, work: (draft: Draft) => T): Attempt<T> {
-  const { kinds, quotas, base, usage } = context;
+  const { kinds, quotas, base, usage, judge } = context;
   const overlay = new Overlay(kinds, base);
   const { draft, end } = draftOn(overlay, context);
   let result: T;
   try {
     result = work(draft);
+    judge?.(draft);
   } finally {
     end();
   }

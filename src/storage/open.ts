@@ -150,7 +150,7 @@ function storeOf(
     },
     write: ((context: WriteContext, work: (draft: Draft) => unknown, once?: Once<never>) =>
       writer.write(context, work, once)) as Store["write"],
-    rehearse: (work) => writer.rehearse(work),
+    rehearse: (work, judge) => writer.rehearse(work, judge),
     subscribe: (listener) => writer.subscribe(listener),
     *objects(kinds) {
       for (const object of state.objects()) if (kinds.has(object.kind)) yield object;

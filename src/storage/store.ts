@@ -22,7 +22,11 @@ export interface WriteContext {
   readonly operation: string;
   readonly operationId: string;
   readonly reason?: string;
+  /** Looks at everything that the work has done, before any of it counts; a throw undoes the write. */
+  readonly judge?: Judge;
 }
+
+export type Judge = (draft: Draft) => void;
 
 /** A committed write, as subscribers see it, in revision order. */
 export interface Commit {
@@ -220,7 +224,7 @@ export interface Store extends Reader {
   write<T>(context: WriteContext, work: (draft: Draft) => T): Promise<Written<T>>;
   write<T>(context: WriteContext, work: (draft: Draft) => T, once: Once<T>): Promise<Written<T> | Replayed>;
   /** Runs `work` and forgets it: what would a write do? */
-  rehearse<T>(work: (draft: Draft) => T): T;
+  rehearse<T>(work: (draft: Draft) => T, judge?: Judge): T;
   /** Called after each commit, in order, before the writer is answered. */
   subscribe(listener: (commit: Commit) => void): void;
   /** All current objects of the kinds, in no particular order. */

@@ -20,7 +20,7 @@ import { batchOf, holderStep, stepsOf, takeOverStep } from "./record.ts";
 import type { Batch, Entry, Head } from "./record.ts";
 import type { Sealer } from "./sealing.ts";
 import type { State } from "./state.ts";
-import type { Commit, Cursor, Draft, Once, Replayed, Store, WriteContext, Written } from "./store.ts";
+import type { Commit, Cursor, Draft, Judge, Once, Replayed, Store, WriteContext, Written } from "./store.ts";
 import { Usage } from "./usage.ts";
 
 /** Writes that may wait; more are refused at once. */
@@ -148,11 +148,11 @@ export class Writer {
     });
   }
 
-  rehearse<T>(work: (draft: Draft) => T): T {
+  rehearse<T>(work: (draft: Draft) => T, judge?: Judge): T {
     const { kinds, quotas, state, usage, clock } = this.#options;
     const nowMs = clock.now();
     const at = { revision: this.#head.revision + 1, nowMs, at: timestamp(nowMs) };
-    return attempt({ kinds, quotas, base: state, usage, ...at }, work).result;
+    return attempt({ kinds, quotas, base: state, usage, judge, ...at }, work).result;
   }
 
   /** Resolves once every waiting write has its answer. */
@@ -227,6 +227,7 @@ export class Writer {
           quotas: context.principal.id === "system" ? undefined : quotas,
           base: overlay,
           usage,
+          judge: context.judge,
         };
         const { result, changes, added } = attempt({ kinds, revision: revision + 1, nowMs, at, ...limits }, work);
         const answer = once?.answer(result as never, changes.length > 0 ? revision + 1 : revision);

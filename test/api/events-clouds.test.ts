@@ -174,9 +174,15 @@ for (const database of databases) {
 
     it("cloudwatch_logs: are shortened where they are longer than it takes", async () => {
       const { destination } = await subscribe(api, targets.cloudwatch_logs(clouds.url), [
-        "http_response_backend_created.v0",
+        "https_edge_route_updated.v0",
       ]);
-      const made = await api.ok("POST", "/backends/http_response", { body: '"'.repeat(65_536) });
+      const edge = await api.ok("POST", "/edges/https", {});
+      // What may hold a secret is masked, so the length has to be elsewhere.
+      const expressions = Array.from({ length: 100 }, (_, index) => `${index}${'"'.repeat(250)}`);
+      const user_agent_filter = { allow: expressions, deny: expressions };
+      const body = { match_type: "path_prefix", match: "/", user_agent_filter };
+      const made = await api.ok("POST", `/edges/https/${edge.id}/routes`, body);
+      await api.ok("PATCH", `/edges/https/${edge.id}/routes/${made.id}`, { description: "changed" });
       await delivery(destination.id, (now) => now.delivered === 1);
       const event = JSON.parse(clouds.calls.at(-1)?.input.logEvents[0].message);
       assert.deepEqual([event.shortened, event.object, event.after], [true, { id: made.id }, null]);

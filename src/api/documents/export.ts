@@ -4,19 +4,21 @@ import { inputName } from "../../schema/parse.ts";
 import type { Doc } from "../../schema/parse.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
+import type { ApiPrincipal } from "../operation/call.ts";
 import type { Crud } from "../objects/crud.ts";
+import { seesSecrets } from "../operation/scope.ts";
 import { withoutServerSet } from "../objects/server-set.ts";
 import { defaultDocument, documentKinds, maxDocumentObjects, storedKey } from "./document.ts";
 import { documentFields } from "./fields.ts";
 
 /**
  * The account's objects, oldest first; with `document` only those of its entries. Secrets are left out in a form
- * that leaves them unchanged.
+ * that leaves them unchanged, and so is what may hold one for keys that may not read it.
  * @throws Refusal when there are more than a document may hold
  */
 export function exportDocument(
   { store: reader, specials }: Crud,
-  accountId: string,
+  { accountId, scope }: Pick<ApiPrincipal, "accountId" | "scope">,
   document: string | undefined,
 ): Record<string, unknown> {
   const home = document ?? defaultDocument;
@@ -51,11 +53,12 @@ export function exportDocument(
     }
   }
   const nameOf = (id: string): string => names.get(id) ?? id;
+  const writing = { nameOf, seesSecrets: seesSecrets(scope) };
   const kinds = found.flatMap(({ resource, objects }): [string, unknown][] => {
     if (objects.length === 0) return [];
     const entries = objects.map((object) => {
       const configured = withoutServerSet(specials[resource.name], object.doc) as Doc;
-      const fields = documentFields(resource.fields, configured, nameOf);
+      const fields = documentFields(resource.fields, configured, writing);
       return [nameOf(object.id), storedKey(object) === undefined ? { id: object.id, ...fields } : fields] as const;
     });
     return [[resource.name, Object.fromEntries(entries)]];

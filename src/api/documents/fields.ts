@@ -1,6 +1,7 @@
 /** Fields as documents have them: references by name, and secrets left out; to input and back. */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../lib/json.ts";
+import { concealed, isSealedField, isStandIn } from "../../schema/concealment.ts";
 import type { Field, Fields, Issue } from "../../schema/fields.ts";
 import { emptyValue, inputName } from "../../schema/parse.ts";
 import type { Doc } from "../../schema/parse.ts";
@@ -74,8 +75,15 @@ function resolveValue(field: Field, given: unknown, present: unknown, path: stri
   }
 }
 
+/** How an account's objects are written down. */
+export interface Writing {
+  nameOf(id: string): string;
+  /** Whether the reader may see what may hold a secret; secrets themselves are left out for everybody. */
+  readonly seesSecrets: boolean;
+}
+
 /** The inverse of `resolveFields`: what differs from the defaults, as input. */
-export function documentFields(fields: Fields, doc: Doc, nameOf: (id: string) => string): Record<string, unknown> {
+export function documentFields(fields: Fields, doc: Doc, writing: Writing): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const name in fields) {
     const field = fields[name] as Field;
@@ -83,33 +91,58 @@ export function documentFields(fields: Fields, doc: Doc, nameOf: (id: string) =>
     const key = inputName(name, field);
     const value = doc[key];
     if (value === undefined || (!field.required && isDeepStrictEqual(value, emptyValue(field)))) continue;
-    out[key] = documentValue(field, value, nameOf);
+    out[key] = documentValue(field, value, writing);
   }
   return out;
 }
 
-function documentValue(field: Field, value: unknown, nameOf: (id: string) => string): unknown {
+function documentValue(field: Field, value: unknown, writing: Writing): unknown {
   if (value === null) return null;
   if (isHidden(field)) return value === "" ? "" : unchangedSecret;
+  if (field.sensitive && !writing.seesSecrets) return concealed(field, value);
+  const { nameOf } = writing;
   switch (field.type) {
     case "ref":
       return nameOf(value as string);
     case "refList":
       return (value as readonly string[]).map(nameOf);
     case "object":
-      return documentFields(field.fields, value as Doc, nameOf);
+      return documentFields(field.fields, value as Doc, writing);
     case "list":
-      return (value as readonly unknown[]).map((item) => documentValue(field.of, item, nameOf));
+      return (value as readonly unknown[]).map((item) => documentValue(field.of, item, writing));
     case "map":
       return Object.fromEntries(
         Object.entries(value as Doc).map(([key, item]) => [
           field.keysTo ? nameOf(key) : key,
-          documentValue(field.of, item, nameOf),
+          documentValue(field.of, item, writing),
         ]),
       );
     default:
       return value;
   }
+}
+
+/**
+ * Paths of the secrets, and of what may hold one, that `given` has values of its own for: not those that stay as they
+ * are. Of what is inside a list or a map, its path.
+ */
+export function givenSecrets(fields: Fields, given: JsonObject, at = ""): string[] {
+  return Object.entries(fields).flatMap(([name, field]) => {
+    const key = inputName(name, field);
+    const value = given[key] ?? (field.alias === undefined ? undefined : given[field.alias]);
+    if (value === undefined || field.live || field.internal) return [];
+    if (field.type === "object" && isObject(value)) return givenSecrets(field.fields, value, `${at}${key}.`);
+    return givesSecret(field, value) ? [at + key] : [];
+  });
+}
+
+function givesSecret(field: Field, value: unknown): boolean {
+  if (isSealedField(field)) return typeof value === "string" && !isStandIn(field, value);
+  if (field.type === "object") return isObject(value) && givenSecrets(field.fields, value).length > 0;
+  if (field.type !== "list" && field.type !== "map") return false;
+  return isObject(value) || Array.isArray(value)
+    ? Object.values(value).some((item) => givesSecret(field.of, item))
+    : false;
 }
 
 function isHidden(field: Field): boolean {

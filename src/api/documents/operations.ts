@@ -13,8 +13,11 @@ import type { Identities } from "../objects/identities.ts";
 import { once } from "../objects/pages.ts";
 import { inputRefusal } from "../operation/problems.ts";
 import { objectRefusals } from "../operation/refusals.ts";
+import type { Draft } from "../../storage/store.ts";
 import { writeOnce } from "../objects/write-once.ts";
+import { judgeOf } from "../scopes/judge.ts";
 import { carryOut, maxIssues, presentOf } from "./apply.ts";
+import type { Outcome } from "./apply.ts";
 import { documentKinds, maxDocumentObjects, readDocument } from "./document.ts";
 import type { Document } from "./document.ts";
 import { exampleDocument, examplePlan } from "./examples.ts";
@@ -78,8 +81,9 @@ async function plan(call: Call, crud: Crud): Promise<Reply> {
   const document = read(call);
   const identities = await identitiesFor(document, call, crud, true);
   const { revision } = crud.store;
-  const { objects, changes } = crud.store.rehearse((draft) => carryOut(document, call, crud, draft, identities));
-  return answer(planOf(document, { objects, changes }, crud, call.baseUrl, { revision, applied: false }));
+  const work = (draft: Draft): Outcome => carryOut(document, call, crud, draft, identities);
+  const { objects, changes } = crud.store.rehearse(work, judgeOf(call));
+  return answer(planOf(document, { objects, changes }, crud, call, { revision, applied: false }));
 }
 
 async function apply(call: Call, crud: Crud): Promise<Reply> {
@@ -89,7 +93,7 @@ async function apply(call: Call, crud: Crud): Promise<Reply> {
     call,
     crud.store,
     (draft) => carryOut(document, call, crud, draft, identities),
-    (outcome, revision) => answer(planOf(document, outcome, crud, call.baseUrl, { revision, applied: true })),
+    (outcome, revision) => answer(planOf(document, outcome, crud, call, { revision, applied: true })),
   );
 }
 
@@ -100,7 +104,7 @@ function answer(made: Plan): Reply {
 function exportAll(call: Call, crud: Crud): Reply {
   const name = once(call, "document");
   if (name === "") throw new Refusal("query_invalid", `${call.operation.id}: "document" must be the name of one`);
-  const document = exportDocument(crud, call.principal.accountId, name);
+  const document = exportDocument(crud, call.principal, name);
   const { revision } = crud.store;
   if (!/\byaml\b/i.test(header(call.request, "accept") ?? "")) {
     return { status: 200, body: JSON.stringify(document), revision };

@@ -1,15 +1,18 @@
 /** The answer to a document: what becomes of each of its objects, and of others because of it. */
 import { fieldChanges } from "../history/diff.ts";
-import type { Action } from "../history/diff.ts";
+import type { Action, Telling } from "../history/diff.ts";
 import { summaryOf } from "../history/change-set.ts";
 import type { ObjectChange } from "../history/change-set.ts";
 import { documentKeyField } from "../../resources/document-key.ts";
 import type { Change, StoredObject } from "../../storage/store.ts";
+import type { Call } from "../operation/call.ts";
 import type { Crud } from "../objects/crud.ts";
 import { resourceNamed } from "../operation/declarations.ts";
+import { seesSecrets } from "../operation/scope.ts";
 import type { Outcome } from "./apply.ts";
 import { storedKey } from "./document.ts";
 import type { Document } from "./document.ts";
+import { givenSecrets } from "./fields.ts";
 
 interface PlannedChange extends ObjectChange {
   readonly name: string | null;
@@ -28,23 +31,27 @@ export function planOf(
   document: Document,
   { objects, changes }: Outcome,
   crud: Crud,
-  baseUrl: string,
+  { principal, baseUrl }: Pick<Call, "principal" | "baseUrl">,
   done: { readonly revision: number; readonly applied: boolean },
 ): Plan {
+  const sees = seesSecrets(principal.scope);
   const byId = new Map(changes.map((change) => [change.id, change]));
   const names = new Map<string, string>();
   const shown: PlannedChange[] = [];
   for (const [key, object] of objects) {
-    const name = document.entries.get(key)?.name ?? null;
+    const entry = document.entries.get(key);
+    const name = entry?.name ?? null;
+    const given = sees || !entry ? [] : givenSecrets(entry.resource.fields, entry.fields);
     const change = byId.get(object.id) ?? { kind: object.kind, id: object.id, before: object, after: object };
     byId.delete(object.id);
     if (!change.before && name !== null) names.set(object.id, name);
-    shown.push(planned(change, name, crud, baseUrl));
+    shown.push(planned(change, name, { seesSecrets: sees, given: new Set(given) }, crud, baseUrl));
   }
   const prefix = `${document.name}/`;
   for (const change of byId.values()) {
     const key = storedKey((change.before ?? change.after) as StoredObject);
-    shown.push(planned(change, key?.startsWith(prefix) ? key.slice(prefix.length) : null, crud, baseUrl));
+    const name = key?.startsWith(prefix) ? key.slice(prefix.length) : null;
+    shown.push(planned(change, name, { seesSecrets: sees }, crud, baseUrl));
   }
   const summary = summaryOf(shown);
   const { revision, applied } = done;
@@ -58,9 +65,15 @@ export function planOf(
   return { document: document.name, applied, revision, summary, changes: named };
 }
 
-function planned(change: Change, name: string | null, { views }: Crud, baseUrl: string): PlannedChange {
+function planned(
+  change: Change,
+  name: string | null,
+  telling: Telling,
+  { views }: Crud,
+  baseUrl: string,
+): PlannedChange {
   const { kind, id, before, after } = change;
-  const fields = fieldChanges(resourceNamed(kind).fields, before?.doc, after?.doc).filter(({ path }) =>
+  const fields = fieldChanges(resourceNamed(kind).fields, before?.doc, after?.doc, telling).filter(({ path }) =>
     isGiven(kind, path),
   );
   const action = !before ? "create" : !after ? "delete" : fields.length > 0 ? "update" : "unchanged";

@@ -6,7 +6,7 @@ import { parseFields } from "../../schema/parse.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import { writeContext } from "../operation/call.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import { changeIn, pathNames } from "../objects/crud.ts";
+import { changeIn, pathNames, viewsFor } from "../objects/crud.ts";
 import type { Crud } from "../objects/crud.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { exampleBaseUrl } from "../objects/example-answers.ts";
@@ -137,7 +137,7 @@ async function add(call: Call, crud: Crud): Promise<Reply> {
   return writeOnce(call, crud.store, work, (subscription, revision) => ({
     status: 201,
     body: JSON.stringify(shown({ type }, subscription, call)),
-    etag: crud.views.etag(subscription),
+    etag: viewsFor(call, crud).etag(subscription),
     revision,
   }));
 }
@@ -178,7 +178,7 @@ function reply(call: Call, crud: Crud): Reply {
   return {
     status: 200,
     body: JSON.stringify(shown(source, subscription, call)),
-    etag: crud.views.etag(subscription),
+    etag: viewsFor(call, crud).etag(subscription),
     revision: crud.store.revision,
   };
 }

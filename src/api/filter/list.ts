@@ -5,6 +5,7 @@ import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { Call, Reply } from "../operation/call.ts";
 import { once, pageBody, readPageQuery } from "../objects/pages.ts";
+import { seesSecrets } from "../operation/scope.ts";
 import type { Views } from "../objects/views.ts";
 import { parseFilter } from "./parse.ts";
 import { typeOfObject } from "./types.ts";
@@ -36,7 +37,8 @@ export async function listFiltered(
   const text = once(call, "filter") ?? "";
   // Of when it began: what is written meanwhile may be seen or not.
   const { revision } = store;
-  const accepts = parseFilter(text, typeOfObject(resource.fields, resource.live === true));
+  const { scope } = call.principal;
+  const accepts = parseFilter(text, typeOfObject(resource.fields, resource.live === true, seesSecrets(scope)));
   const found: StoredObject[] = [];
   let below = beforeId;
   let next: string | undefined;

@@ -8,22 +8,27 @@ export type Type =
 
 const text: Type = { is: "string" };
 
-/** What `obj` is: the fields that clients see, but no secrets, and no other objects inside. */
-export function typeOfObject(fields: Fields, isLive: boolean): Type {
+/**
+ * What `obj` is: the fields that clients see, but no secrets, and no other objects inside; what may hold a secret only
+ * for those who may read them.
+ */
+export function typeOfObject(fields: Fields, isLive: boolean, isSensitiveSeen = true): Type {
   const identity = { id: text, uri: text, ...(!isLive && { created_at: text }) };
-  return { is: "object", fields: { ...identity, ...typesOf(fields) } };
+  return { is: "object", fields: { ...identity, ...typesOf(fields, isSensitiveSeen) } };
 }
 
-function typesOf(fields: Fields): Record<string, Type> {
+function typesOf(fields: Fields, isSensitiveSeen: boolean): Record<string, Type> {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, field]) => {
-      const type = typeOf(field);
+      const type = typeOf(field, isSensitiveSeen);
       return type ? [[name, type]] : [];
     }),
   );
 }
 
-function typeOf(field: Field): Type | undefined {
+function typeOf(field: Field, isSensitiveSeen: boolean): Type | undefined {
+  // A condition on a value tells it bit by bit.
+  if (field.sensitive && !isSensitiveSeen) return undefined;
   if (field.internal || field.writeOnly || field.secret) return undefined;
   switch (field.type) {
     case "string":
@@ -40,10 +45,10 @@ function typeOf(field: Field): Type | undefined {
     case "refList":
       return { is: "list", of: text };
     case "object":
-      return { is: "object", fields: typesOf(field.fields) };
+      return { is: "object", fields: typesOf(field.fields, isSensitiveSeen) };
     case "list":
     case "map": {
-      const of = typeOf(field.of);
+      const of = typeOf(field.of, isSensitiveSeen);
       return of && { is: field.type, of };
     }
     case "children":

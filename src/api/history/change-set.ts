@@ -1,7 +1,9 @@
 /** What a write of many objects changes, as its answer shows it. */
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Change } from "../../storage/store.ts";
+import type { Call } from "../operation/call.ts";
 import { resourceNamed } from "../operation/declarations.ts";
+import { seesSecrets } from "../operation/scope.ts";
 import type { Views } from "../objects/views.ts";
 import { changeProperties, fieldChanges } from "./diff.ts";
 import type { Action, FieldChange } from "./diff.ts";
@@ -15,14 +17,18 @@ export interface ObjectChange {
   readonly fields: readonly FieldChange[];
 }
 
-export function objectChange({ kind, id, before, after }: Change, views: Views, baseUrl: string): ObjectChange {
+export function objectChange(
+  { kind, id, before, after }: Change,
+  views: Views,
+  { principal, baseUrl }: Pick<Call, "principal" | "baseUrl">,
+): ObjectChange {
   const { fields } = resourceNamed(kind);
   return {
     action: before ? (after ? "update" : "delete") : "create",
     kind,
     id,
     uri: after ? views.uri(after, baseUrl) : "",
-    fields: fieldChanges(fields, before?.doc, after?.doc),
+    fields: fieldChanges(fields, before?.doc, after?.doc, { seesSecrets: seesSecrets(principal.scope) }),
   };
 }
 

@@ -4,7 +4,7 @@ import { documentKeyField } from "../../resources/document-key.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
 import { emptyValue, inputName } from "../../schema/parse.ts";
 import type { Doc } from "../../schema/parse.ts";
-import { secretMask } from "../../schema/render.ts";
+import { concealed } from "../../schema/concealment.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
 export type Action = "create" | "update" | "delete" | "unchanged";
@@ -17,10 +17,26 @@ export interface FieldChange {
   readonly after: unknown;
 }
 
+/** How differences are told to whom. */
+export interface Telling {
+  /** May read secrets, and so what may hold one. Secrets themselves are masked for everybody. */
+  readonly seesSecrets: boolean;
+  /**
+   * Paths that count as changed, whatever they were: to be told that a value that was given is no other than the one
+   * that is there would be to be told what that is.
+   */
+  readonly given?: ReadonlySet<string>;
+}
+
 /** The fields that differ between two documents of a kind; of one that came or went, those that are set. */
-export function fieldChanges(fields: Fields, before: Doc | undefined, after: Doc | undefined): FieldChange[] {
+export function fieldChanges(
+  fields: Fields,
+  before: Doc | undefined,
+  after: Doc | undefined,
+  telling: Telling,
+): FieldChange[] {
   const changes: FieldChange[] = [];
-  compare(fields, before, after, "", changes);
+  compare(fields, before, after, "", telling, changes);
   return changes;
 }
 
@@ -29,30 +45,37 @@ function compare(
   before: Doc | undefined,
   after: Doc | undefined,
   at: string,
+  telling: Telling,
   changes: FieldChange[],
 ): void {
   for (const name in fields) {
     const field = fields[name] as Field;
     if (field.live || (field.internal && name !== documentKeyField)) continue;
     const key = inputName(name, field);
+    const path = at + key;
     const was = (before ? before[key] : emptyValue(field)) ?? null;
     const is = (after ? after[key] : emptyValue(field)) ?? null;
-    if (was === is || isDeepStrictEqual(was, is)) continue;
+    if (!isGiven(telling, path) && (was === is || isDeepStrictEqual(was, is))) continue;
     if (field.type === "object" && isObject(was) && isObject(is)) {
-      compare(field.fields, before && was, after && is, `${at}${key}.`, changes);
+      compare(field.fields, before && was, after && is, `${path}.`, telling, changes);
     } else {
       changes.push({
-        path: at + key,
-        before: before ? redacted(field, was) : null,
-        after: after ? redacted(field, is) : null,
+        path,
+        before: before ? redacted(field, was, telling) : null,
+        after: after ? redacted(field, is, telling) : null,
       });
     }
   }
 }
 
-function redacted(field: Field, value: unknown): unknown {
+function isGiven({ given }: Telling, path: string): boolean {
+  if (!given) return false;
+  return given.has(path) || [...given].some((one) => one.startsWith(`${path}.`));
+}
+
+function redacted(field: Field, value: unknown, telling: Telling): unknown {
   if (value === null || value === undefined) return null;
-  if (field.secret) return value === "" ? "" : secretMask;
+  if (field.secret || (field.sensitive && !telling.seesSecrets)) return concealed(field, value);
   switch (field.type) {
     case "object":
       return Object.fromEntries(
@@ -60,13 +83,15 @@ function redacted(field: Field, value: unknown): unknown {
           .filter(([, inner]) => !inner.live && !inner.internal)
           .map(([name, inner]) => {
             const key = inputName(name, inner);
-            return [key, redacted(inner, (value as Doc)[key])];
+            return [key, redacted(inner, (value as Doc)[key], telling)];
           }),
       );
     case "list":
-      return (value as readonly unknown[]).map((item) => redacted(field.of, item));
+      return (value as readonly unknown[]).map((item) => redacted(field.of, item, telling));
     case "map":
-      return Object.fromEntries(Object.entries(value as Doc).map(([key, item]) => [key, redacted(field.of, item)]));
+      return Object.fromEntries(
+        Object.entries(value as Doc).map(([key, item]) => [key, redacted(field.of, item, telling)]),
+      );
     default:
       return value;
   }

@@ -5,6 +5,7 @@ import type { Store, StoredObject } from "../../storage/store.ts";
 import type { Call, Reply } from "../operation/call.ts";
 import { accountOf, theOne } from "../objects/lookup.ts";
 import { once, pageBody, readPageQuery } from "../objects/pages.ts";
+import type { Scope } from "../operation/scope.ts";
 import { makeViews, ownedInside } from "../objects/views.ts";
 import type { Views } from "../objects/views.ts";
 
@@ -17,7 +18,7 @@ const maxInside = 10_000;
 export async function getPast(resource: ResourceDeclaration, call: Call, store: Store): Promise<Reply> {
   const revision = readRevision(call, store);
   const object = await pastObject(resource, call, store, revision);
-  const views = await viewsAt(revision, store, [object]);
+  const views = await viewsAt(revision, store, [object], call.principal.scope);
   return { status: 200, body: views.json(object, call.baseUrl), etag: views.etag(object), revision };
 }
 
@@ -33,7 +34,7 @@ export async function listPast(
   const { limit, beforeId } = readPageQuery(call);
   const request = { limit, ...(beforeId !== undefined && { beforeId }) };
   const { objects, more } = await store.history.pageAt(revision, accountId, resource.name, request);
-  const views = await viewsAt(revision, store, objects);
+  const views = await viewsAt(revision, store, objects, call.principal.scope);
   const items = objects.map((object) => views.json(object, call.baseUrl));
   const nextBeforeId = more ? objects.at(-1)?.id : undefined;
   const body = pageBody(call, path, listKey, items, { limit, nextBeforeId, more: `&at_revision=${revision}` });
@@ -64,7 +65,12 @@ export function readRevision(call: Call, store: Pick<Store, "revision">): number
 }
 
 /** Views of `objects` with what they owned then inside them. */
-async function viewsAt(revision: number, store: Store, objects: readonly StoredObject[]): Promise<Views> {
+async function viewsAt(
+  revision: number,
+  store: Store,
+  objects: readonly StoredObject[],
+  scope: Scope | undefined,
+): Promise<Views> {
   const inside = new Map<string, readonly StoredObject[]>();
   for (const { id, kind, account_id } of objects) {
     for (const childKind of ownedInside.get(kind) ?? []) {
@@ -72,5 +78,5 @@ async function viewsAt(revision: number, store: Store, objects: readonly StoredO
       inside.set(`${childKind} ${id}`, page.objects.toReversed());
     }
   }
-  return makeViews({ children: (kind, parentId) => inside.get(`${kind} ${parentId}`) ?? [] }, {});
+  return makeViews({ children: (kind, parentId) => inside.get(`${kind} ${parentId}`) ?? [] }, {}).seenBy(scope);
 }

@@ -134,7 +134,7 @@ async function view(revision: Revision, call: Call, crud: Crud, limit?: number):
     operation_id: revision.operation_id,
     reason: revision.reason ?? "",
     hash: revision.hash,
-    changes: changes.slice(0, limit).map((change) => objectChange(change, crud.views, call.baseUrl)),
+    changes: changes.slice(0, limit).map((change) => objectChange(change, crud.views, call)),
     more_changes: limit !== undefined && changes.length > limit,
   };
 }

@@ -7,6 +7,7 @@ import type { Call, Reply } from "../operation/call.ts";
 import type { Crud } from "../objects/crud.ts";
 import { resourceNamed, resources } from "../operation/declarations.ts";
 import { once } from "../objects/pages.ts";
+import { judgeOf } from "../scopes/judge.ts";
 import { withServerSet, withoutServerSet } from "../objects/server-set.ts";
 import { writeOnce } from "../objects/write-once.ts";
 import { objectChange, summaryOf } from "./change-set.ts";
@@ -44,12 +45,12 @@ export async function rollback(revision: number, call: Call, crud: Crud, recent:
       return draft.changes();
     };
     const reply = (made: readonly Change[], number: number, applied: boolean): Reply => {
-      const changes = made.map((change) => objectChange(change, views, call.baseUrl));
+      const changes = made.map((change) => objectChange(change, views, call));
       const uri = `${call.baseUrl}/revisions/${number}`;
       const body = JSON.stringify({ applied, revision: number, uri, summary: summaryOf(changes), changes });
       return { status: 200, body, revision: number };
     };
-    if (dryRun) return reply(store.rehearse(work), store.revision, false);
+    if (dryRun) return reply(store.rehearse(work, judgeOf(call)), store.revision, false);
     return await writeOnce(call, store, work, (made, written) => reply(made, written, true));
   } finally {
     watch.end();

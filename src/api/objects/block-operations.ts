@@ -6,7 +6,7 @@ import { typeName } from "../../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import { pathNames, writeChange } from "./crud.ts";
+import { pathNames, viewsFor, writeChange } from "./crud.ts";
 import type { Crud } from "./crud.ts";
 import { modulesOf } from "../operation/declarations.ts";
 import { pastObject, pastQuery, readRevision } from "../history/past.ts";
@@ -119,6 +119,7 @@ function requireBlock(object: StoredObject, name: string): void {
 }
 
 function reply(object: StoredObject, name: string, call: Call, crud: Crud, revision: number): Reply {
-  const body = JSON.stringify(crud.views.block(object, name, call.baseUrl));
-  return { status: 200, body, etag: crud.views.etag(object), revision };
+  const views = viewsFor(call, crud);
+  const body = JSON.stringify(views.block(object, name, call.baseUrl));
+  return { status: 200, body, etag: views.etag(object), revision };
 }

@@ -24,7 +24,7 @@ import { pageBody, pageQuery, readPageQuery } from "./pages.ts";
 import { checkIfMatch } from "./preconditions.ts";
 import { inputRefusal } from "../operation/problems.ts";
 import { narrowedBy, onlyWhere } from "../filter/narrow.ts";
-import { checkReferencesVisible, onlyVisible } from "../scopes/enforce.ts";
+import { onlyVisible } from "../scopes/enforce.ts";
 import type { Special } from "../special/special.ts";
 import { changing } from "./views.ts";
 import type { Views } from "./views.ts";
@@ -149,6 +149,11 @@ function operation(
   }
 }
 
+/** What the caller may see. */
+export function viewsFor({ principal }: Pick<Call, "principal">, { views }: Pick<Crud, "views">): Views {
+  return views.seenBy(principal.scope);
+}
+
 async function create(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {
   const accountId = accountOf(resource, call);
   const body = withPath(resource, call);
@@ -166,9 +171,10 @@ async function create(resource: ResourceDeclaration, call: Call, crud: Crud): Pr
     const more = special?.created?.(draft, object);
     return { object, shown: { ...prepared.shown, ...more?.shown } };
   };
+  const views = viewsFor(call, crud);
   const reply = ({ object, shown }: Created, revision: number): Reply => {
-    const body = JSON.stringify(crud.views.render(object, call.baseUrl, shown));
-    return { status: 201, body, etag: crud.views.etag(object), revision };
+    const body = JSON.stringify(views.render(object, call.baseUrl, shown));
+    return { status: 201, body, etag: views.etag(object), revision };
   };
   return writeOnce(call, crud.store, work, reply);
 }
@@ -181,10 +187,11 @@ interface Created {
 function get(resource: ResourceDeclaration, call: Call, crud: Crud): Reply | Promise<Reply> {
   if (call.query.size > 0) return getPast(resource, call, crud.store);
   const object = theOne(resource, call, resource.live ? crud.liveObjects : crud.store);
-  const { body, contentLength } = crud.views.sized(object, call.baseUrl);
+  const views = viewsFor(call, crud);
+  const { body, contentLength } = views.sized(object, call.baseUrl);
   const { revision } = crud.store;
   if (resource.live) return { status: 200, body, contentLength, revision };
-  return { status: 200, body, contentLength, etag: crud.views.etag(object), revision };
+  return { status: 200, body, contentLength, etag: views.etag(object), revision };
 }
 
 function list(
@@ -203,16 +210,17 @@ function list(
   const narrowed = narrowedBy(resource, call);
   const read = narrowed ? onlyWhere(narrowed.holds, visible) : visible;
   const place = { path, listKey, more: narrowed?.query ?? "" };
-  if (call.query.has("filter")) return listFiltered(resource, place, call, crud, read);
+  const views = viewsFor(call, crud);
+  if (call.query.has("filter")) return listFiltered(resource, place, call, { ...crud, views }, read);
   if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, crud.store);
   const { limit, beforeId } = readPageQuery(call);
   const render = ({ objects, more }: Page): string => {
-    const items = objects.map((object) => crud.views.json(object, call.baseUrl));
+    const items = objects.map((object) => views.json(object, call.baseUrl));
     const nextBeforeId = more ? objects.at(-1)?.id : undefined;
     return pageBody(call, path, listKey, items, { limit, nextBeforeId, more: place.more });
   };
   const { revision } = crud.store;
-  if (changing.has(resource.name) || resource.live || narrowed || call.principal.scope?.prefixes) {
+  if (changing.has(resource.name) || resource.live || narrowed || views !== crud.views) {
     return { status: 200, body: render(read({ limit, beforeId })), revision };
   }
   const key = [accountId, call.baseUrl + path, limit, beforeId ?? ""].join(" ");
@@ -222,7 +230,7 @@ function list(
 
 async function update(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {
   const { revision, result } = await writeChange(resource, call, crud, call.body);
-  const { views } = crud;
+  const views = viewsFor(call, crud);
   return { status: 200, body: views.json(result, call.baseUrl), etag: views.etag(result), revision };
 }
 
@@ -253,7 +261,7 @@ export function changeIn(
   identities: Identities = noIdentities,
 ): StoredObject {
   const previous = theOne(resource, call, draft);
-  checkIfMatch(call, crud.views.etag(previous));
+  checkIfMatch(call, viewsFor(call, crud).etag(previous));
   return change(resource, call, crud, draft, previous, bodyFor(previous), identities);
 }
 
@@ -287,7 +295,7 @@ async function remove(resource: ResourceDeclaration, call: Call, crud: Crud): Pr
   theOne(resource, call, crud.store);
   const { revision } = await crud.store.write(writeContext(call), (draft) => {
     const object = theOne(resource, call, draft);
-    checkIfMatch(call, crud.views.etag(object));
+    checkIfMatch(call, viewsFor(call, crud).etag(object));
     crud.specials[resource.name]?.deleting?.(object, draft);
     draft.delete(object);
   });
@@ -311,11 +319,7 @@ export function prepare(
   if (issues.length === 0) checkRules(resource.rules ?? [], doc, "", issues);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const source = call.request.socket.remoteAddress ?? "";
-  const prepared = special?.prepare?.({ draft, accountId, principal: call.principal, source, doc, previous }) ?? {
-    doc,
-  };
-  checkReferencesVisible(resource, call, draft, prepared.doc, previous?.doc);
-  return prepared;
+  return special?.prepare?.({ draft, accountId, principal: call.principal, source, doc, previous }) ?? { doc };
 }
 
 /** The body with what the path says put in, so that it wins. */

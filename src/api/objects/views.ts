@@ -8,6 +8,8 @@ import type { Doc } from "../../schema/parse.ts";
 import { renderFields } from "../../schema/render.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
+import { isVisible } from "../operation/scope.ts";
+import type { Scope } from "../operation/scope.ts";
 import { resourceNamed, resourceOfId, resources } from "../operation/declarations.ts";
 
 /** Values of the live fields of an object, by field name; see `RenderContext`. */
@@ -27,6 +29,11 @@ export interface Views {
    * read (RFC 9110 §8.8.3).
    */
   etag(object: StoredObject): string;
+  /**
+   * The views of a key of this scope: without the objects that it may not see, and without secrets unless it may read
+   * them. Called on the views of those who may see everything.
+   */
+  seenBy(scope: Scope | undefined): Views;
 }
 
 interface Rendered {
@@ -48,24 +55,80 @@ export const ownedInside = new Map(
   }),
 );
 
-export function makeViews(reader: Pick<Reader, "children">, live: Readonly<Record<string, LiveValues>>): Views {
+/**
+ * The views of those who may see everything.
+ * @param lookup finds an object by kind and id, also a live one; without it, nothing is known of what lists name
+ */
+export function makeViews(
+  reader: Pick<Reader, "children">,
+  live: Readonly<Record<string, LiveValues>>,
+  lookup?: Reader["get"],
+): Views {
+  const byScope = new WeakMap<Scope, Views>();
+  const blind = viewsOf({ reader, live, lookup, scope: undefined, redact: true });
+  const all: Views = {
+    ...viewsOf({ reader, live, lookup, scope: undefined, redact: false }),
+    seenBy(scope) {
+      if (!scope) return all;
+      if (!scope.prefixes && !scope.kinds) return scope.secrets ? all : blind;
+      let views = byScope.get(scope);
+      if (!views) byScope.set(scope, (views = viewsOf({ reader, live, lookup, scope, redact: !scope.secrets })));
+      return views;
+    },
+  };
+  return all;
+}
+
+interface Sight {
+  readonly reader: Pick<Reader, "children">;
+  readonly live: Readonly<Record<string, LiveValues>>;
+  readonly lookup: Reader["get"] | undefined;
+  readonly scope: Scope | undefined;
+  readonly redact: boolean;
+}
+
+function viewsOf({ reader, live, lookup, scope, redact }: Sight): Views {
   const kept = new WeakMap<StoredObject, Rendered>();
 
-  const contextFor = (object: StoredObject, baseUrl: string, shown?: Doc) => ({
+  const childrenOf = (kind: string, object: StoredObject): readonly StoredObject[] =>
+    reader.children(kind, object.id).filter((child) => isVisible(scope, child));
+  /** What is computed names only what may be seen; what is configured stays as somebody has tied it. */
+  const liveOf = (object: StoredObject, baseUrl: string): Doc => {
+    const values = live[object.kind]?.(object, baseUrl) ?? {};
+    if (!scope || !lookup) return values;
+    return Object.fromEntries(
+      Object.entries(values).map(([name, value]) => {
+        const field = resourceNamed(object.kind).fields[name];
+        if (field?.type !== "refList" || !Array.isArray(value)) return [name, value];
+        return [name, value.filter((id) => isSeen(object.account_id, field.to, String(id)))];
+      }),
+    );
+  };
+  const isSeen = (accountId: string, kinds: readonly string[], id: string): boolean => {
+    const found = kinds.map((kind) => lookup?.(accountId, kind, id)).find((one) => one !== undefined);
+    return found !== undefined && isVisible(scope, found);
+  };
+  const contextFor = (object: StoredObject, baseUrl: string, shown: Doc | undefined, concealing: boolean) => ({
     uriOf: (id: string) => uriOfId(id, baseUrl),
-    children: (kind: string) => reader.children(kind, object.id).map((child) => render(child, baseUrl)),
-    live: { ...live[object.kind]?.(object, baseUrl), ...shown },
-    redact: false,
+    children: (kind: string) => childrenOf(kind, object).map((child) => renderAs(concealing, child, baseUrl)),
+    live: { ...liveOf(object, baseUrl), ...shown },
+    redact: concealing,
   });
-  const render = (object: StoredObject, baseUrl: string, shown?: Doc): Record<string, unknown> => {
+  const renderAs = (
+    concealing: boolean,
+    object: StoredObject,
+    baseUrl: string,
+    shown?: Doc,
+  ): Record<string, unknown> => {
     const resource = resourceNamed(object.kind);
     return {
       id: object.id,
       uri: uriOf(object, baseUrl),
       ...(!resource.live && { created_at: object.created_at }),
-      ...renderFields(resource.fields, object.doc, contextFor(object, baseUrl, shown)),
+      ...renderFields(resource.fields, object.doc, contextFor(object, baseUrl, shown, concealing)),
     };
   };
+  const render: Views["render"] = (object, baseUrl, shown) => renderAs(redact, object, baseUrl, shown);
   const rendered = (object: StoredObject, baseUrl: string): Rendered => {
     const one = kept.get(object);
     if (one && one.baseUrl === baseUrl) return one;
@@ -74,25 +137,28 @@ export function makeViews(reader: Pick<Reader, "children">, live: Readonly<Recor
     if (!changing.has(object.kind)) kept.set(object, made);
     return made;
   };
-  return {
+  const views: Views = {
     render,
     uri: uriOf,
     json: (object, baseUrl) => rendered(object, baseUrl).body,
     sized: rendered,
     block(object, name, baseUrl) {
       const fields: Fields = { [name]: resourceNamed(object.kind).fields[name] as Fields[string] };
-      return renderFields(fields, object.doc, contextFor(object, baseUrl))[name];
+      return renderFields(fields, object.doc, contextFor(object, baseUrl, undefined, redact))[name];
     },
     etag(object) {
       let text = `"${object.revision}`;
       for (const kind of ownedInside.get(object.kind) ?? []) {
-        const children = reader.children(kind, object.id);
+        const children = childrenOf(kind, object);
         const latest = children.reduce((most, child) => Math.max(most, child.revision), 0);
         text += `-${children.length}-${latest}`;
       }
-      return `${live[object.kind] ? `${text}.${fingerprintOf(render(object, ""))}` : text}"`;
+      // A hash of a secret could be guessed at. What is stored has changed when the revision has.
+      return `${live[object.kind] ? `${text}.${fingerprintOf(renderAs(true, object, ""))}` : text}"`;
     },
+    seenBy: () => views,
   };
+  return views;
 }
 
 function fingerprintOf(shown: unknown): string {

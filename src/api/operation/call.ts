@@ -7,6 +7,7 @@ import type { Operation as ResourceOperation, ResourceDeclaration } from "../../
 import type { Fields } from "../../schema/fields.ts";
 import type { WriteContext } from "../../storage/store.ts";
 import { readReason } from "../reason.ts";
+import { judgeOf } from "../scopes/judge.ts";
 import type { Scope } from "./scope.ts";
 
 export interface ApiPrincipal {
@@ -102,11 +103,13 @@ export interface Operation {
 export function writeContext(call: Call): WriteContext {
   const { accountId, id } = call.principal;
   const reason = readReason(header(call.request, "postern-reason"));
+  const judge = judgeOf(call);
   return {
     principal: { accountId, id, source: call.request.socket.remoteAddress ?? "" },
     operation: call.operation.id,
     operationId: call.operationId,
     ...(reason !== undefined && { reason }),
+    ...(judge && { judge }),
   };
 }
 

@@ -21,6 +21,18 @@ export function resourceNamed(name: string): ResourceDeclaration {
   return found;
 }
 
+/** Kinds whose objects those of `kind` own: they go when their owner goes. */
+export function ownedKinds(kind: string): readonly string[] {
+  return owned.get(kind) ?? [];
+}
+
+const owned = new Map(
+  resources.map(({ name }) => [
+    name,
+    resources.filter(({ ownedBy }) => ownedBy?.kind === name).map((resource) => resource.name),
+  ]),
+);
+
 /** Names in the path of the collection, such as `edge_id`. */
 export function pathParameters(resource: ResourceDeclaration): readonly string[] {
   return parametersOf.get(resource) ?? [];

@@ -35,8 +35,18 @@ export function isWithin(inner: Scope | undefined, outer: Scope | undefined): bo
   return !prefixes || (inner.prefixes?.every((prefix) => prefixes.some((wide) => prefix.startsWith(wide))) ?? false);
 }
 
-export function isVisible(scope: Scope | undefined, object: StoredObject): boolean {
+/** Whether a key of the scope may see the object. */
+export function isVisible(
+  scope: Pick<Scope, "kinds" | "prefixes"> | undefined,
+  object: Pick<StoredObject, "kind" | "doc">,
+): boolean {
+  if (scope?.kinds && !scope.kinds.has(object.kind)) return false;
   return !scope?.prefixes || hasPrefix(scope.prefixes, object.doc["metadata"]);
+}
+
+/** Whether a key of the scope may read secrets, and values that may hold one. */
+export function seesSecrets(scope: Scope | undefined): boolean {
+  return scope?.secrets ?? true;
 }
 
 export function hasPrefix(prefixes: readonly string[], metadata: unknown): boolean {

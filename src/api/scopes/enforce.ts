@@ -1,57 +1,45 @@
-/** Calls by keys that are limited: refused where a scope is missing, with secrets masked where they may not be seen. */
-import { Refusal } from "../../lib/errors.ts";
-import type { Doc } from "../../schema/parse.ts";
-import { references } from "../../schema/references.ts";
+/** Calls by keys that are limited: refused where a scope is missing. What they write is judged in its draft, see `judge.ts`. */
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Reader, Store } from "../../storage/store.ts";
 import type { ApiPrincipal, Call, Operation } from "../operation/call.ts";
+import { resourceNamed } from "../operation/declarations.ts";
 import type { ReadPage } from "../filter/list.ts";
 import { onlyWhere } from "../filter/narrow.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import { accountOf, find, theOne } from "../objects/lookup.ts";
-import { maskReply } from "./mask.ts";
+import { missing, scopeOf } from "./missing.ts";
 import { hasPrefix, isVisible, isWithin, readScopes } from "../operation/scope.ts";
 import type { Scope } from "../operation/scope.ts";
+import { withoutHidden } from "./unnamed.ts";
 
 /** The operation, limited to what the caller's key may do. */
 export function scoped(operation: Operation, store: Store, liveObjects: LiveObjects): Operation {
   if (operation.open) return operation;
+  const reader: Pick<Reader, "get"> = {
+    get: (accountId, kind, id) => (resourceNamed(kind).live ? liveObjects : store).get(accountId, kind, id),
+  };
   return {
     ...operation,
     run(call) {
       const { scope } = call.principal;
       if (!scope) return operation.run(call);
       check(operation, call, scope, store, liveObjects);
-      const reply = operation.run(call);
-      if (scope.secrets) return reply;
-      return reply instanceof Promise ? reply.then((done) => maskReply(operation, done)) : maskReply(operation, reply);
+      try {
+        const reply = operation.run(call);
+        if (!(reply instanceof Promise)) return reply;
+        return reply.catch((error: unknown) => {
+          throw withoutHidden(error, call.principal, reader);
+        });
+      } catch (error) {
+        throw withoutHidden(error, call.principal, reader);
+      }
     },
   };
 }
 
 /** The pages of a list without the objects that the caller's key may not see. */
 export function onlyVisible({ scope }: ApiPrincipal, read: ReadPage): ReadPage {
-  return scope?.prefixes ? onlyWhere((object) => isVisible(scope, object), read) : read;
-}
-
-/** Refuses to tie an object to one that the caller's key may not see; what is tied already may stay. */
-export function checkReferencesVisible(
-  resource: ResourceDeclaration,
-  { operation, principal }: Pick<Call, "operation" | "principal">,
-  reader: Pick<Reader, "get">,
-  doc: Doc,
-  previous: Doc | undefined,
-): void {
-  const prefixes = principal.scope?.prefixes;
-  if (!prefixes) return;
-  const present = new Set(previous && references(resource.fields, previous).map(({ id }) => id));
-  for (const { path, to, id } of references(resource.fields, doc)) {
-    if (present.has(id)) continue;
-    const target = to.map((kind) => reader.get(principal.accountId, kind, id)).find((found) => found !== undefined);
-    if (!target || hasPrefix(prefixes, target.doc["metadata"])) continue;
-    const scope = scopeOf(target.doc["metadata"]);
-    throw missing(operation, scope, `"${path}" refers to "${id}", which needs the scope "${scope}"`);
-  }
+  return scope?.prefixes || scope?.kinds ? onlyWhere((object) => isVisible(scope, object), read) : read;
 }
 
 function check(operation: Operation, call: Call, scope: Scope, store: Store, liveObjects: LiveObjects): void {
@@ -110,12 +98,4 @@ function isPlain({ path, verb, block }: Operation, resource: ResourceDeclaration
     "",
   ];
   return collections.some((one) => path === one || inside.some((rest) => path === `${one}/{id}${rest}`));
-}
-
-function scopeOf(metadata: unknown): string {
-  return `metadata:${typeof metadata === "string" ? metadata.slice(0, 64) : ""}`;
-}
-
-function missing({ id }: Operation, scope: string, why = `it needs the scope "${scope}"`): Refusal {
-  return new Refusal("scope_missing", `${id}: the API key is limited, ${why}`, { scope });
 }

@@ -8,7 +8,7 @@ import type { Draft } from "../../storage/store.ts";
 import { checkAddressHost } from "./host-names.ts";
 import { checkCarriesConnections } from "./nesting.ts";
 import { checkAddressNotServed } from "./served-names.ts";
-import type { Special, Surroundings } from "./special.ts";
+import type { Preparation, Special, Surroundings } from "./special.ts";
 
 export function reservedAddrSpecial({ domain, tcpPorts, liveObjects }: Surroundings): Special {
   return {
@@ -26,15 +26,19 @@ export function tcpEdgeSpecial(surroundings: Surroundings): Special {
       checkCarriesConnections(draft, { accountId, doc, previous });
       const before = new Set((previous?.doc["hostports"] ?? []) as readonly string[]);
       for (const hostport of doc["hostports"] as readonly string[]) {
-        if (!before.has(hostport)) reserveAddress(draft, accountId, hostport, surroundings);
+        if (!before.has(hostport)) reserveAddress({ draft, accountId, doc }, hostport, surroundings);
       }
       return { doc };
     },
   };
 }
 
-/** Makes sure that the account has the address, and reserves it where that is allowed. */
-export function reserveAddress(draft: Draft, accountId: string, hostport: string, surroundings: Surroundings): void {
+/** Makes sure that the account has the address, and reserves it for what `doc` is of where that is allowed. */
+export function reserveAddress(
+  { draft, accountId, doc }: Pick<Preparation, "draft" | "accountId" | "doc">,
+  hostport: string,
+  surroundings: Surroundings,
+): void {
   checkAddressHost(draft, accountId, hostport.slice(0, hostport.lastIndexOf(":")), surroundings);
   const holder = draft.holder(accountId, "address", portOf(hostport));
   if (holder?.account_id === accountId) return;
@@ -42,7 +46,9 @@ export function reserveAddress(draft: Draft, accountId: string, hostport: string
   if (surroundings.requireReservation) {
     throw new Refusal("domain_unreserved", `address "${hostport}" is not reserved in this account`);
   }
-  draft.create(accountId, "reserved_addr", { ...emptyDoc(resourceNamed("reserved_addr").fields), addr: hostport });
+  const empty = emptyDoc(resourceNamed("reserved_addr").fields);
+  // Whoever may have the edge may have its address.
+  draft.create(accountId, "reserved_addr", { ...empty, addr: hostport, metadata: doc["metadata"] });
 }
 
 function freePort(draft: Draft, accountId: string, { first, last }: Surroundings["tcpPorts"]): number {

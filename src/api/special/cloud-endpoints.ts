@@ -17,7 +17,7 @@ export function cloudEndpointSpecial(surroundings: Surroundings): Special {
       if (previous?.doc["url"] !== doc["url"]) {
         const { scheme, hostport } = parseEndpointUrl(doc["url"] as string);
         if (scheme === "tcp") {
-          reserveAddress(input.draft, input.accountId, hostport, surroundings);
+          reserveAddress(input, hostport, surroundings);
         } else claimName(input, hostport, surroundings);
       }
       if (previous && isDeepStrictEqual(untimed(previous.doc), untimed(doc))) return { doc };

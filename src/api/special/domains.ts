@@ -45,7 +45,7 @@ export function hostportsSpecial(surroundings: Surroundings) {
 
 /** Makes sure that the name is nobody else's and no agent holds the hostport, and that the account has its domain. */
 export function claimName(
-  { draft, accountId }: Pick<Preparation, "draft" | "accountId">,
+  { draft, accountId, doc }: Pick<Preparation, "draft" | "accountId" | "doc">,
   hostport: string,
   surroundings: Surroundings,
 ): void {
@@ -53,7 +53,7 @@ export function claimName(
   checkNotReservedForAll(name, surroundings);
   const agent = surroundings.liveObjects.holderOfHostport(hostport);
   if (agent) throw heldByAgent(hostport, agent.accountId === accountId ? agent.tunnelId : undefined);
-  reserve(draft, accountId, name, surroundings);
+  reserve(draft, accountId, name, doc["metadata"], surroundings);
 }
 
 function heldByAgent(hostport: string, tunnelId: string | undefined): Refusal {
@@ -65,7 +65,8 @@ function heldByAgent(hostport: string, tunnelId: string | undefined): Refusal {
   );
 }
 
-function reserve(draft: Draft, accountId: string, name: string, surroundings: Surroundings): void {
+/** @param metadata of what the name is for: whoever may have that may have its name */
+function reserve(draft: Draft, accountId: string, name: string, metadata: unknown, surroundings: Surroundings): void {
   for (const candidate of [name, ...wildcardsOver(name)]) {
     if (draft.holder(accountId, "domain", candidate)?.account_id === accountId) return;
   }
@@ -73,5 +74,6 @@ function reserve(draft: Draft, accountId: string, name: string, surroundings: Su
   if (surroundings.requireReservation) {
     throw new Refusal("domain_unreserved", `domain "${name}" is not reserved in this account`);
   }
-  draft.create(accountId, "reserved_domain", { ...emptyDoc(resourceNamed("reserved_domain").fields), domain: name });
+  const empty = emptyDoc(resourceNamed("reserved_domain").fields);
+  draft.create(accountId, "reserved_domain", { ...empty, domain: name, metadata });
 }

@@ -1,12 +1,14 @@
 /** Secrets of vaults: the vault may be given by name, and has a list of its own. */
 import { Refusal } from "../../lib/errors.ts";
 import type { Operation } from "../operation/call.ts";
+import { viewsFor } from "../objects/crud.ts";
 import type { Crud } from "../objects/crud.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { exampleBaseUrl, exampleList } from "../objects/example-answers.ts";
 import { exampleId } from "../operation/examples.ts";
 import { theOne } from "../objects/lookup.ts";
 import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
+import { onlyVisible } from "../scopes/enforce.ts";
 import type { Special } from "./special.ts";
 
 export const secretSpecial: Special = {
@@ -22,7 +24,8 @@ export const secretSpecial: Special = {
   },
 };
 
-export function vaultOperations({ store, views }: Crud): Operation[] {
+export function vaultOperations(crud: Crud): Operation[] {
+  const { store } = crud;
   const vaults = resourceNamed("vault");
   const secrets = resourceNamed("secret");
   return [
@@ -43,8 +46,14 @@ export function vaultOperations({ store, views }: Crud): Operation[] {
       run(call) {
         const vault = theOne(vaults, call, store);
         const { limit, beforeId } = readPageQuery(call);
-        const request = { limit, parentId: vault.id, ...(beforeId !== undefined && { beforeId }) };
-        const { objects, more } = store.page(vault.account_id, secrets.name, request);
+        const views = viewsFor(call, crud);
+        const { objects, more } = onlyVisible(call.principal, ({ limit: count, beforeId: below }) =>
+          store.page(vault.account_id, secrets.name, {
+            limit: count,
+            parentId: vault.id,
+            ...(below !== undefined && { beforeId: below }),
+          }),
+        )({ limit, beforeId });
         const items = objects.map((object) => views.json(object, call.baseUrl));
         const path = `${vaults.path}/${vault.id}/${secrets.listKey}`;
         const nextBeforeId = more ? objects.at(-1)?.id : undefined;

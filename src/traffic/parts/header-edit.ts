@@ -50,7 +50,7 @@ const name = f.string("A header name.", { maxBytes: 256, format: headerName });
 export const headerEditFields = {
   add: f.map(
     "Header fields to add, after the removals. Values may hold variables as `${…}`, listed in the reference; unknown and empty ones are left out.",
-    f.string("A value.", { maxBytes: 4096, format: headerValue }),
+    f.string("A value.", { maxBytes: 4096, format: headerValue, sensitive: true }),
     { key: name, maxItems: maxEdits },
   ),
   remove: f.list("Names of header fields to remove, with all their values.", name, {

@@ -1,0 +1,54 @@
+/** Agent tokens that limited keys hand out: they let an agent serve no more than the key may configure. */
+import type { Reader, StoredObject } from "../../storage/store.ts";
+import type { Operation } from "../operation/call.ts";
+import { missing } from "./missing.ts";
+import { isVisible } from "../operation/scope.ts";
+import type { Scope } from "../operation/scope.ts";
+
+type Labels = Readonly<Record<string, string>>;
+
+/** @throws Refusal unless each rule keeps to names that are reserved, and labels that are watched for, in the scope */
+export function checkTokenWithin(
+  token: StoredObject,
+  { operation, scope, draft }: { readonly operation: Operation; readonly scope: Scope; readonly draft: Reader },
+): void {
+  const refuse = (why: string): never => {
+    throw missing(operation, "*", `its agent tokens must be limited as much by their "acl": ${why}`);
+  };
+  const accountId = token.account_id;
+  const outside = (kind: string): readonly StoredObject[] =>
+    draft.page(accountId, kind, { limit: Infinity }).objects.filter((one) => !isVisible(scope, one));
+  const rules = (token.doc["acl"] as readonly string[]).map((rule) => rule.replace(/^bind:/, "").toLowerCase());
+  if (rules.length === 0) refuse("an empty one allows everything");
+  const labels = rules.filter((rule) => rule.includes("="));
+  for (const rule of rules) {
+    if (rule.includes("=")) continue;
+    const host = rule.replace(/:[^:]*$/, "");
+    const holder = draft.holder(accountId, "domain", host);
+    if (holder?.account_id !== accountId || !isVisible(scope, holder)) {
+      refuse(`"${rule}" is no domain that is reserved for the key's metadata`);
+    }
+    const other = outside("reserved_domain").find(({ doc }) => fits(host, doc["domain"] as string));
+    if (other) refuse(`"${rule}" covers ${other.kind} "${other.id}"`);
+  }
+  if (labels.length === 0) return;
+  // A tunnel serves the backends all of whose labels it has.
+  const served = outside("tunnel_group_backend").find(({ doc }) =>
+    Object.entries(doc["labels"] as Labels).every(([name, value]) =>
+      labels.some((rule) => fits(rule, `${name}=${value}`.toLowerCase())),
+    ),
+  );
+  if (served) refuse(`its labels serve ${served.kind} "${served.id}"`);
+}
+
+/** Whether `text` is as `pattern` says, in which `*` stands for any text. Never goes back further than one `*`. */
+function fits(pattern: string, text: string): boolean {
+  let [at, star, from] = [0, -1, 0];
+  for (let index = 0; index < text.length;) {
+    if (pattern[at] === "*") [star, from, at] = [at, index, at + 1];
+    else if (at < pattern.length && pattern[at] === text[index]) [at, index] = [at + 1, index + 1];
+    else if (star >= 0) [at, from, index] = [star + 1, from + 1, from + 1];
+    else return false;
+  }
+  return /^\**$/.test(pattern.slice(at));
+}

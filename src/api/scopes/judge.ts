@@ -1,0 +1,114 @@
+/**
+ * What a limited key's write comes to, judged in its draft, whatever operation it is of: every object that it changes,
+ * before and after, what owns these objects and what they own, what they are newly tied to by reference or by name, and
+ * what the change does beyond them.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { references } from "../../schema/references.ts";
+import type { Change, Draft, Judge, Reader, StoredObject } from "../../storage/store.ts";
+import type { Call } from "../operation/call.ts";
+import { ownedKinds, resourceNamed } from "../operation/declarations.ts";
+import { kindsOf, trafficTypesOf } from "../events/event/types.ts";
+import { checkTokenWithin } from "./agent-tokens.ts";
+import { missing, scopeFor } from "./missing.ts";
+import { reservationsUnder } from "./names.ts";
+import { isVisible } from "../operation/scope.ts";
+import type { Scope } from "../operation/scope.ts";
+
+/** Undefined for keys that are not limited to some objects. */
+export function judgeOf({ operation, principal }: Pick<Call, "operation" | "principal">): Judge | undefined {
+  const { scope } = principal;
+  if (!scope?.prefixes && !scope?.kinds) return undefined;
+  return (draft) => {
+    for (const change of draft.changes()) judgeChange(change, { operation, scope, draft });
+  };
+}
+
+interface Case {
+  readonly operation: Call["operation"];
+  readonly scope: Scope;
+  readonly draft: Draft;
+}
+
+function judgeChange(change: Change, at: Case): void {
+  const { operation, scope, draft } = at;
+  const { kind, before, after } = change;
+  const resource = resourceNamed(kind);
+  // The server's own notes go with what they are about.
+  if (resource.internal) return;
+  for (const state of [before, after]) if (state) demand(state, at, isMadeAlong(change, operation));
+  for (const owner of ownersOf(change, draft)) demand(owner, at, true);
+  if (after) for (const child of childrenOf(after, draft)) demand(child, at, false);
+  if (!scope.prefixes) return judgeEvents(change, at);
+  if (kind === "ip_restriction") throw missing(operation, "*", "an IP restriction is about the whole account");
+  judgeEvents(change, at);
+  if (!after) return;
+  checkReferences(change, at);
+  for (const [name, holder] of reservationsUnder(before, after, draft)) {
+    if (isVisible({ ...scope, kinds: undefined }, holder)) continue;
+    const needed = scopeFor({ ...scope, kinds: undefined }, holder);
+    throw missing(operation, needed, `"${name}" lies in ${holder.kind} "${holder.id}", which needs "${needed}"`);
+  }
+  const isSameAcl = before !== undefined && isDeepStrictEqual(before.doc["acl"], after.doc["acl"]);
+  if (kind === "credential" && !isSameAcl) checkTokenWithin(after, { ...at, scope: { ...scope, kinds: undefined } });
+}
+
+/** @param anyKind for what was not asked for by itself: only the metadata count */
+function demand(object: StoredObject, { operation, scope }: Case, anyKind: boolean): void {
+  if (isVisible(anyKind ? { ...scope, kinds: undefined } : scope, object)) return;
+  const needed = scopeFor(scope, object);
+  throw missing(operation, needed, `the change reaches ${object.kind} "${object.id}", which needs "${needed}"`);
+}
+
+/** Whether it follows from the operation that the object is made, such as the reservation of a name. */
+function isMadeAlong({ kind, before }: Change, { resource }: Call["operation"]): boolean {
+  return !before && kind !== resource?.name;
+}
+
+function ownersOf({ kind, before, after }: Change, draft: Reader): StoredObject[] {
+  const { ownedBy } = resourceNamed(kind);
+  if (!ownedBy) return [];
+  return [before, after].flatMap((state) => {
+    const id = state?.doc[ownedBy.field];
+    // One that is deleted as well is a change of its own.
+    const owner = state && typeof id === "string" ? draft.get(state.account_id, ownedBy.kind, id) : undefined;
+    return owner ? [owner] : [];
+  });
+}
+
+function childrenOf({ kind, id }: StoredObject, draft: Reader): StoredObject[] {
+  return ownedKinds(kind).flatMap((owned) => (resourceNamed(owned).internal ? [] : draft.children(owned, id)));
+}
+
+/** What was tied to the object already may stay. */
+function checkReferences({ kind, before, after }: Change, { operation, scope, draft }: Case): void {
+  if (!after) return;
+  const { fields } = resourceNamed(kind);
+  const present = new Set(before && references(fields, before.doc).map(({ id }) => id));
+  for (const { path, to, id } of references(fields, after.doc)) {
+    if (present.has(id)) continue;
+    const target = to.map((one) => draft.get(after.account_id, one, id)).find((found) => found !== undefined);
+    if (!target || isVisible({ ...scope, kinds: undefined }, target)) continue;
+    const needed = scopeFor({ ...scope, kinds: undefined }, target);
+    throw missing(operation, needed, `"${path}" refers to "${id}", which needs the scope "${needed}"`);
+  }
+}
+
+/** Events tell of objects of the whole account: a limited key has none sent that it could not read. */
+function judgeEvents({ kind, id, after }: Change, { operation, scope, draft }: Case): void {
+  if (!after) return;
+  const subscriptions =
+    kind === "event_subscription"
+      ? [after]
+      : kind === "event_destination"
+        ? draft.referrers(id).filter((referrer) => referrer.kind === "event_subscription")
+        : [];
+  for (const { doc } of subscriptions) {
+    const types = new Set((doc["sources"] as readonly { readonly type: string }[]).map(({ type }) => type));
+    const why = "events tell of all objects of the account";
+    if (scope.prefixes) throw missing(operation, "metadata:", why);
+    if (trafficTypesOf(types).length > 0) throw missing(operation, "type:*", why);
+    const other = kindsOf(types).find((one) => scope.kinds && !scope.kinds.has(one));
+    if (other !== undefined) throw missing(operation, `type:${other}`, "it tells of objects of that kind");
+  }
+}

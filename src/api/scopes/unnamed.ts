@@ -1,0 +1,26 @@
+/** Refusals as a limited key is told of them: without the objects that it may not see. */
+import { Refusal } from "../../lib/errors.ts";
+import type { Reader } from "../../storage/store.ts";
+import type { ApiPrincipal } from "../operation/call.ts";
+import { isVisible } from "../operation/scope.ts";
+
+const roles = ["holder", "referrer", "object"];
+
+/** @param reader finds objects of all kinds, live ones too */
+export function withoutHidden(
+  error: unknown,
+  { accountId, scope }: ApiPrincipal,
+  reader: Pick<Reader, "get">,
+): unknown {
+  if (!(error instanceof Refusal)) return error;
+  const hidden = roles.filter((role) => {
+    const [kind, id] = [error.details[`${role}_kind`], error.details[`${role}_id`]];
+    if (kind === undefined || id === undefined) return false;
+    const object = reader.get(accountId, kind, id);
+    return !object || !isVisible(scope, object);
+  });
+  if (hidden.length === 0) return error;
+  const kept = Object.entries(error.details).filter(([name]) => !hidden.some((role) => name.startsWith(`${role}_`)));
+  // The message names it as well: the catalogue's does not.
+  return new Refusal(error.reason, undefined, Object.fromEntries(kept));
+}

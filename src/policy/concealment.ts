@@ -1,0 +1,123 @@
+/**
+ * A traffic policy as those see it who may not read secrets: its phases, rules and actions, and of what is configured
+ * the names, numbers and choices. Every other text is masked, expressions with it: a credential may be in any of them.
+ */
+import { createRequire } from "node:module";
+import type * as Yaml from "../lib/yaml.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { secretMask } from "../schema/concealment.ts";
+import type { Concealment, Field, Fields } from "../schema/fields.ts";
+import { actions } from "./actions.ts";
+
+const require = createRequire(import.meta.url);
+
+const configs = new Map(actions.map(({ type, config }) => [type, config]));
+/** Formats of texts that cannot be a credential. */
+const harmless: ReadonlySet<string> = new Set(["cidr", "duration", "header-name"]);
+
+export const concealedPolicy: Concealment = {
+  standIn(text) {
+    const policy = read(text);
+    if (!policy) return secretMask;
+    const shown = Object.fromEntries(
+      Object.entries(policy).map(([phase, rules]) => [phase, Array.isArray(rules) ? rules.map(rule) : flat(rules)]),
+    );
+    // As it was written, for whoever goes on with it by hand.
+    return /^\s*\{/.test(text) ? JSON.stringify(shown) : yaml().renderYaml(shown);
+  },
+  isStandIn(text) {
+    // Reading it costs; what has no mask in it is none.
+    if (!text.includes(secretMask)) return false;
+    if (text === secretMask) return true;
+    return hasMask(read(text));
+  },
+};
+
+function rule(given: unknown): unknown {
+  if (!isObject(given)) return masked(given);
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      if (name === "name") return [name, value];
+      if (name === "actions" && Array.isArray(value)) return [name, value.map(action)];
+      return [name, masked(value)];
+    }),
+  );
+}
+
+function action(given: unknown): unknown {
+  if (!isObject(given)) return masked(given);
+  const { type, config, ...rest } = given;
+  const fields = typeof type === "string" ? configs.get(type) : undefined;
+  return {
+    ...(type !== undefined && { type }),
+    ...(config !== undefined && { config: configured(fields ?? {}, config) }),
+    ...(masked(rest) as JsonObject),
+  };
+}
+
+function configured(fields: Fields, given: unknown): unknown {
+  if (!isObject(given)) return masked(given);
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, shown(fieldOf(fields, name), value)]));
+}
+
+function fieldOf(fields: Fields, name: string): Field | undefined {
+  if (Object.hasOwn(fields, name)) return fields[name];
+  return Object.values(fields).find(({ alias }) => alias === name);
+}
+
+/** The value, with all texts masked but those that the declaration says cannot be secret. */
+function shown(field: Field | undefined, value: unknown): unknown {
+  if (field?.secret || field?.sensitive) return masked(value);
+  switch (field?.type) {
+    case "oneOf":
+      return typeof value === "string" && field.values.includes(value) ? value : masked(value);
+    case "string":
+      return typeof value === "string" && isHarmless(field, value) ? value : masked(value);
+    case "object":
+      return configured(field.fields, value);
+    case "list":
+      return Array.isArray(value) ? value.map((item) => shown(field.of, item)) : masked(value);
+    default:
+      return masked(value);
+  }
+}
+
+function isHarmless({ format }: Extract<Field, { readonly type: "string" }>, text: string): boolean {
+  return format !== undefined && harmless.has(format.name) && format.check(text) === undefined;
+}
+
+/** Names and structure as they are, texts masked. */
+function masked(value: unknown): unknown {
+  if (typeof value === "string") return value === "" ? "" : secretMask;
+  if (Array.isArray(value)) return value.map(masked);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, masked(inner)]));
+}
+
+/** `enabled`, or a phase without rules. */
+function flat(value: unknown): unknown {
+  return masked(value);
+}
+
+function hasMask(value: unknown): boolean {
+  if (value === secretMask) return true;
+  if (Array.isArray(value)) return value.some(hasMask);
+  return isObject(value) && Object.values(value).some(hasMask);
+}
+
+function read(text: string): JsonObject | undefined {
+  try {
+    return yaml().parseYamlObject(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Loaded when the first policy is looked at: every start would wait for its seventy files. */
+function yaml(): typeof Yaml {
+  return require("../lib/yaml.ts") as typeof Yaml;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,34 @@
+/**
+ * Values that not every reader may see. A `secret` is nothing but that; a `sensitive` value may hold a credential among
+ * other things, so that it is sealed at rest like a secret, and shown whole only to those who may read secrets. The
+ * others see a stand-in, which is never taken for the value when they send it back.
+ */
+import type { Concealment, Field } from "./fields.ts";
+
+/** Stands for a value that the reader may not see. */
+export const secretMask = "***";
+
+const masked: Concealment = {
+  standIn: () => secretMask,
+  isStandIn: (text) => text === secretMask,
+};
+
+/** Whether the field's values are sealed at rest. */
+export function isSealedField(field: Field): boolean {
+  return field.secret === true || field.sensitive !== undefined;
+}
+
+/** What those see of a value of a secret or sensitive field who may not see it. Unset is not concealed. */
+export function concealed(field: Field, value: unknown): unknown {
+  if (value === null || value === undefined || value === "") return value;
+  return typeof value === "string" ? concealmentOf(field).standIn(value) : secretMask;
+}
+
+/** Whether `given` is what was shown in place of a value, or has parts that were. */
+export function isStandIn(field: Field, given: string): boolean {
+  return concealmentOf(field).isStandIn(given);
+}
+
+function concealmentOf({ sensitive }: Field): Concealment {
+  return typeof sensitive === "object" ? sensitive : masked;
+}
