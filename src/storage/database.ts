@@ -40,6 +40,8 @@ export interface Tables {
   cursors: { name: string; revision: number; position: number };
   /** Where the history begins, once some of it was pruned; one row. */
   anchor: { id: number; sealed: string };
+  /** What a migration has left to be done at the next start. */
+  pending: { name: string };
   migrations: { name: string; at: string };
 }
 

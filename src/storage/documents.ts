@@ -1,4 +1,5 @@
 /** Documents between memory, where secrets are open, and the database, where they are sealed. */
+import { isSealedField } from "../schema/concealment.ts";
 import type { Field, Fields } from "../schema/fields.ts";
 import { inputName } from "../schema/parse.ts";
 import type { Doc, Kind, Kinds } from "./kinds.ts";
@@ -20,7 +21,18 @@ export interface Documents {
   render(object: StoredObject): string;
   /** @throws Error when the row's kind is not declared, or a secret in it does not open */
   read(row: ObjectRow): StoredObject;
+  /** Whether objects of the kind have fields that are sealed. */
+  seals(kind: string): boolean;
+  /**
+   * The text with everything sealed that has to be. What was not is marked, so that `asWritten` finds it.
+   * @throws Error when the text could not be had back
+   */
+  sealLater(row: TextRow): string;
+  /** The text as it was before `sealLater`, which is what hashes are of; as it is when it cannot be opened. */
+  asWritten(row: TextRow): string;
 }
+
+type TextRow = Pick<ObjectRow, "id" | "account_id" | "kind" | "doc">;
 
 /** Replaces the secrets in a value; undefined when the field cannot hold any. */
 type Turn = (value: unknown, path: string, one: Secret) => unknown;
@@ -29,7 +41,38 @@ type Secret = (value: unknown, path: string) => unknown;
 
 export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
   const turns = new Map([...kinds.values()].map((kind) => [kind.name, turnFields(kind.fields)]));
+  const sealLater: Documents["sealLater"] = ({ account_id, kind, id, doc }) => {
+    const turn = turns.get(kind);
+    if (!turn) return doc;
+    const turned = turn(JSON.parse(doc), "", (value, path) =>
+      sealedText(value) === undefined
+        ? { sealed_later: sealer.seal(JSON.stringify(value), contextOf(account_id, kind, id, path)) }
+        : value,
+    );
+    return JSON.stringify(turned);
+  };
+  const asWritten: Documents["asWritten"] = ({ account_id, kind, id, doc }) => {
+    const turn = turns.get(kind);
+    if (!turn || !doc.includes(laterMark)) return doc;
+    try {
+      const turned = turn(JSON.parse(doc), "", (value, path) =>
+        isSealedLater(value)
+          ? (JSON.parse(sealer.open(value.sealed_later, contextOf(account_id, kind, id, path))) as unknown)
+          : value,
+      );
+      return JSON.stringify(turned);
+    } catch {
+      return doc;
+    }
+  };
   return {
+    seals: (kind) => turns.get(kind) !== undefined,
+    asWritten,
+    sealLater(row) {
+      const text = sealLater(row);
+      if (text === row.doc || asWritten({ ...row, doc: text }) === row.doc) return text;
+      throw new Error(`seal ${row.kind} "${row.id}": its text could not be had back as it is`);
+    },
     render({ account_id, kind, id, doc }) {
       const turn = turns.get(kind);
       if (!turn) return JSON.stringify(doc);
@@ -44,11 +87,11 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
       const turn = turns.get(kind);
       let doc = JSON.parse(text) as Record<string, unknown>;
       if (turn) {
-        doc = turn(doc, "", (value, path) =>
-          isSealed(value)
-            ? (JSON.parse(sealer.open(value.sealed, contextOf(account_id, kind, id, path))) as unknown)
-            : value,
-        ) as Record<string, unknown>;
+        doc = turn(doc, "", (value, path) => {
+          const sealed = sealedText(value);
+          if (sealed === undefined) return value;
+          return JSON.parse(sealer.open(sealed, contextOf(account_id, kind, id, path))) as unknown;
+        }) as Record<string, unknown>;
       }
       return Object.freeze({ kind, id, account_id, revision, created_at, doc: declared.complete(doc) });
     },
@@ -59,9 +102,20 @@ function contextOf(accountId: string, kind: string, id: string, path: string): s
   return `${accountId}\0${kind}\0${id}\0${path}`;
 }
 
-/** A field that became secret only later has plain values until its objects are written again. */
-function isSealed(value: unknown): value is { readonly sealed: string } {
-  return typeof value === "object" && value !== null && "sealed" in value && typeof value.sealed === "string";
+/** In every text that has been sealed later. */
+const laterMark = '"sealed_later":';
+
+/** Sealed when it was written, or later; undefined for a plain value, which stays until something seals it. */
+function sealedText(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (isSealedLater(value)) return value.sealed_later;
+  return "sealed" in value && typeof value.sealed === "string" ? value.sealed : undefined;
+}
+
+function isSealedLater(value: unknown): value is { readonly sealed_later: string } {
+  return (
+    typeof value === "object" && value !== null && "sealed_later" in value && typeof value.sealed_later === "string"
+  );
 }
 
 function turnFields(fields: Fields): Turn | undefined {
@@ -83,7 +137,7 @@ function turnFields(fields: Fields): Turn | undefined {
 
 function turnField(field: Field): Turn | undefined {
   if (field.live) return undefined;
-  if (field.secret) return (value, path, one) => one(value, path);
+  if (isSealedField(field)) return (value, path, one) => one(value, path);
   if (field.type === "object") return turnFields(field.fields);
   if (field.type !== "list" && field.type !== "map") return undefined;
   const turn = turnField(field.of);

@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import type { Database, Transaction } from "./database.ts";
+import { toSeal } from "./seal-stored.ts";
 
 export interface Migration {
   readonly name: string;
@@ -26,6 +27,7 @@ export const migrations: readonly Migration[] = [
   { name: "0001-objects", up: createTables },
   { name: "0002-cursors", up: createCursors },
   { name: "0003-anchor", up: createAnchor },
+  { name: "0004-sealed-values", up: leaveToSeal },
 ];
 
 /**
@@ -149,4 +151,13 @@ async function createAnchor({ schema }: Transaction): Promise<void> {
     .addColumn("id", "integer", (column) => column.primaryKey())
     .addColumn("sealed", "text", (column) => column.notNull())
     .execute();
+}
+
+/** What needs the keys is done once they are there, see `sealStored`. */
+async function leaveToSeal(transaction: Transaction): Promise<void> {
+  await transaction.schema
+    .createTable("pending")
+    .addColumn("name", "text", (column) => column.primaryKey())
+    .execute();
+  await transaction.insertInto("pending").values({ name: toSeal }).execute();
 }

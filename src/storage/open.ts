@@ -21,6 +21,7 @@ import { startPruning } from "./prune.ts";
 import { defaultQuotas } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
 import type { Head } from "./record.ts";
+import { sealStored } from "./seal-stored.ts";
 import { sealerWith } from "./sealing.ts";
 import type { Sealer } from "./sealing.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -85,6 +86,7 @@ export async function openStoreOn(
     const kinds = kindsOf(declarations);
     const documents = documentsOf(kinds, sealer);
     const head = await takeOver(database, holder);
+    await sealStored(database, documents, kinds.keys(), log);
     const { state, usage } = await loadState(database, kinds, documents);
     const writer = new Writer({ kinds, quotas, state, usage, database, documents, sealer, head, clock, log });
     const kept = await keptIn(database, sealer, log);
@@ -110,6 +112,7 @@ export async function openStoreOn(
     if (state.accounts().length === 0) await addAccount("default", undefined);
     const pruner = startPruning({
       database,
+      documents,
       sealer,
       kept,
       historyDays,
@@ -123,7 +126,7 @@ export async function openStoreOn(
     };
     let closing: Promise<void> | undefined;
     return storeOf(state, writer, {
-      history: Object.assign(history, { verify: () => pruner.inTurn(() => verify(database.reads, sealer)) }),
+      history: Object.assign(history, { verify: () => pruner.inTurn(() => verify(database.reads, sealer, documents)) }),
       feed,
       createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
       close: () => (closing ??= close()),

@@ -8,15 +8,17 @@ import { anchorSteps, lastPosition, readAnchor, sumWith } from "./anchor.ts";
 import type { Anchor } from "./anchor.ts";
 import { answerLifeMs } from "./answers.ts";
 import type { Database, Step, Tables } from "./database.ts";
+import type { Documents } from "./documents.ts";
 import { placeholder } from "./insert.ts";
 import type { Kept } from "./kept.ts";
 import { rowsWithPrior } from "./prior-row.ts";
 import type { Sealer } from "./sealing.ts";
 import type { Cursor } from "./store.ts";
-import { walkChain } from "./verify.ts";
+import { asWritten, walkChain } from "./verify.ts";
 
 export interface PrunerOptions {
   readonly database: Database;
+  readonly documents: Pick<Documents, "asWritten">;
   readonly sealer: Sealer;
   readonly kept: Kept;
   /** Older revisions are deleted; 0 keeps all. */
@@ -112,10 +114,10 @@ async function forgetAnswers({ database, clock, store }: PrunerOptions): Promise
 
 /** Takes the next revisions that are too old out of the log; what they changed stays, and is the anchor's from now on. */
 async function cutOff(options: PrunerOptions, anchor: Anchor, sealed: string): Promise<boolean> {
-  const { database, sealer, kept, log, store } = options;
+  const { database, documents, sealer, kept, log, store } = options;
   const to = await lastTooOld(options, anchor.revision);
   if (to === undefined) return false;
-  const { end, changes, brokenAt } = await walkChain(database.reads, anchor, to);
+  const { end, changes, brokenAt } = await walkChain(database.reads, anchor, to, documents);
   if (brokenAt !== undefined) {
     log.error("the history is damaged: it is not pruned from there on", { revision: brokenAt });
     return false;
@@ -166,13 +168,17 @@ async function lastTooOld(
 
 /** Deletes what the next of the anchor's rows replace: nobody asks for the state before them any more. */
 async function sweep(options: PrunerOptions, anchor: Anchor, sealed: string): Promise<boolean> {
-  const { database, sealer, store } = options;
+  const { database, documents, sealer, store } = options;
   if (anchor.swept.revision === anchor.revision && anchor.swept.position === lastPosition) return false;
   const { isLast, swept, removed } = await replaced(database, anchor);
   const next: Anchor = {
     ...anchor,
     swept: isLast ? { revision: anchor.revision, position: lastPosition } : swept,
-    sum: sumWith(anchor, [], removed),
+    sum: sumWith(
+      anchor,
+      [],
+      removed.map((row) => asWritten(row, documents)),
+    ),
   };
   const { dialect } = database;
   await store(

@@ -4,6 +4,7 @@ import type { Anchor } from "./anchor.ts";
 import { chainHash } from "./chain.ts";
 import type { ChainEnd } from "./chain.ts";
 import type { Database, Tables } from "./database.ts";
+import type { Documents } from "./documents.ts";
 import type { Sealer } from "./sealing.ts";
 import type { History } from "./store.ts";
 
@@ -13,14 +14,18 @@ const step = 500;
 type Reads = Database["reads"];
 
 /** Recomputes everything that is kept. Nothing may be pruned meanwhile. */
-export async function verify(reads: Reads, sealer: Sealer): ReturnType<History["verify"]> {
+export async function verify(
+  reads: Reads,
+  sealer: Sealer,
+  documents: Pick<Documents, "asWritten">,
+): ReturnType<History["verify"]> {
   const head = await reads.selectFrom("head").select(["revision", "hash"]).executeTakeFirstOrThrow();
   const { anchor } = await readAnchor(reads, sealer);
-  if ((await sumOfLeft(reads, anchor)) !== anchor.sum) return { revisions: 0, brokenAt: anchor.revision };
+  if ((await sumOfLeft(reads, anchor, documents)) !== anchor.sum) return { revisions: 0, brokenAt: anchor.revision };
   let end: ChainEnd = anchor;
   while (end.revision < head.revision) {
     const to = Math.min(end.revision + step, head.revision);
-    const walked = await walkChain(reads, end, to);
+    const walked = await walkChain(reads, end, to, documents);
     if (walked.brokenAt !== undefined) return { revisions: walked.brokenAt - 1, brokenAt: walked.brokenAt };
     end = walked.end;
   }
@@ -30,11 +35,12 @@ export async function verify(reads: Reads, sealer: Sealer): ReturnType<History["
     : { revisions: revision, brokenAt: revision };
 }
 
-/** Recomputes the chain behind `from` up to a revision; `changes` are the rows that it covers. */
+/** Recomputes the chain behind `from` up to a revision; `changes` are the rows that it covers, as they were written. */
 export async function walkChain(
   reads: Reads,
   from: ChainEnd,
   to: number,
+  documents: Pick<Documents, "asWritten">,
 ): Promise<{ readonly end: ChainEnd; readonly changes: readonly Tables["history"][]; readonly brokenAt?: number }> {
   const revisions = await reads
     .selectFrom("revisions")
@@ -43,7 +49,7 @@ export async function walkChain(
     .where("revision", "<=", to)
     .orderBy("revision")
     .execute();
-  const changes = await reads
+  const rows = await reads
     .selectFrom("history")
     .selectAll()
     .where("revision", ">", from.revision)
@@ -51,6 +57,7 @@ export async function walkChain(
     .orderBy("revision")
     .orderBy("position")
     .execute();
+  const changes = rows.map((row) => asWritten(row, documents));
   const changesOf = Map.groupBy(changes, ({ revision }) => revision);
   let end = from;
   for (let number = from.revision + 1; number <= to; number += 1) {
@@ -63,7 +70,17 @@ export async function walkChain(
   return { end, changes };
 }
 
-async function sumOfLeft(reads: Reads, { key, revision: upTo }: Anchor): Promise<string> {
+/** The row as hashes and sums are of. */
+export function asWritten(row: Tables["history"], documents: Pick<Documents, "asWritten">): Tables["history"] {
+  const { doc } = row;
+  return doc === null ? row : { ...row, doc: documents.asWritten({ ...row, doc }) };
+}
+
+async function sumOfLeft(
+  reads: Reads,
+  { key, revision: upTo }: Anchor,
+  documents: Pick<Documents, "asWritten">,
+): Promise<string> {
   let sum = "0";
   let last = { revision: 0, position: -1 };
   for (;;) {
@@ -78,7 +95,10 @@ async function sumOfLeft(reads: Reads, { key, revision: upTo }: Anchor): Promise
       .orderBy("position")
       .limit(step)
       .execute();
-    sum = sumWith({ key, sum }, rows);
+    sum = sumWith(
+      { key, sum },
+      rows.map((row) => asWritten(row, documents)),
+    );
     if (rows.length < step) return sum;
     last = rows.at(-1) as Tables["history"];
   }

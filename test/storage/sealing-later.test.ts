@@ -1,0 +1,171 @@
+/** What an older version has stored in the clear is sealed when a newer one opens the database. */
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, it } from "node:test";
+import type { Fields } from "../../src/schema/fields.ts";
+import type { Declarations } from "../../src/storage/kinds.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { makeManualClock } from "../support/clock.ts";
+import { databases } from "../support/postgres.ts";
+import { contextFor, create, declarations, defaultAccount, emptyVault, routeDoc } from "./declarations.ts";
+import { keepingLog, open } from "./fixture.ts";
+import { execute } from "./sql.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+const canaries = ["canary-first", "canary-second", "canary-token", "canary-named", "canary-module"] as const;
+const [first, second, token, named, inModule] = canaries;
+
+for (const database of databases) {
+  describe(`sealing what was stored in the clear on ${database.name}`, () => {
+    /** Some revisions of an older version, for which nothing was a secret. */
+    const makeOld = async (url: string, clock = makeManualClock()) => {
+      const store = await open(url, { declarations: withoutSecrets(declarations), clock });
+      const account = defaultAccount(store);
+      const more = { tokens: [token], named: { sealed_later: { value: named } } };
+      const vault = await create(store, account, "vault", emptyVault({ password: first, ...more }));
+      const edge = await create(store, account, "edge", { hostports: [] });
+      const guard = { enabled: true, policy_ids: [], client_secret: inModule };
+      const route = await create(store, account, "route", routeDoc(edge.id, guard));
+      const { result } = await store.write(contextFor(account), (draft) =>
+        draft.replace(vault, { ...vault.doc, password: second }),
+      );
+      const gone = await create(store, account, "vault", emptyVault({ password: first }));
+      await store.write(contextFor(account), (draft) => draft.delete(gone));
+      await store.close();
+      // As it was before the step that leaves this to be done.
+      await execute(database.name, url, "insert into pending (name) values ('seal stored values')");
+      return { account, vault: result, first: vault, route };
+    };
+    const hashes = async (url: string) =>
+      execute(database.name, url, "select revision, hash from revisions order by 1");
+    const assertNone = async (url: string): Promise<void> => {
+      const text = await dump(database.name, url);
+      for (const canary of canaries) assert.ok(!text.includes(canary), canary);
+    };
+
+    it("K4: leaves none in present rows, in the history or in the files, and reads all of it as it was", async () => {
+      const place = await database.create();
+      const old = await makeOld(place.url);
+      assert.ok((await dump(database.name, place.url)).includes(first));
+      const store = await open(place.url);
+      const check = async (opened: Store): Promise<void> => {
+        assert.deepEqual(opened.get(old.account, "vault", old.vault.id), old.vault);
+        assert.deepEqual(opened.get(old.account, "route", old.route.id), old.route);
+        const past = await opened.history.objectAt(old.first.revision, old.account, "vault", old.vault.id);
+        assert.deepEqual(past, old.first);
+      };
+      await check(store);
+      await assertNone(place.url);
+      await store.close();
+      await assertNone(place.url);
+      assert.deepEqual(await execute(database.name, place.url, "select * from pending"), []);
+      const again = await open(place.url);
+      await check(again);
+      await again.close();
+      await place.drop();
+    });
+
+    it("P6: changes no hash of the log, which is verified against what was written", async () => {
+      const place = await database.create();
+      await makeOld(place.url);
+      const before = await hashes(place.url);
+      const store = await open(place.url);
+      assert.deepEqual(await hashes(place.url), before);
+      assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+      const [row] = await execute(
+        database.name,
+        place.url,
+        "select revision, doc from history where kind = 'vault' order by revision limit 1",
+      );
+      const text = String(row?.["doc"]);
+      const at = Number(row?.["revision"]);
+      const sealed = /"sealed_later":"([^"]+)"/.exec(text)?.[1] as string;
+      const last = sealed.slice(-1) === "A" ? "B" : "A";
+      for (const damaged of [
+        text.replace(sealed, sealed.slice(0, -1) + last),
+        text.replace(`{"sealed_later":"${sealed}"}`, '"another"'),
+        text.replace('"weights":{}', '"weights":{"us_x":1}'),
+      ]) {
+        assert.notEqual(damaged, text);
+        await execute(database.name, place.url, `update history set doc = '${damaged}' where revision = ${at}`);
+        assert.deepEqual(await store.history.verify(), { revisions: at - 1, brokenAt: at });
+      }
+      await execute(database.name, place.url, `update history set doc = '${text}' where revision = ${at}`);
+      assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+      await store.close();
+      await place.drop();
+    });
+
+    it("P6: is verified just as well when the history is pruned, before and after it", async () => {
+      const place = await database.create();
+      const clock = makeManualClock();
+      const prune = async (older: boolean): Promise<Store> => {
+        const { log, lines } = keepingLog();
+        const known = older ? { declarations: withoutSecrets(declarations) } : {};
+        const store = await open(place.url, { ...known, clock, log, historyDays: 10 });
+        clock.pass(11 * 60 * 1000);
+        while (!lines.some(({ event }) => event === "history pruned")) {
+          clock.pass(25);
+          await nextTurn();
+        }
+        return store;
+      };
+      await makeOld(place.url, clock);
+      await execute(database.name, place.url, "delete from pending");
+      clock.pass(20 * dayMs);
+      await (await prune(true)).close();
+      await execute(database.name, place.url, "insert into pending (name) values ('seal stored values')");
+      const store = await open(place.url, { clock });
+      assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+      const account = defaultAccount(store);
+      for (const vault of store.page(account, "vault", { limit: 10 }).objects) {
+        await store.write(contextFor(account), (draft) => draft.replace(vault, { ...vault.doc, tokens: [] }));
+      }
+      await store.close();
+      clock.pass(20 * dayMs);
+      const pruned = await prune(false);
+      assert.deepEqual(await pruned.history.verify(), { revisions: pruned.revision });
+      await pruned.close();
+      await place.drop();
+    });
+
+    it("S6: is begun anew when it did not come to its end", async () => {
+      const place = await database.create();
+      const old = await makeOld(place.url);
+      const [row] = await execute(database.name, place.url, `select doc from objects where id = '${old.route.id}'`);
+      await execute(database.name, place.url, `update objects set doc = '{' where id = '${old.route.id}'`);
+      await assert.rejects(open(place.url));
+      assert.ok((await dump(database.name, place.url)).includes(second));
+      const text = String(row?.["doc"]);
+      await execute(database.name, place.url, `update objects set doc = '${text}' where id = '${old.route.id}'`);
+      await (await open(place.url)).close();
+      await assertNone(place.url);
+      await place.drop();
+    });
+  });
+}
+
+function withoutSecrets({ resources, modules }: Declarations): Declarations {
+  const plain = (fields: Fields): Fields => JSON.parse(JSON.stringify(fields).replaceAll('"secret":true', '"doc":""'));
+  return {
+    resources: resources.map((one) => ({ ...one, fields: plain(one.fields) })),
+    modules: modules.map((one) => ({ ...one, fields: plain(one.fields) })),
+  };
+}
+
+/** Everything that the database holds: the bytes of its files, or all rows. */
+async function dump(name: string, url: string): Promise<string> {
+  if (name === "sqlite") {
+    const directory = dirname(url);
+    return readdirSync(directory)
+      .map((file) => readFileSync(join(directory, file), "latin1"))
+      .join("\n");
+  }
+  const texts = [];
+  for (const table of ["head", "objects", "history", "revisions", "idempotency", "anchor", "pending"]) {
+    texts.push(JSON.stringify(await execute(name, url, `select json_agg(t)::text as rows from ${table} t`)));
+  }
+  return texts.join("\n");
+}
