@@ -16,12 +16,11 @@ export const eventDestination = defineResource({
     delivery: f.object(
       "How delivery goes, since the server started.",
       {
-        state: f.oneOf("`unsupported`: this server cannot deliver to the target, and says why.", [
-          "idle",
-          "delivering",
-          "retrying",
-          "unsupported",
-        ]),
+        state: f.oneOf(
+          "`unsupported`: this server cannot deliver to the target, and says why.",
+          ["idle", "delivering", "retrying", "unsupported"],
+          { default: "idle" },
+        ),
         error: f.string("What went wrong last; empty once an event was delivered.", { maxBytes: 1024 }),
         last_delivered_at: f.timestamp("When an event was last delivered."),
         delivered: f.uint32("Events delivered."),

@@ -12,6 +12,8 @@ import { theOne } from "../objects/lookup.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { inputRefusal } from "../operation/problems.ts";
 import { exampleConnection, exampleExplanation } from "./examples.ts";
+import { seesSecrets } from "../operation/scope.ts";
+import { withoutAdded } from "./concealed-headers.ts";
 import { explanationSchema, stepSchema } from "./schemas.ts";
 import { steps } from "./steps.ts";
 
@@ -155,7 +157,7 @@ async function explainRequest(call: Call, { store, queries }: Explaining): Promi
       { path, message: `must lead to this edge: "${answer.host}" is not served by ${edge.id}` },
     ]);
   }
-  return reply(call, answer);
+  return reply(call, store, answer, request);
 }
 
 async function explainConnection(
@@ -168,14 +170,25 @@ async function explainConnection(
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const { accountId } = call.principal;
   const asked = { accountId, kind, edgeId: edge.id, source: sourceOf(call, doc["source_ip"]) };
-  return reply(call, await queries.ask({ name: "explain_connection", ...asked }));
+  return reply(call, store, await queries.ask({ name: "explain_connection", ...asked }));
 }
 
-function reply(call: Call, answer: Awaited<ReturnType<EdgeQueries["ask"]>>): Reply {
+function reply(
+  call: Call,
+  store: Pick<Store, "get">,
+  answer: Awaited<ReturnType<EdgeQueries["ask"]>>,
+  described?: RequestDescription,
+): Reply {
   if (answer.name !== "explanation") {
     throw new Refusal("edge_silent", `${call.operation.id}: the edge does not have this configuration yet`);
   }
-  return { status: 200, body: JSON.stringify(view(answer.explanation)) };
+  const { explanation } = answer;
+  const { accountId, scope } = call.principal;
+  if (seesSecrets(scope)) return { status: 200, body: JSON.stringify(view(explanation)) };
+  const { name, fields } = resourceNamed("https_edge_route");
+  const found = store.get(accountId, name, explanation.route?.id ?? "");
+  const told = withoutAdded(explanation, described, found && { doc: found.doc, fields });
+  return { status: 200, body: JSON.stringify(view(told)) };
 }
 
 function view(told: ExplanationReport): Record<string, unknown> {

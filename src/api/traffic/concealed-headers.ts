@@ -1,0 +1,52 @@
+/** Header fields of a dry run as those see them who may not read secrets: what the configuration adds may be one. */
+import type { ExplanationReport, RequestDescription } from "../../routing/planes/questions.ts";
+import { secretMask } from "../../schema/concealment.ts";
+import type { Field, Fields } from "../../schema/fields.ts";
+import { inputName } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/parse.ts";
+
+type Pairs = ExplanationReport["requestHeaders"];
+
+/**
+ * The explanation with every header value masked but those that the caller has described himself. Where a field of that
+ * name may come from the configuration it is masked in any case: otherwise a description could confirm a guess.
+ * @param route the document, and the fields, of what decided; undefined when that is not known
+ */
+export function withoutAdded(
+  told: ExplanationReport,
+  described: RequestDescription | undefined,
+  route: { readonly doc: Doc; readonly fields: Fields } | undefined,
+): ExplanationReport {
+  const added = route && namesAdded(route.fields, route.doc);
+  const conceal = (pairs: Pairs, given: Pairs): Pairs => {
+    const known = new Set(given.map(([name, value]) => `${name.toLowerCase()}: ${value.trim()}`));
+    return pairs.map(([name, value]): readonly [string, string] => {
+      const lower = name.toLowerCase();
+      const isGiven = added !== undefined && !added.has(lower) && known.has(`${lower}: ${value}`);
+      return [name, isGiven || value === "" ? value : secretMask];
+    });
+  };
+  const { requestHeaders, response } = told;
+  return {
+    ...told,
+    requestHeaders: conceal(requestHeaders, [...(described?.headers ?? []), ["host", described?.host ?? ""]]),
+    response: response && { ...response, headers: conceal(response.headers, described?.response?.headers ?? []) },
+  };
+}
+
+/** Names under which the document has values that may be secret; undefined when it has others, which may set any. */
+function namesAdded(fields: Fields, doc: Doc): ReadonlySet<string> | undefined {
+  const names = new Set<string>();
+  return collect(fields, doc, names) ? names : undefined;
+}
+
+function collect(fields: Fields, doc: Doc, names: Set<string>): boolean {
+  return Object.entries(fields).every(([name, field]: [string, Field]) => {
+    const value = doc[inputName(name, field)];
+    if (value === null || value === undefined || value === "") return true;
+    if (field.type === "object") return collect(field.fields, value as Doc, names);
+    if (field.type !== "map" || !field.of.sensitive) return !field.sensitive;
+    for (const key of Object.keys(value)) names.add(key.toLowerCase());
+    return true;
+  });
+}
