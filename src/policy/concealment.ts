@@ -8,6 +8,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { secretMask } from "../schema/concealment.ts";
 import type { Concealment, Field, Fields } from "../schema/fields.ts";
 import { actions } from "./actions.ts";
+import { idsInPolicy } from "./mentions.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -31,6 +32,7 @@ export const concealedPolicy: Concealment = {
     if (text === secretMask) return true;
     return hasMask(read(text));
   },
+  mentions: idsInPolicy,
 };
 
 function rule(given: unknown): unknown {

@@ -41,6 +41,8 @@ export interface Concealment {
   standIn(text: string): string;
   /** Whether a text that was given has such a stand-in in it, and so is not the value itself. */
   isStandIn(text: string): boolean;
+  /** Ids of the objects that the text itself names, such as a policy. */
+  mentions?(text: string): readonly string[];
 }
 
 /** One thing wrong with an input. */

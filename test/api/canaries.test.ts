@@ -295,6 +295,21 @@ for (const database of databases) {
       assert.equal(created.status, 400, created.text);
     });
 
+    it("K4: are sent nowhere else by a key without the scope that leaves them unchanged", async () => {
+      const target = (endpoint: string, api_key: unknown) => ({ target: { datadog: { api_key, endpoint } } });
+      const document = (body: Body) => ({ document: "sent", objects: { event_destination: { logs: body } } });
+      await api.ok("POST", "/apply", document(target("https://localhost:1/a", canary())));
+      const stays = { $unchanged: true };
+      for (const key of [blind, api.apiKey]) {
+        const moved = { key, body: document(target("https://localhost:1/evil", stays)) };
+        const answer = await api.request("POST", "/plan", moved);
+        assert.equal(answer.status, key === blind ? 400 : 200, answer.text);
+        if (key === blind) assert.match(answer.text, /target\.datadog\.api_key.*cannot stay unchanged while/);
+        const kept = { key, body: document(target("https://localhost:1/a", stays)) };
+        assert.equal((await api.request("POST", "/apply", kept)).status, 200);
+      }
+    });
+
     it("K4: are confirmed by no plan to a key without the scope", async () => {
       const { id } = await api.ok("POST", "/edges/https", { metadata: "planned" });
       const right = {

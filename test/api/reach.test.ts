@@ -130,6 +130,20 @@ for (const database of databases) {
       refused(await call("PATCH", `/edges/https/${made.body.id}`, edge("shop.example.com:443")), "metadata:team-b/1");
     });
 
+    it("K5: names no object of others in a traffic policy, however it is written", async () => {
+      const { id } = await api.ok("POST", "/ip_policies", theirs);
+      const own = await api.ok("POST", "/ip_policies", ours);
+      const policy = (one: string): string =>
+        `on_tcp_connect: [{ actions: [{ type: restrict-ips, config: { ip_policies: ["${one}"] } }] }]`;
+      const edge = (one: string) => ({ ...ours, traffic_policy: { value: policy(one) } });
+      refused(await call("POST", "/edges/tcp", edge(id)), "metadata:team-b/1");
+      refused(await call("POST", "/edges/tls", edge(id.replace("i", "\\x69"))), "metadata:team-b/1");
+      const made = await call("POST", "/edges/tls", edge(own.id));
+      assert.equal(made.status, 201, made.text);
+      await api.ok("PUT", `/edges/tls/${made.body.id}/traffic_policy`, { value: policy(id) });
+      assert.equal((await call("PATCH", `/edges/tls/${made.body.id}`, { description: "x" })).status, 200);
+    });
+
     it("K5: reserves names that it takes for whoever may have what it has made", async () => {
       const made = await call("POST", "/edges/https", { ...ours, hostports: ["own.example.net:443"] });
       assert.equal(made.status, 201, made.text);

@@ -16,6 +16,7 @@ import type { Put } from "../history/settle.ts";
 import { identified } from "../objects/identities.ts";
 import type { Identities } from "../objects/identities.ts";
 import { inputRefusal } from "../operation/problems.ts";
+import { seesSecrets } from "../operation/scope.ts";
 import { withServerSet } from "../objects/server-set.ts";
 import { documentKinds, isId, keyOf, storedKey } from "./document.ts";
 import type { Document, Entry } from "./document.ts";
@@ -52,7 +53,7 @@ export function carryOut(
   const aims = aimsOf(document, accountId, draft, crud, issues);
   const byId = new Map([...aims.values()].map((aim) => [aim.id, aim]));
   const wanted = [...aims.values()].map((aim) => {
-    const doc = wantedDoc(aim, document, aims, crud, accountId, draft, issues);
+    const doc = wantedDoc(aim, document, aims, crud, call.principal, draft, issues);
     const owner = ownerOf(aim.id, crud);
     const made = identities.get(aim.entry.key) ?? new Map();
     return { aim, doc: issues.length > 0 ? doc : identified(aim.entry.resource, doc, aim.present?.doc, made, owner) };
@@ -138,7 +139,7 @@ function wantedDoc(
   document: Document,
   aims: ReadonlyMap<string, Aim>,
   crud: Crud,
-  accountId: string,
+  { accountId, scope }: Call["principal"],
   draft: Draft,
   issues: Issue[],
 ): Doc {
@@ -146,6 +147,7 @@ function wantedDoc(
   const { fields } = entry.resource;
   const resolved = resolveFields(fields, entry.fields, present?.doc, "", {
     issues: own,
+    seesSecrets: seesSecrets(scope),
     idOf(name) {
       if (isId(name)) return name;
       const key = keyOf(document.name, name);

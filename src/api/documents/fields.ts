@@ -13,6 +13,8 @@ const unchangedSecret = Object.freeze({ $unchanged: true });
 export interface Resolution {
   /** The id of the object that a document calls `name`; what is no name is returned as it is. */
   idOf(name: string): string;
+  /** Whether the caller may read secrets. */
+  readonly seesSecrets: boolean;
   readonly issues: Issue[];
 }
 
@@ -39,6 +41,31 @@ export function resolveFields(
   return out;
 }
 
+/**
+ * What is beside a secret says where it is sent. Who may not read it does not change that and keep the secret: it would
+ * be sent to him.
+ */
+function checkKeptBeside(
+  fields: Fields,
+  given: JsonObject,
+  present: Doc | undefined,
+  at: string,
+  { seesSecrets, issues }: Resolution,
+): void {
+  if (seesSecrets || !present) return;
+  const isKept = (name: string): boolean => isDeepStrictEqual(given[name], unchangedSecret);
+  const kept = Object.keys(fields).find((name) => fields[name]?.secret && isKept(name));
+  if (kept === undefined) return;
+  for (const [name, field] of Object.entries(fields)) {
+    if (field.type !== "string" || isKept(name)) continue;
+    const value = given[name] ?? emptyValue(field);
+    if (value === present[name] || (isSealedField(field) && concealed(field, present[name]) === value)) continue;
+    const message = `cannot stay unchanged while "${name}" changes: the key may not read secrets, so give it one`;
+    issues.push({ path: `${at}.${kept}`, message });
+    return;
+  }
+}
+
 function resolveValue(field: Field, given: unknown, present: unknown, path: string, resolution: Resolution): unknown {
   if (isHidden(field) && isDeepStrictEqual(given, unchangedSecret)) {
     if (present !== undefined && present !== null && present !== "") return present;
@@ -54,6 +81,7 @@ function resolveValue(field: Field, given: unknown, present: unknown, path: stri
         : given;
     case "object":
       if (!isObject(given)) return given;
+      checkKeptBeside(field.fields, given, isObject(present) ? present : undefined, path, resolution);
       return resolveFields(field.fields, given, isObject(present) ? present : undefined, `${path}.`, resolution);
     case "list":
       if (!Array.isArray(given)) return given;

@@ -7,9 +7,10 @@ import { isDeepStrictEqual } from "node:util";
 import { references } from "../../schema/references.ts";
 import type { Change, Draft, Judge, Reader, StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
-import { ownedKinds, resourceNamed } from "../operation/declarations.ts";
+import { ownedKinds, resourceNamed, resourceOfId } from "../operation/declarations.ts";
 import { kindsOf, trafficTypesOf } from "../events/event/types.ts";
 import { checkTokenWithin } from "./agent-tokens.ts";
+import { mentionedIds } from "./mentions.ts";
 import { missing, scopeFor } from "./missing.ts";
 import { reservationsUnder } from "./names.ts";
 import { isVisible } from "../operation/scope.ts";
@@ -84,12 +85,17 @@ function childrenOf({ kind, id }: StoredObject, draft: Reader): StoredObject[] {
 function checkReferences({ kind, before, after }: Change, { operation, scope, draft }: Case): void {
   if (!after) return;
   const { fields } = resourceNamed(kind);
-  const present = new Set(before && references(fields, before.doc).map(({ id }) => id));
-  for (const { path, to, id } of references(fields, after.doc)) {
+  const anyKind = { ...scope, kinds: undefined };
+  const tiedBy = ({ doc }: StoredObject) => [
+    ...references(fields, doc),
+    ...mentionedIds(fields, doc).map((id) => ({ path: "the traffic policy", to: [resourceOfId(id)?.name ?? ""], id })),
+  ];
+  const present = new Set(before && tiedBy(before).map(({ id }) => id));
+  for (const { path, to, id } of tiedBy(after)) {
     if (present.has(id)) continue;
     const target = to.map((one) => draft.get(after.account_id, one, id)).find((found) => found !== undefined);
-    if (!target || isVisible({ ...scope, kinds: undefined }, target)) continue;
-    const needed = scopeFor({ ...scope, kinds: undefined }, target);
+    if (!target || isVisible(anyKind, target)) continue;
+    const needed = scopeFor(anyKind, target);
     throw missing(operation, needed, `"${path}" refers to "${id}", which needs the scope "${needed}"`);
   }
 }

@@ -1,0 +1,13 @@
+import type { Fields } from "../../schema/fields.ts";
+import type { Doc } from "../../schema/parse.ts";
+
+/** What the texts in a document name by id, which are no references: nothing holds on to it. */
+export function mentionedIds(fields: Fields, doc: Doc): readonly string[] {
+  return Object.entries(fields).flatMap(([name, field]) => {
+    const value = doc[name];
+    if (value === null || value === undefined || field.live) return [];
+    if (field.type === "object") return mentionedIds(field.fields, value as Doc);
+    const { sensitive } = field;
+    return typeof sensitive === "object" ? (sensitive.mentions?.(value as string) ?? []) : [];
+  });
+}
