@@ -26,6 +26,10 @@ export interface AgentLimits {
   /** Public connections that wait for a stream, per session, and for how long. */
   readonly maxWaiting: number;
   readonly maxWaitMs: number;
+  /** How long the holder of a name that another agent asks for may take to show that it is there. */
+  readonly askMs: number;
+  /** Sessions that are asked so for one bind; those beyond count as being there. */
+  readonly maxAsked: number;
   /** How long an agent may take to carry out a command. */
   readonly commandMs: number;
   /** Largest window of one stream to an agent that can grow it, bytes; and the sum of what is grown per session. */
@@ -58,6 +62,8 @@ export const defaultAgentLimits: AgentLimits = {
   maxTunnels: 2048,
   maxWaiting: 1024,
   maxWaitMs: 10_000,
+  askMs: 2000,
+  maxAsked: 16,
   commandMs: 10_000,
   maxWindow: 16 * 1024 * 1024,
   windowBudget: 64 * 1024 * 1024,

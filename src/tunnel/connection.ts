@@ -18,7 +18,7 @@ import { discard } from "./mux/stream.ts";
 import type { MuxStream } from "./mux/stream.ts";
 import { TokenBucket } from "./mux/token-bucket.ts";
 import { ServerSession } from "./session.ts";
-import type { SessionParts } from "./session.ts";
+import type { Reply, SessionParts } from "./session.ts";
 import { streamType, TypeReceiver } from "./typed-stream.ts";
 import { renderWireError } from "./wire-error.ts";
 
@@ -156,7 +156,11 @@ export class AgentConnection {
       answer(stream, { Region: this.#host.region });
       return this.#answered.add(stream);
     }
-    const reply = this.#session?.answer(type, message);
+    const isWanted = (): boolean => !stream.over;
+    this.#session?.answer(type, message, isWanted, (reply) => this.#reply(stream, reply));
+  }
+
+  #reply(stream: MuxStream, reply: Reply | undefined): void {
     if (!reply) return stream.abort();
     answer(stream, reply.body);
     this.#answered.add(stream);
@@ -233,6 +237,7 @@ export class AgentConnection {
     this.#heartbeat = new Heartbeat(this.#mux, clock, heartbeatOf(agent), () =>
       this.#mux.fail(new ProtocolViolation(errorCode.protocol, "heartbeat missed")),
     );
+    session.heartbeat = this.#heartbeat;
   }
 
   #maxWindow(agent: AuthMessage): number {

@@ -63,6 +63,8 @@ export class Heartbeat implements ByteReceiver {
   #echoed = 0;
   #sentAt = 0;
   #bytesBefore = 0;
+  /** Who asked whether the peer is there. */
+  readonly #asking = new Set<(isThere: boolean) => void>();
 
   /** `late` is called once, when neither the echo nor anything else came within the tolerance. */
   constructor(mux: Mux, clock: Clock, options: HeartbeatOptions, late: () => void) {
@@ -78,10 +80,28 @@ export class Heartbeat implements ByteReceiver {
     this.#beat();
   }
 
+  /**
+   * Beats at once, and calls `done` once: with true when the echo has come, and after `withinMs` with whether anything
+   * came at all, since an echo queues behind what is being sent.
+   */
+  ask(withinMs: number, done: (isThere: boolean) => void): void {
+    const before = this.#mux.bytesReceived;
+    const tell = (isThere: boolean): void => {
+      this.#asking.delete(tell);
+      timer.cancel();
+      done(isThere);
+    };
+    const timer = this.#clock.after(withinMs, () => tell(this.#mux.bytesReceived !== before));
+    this.#asking.add(tell);
+    if (this.#mux.over || !this.#stream) tell(false);
+    else this.#beat();
+  }
+
   stop(): void {
     this.#beats.cancel();
     this.#check?.cancel();
     this.#check = undefined;
+    for (const tell of this.#asking) tell(false);
   }
 
   data(bytes: Buffer): void {
@@ -96,6 +116,7 @@ export class Heartbeat implements ByteReceiver {
     const tookMs = this.#clock.monotonic() - this.#sentAt;
     const windows = this.#mux.windows;
     windows.roundTripMs = windows.roundTripMs === 0 ? tookMs : Math.min(windows.roundTripMs, tookMs);
+    for (const tell of this.#asking) tell(true);
   }
 
   ended(): void {}

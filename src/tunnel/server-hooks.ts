@@ -42,6 +42,15 @@ export interface LabelRequest {
   readonly proxyProtocol?: 0 | 1 | 2;
 }
 
+/** Whether the agents of sessions were there when they were asked. */
+export type Asked = ReadonlyMap<AgentSession, boolean>;
+
+export interface Bound {
+  readonly url: string;
+  readonly hostname: string;
+  readonly address: string;
+}
+
 export interface ServerHooks {
   /** Throws `Refusal`. Called with a proven `resumes`; a live session of that id is replaced (A9). */
   authenticate(request: AuthRequest): {
@@ -50,12 +59,12 @@ export interface ServerHooks {
     readonly credentialId: string;
   };
   opened(session: AgentSession): void;
-  /** Throws `Refusal`. `id` is the one to use: new ones are made by the protocol layer. */
-  bind(
-    session: AgentSession,
-    id: string,
-    request: BindRequest,
-  ): { readonly url: string; readonly hostname: string; readonly address: string };
+  /**
+   * Throws `Refusal`. `id` is the one to use: new ones are made by the protocol layer. Where another session of the same
+   * credential serves what is asked for, and it is not known whether its agent is there, nothing is bound: the answer
+   * names the session to be asked, and the bind is repeated with what `asked` says of it.
+   */
+  bind(session: AgentSession, id: string, request: BindRequest, asked: Asked): Bound | { readonly ask: AgentSession };
   label(session: AgentSession, id: string, request: LabelRequest): void;
   /** The agent or the end of its session takes a tunnel away. */
   unbind(session: AgentSession, tunnelId: string): void;
@@ -94,6 +103,8 @@ export interface AgentSession {
    * then returns what waits.
    */
   openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined;
+  /** Asks the agent for a sign of life, and calls `done` once and soon with whether it came. */
+  ask(done: (isThere: boolean) => void): void;
   /** Rejects with `Refusal` (command_unsupported, command_failed, command_timeout). */
   command(command: SessionCommand): Promise<void>;
   /** Tells the agent that a tunnel is over, where it understands that. */

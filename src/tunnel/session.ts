@@ -9,6 +9,7 @@ import type { AgentLimits } from "./agent-limits.ts";
 import { echoOptions, openOptions } from "./bind-options.ts";
 import { call, CallTimeout, renderMessage } from "./call.ts";
 import { textMember } from "./json-message.ts";
+import type { Heartbeat } from "./heartbeat.ts";
 import type { JsonObject } from "./json-message.ts";
 import { parseBind, parseLabelled, renderBound, renderRefusedBind } from "./messages.ts";
 import type { AuthMessage } from "./messages.ts";
@@ -19,6 +20,7 @@ import { ProxySlots } from "./proxy-slots.ts";
 import type { Proofs } from "./proofs.ts";
 import type {
   AgentSession,
+  Asked,
   LabelRequest,
   PendingStream,
   ProxyHeader,
@@ -53,6 +55,11 @@ export interface Reply {
   readonly answered: (() => void) | undefined;
 }
 
+/** A bind that must wait for what another session says. */
+interface Unasked {
+  readonly ask: AgentSession;
+}
+
 /** Ids that a returning agent may bring: short and safe in a file name, since agents make socket paths of them. */
 const adoptable = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -70,6 +77,7 @@ export class ServerSession implements AgentSession {
   readonly #agent: AuthMessage;
   readonly #slots: ProxySlots;
   readonly #tunnels = new Set<string>();
+  #heartbeat: Heartbeat | undefined;
 
   constructor(parts: SessionParts, facts: SessionFacts, agent: AuthMessage) {
     this.id = facts.id;
@@ -98,6 +106,16 @@ export class ServerSession implements AgentSession {
 
   openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined {
     return this.#slots.open(header, take);
+  }
+
+  /** The heartbeat of its connection. */
+  set heartbeat(heartbeat: Heartbeat) {
+    this.#heartbeat = heartbeat;
+  }
+
+  ask(done: (isThere: boolean) => void): void {
+    if (this.#heartbeat) this.#heartbeat.ask(this.#parts.limits.askMs, done);
+    else done(!this.#parts.mux.over);
   }
 
   command(command: SessionCommand): Promise<void> {
@@ -130,11 +148,32 @@ export class ServerSession implements AgentSession {
     this.#parts.mux.close(errorCode.none, reason);
   }
 
-  /** The answer to a message; undefined for a type that is none. */
-  answer(type: number, message: JsonObject): Reply | undefined {
+  /**
+   * Calls `done` with the answer to a message, now or when others were asked; undefined for a type that is none.
+   * @param isWanted whether the agent still waits for it
+   */
+  answer(type: number, message: JsonObject, isWanted: () => boolean, done: (reply: Reply | undefined) => void): void {
+    const asked = new Map<AgentSession, boolean>();
+    const attempt = (): void => {
+      const outcome = this.#reply(type, message, asked);
+      if (!outcome || !("ask" in outcome)) return done(outcome);
+      const { ask: holder } = outcome;
+      if (asked.size >= this.#parts.limits.maxAsked) {
+        asked.set(holder, true);
+        return attempt();
+      }
+      holder.ask((isThere) => {
+        asked.set(holder, isThere);
+        if (!this.#parts.mux.over && isWanted()) attempt();
+      });
+    };
+    attempt();
+  }
+
+  #reply(type: number, message: JsonObject, asked: Asked): Reply | Unasked | undefined {
     let learning: string | undefined;
-    const body = this.#answer(type, message, (tunnelId) => (learning = tunnelId));
-    if (!body) return undefined;
+    const body = this.#answer(type, message, asked, (tunnelId) => (learning = tunnelId));
+    if (!body || isUnasked(body)) return body;
     if (learning === undefined || !this.#learnsLate) return { body, answered: undefined };
     const tunnelId = learning;
     return { body, answered: () => this.#slots.release(tunnelId) };
@@ -157,10 +196,15 @@ export class ServerSession implements AgentSession {
     }
   }
 
-  #answer(type: number, message: JsonObject, bound: (tunnelId: string) => void): JsonObject | undefined {
+  #answer(
+    type: number,
+    message: JsonObject,
+    asked: Asked,
+    bound: (tunnelId: string) => void,
+  ): JsonObject | Unasked | undefined {
     switch (type) {
       case streamType.bind:
-        return this.#refusing(() => this.#bind(message, bound), renderRefusedBind);
+        return this.#refusing(() => this.#bind(message, asked, bound), renderRefusedBind);
       case streamType.startLabelled:
         return this.#refusing(
           () => this.#label(message, bound),
@@ -182,23 +226,26 @@ export class ServerSession implements AgentSession {
     }
   }
 
-  #bind(message: JsonObject, bound: (tunnelId: string) => void): JsonObject {
+  #bind(message: JsonObject, asked: Asked, bound: (tunnelId: string) => void): JsonObject | Unasked {
     this.#checkTunnelCount();
     const { proofs, hooks, clock } = this.#parts;
-    const asked = parseBind(message);
+    const { token, ...request } = parseBind(message);
     const returning =
-      adoptable.test(asked.id) &&
-      !this.#tunnels.has(asked.id) &&
-      proofs.provesTunnel(asked.token, this.accountId, asked.id);
-    const id = returning ? asked.id : newId("tn", clock.now());
-    const options = openOptions(asked.options, proofs, this.accountId);
-    const { token: _token, ...request } = asked;
+      adoptable.test(request.id) &&
+      !this.#tunnels.has(request.id) &&
+      proofs.provesTunnel(token, this.accountId, request.id);
+    const id = returning ? request.id : newId("tn", clock.now());
+    const options = openOptions(request.options, proofs, this.accountId);
     this.#slots.add(id, this.#learnsLate);
     try {
-      const given = hooks.bind(this, id, { ...request, id: returning ? id : "", options });
+      const given = hooks.bind(this, id, { ...request, id: returning ? id : "", options }, asked);
+      if (isUnasked(given)) {
+        this.#slots.remove(id);
+        return given;
+      }
       this.#bound(id, bound);
-      const echoed = echoOptions(options, { ...given, proto: asked.proto }, proofs, this.accountId);
-      return renderBound(id, given.url, asked.proto, echoed, proofs.tunnelToken(this.accountId, id));
+      const echoed = echoOptions(options, { ...given, proto: request.proto }, proofs, this.accountId);
+      return renderBound(id, given.url, request.proto, echoed, proofs.tunnelToken(this.accountId, id));
     } catch (error) {
       this.#slots.remove(id);
       throw error;
@@ -261,7 +308,7 @@ export class ServerSession implements AgentSession {
     return this.#agent.kind === "rust";
   }
 
-  #refusing(run: () => JsonObject, refused: (error: string) => JsonObject): JsonObject {
+  #refusing<T>(run: () => T, refused: (error: string) => JsonObject): T | JsonObject {
     try {
       return run();
     } catch (error) {
@@ -270,4 +317,8 @@ export class ServerSession implements AgentSession {
       return refused(renderWireError(new Refusal("internal")));
     }
   }
+}
+
+function isUnasked(outcome: object): outcome is Unasked {
+  return "ask" in outcome;
 }

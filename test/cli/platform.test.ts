@@ -54,6 +54,12 @@ for (const database of databases) {
       const { body } = await platform.api("POST", "/accounts", { name: "other" });
       const other = await platform.startAgent({ upstream: 1, url, token: body.authtoken, offline: true });
       assert.equal((await other.ended).reason, "name_taken");
+      const sibling = await platform.startAgent({ upstream: 1, url, offline: true });
+      const { reason, message } = await sibling.ended;
+      assert.equal(reason, "name_taken");
+      const [, holder] = /the tunnel session "(ts_\w+)"/.exec(message) ?? [];
+      assert.equal((await platform.api("GET", `/tunnel_sessions/${holder}`)).status, 200);
+      assert.equal((await platform.request(url)).status, 200);
       await agent.close();
     });
 

@@ -66,6 +66,22 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     }
   });
 
+  it("R6, R9: leaves a name to the next when its session was closed, though its connection stays", async () => {
+    const asked = { name: "connect", port: platform.agentPort, ca: platform.caPem, token: platform.authtoken } as const;
+    const [before, next] = await Promise.all([startSdk(), startSdk()]);
+    try {
+      await before.ask(asked);
+      await before.ask({ name: "http", domain: "handed.localhost" });
+      await next.ask(asked);
+      await assert.rejects(next.ask({ name: "http", domain: "handed.localhost" }), /"ts_\w+".* ERR_NGROK_334/);
+      await before.ask({ name: "closeSession" });
+      const { url: given } = await next.ask({ name: "http", domain: "handed.localhost" });
+      assert.equal((await served(() => platform.request(`${given}/x`))).text, "hello from /x");
+    } finally {
+      await Promise.all([before.stop(), next.stop()]);
+    }
+  });
+
   it("comes back with the same URL after the server restarts", async () => {
     await platform.restart();
     assert.equal((await served(() => platform.request(`${url}/again`))).text, "hello from /again");

@@ -1,5 +1,7 @@
 /** Names that agents publish at, host names or ports: who serves one, who may have one, and who just had one. */
 import { Refusal } from "../../lib/errors.ts";
+import { timestamp } from "../../lib/clock.ts";
+import type { AgentSession } from "../../tunnel/server-hooks.ts";
 import type { Tunnel } from "./tunnel.ts";
 
 /** A name stays with its account for this long after its tunnel has gone, so that a restart finds it free. */
@@ -15,8 +17,8 @@ export interface Claimant {
 export interface Claims<Name> {
   tunnel(name: Name): Tunnel | undefined;
   /**
-   * Throws `agent_name_taken` unless `claimant` may have the name. Returns the tunnel that serves it now and must
-   * make way: it belongs to the same credential.
+   * Throws `agent_name_taken` unless `claimant` may have the name. Returns the tunnel of the same credential that serves
+   * it now, and must make way where its agent is not there any more.
    */
   claim(name: Name, claimant: Claimant): Tunnel | undefined;
   /** Whether `claim` would succeed. */
@@ -39,6 +41,11 @@ export interface ClaimsOptions<Name> {
   readonly monotonic: () => number;
 }
 
+/** A session, for others of its account: enough to find the agent. */
+export function describeHolder({ id, ip, os, startedAt }: AgentSession): string {
+  return `the tunnel session "${id}" (${os === "" ? "" : `${os}, `}${ip}, since ${timestamp(startedAt)})`;
+}
+
 export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOptions<Name>): Claims<Name> {
   const serving = new Map<Name, Tunnel>();
   const kept = new Map<Name, { readonly accountId: string; readonly until: number }>();
@@ -49,7 +56,7 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
     if (reserved !== undefined) return reserved;
     const holder = serving.get(name)?.session;
     if (holder?.credentialId === credentialId) return undefined;
-    if (holder?.accountId === accountId) return `the tunnel session "${holder.id}" serves it`;
+    if (holder?.accountId === accountId) return `${describeHolder(holder)} serves it`;
     const before = kept.get(name);
     const isKept = before !== undefined && before.accountId !== accountId && before.until > monotonic();
     return holder || isKept ? "it is not available" : undefined;

@@ -5,9 +5,10 @@ import { Refusal } from "../../lib/errors.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Place } from "../../schema/object.ts";
-import type { AgentSession, BindRequest, LabelRequest } from "../../tunnel/server-hooks.ts";
+import type { AgentSession, Asked, BindRequest, LabelRequest } from "../../tunnel/server-hooks.ts";
 import type { Grant } from "./credentials.ts";
 import type { EndpointAddresses } from "./addresses.ts";
+import { describeHolder } from "./claims.ts";
 import { connectionEndpoint, endpointSite } from "./endpoint.ts";
 import type { EndpointSiteOptions } from "./endpoint.ts";
 import type { EndpointHosts } from "./hosts.ts";
@@ -31,15 +32,29 @@ export interface OpeningOptions {
 }
 
 export interface Opening {
-  /** Throws `Refusal`. `replaces` is the tunnel of the same credential that must be taken away first. */
+  /**
+   * Throws `Refusal`. `replaces` is the tunnel of the same credential that must be taken away first: its agent was
+   * `asked` and is silent. `ask` is the session that must be asked before anything can be said.
+   */
   endpoint(
     grant: Grant,
     session: AgentSession,
     id: string,
     request: BindRequest,
-  ): { readonly tunnel: Tunnel; readonly replaces: Tunnel | undefined };
+    asked: Asked,
+  ): { readonly tunnel: Tunnel; readonly replaces: Tunnel | undefined } | Unasked;
   /** Throws `Refusal`. */
   labelled(grant: Grant, session: AgentSession, id: string, request: LabelRequest): Tunnel;
+}
+
+/** Whether the agent behind a name is there has to be known first. */
+interface Unasked {
+  readonly ask: AgentSession;
+}
+
+interface PublicPlace {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** Generated names that are tried before giving up: as many as a session may hold tunnels is plenty. */
@@ -70,13 +85,24 @@ export function makeOpening(options: OpeningOptions): Opening {
     return host;
   };
   /** The first of the credential's names for this target that is free, or whose holder has been started again. */
-  const generatedHost = (grant: Grant, session: AgentSession, id: string, forwardsTo: string): string => {
+  const generatedHost = (
+    grant: Grant,
+    session: AgentSession,
+    id: string,
+    { forwardsTo }: BindRequest,
+    asked: Asked,
+  ): string | Unasked => {
     const target = forwardsTo.replace(/\?pid=\d+$/, "");
     for (let ordinal = 0; ordinal < maxGenerated; ordinal += 1) {
       const name = generatedName([grant.tokenHash.toString("hex"), target, String(ordinal)]);
       const host = `${name}.${domain}`;
       const holder = hosts.tunnel(host);
-      if (holder && holder.id !== id && !startedAgain(holder, session, target)) continue;
+      if (holder && holder.id !== id) {
+        if (!startedAgain(holder, session, target)) continue;
+        const isThere = asked.get(holder.session);
+        if (isThere === undefined) return { ask: holder.session };
+        if (isThere) continue;
+      }
       if (hosts.isFree(host, session)) return host;
     }
     throw new Refusal("agent_limit", `open a tunnel: ${maxGenerated} tunnels forward to "${target}" already`);
@@ -89,37 +115,65 @@ export function makeOpening(options: OpeningOptions): Opening {
     session: AgentSession,
     id: string,
     request: BindRequest,
-  ): { readonly host: string; readonly port: number } => {
+    asked: Asked,
+  ): PublicPlace | Unasked => {
     if (request.address !== "") return addresses.requested(request.address, session);
     const target = request.forwardsTo.replace(/\?pid=\d+$/, "");
+    let ask: AgentSession | undefined;
     const passes = (port: number): boolean => {
       const holder = addresses.tunnel(port);
-      return !holder || holder.id === id || startedAgain(holder, session, target);
+      if (!holder || holder.id === id) return true;
+      if (!startedAgain(holder, session, target)) return false;
+      const isThere = asked.get(holder.session);
+      if (isThere === undefined) ask = holder.session;
+      return isThere !== true;
     };
     const port = addresses.generated([grant.tokenHash.toString("hex"), target], session, passes);
-    return { host: domain, port };
+    return ask ? { ask } : { host: domain, port };
   };
-  const placeOf = (grant: Grant, session: AgentSession, id: string, request: BindRequest) => {
+  const placeOf = (
+    grant: Grant,
+    session: AgentSession,
+    id: string,
+    request: BindRequest,
+    asked: Asked,
+  ): (PublicPlace & { readonly replaces: Tunnel | undefined }) | Unasked => {
     const { addresses } = options;
     if (request.proto === "tcp") {
       if (!addresses) throw new Refusal("agent_option_unsupported", "open a tcp tunnel: this server publishes none");
-      const { host, port } = addressOf(addresses, grant, session, id, request);
-      demandHost(grant, host, port);
-      return { host, port, replaces: addresses.claim(port, session) };
+      const place = addressOf(addresses, grant, session, id, request, asked);
+      if ("ask" in place) return place;
+      demandHost(grant, place.host, place.port);
+      return { ...place, replaces: addresses.claim(place.port, session) };
     }
-    const host = requestedHost(request) ?? generatedHost(grant, session, id, request.forwardsTo);
+    const host = requestedHost(request) ?? generatedHost(grant, session, id, request, asked);
+    if (typeof host !== "string") return host;
     const port = options.advertisedHttpsPort();
     demandHost(grant, host, port);
     return { host, port, replaces: hosts.claim(host, session) };
   };
 
   return {
-    endpoint(grant, session, id, request) {
+    endpoint(grant, session, id, request, asked) {
       checkTexts({ metadata: request.metadata, forwardsTo: request.forwardsTo });
       const proto = protoOf(request);
-      const { host, port, replaces } = placeOf(grant, session, id, request);
-      if (replaces?.session === session && replaces.id !== id) {
-        throw new Refusal("agent_name_taken", `publish "${host}": this session serves it with tunnel "${replaces.id}"`);
+      const place = placeOf(grant, session, id, request, asked);
+      if ("ask" in place) return place;
+      const { host, port, replaces } = place;
+      // Whoever brings the tunnel's own id, proven, is the one that holds it.
+      if (replaces && replaces.id !== id) {
+        const shown = proto === "tcp" ? `${host}:${port}` : host;
+        if (replaces.session === session) {
+          throw new Refusal(
+            "agent_name_taken",
+            `publish "${shown}": this session serves it with tunnel "${replaces.id}"`,
+          );
+        }
+        const isThere = asked.get(replaces.session);
+        if (isThere === undefined) return { ask: replaces.session };
+        if (isThere) {
+          throw new Refusal("agent_name_taken", `publish "${shown}": ${describeHolder(replaces.session)} serves it`);
+        }
       }
       const endpointId = `ep_${id.slice(id.lastIndexOf("_") + 1)}`;
       const { accountId } = session;

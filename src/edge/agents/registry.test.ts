@@ -62,6 +62,8 @@ class RecordedSession implements AgentSession {
   readonly openStreams = 0;
   readonly told: string[] = [];
   readonly commands: SessionCommand[] = [];
+  /** What its agent says when it is asked. */
+  isThere = true;
 
   constructor(id: string, who: { accountId: string; credentialId: string }, ip = "192.0.2.1") {
     this.id = id;
@@ -73,6 +75,11 @@ class RecordedSession implements AgentSession {
   openProxy(): undefined {
     this.told.push("openProxy");
     return undefined;
+  }
+
+  ask(done: (isThere: boolean) => void): void {
+    this.told.push("asked");
+    done(this.isThere);
   }
 
   async command(command: SessionCommand): Promise<void> {
@@ -138,7 +145,14 @@ function platform(limits: Partial<AgentLimits> = {}) {
   const bind = (session: AgentSession, request: Partial<BindRequest> = {}) => {
     tunnels += 1;
     const id = request.id ?? `tn_${tunnels}`;
-    return { id, ...registry.bind(session, id, { ...plainBind, ...request }) };
+    const asked = new Map<AgentSession, boolean>();
+    for (;;) {
+      const outcome = registry.bind(session, id, { ...plainBind, ...request }, asked);
+      if (!("ask" in outcome)) return { id, ...outcome };
+      const { ask } = outcome;
+      assert.equal(asked.has(ask), false, "it was asked already");
+      ask.ask((isThere) => asked.set(ask, isThere));
+    }
   };
   return { clock, table, reports, registry, commit, credential, connect, bind };
 }
@@ -294,13 +308,14 @@ describe("the names of endpoints", () => {
     assert.equal(again.bind(again.connect(token)).hostname, first.hostname);
   });
 
-  it("go over to an agent that was started again while its old session still seems alive", () => {
+  it("go over to an agent that was started again while its old session only seems alive", () => {
     const { connect, bind, token, registry } = one();
     const old = connect(token);
     const { hostname } = bind(old);
     const fresh = connect(token);
+    old.isThere = false;
     assert.equal(bind(fresh, { id: "tn_new" }).hostname, hostname);
-    assert.deepEqual(old.told, ["stop tn_1 agent_name_taken"]);
+    assert.deepEqual(old.told, ["asked", "stop tn_1 agent_name_taken"]);
     assert.equal(registry.siteFor(hostname)?.findRoute("/", "h")?.id, "ep_new");
     // The end of the old session takes nothing from the new one.
     registry.unbind(old, "tn_1");
@@ -319,13 +334,42 @@ describe("the names of endpoints", () => {
     assert.deepEqual(here.told, []);
   });
 
-  it("belong to the credential: a newer session that asks for one by name has it", () => {
+  it("are those of the next, where another of the credential's agents is there for the same target", () => {
+    const { connect, bind, token } = one();
+    const old = connect(token);
+    const { hostname } = bind(old);
+    assert.notEqual(bind(connect(token), { id: "tn_new" }).hostname, hostname);
+    assert.deepEqual(old.told, ["asked"]);
+  });
+
+  it("stay with an agent that is there, which the newcomer is told of", () => {
     const { connect, bind, token, registry } = one();
     const old = connect(token);
     bind(old, { id: "tn_old", hostname: "mine.example" });
     const fresh = connect(token, "192.0.2.99");
+    assert.throws(
+      () => bind(fresh, { id: "tn_new", hostname: "mine.example" }),
+      (error: Error) => {
+        assert.ok(refused("agent_name_taken")(error));
+        assert.match(error.message, /"mine\.example": the tunnel session "ts_1" \(.*192\.0\.2\.1, since 2023-/);
+        return true;
+      },
+    );
+    assert.equal(registry.tunnel("tn_old")?.session, old);
+    // With the tunnel's own id, which the protocol has proven, it is the same agent.
+    bind(fresh, { id: "tn_old", hostname: "mine.example" });
+    assert.deepEqual(old.told, ["asked"]);
+    assert.equal(registry.tunnel("tn_old")?.session, fresh);
+  });
+
+  it("go over to the credential's other agent when the one that has them is silent", () => {
+    const { connect, bind, token, registry } = one();
+    const old = connect(token);
+    bind(old, { id: "tn_old", hostname: "mine.example" });
+    const fresh = connect(token, "192.0.2.99");
+    old.isThere = false;
     bind(fresh, { id: "tn_new", hostname: "mine.example" });
-    assert.deepEqual(old.told, ["stop tn_old agent_name_taken"]);
+    assert.deepEqual(old.told, ["asked", "stop tn_old agent_name_taken"]);
     assert.equal(registry.tunnel("tn_old"), undefined);
     assert.equal(registry.tunnel("tn_new")?.session, fresh);
     assert.throws(() => bind(fresh, { hostname: "mine.example" }), refused("agent_name_taken"));

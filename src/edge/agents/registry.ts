@@ -234,11 +234,13 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       if (!watching) watchExpiry();
       log.info("agent connected", { session: session.id, credential: session.credentialId, ip: session.ip });
     },
-    bind(session, id, request) {
+    bind(session, id, request, asked) {
       const grant = grantOf(session);
       demandRoom(session, id);
       const before = earlier(session, id);
-      const { tunnel, replaces } = opening.endpoint(grant, session, id, request);
+      const opened = opening.endpoint(grant, session, id, request, asked);
+      if ("ask" in opened) return opened;
+      const { tunnel, replaces } = opened;
       if (before) take(before);
       if (replaces?.online) stop(replaces, `a newer session of the same credential serves it`, "agent_name_taken");
       put(tunnel);

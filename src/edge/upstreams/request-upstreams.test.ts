@@ -71,6 +71,8 @@ class TcpSession implements AgentSession {
     return Promise.resolve();
   }
 
+  ask(): void {}
+
   stopTunnel(): void {}
 
   close(): void {}
@@ -158,19 +160,20 @@ describe("choosing an upstream", () => {
     const header = { tunnelId: "tn_1", clientAddress: "[2001:db8::7]:4711", proto: "https", passthroughTls: false };
     assert.deepEqual(agent.headers, [{ ...header, edgeType: "https_edge" }]);
     release();
-    const bound = registry.bind(agent, "tn_2", {
+    const request = {
       id: "",
-      proto: "https",
+      proto: "https" as const,
       hostname: "a.example",
       subdomain: "",
       address: "",
       forwardsTo: "",
-      forwardsProto: "",
+      forwardsProto: "" as const,
       metadata: "",
-      proxyProtocol: 0,
+      proxyProtocol: 0 as const,
       options: {},
-    });
-    const plan = registry.siteFor(bound.hostname)?.findRoute("/", "h")?.upstream;
+    };
+    registry.bind(agent, "tn_2", request, new Map());
+    const plan = registry.siteFor("a.example")?.findRoute("/", "h")?.upstream;
     assert.ok(plan);
     const own = upstreams.choose(plan, exchange(), []);
     assert.ok(own instanceof UpstreamPool);
