@@ -1,5 +1,7 @@
 /** Requests of agents, read; and the answers in exactly the spellings that the SDKs know (agent-protocol, "Streams"). */
 import { Refusal } from "../lib/errors.ts";
+import { demandDone, demandKnown } from "./bind-fields.ts";
+import { readPlace } from "./bind-place.ts";
 import { countMember, member, objectMember, textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 import type { BindRequest, LabelRequest } from "./server-hooks.ts";
@@ -82,16 +84,13 @@ export function parseBind(message: JsonObject): BindMessage {
   if (!proto) throw new Refusal("agent_option_unsupported", `The protocol "${wanted}" is not offered here.`);
   const options = objectMember(message, "Opts");
   const extra = objectMember(message, "Extra");
-  const url = parseUrl(textMember(options, "URL", maxText));
-  const hostname = textMember(options, "Hostname", maxName) || textMember(options, "Domain", maxName);
-  const named = hostname || (proto === "tcp" ? "" : url.hostname);
+  demandKnown(message, "bind");
+  demandDone(extra);
   return {
     id: textMember(message, "Id", maxName),
     token: textMember(extra, "Token", maxText),
     proto,
-    hostname: named,
-    subdomain: named === "" ? textMember(options, "Subdomain", maxName) : "",
-    address: proto === "tcp" ? textMember(options, "Addr", maxName) || url.host : "",
+    ...readPlace(options, proto),
     forwardsTo: textMember(message, "ForwardsTo", maxText),
     forwardsProto: parseForwardsProto(message),
     metadata: textMember(extra, "Metadata", maxMetadata),
@@ -101,6 +100,7 @@ export function parseBind(message: JsonObject): BindMessage {
 }
 
 export function parseLabelled(message: JsonObject): LabelRequest {
+  demandKnown(message, "labelled");
   const given = Object.entries(objectMember(message, "Labels"));
   if (given.length === 0 || given.length > maxLabels) {
     throw new Refusal("labels_invalid", `${given.length} labels were given, not 1 to ${maxLabels}.`);
@@ -174,13 +174,6 @@ function parseProxyProtocol(holder: JsonObject): 0 | 1 | 2 {
 
 function parseForwardsProto(message: JsonObject): "" | "http1" | "http2" {
   const value = textMember(message, "ForwardsProto", 32);
-  return value === "http1" || value === "http2" ? value : "";
-}
-
-/** Go agents since 1.11 name what they want by URL, "" for anything (§5). */
-function parseUrl(text: string): { readonly hostname: string; readonly host: string } {
-  if (text === "") return { hostname: "", host: "" };
-  const parts = /^[a-z]+:\/\/((?:\[[0-9a-f:.]+\]|[^\s:/?#@[\]]+))(:\d{1,5})?\/?$/i.exec(text);
-  if (!parts) throw new Refusal("agent_request_invalid", `The URL "${text}" is not a scheme, a host and a port.`);
-  return { hostname: parts[1] as string, host: `${parts[1] as string}${parts[2] ?? ""}` };
+  if (value === "" || value === "http1" || value === "http2") return value;
+  throw new Refusal("agent_option_unsupported", `forward "${value}" to the service: "http1" and "http2" are known`);
 }

@@ -22,6 +22,8 @@ export interface BindRequest {
   readonly hostname: string;
   /** First label under the server's domain, or "". */
   readonly subdomain: string;
+  /** Port in the requested URL of a tunnel that is not tcp; undefined for whichever it is published at. */
+  readonly port?: number;
   /** Requested `host:port` of a tcp tunnel, or "". */
   readonly address: string;
   readonly forwardsTo: string;

@@ -91,6 +91,45 @@ describe("an http endpoint of the public SDK", { timeout: 60_000 }, () => {
     }
   });
 
+  it("asks visitors for a user name and a password", async () => {
+    const domain = "locked.apps.example.com";
+    const credentials = [
+      ["ann", "correct horse"],
+      ["björn", "battery: staple"],
+    ] as const;
+    await sdk.ask({ name: "http", domain, credentials, target });
+    const basic = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
+    const ask = (protocol: (typeof protocols)[number], authorization?: string | readonly string[]) =>
+      fixture.ask(protocol, { host: domain, ...(authorization && { headers: { authorization } }) });
+    for (const protocol of protocols) {
+      for (const right of [basic("ann:correct horse"), basic("björn:battery: staple").replace("Basic", "bAsIc")]) {
+        assert.equal((await ask(protocol, right)).status, 200);
+        assert.ok(arrived.includes(right), "the service sees what was shown");
+      }
+      for (const wrong of [
+        undefined,
+        basic("ann:battery: staple"),
+        basic("ann:correct horse "),
+        basic("ann"),
+        basic(":correct horse"),
+        basic(`ann:correct horse${"x".repeat(2000)}`),
+        "Basic",
+        "Basic !!!",
+        `Bearer ${Buffer.from("ann:correct horse").toString("base64")}`,
+      ]) {
+        arrived = "";
+        const { status, headers, body } = await ask(protocol, wrong);
+        assert.equal(status, 401, String(wrong));
+        assert.equal(headers["www-authenticate"], 'Basic realm="ngrok", charset="UTF-8"');
+        assert.equal(headers["postern-error-code"], "ERR_POSTERN_3217");
+        assert.doesNotMatch(body.toString(), /ann|horse/);
+        assert.equal(arrived, "");
+      }
+    }
+    const twice = [basic("ann:correct horse"), basic("ann:wrong horse")];
+    assert.notEqual((await ask("h1", twice)).status, 200);
+  });
+
   it("is told the client's address in a PROXY header, version 1 or 2", async () => {
     for (const proxyProtocol of ["1", "2"] as const) {
       const domain = `proxied${proxyProtocol}.apps.example.com`;

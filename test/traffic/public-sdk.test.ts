@@ -82,8 +82,12 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     }
   });
 
-  it("comes back with the same URL after the server restarts", async () => {
+  it("comes back with the same URL, and its options, after the server restarts", async () => {
+    const locked = await sdk.ask({ name: "http", domain: "locked.localhost", credentials: [["ann", "correct horse"]] });
+    const shown = { headers: { authorization: `Basic ${Buffer.from("ann:correct horse").toString("base64")}` } };
     await platform.restart();
+    assert.equal((await served(() => platform.request(`${locked.url}/in`, shown))).text, "hello from /in");
+    assert.equal((await platform.request(`${locked.url}/out`)).status, 401);
     assert.equal((await served(() => platform.request(`${url}/again`))).text, "hello from /again");
     const labelled = await served(() => platform.request(`https://labelled.localhost:${platform.httpsPort}/too`));
     assert.equal(labelled.text, "hello from /too");

@@ -149,6 +149,13 @@ export function makeOpening(options: OpeningOptions): Opening {
     const host = requestedHost(request) ?? generatedHost(grant, session, id, request, asked);
     if (typeof host !== "string") return host;
     const port = options.advertisedHttpsPort();
+    // One that comes back brings the port of its URL, which the server may have changed since.
+    if (request.port !== undefined && request.port !== port && request.id === "") {
+      throw new Refusal(
+        "agent_option_unsupported",
+        `publish "${host}:${request.port}": names are served at port ${port}`,
+      );
+    }
     demandHost(grant, host, port);
     return { host, port, replaces: hosts.claim(host, session) };
   };
@@ -251,6 +258,7 @@ const places = {
 function protoOf({ proto, forwardsProto }: BindRequest): EndpointProto {
   if (proto === "tls" || proto === "tcp") return proto;
   checkForwardsProto(forwardsProto);
+  if (proto === "http") throw new Refusal("agent_option_unsupported", 'publish at "http://": this server does not');
   return "https";
 }
 

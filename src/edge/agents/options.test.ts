@@ -93,7 +93,8 @@ describe("the options of an agent", () => {
     const unsupported: Record<string, unknown>[] = [
       { OIDC: { issuer_url: "https://id.example" } },
       { OAuth: {} },
-      { BasicAuth: { credentials: [] } },
+      { BasicAuth: true },
+      { BasicAuth: { credentials: [{ username: "ann", cleartext_password: "correct horse" }], realm: "staff" } },
       { TrafficPolicy: "{}" },
       { Policy: { inbound: [] } },
       { Auth: "a:b" },
@@ -124,6 +125,17 @@ describe("the options of an agent", () => {
       { MutualTLSCA: { mutual_tls_ca: "" } },
       { MutualTLSCA: { mutual_tls_ca: Buffer.from("nothing").toString("base64") } },
       { MutualTLSCA: {} },
+      { MutualTLSCA: { mutual_tls_ca: "" }, MutualTLSAtEdge: { mutual_tls_ca: "" } },
+      { BasicAuth: { credentials: [] } },
+      { BasicAuth: { credentials: [{ username: "ann", cleartext_password: "short" }] } },
+      { BasicAuth: { credentials: [{ username: "", cleartext_password: "correct horse" }] } },
+      { BasicAuth: { credentials: [{ username: "a:b", cleartext_password: "correct horse" }] } },
+      { BasicAuth: { credentials: [{ username: "ann", hashed_password: "JDJhJDEw" }] } },
+      {
+        BasicAuth: {
+          credentials: Array.from({ length: 101 }, () => ({ username: "ann", cleartext_password: "correct horse" })),
+        },
+      },
       { UserAgentFilter: { deny: Array.from({ length: 2000 }, () => "x") } },
     ];
     for (const options of invalid) {

@@ -7,6 +7,7 @@ import { Refusal } from "../../lib/errors.ts";
 import type { CompiledModule, Look, ModuleDeclaration, Scope } from "../../traffic/module.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Place, ResourceObject } from "../../schema/object.ts";
+import { basicAuthOption, compileBasicAuth } from "./basic-auth.ts";
 import { terminationOption } from "./termination.ts";
 
 /** The tunnel that the options belong to. */
@@ -22,6 +23,8 @@ type Option = Readonly<Record<string, unknown>>;
 
 interface Translation {
   readonly module: string;
+  /** Members of the option that are read. */
+  readonly members: readonly string[];
   config(option: Option): Readonly<Record<string, unknown>>;
   /** Objects that the configuration refers to, which exist for this tunnel only. */
   objects?(option: Option): readonly Pick<ResourceObject, "kind" | "id" | "doc">[];
@@ -36,10 +39,14 @@ const inlinePolicy = "inline";
 const inlineAuthority = "inline";
 /** Of authorities' certificates, in base64. */
 const maxAuthorityBytes = 64 * 1024;
+const headerMembers = ["add", "remove"];
+/** The module before which basic authentication acts, as the other ways to log in do. */
+const firstLogin = "oauth";
 const httpPlaces: readonly Place[] = ["https_route", "https_edge"];
 
 const mutualTls: Translation = {
   module: "mutual_tls",
+  members: ["mutual_tls_ca"],
   config: () => ({ certificate_authority_ids: [inlineAuthority] }),
   objects: (option) => [
     { kind: "certificate_authority", id: inlineAuthority, doc: { ca_pem: authorities(option["mutual_tls_ca"]) } },
@@ -47,9 +54,10 @@ const mutualTls: Translation = {
 };
 
 const translations: Readonly<Record<string, Translation>> = {
-  compression: { module: "compression", config: () => ({}) },
+  compression: { module: "compression", members: [], config: () => ({}) },
   circuitbreaker: {
     module: "circuit_breaker",
+    members: ["error_threshold"],
     config: (option) => ({
       tripped_duration: 10,
       rolling_window: 10,
@@ -60,6 +68,7 @@ const translations: Readonly<Record<string, Translation>> = {
   },
   iprestriction: {
     module: "ip_restriction",
+    members: ["allow_cidrs", "deny_cidrs"],
     config: () => ({ ip_policy_ids: [inlinePolicy] }),
     objects: (option) => [
       { kind: "ip_policy", id: inlinePolicy, doc: { description: "", metadata: "" } },
@@ -68,15 +77,17 @@ const translations: Readonly<Record<string, Translation>> = {
   },
   mutualtlsca: mutualTls,
   mutualtlsatedge: mutualTls,
-  websockettcpconverter: { module: "websocket_tcp_converter", config: () => ({}) },
-  requestheaders: { module: "request_headers", config: headerEdits },
-  responseheaders: { module: "response_headers", config: headerEdits },
+  websockettcpconverter: { module: "websocket_tcp_converter", members: [], config: () => ({}) },
+  requestheaders: { module: "request_headers", members: headerMembers, config: headerEdits },
+  responseheaders: { module: "response_headers", members: headerMembers, config: headerEdits },
   useragentfilter: {
     module: "user_agent_filter",
+    members: ["allow", "deny"],
     config: (option) => ({ allow: texts(option["allow"], "allow"), deny: texts(option["deny"], "deny") }),
   },
   webhookverification: {
     module: "webhook_verification",
+    members: ["provider", "secret"],
     config: (option) => ({ provider: text(option["provider"], "provider"), secret: text(option["secret"], "secret") }),
   },
 };
@@ -94,19 +105,50 @@ export function compileOptions(
   const isOffered = (name: string): boolean =>
     modules.some((module) => module.name === name && module.on.some((place) => places.includes(place)));
   const asked = new Map<string, { readonly name: string; readonly option: Option; readonly by: Translation }>();
+  let basicAuth: CompiledModule | undefined;
   for (const [name, value] of Object.entries(options)) {
     if (isUnset(value) || inert.has(name.toLowerCase())) continue;
     if (name.toLowerCase() === terminationOption && places.includes("tls_edge")) continue;
+    if (name.toLowerCase() === basicAuthOption && places.includes("https_route")) {
+      basicAuth = compileOwn(name, value);
+      continue;
+    }
     const translation = Object.hasOwn(translations, name.toLowerCase()) ? translations[name.toLowerCase()] : undefined;
     if (!translation || !isObject(value) || !isOffered(translation.module)) {
-      throw new Refusal("agent_option_unsupported", `open a tunnel with the option "${name}": it is not offered`);
+      throw unsupported(name, "it is not offered");
+    }
+    const unread = Object.keys(value).find((key) => !translation.members.includes(key) && !isNothing(value[key]));
+    if (unread !== undefined) throw unsupported(name, `its "${unread}" is not offered`);
+    if (asked.has(translation.module)) {
+      throw new Refusal("agent_request_invalid", `compile the option "${name}": another says the same`);
     }
     asked.set(translation.module, { name, option: value, by: translation });
   }
-  return modules.flatMap((module) => {
-    const one = asked.get(module.name);
-    return one ? [compileOne(module, one.name, one.option, one.by, owner)] : [];
-  });
+  const compiled = (some: readonly ModuleDeclaration[]): CompiledModule[] =>
+    some.flatMap((module) => {
+      const one = asked.get(module.name);
+      return one ? [compileOne(module, one.name, one.option, one.by, owner)] : [];
+    });
+  const logins = Math.max(
+    0,
+    modules.findIndex(({ name }) => name === firstLogin),
+  );
+  return [...compiled(modules.slice(0, logins)), ...(basicAuth ? [basicAuth] : []), ...compiled(modules.slice(logins))];
+}
+
+function compileOwn(name: string, value: unknown): CompiledModule {
+  if (!isObject(value)) throw unsupported(name, "it is not offered in this form");
+  const unread = Object.keys(value).find((key) => key !== "credentials" && !isNothing(value[key]));
+  if (unread !== undefined) throw unsupported(name, `its "${unread}" is not offered`);
+  try {
+    return compileBasicAuth(value);
+  } catch (error) {
+    throw new Refusal("agent_request_invalid", `compile the option "${name}": ${(error as Error).message}`);
+  }
+}
+
+function unsupported(name: string, why: string): Refusal {
+  return new Refusal("agent_option_unsupported", `open a tunnel with the option "${name}": ${why}`);
 }
 
 function compileOne(
@@ -174,9 +216,6 @@ function headerEdits(option: Option): Readonly<Record<string, unknown>> {
     if (colon < 1) throw new Error(`read "${line}": it must be a name, a colon and a value`);
     add[line.slice(0, colon).trim().toLowerCase()] = line.slice(colon + 1).trim();
   }
-  if (!isUnset(option["addParsed"]) && Object.keys(option["addParsed"] as object).length > 0) {
-    throw new Refusal("agent_option_unsupported", 'open a tunnel with headers in "addParsed": send them in "add"');
-  }
   return { add: { ...add }, remove: texts(option["remove"], "remove").map((name) => name.toLowerCase()) };
 }
 
@@ -210,6 +249,11 @@ function share(value: unknown): number {
 /** What agents send for an option that was not used. */
 function isUnset(value: unknown): boolean {
   return value === undefined || value === null || value === "" || value === false || value === 0;
+}
+
+/** The same inside an option, where lists and objects say nothing either when they are empty. */
+function isNothing(value: unknown): boolean {
+  return isUnset(value) || (typeof value === "object" && Object.keys(value as object).length === 0);
 }
 
 function isObject(value: unknown): value is Option {

@@ -475,7 +475,6 @@ describe("tunnels", () => {
       { proto: "tls", options: { Compression: {} } },
       { forwardsProto: "http2" },
       { options: { OAuth: { provider: "google" } } },
-      { options: { BasicAuth: { credentials: [{ username: "a", cleartext_password: "b" }] } } },
       { options: { TrafficPolicy: "on_http_request: []" } },
       { options: { Auth: "user:password" } },
       { options: { HostHeaderRewrite: true } },

@@ -20,7 +20,11 @@ export function readTermination(options: Readonly<Record<string, unknown>>): Ter
   const option = key === undefined ? undefined : options[key];
   if (option === undefined || option === null) return undefined;
   if (typeof option !== "object" || Array.isArray(option)) throw bad("it is no object");
-  const { cert, key: privateKey } = option as Readonly<Record<string, unknown>>;
+  const { cert, key: privateKey, ...others } = option as Readonly<Record<string, unknown>>;
+  const unread = Object.keys(others).find((name) => !isEmpty(others[name]));
+  if (unread !== undefined) {
+    throw new Refusal("agent_option_unsupported", `end TLS for a tunnel: "${unread}" is not offered`);
+  }
   if (isEmpty(cert) && isEmpty(privateKey)) return { certificate: undefined };
   return { certificate: readCertificate(decode(cert, "cert"), decode(privateKey, "key")) };
 }

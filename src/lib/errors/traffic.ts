@@ -87,6 +87,12 @@ export const trafficErrors = {
     "Try again later; its operator can start more agents with the same labels.",
   ),
   user_agent_denied: entry(3211, 403, "This client is not allowed here.", "Ask the operator, quoting the request id."),
+  basic_auth_required: entry(
+    3217,
+    401,
+    "This address asks for a user name and a password.",
+    "Send them by Basic authentication; its operator has them.",
+  ),
   misdirected: entry(
     3212,
     421,

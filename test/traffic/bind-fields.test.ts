@@ -1,0 +1,183 @@
+/** Everything that an agent can say when it asks for a tunnel: it is done, or refused by its name, never left out. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { newCredential, startTestEdge } from "../support/edge.ts";
+import type { TestEdge } from "../support/edge.ts";
+import { connectRaw, question } from "../support/raw-agent.ts";
+import type { RawAgent } from "../support/raw-agent.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+
+const { token, object } = newCredential();
+const credentials = [{ username: "ann", cleartext_password: "correct horse" }];
+
+/** What is refused, by the option that the refusal names. */
+const refused: readonly (readonly [name: string, message: Members])[] = [
+  ["Bindings", { Extra: { Bindings: ["internal"] } }],
+  ["Bindings", { Extra: { Bindings: ["public", "kubernetes"] } }],
+  ["Bindings", { Extra: { bindings: "internal" } }],
+  ["Bindings", { Extra: { Bindings: [7] } }],
+  ["PoolingEnabled", { Extra: { PoolingEnabled: true } }],
+  ["PoolingEnabled", { Extra: { poolingenabled: "yes" } }],
+  ["IPPolicyRef", { Extra: { IPPolicyRef: "ipp_1" } }],
+  ["Name", { Extra: { Name: "web" } }],
+  ["Description", { Extra: { Description: "the shop" } }],
+  ["Unheard", { Extra: { Unheard: true } }],
+  ["Unheard", { Unheard: 1 }],
+  ["ssh", { Proto: "ssh" }],
+  ["http://", { Proto: "http" }],
+  ["grpc", { ForwardsProto: "grpc" }],
+  ["HTTP/2", { ForwardsProto: "http2" }],
+  ["PROXY protocol version 3", { Opts: { ProxyProto: 3 } }],
+  ["PROXY protocol version 3", { Proto: "tcp", Opts: { ProxyProto: 3 } }],
+  ["own.apps.example.com:8443", { Opts: { URL: "https://own.apps.example.com:8443" } }],
+  ["Addr", { Opts: { Addr: "apps.example.com:20007" } }],
+  ["Addr", { Proto: "tls", Opts: { Addr: "apps.example.com:20007" } }],
+  ...["Hostname", "Domain", "Subdomain"].map((name) => [name, { Proto: "tcp", Opts: { [name]: "own" } }] as const),
+  ...Object.entries({
+    Auth: "ann:correct horse",
+    HostHeaderRewrite: true,
+    MutualTLSAtAgent: true,
+    OAuth: { provider: "google" },
+    OIDC: { issuer_url: "https://id.example.com" },
+    SAML: { idp_metadata: "<xml/>" },
+    Policy: { inbound: [{ name: "none" }] },
+    TrafficPolicy: "on_http_request: []",
+    Unheard: {},
+    toString: 1,
+  }).flatMap(([name, value]) =>
+    ["https", "tcp", "tls"].map((Proto) => [name, { Proto, Opts: { [name]: value } }] as const),
+  ),
+  ...Object.entries({
+    Compression: {},
+    CircuitBreaker: { error_threshold: 0.5 },
+    BasicAuth: { credentials },
+    WebhookVerification: { provider: "github", secret: "secret" },
+    WebsocketTCPConverter: {},
+    RequestHeaders: { add: ["x-a:b"] },
+    ResponseHeaders: { add: ["x-a:b"] },
+    UserAgentFilter: { deny: ["curl"] },
+  }).flatMap(([name, value]) => ["tcp", "tls"].map((Proto) => [name, { Proto, Opts: { [name]: value } }] as const)),
+  ...Object.entries({
+    Compression: {},
+    CircuitBreaker: { error_threshold: 0.5 },
+    IPRestriction: { deny_cidrs: ["192.0.2.0/24"] },
+    BasicAuth: { credentials },
+    MutualTLSCA: { mutual_tls_ca: "" },
+    WebhookVerification: { provider: "github", secret: "secret" },
+    WebsocketTCPConverter: {},
+    RequestHeaders: { add: ["x-a:b"] },
+    ResponseHeaders: { add: ["x-a:b"] },
+    UserAgentFilter: { deny: ["curl"] },
+  }).map(([name, value]) => ["unheard", { Opts: { [name]: { ...value, unheard: "of" } } }] as const),
+  ["addParsed", { Opts: { RequestHeaders: { addParsed: { a: "b" } } } }],
+  ["sealed_secret", { Opts: { WebhookVerification: { provider: "github", sealed_secret: "AAAA" } } }],
+  ["sealed_key", { Proto: "tls", Opts: { TLSTermination: { sealed_key: "AAAA" } } }],
+  ["TLSTermination", { Opts: { TLSTermination: { cert: "AAAA", key: "AAAA" } } }],
+  ["TLSTermination", { Proto: "tcp", Opts: { TLSTermination: {} } }],
+];
+
+/** What contradicts itself, or cannot be read. */
+const invalid: readonly (readonly [name: string, message: Members])[] = [
+  ["Hostname", { Opts: { Hostname: "a.apps.example.com", Domain: "b.apps.example.com" } }],
+  ["Hostname", { Opts: { Hostname: "a.apps.example.com", URL: "https://b.apps.example.com" } }],
+  ["Subdomain", { Opts: { Hostname: "a.apps.example.com", Subdomain: "b" } }],
+  ["tcp", { Opts: { URL: "tcp://apps.example.com:20007" } }],
+  ["Addr", { Proto: "tcp", Opts: { Addr: "apps.example.com:20007", URL: "tcp://apps.example.com:20008" } }],
+  ["hashed_password", { Opts: { BasicAuth: { credentials: [{ username: "ann", hashed_password: "JDJh" }] } } }],
+];
+
+const refusedLabelled: readonly (readonly [name: string, message: Members])[] = [
+  ["grpc", { ForwardsProto: "grpc" }],
+  ["HTTP/2", { ForwardsProto: "http2" }],
+  ["PROXY protocol version 3", { ProxyProto: 3 }],
+  ["Bindings", { Bindings: ["internal"] }],
+  ["Extra", { Extra: { PoolingEnabled: true } }],
+];
+
+/** What asks for nothing, or for what there is. */
+const done: readonly Members[] = [
+  { Extra: { Bindings: [], PoolingEnabled: false, IPPolicyRef: "", Name: "", Description: "", Unheard: null } },
+  { Extra: { Bindings: null } },
+  { Extra: { Bindings: ["public"] } },
+  { ForwardsProto: "http1" },
+  { Opts: { LocalURLScheme: "http", Auth: "", HostHeaderRewrite: false, OAuth: null } },
+  { Opts: { Hostname: "one.apps.example.com", Domain: "ONE.apps.example.com.", Subdomain: "one" } },
+  { Opts: { URL: "https://two.apps.example.com/", Hostname: "two.apps.example.com" } },
+  {
+    Proto: "tcp",
+    ForwardsProto: "http2",
+    Opts: { Addr: "apps.example.com:20007", URL: "tcp://apps.example.com:20007" },
+  },
+  { Proto: "tls", Opts: { Subdomain: "three" } },
+  { Opts: { BasicAuth: { credentials }, Compression: {}, CircuitBreaker: {}, RequestHeaders: { addParsed: {} } } },
+];
+
+describe("what an agent asks for with a tunnel", () => {
+  let edge: TestEdge;
+  let agent: RawAgent;
+  let streamId = 3;
+
+  before(async () => {
+    edge = await startTestEdge([object], { tcpHost: "127.0.0.1", drainMs: 0 });
+    agent = await connectRaw(edge.edge.agent);
+    await agent.authenticate({}, { AuthToken: token });
+  });
+  after(async () => {
+    agent.socket.destroy();
+    await edge.edge.stop();
+  });
+
+  const ask = async (type: number, message: Members): Promise<Record<string, unknown>> => {
+    streamId += 2;
+    agent.write(question(streamId, type, message));
+    return await agent.answer(streamId);
+  };
+  const bind = (message: Members) => ask(1, { Id: "", Proto: "https", Opts: {}, Extra: {}, ...message });
+  const label = (message: Members) => ask(7, { Labels: { app: "web" }, ForwardsTo: "", Metadata: "", ...message });
+
+  for (const [name, message] of refused) {
+    it(`is refused by name: ${JSON.stringify(message)}`, async () => {
+      const error = String((await bind(message))["Error"]);
+      assert.match(error, /\n\nERR_NGROK_721\n$/);
+      assert.ok(error.includes(name), error);
+    });
+  }
+
+  for (const [name, message] of invalid) {
+    it(`is refused as what it contradicts: ${JSON.stringify(message)}`, async () => {
+      const error = String((await bind(message))["Error"]);
+      assert.match(error, /\n\nERR_NGROK_700\n$/);
+      assert.ok(error.includes(name), error);
+    });
+  }
+
+  for (const [name, message] of refusedLabelled) {
+    it(`is refused by name with labels: ${JSON.stringify(message)}`, async () => {
+      const error = String((await label(message))["Error"]);
+      assert.match(error, /\n\nERR_NGROK_721\n$/);
+      assert.ok(error.includes(name), error);
+    });
+  }
+
+  for (const message of done) {
+    it(`is had: ${JSON.stringify(message)}`, async () => {
+      const answer = await bind(message);
+      assert.equal(answer["Error"], "");
+      assert.equal((await ask(2, { Id: answer["Id"] }))["Error"], "");
+    });
+  }
+
+  it("is had again with the URL that the answer gave, whichever port it names", async () => {
+    const first = await bind({ Opts: { URL: "" } });
+    const url = new URL(String(first["URL"]));
+    assert.equal(Number(url.port), edge.edge.https.port);
+    await ask(2, { Id: first["Id"] });
+    assert.equal((await bind({ Opts: { URL: url.origin } }))["URL"], url.origin);
+    url.port = "8443";
+    const { Token } = first["Extra"] as { Token: string };
+    const opts = { URL: url.origin, Hostname: url.hostname };
+    const again = await bind({ Id: first["Id"], Opts: opts, Extra: { Token } });
+    assert.match(String(again["Error"]), /this session serves it/, "the port is not what it fails for");
+  });
+});
