@@ -39,10 +39,10 @@ export interface AgentLimits {
   readonly maxStreams: Readonly<Record<AgentKind, number>>;
   /**
    * The same with those that we are done with and that the agent may still have: Rust agents end the session at the
-   * 513th of both sides together, and drop those of clients that went away only when their service ends them (R3).
+   * 513th of both sides together, and drop those of clients that went away only when their service ends them (A3).
    */
   readonly maxHeld: Readonly<Record<AgentKind, number>>;
-  /** Streams of one tunnel that the agent has not taken up (R5); beyond 128, Go agents reset them. */
+  /** Streams of one tunnel that the agent has not taken up (A5); beyond 128, Go agents reset them. */
   readonly maxUnaccepted: Readonly<Record<AgentKind, number>>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Who may open a proxied stream now: at most so many per session (R3), and so many per tunnel that the agent has not
- * taken up (R5), because more would block or end its whole session. The rest wait, tunnels taking turns.
+ * Who may open a proxied stream now: at most so many per session (A3), and so many per tunnel that the agent has not
+ * taken up (A5), because more would block or end its whole session. The rest wait, tunnels taking turns.
  */
 import type { Clock, Timer } from "../lib/clock.ts";
 import { initialWindow } from "./mux/frame.ts";

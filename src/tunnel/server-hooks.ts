@@ -101,7 +101,7 @@ export interface AgentSession {
   readonly openStreams: number;
   /**
    * A stream for one public connection, or for HTTP requests one after another, given to `take` as soon as there is
-   * one, often before this returns. Waits for a free slot when the agent has as many as it can take (rules R3, R5), and
+   * one, often before this returns. Waits for a free slot when the agent has as many as it can take (A3, A5), and
    * then returns what waits.
    */
   openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined;

@@ -66,7 +66,7 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     }
   });
 
-  it("R6, A9: leaves a name to the next when its session was closed, though its connection stays", async () => {
+  it("A6, A9: leaves a name to the next when its session was closed, though its connection stays", async () => {
     const asked = { name: "connect", port: platform.agentPort, ca: platform.caPem, token: platform.authtoken } as const;
     const [before, next] = await Promise.all([startSdk(), startSdk()]);
     try {

@@ -248,7 +248,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.equal((await agent.answer(13))["Error"], "");
     });
 
-    it("R6: destroys a session that falls silent, by the agent's own heartbeat", async () => {
+    it("A6: destroys a session that falls silent, by the agent's own heartbeat", async () => {
       const agent = await authenticated({ HeartbeatInterval: 3e9, HeartbeatTolerance: 4e9 });
       agent.write(question(5, 1, { Proto: "http" }));
       await agent.answer(5);
@@ -262,7 +262,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.match(set.server.register.events.at(-1) ?? "", /^closed/);
     });
 
-    it("R6: keeps a session that answers heartbeats", async () => {
+    it("A6: keeps a session that answers heartbeats", async () => {
       const agent = await authenticated();
       const stream = 2;
       await agent.until(() => agent.payload(stream).length > 0);

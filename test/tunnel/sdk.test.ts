@@ -84,7 +84,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     await exchange(stream, get("/back"), (got) => got.endsWith("hello from /back"));
   });
 
-  it("R3: serves 300 connections at once, of which no more than 240 are open", async () => {
+  it("A3: serves 300 connections at once, of which no more than 240 are open", async () => {
     await connect();
     const { id } = await sdk.ask({ name: "http" });
     let most = 0;
@@ -99,7 +99,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     assert.equal(server.register.sessions.length, 1);
   });
 
-  it("R4: survives thousands of aborted streams in one session", async () => {
+  it("A4: survives thousands of aborted streams in one session", async () => {
     await connect();
     const { id } = await sdk.ask({ name: "http" });
     for (let round = 0; round < 20; round += 1) {
@@ -154,7 +154,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     await server.register.until(() => !server.register.tunnels.has(id as string));
   });
 
-  it("R6: loses its tunnels when it falls silent without closing the connection", async () => {
+  it("A6: loses its tunnels when it falls silent without closing the connection", async () => {
     await sdk.ask({
       name: "connect",
       port: server.port,
@@ -167,7 +167,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     await server.register.until(() => !server.register.tunnels.has(id as string));
   });
 
-  it("R1: is answered at once where nothing has to be said", async () => {
+  it("A1: is answered at once where nothing has to be said", async () => {
     const quiet: Buffer[] = [];
     await server.stop();
     server = await startTunnelServer({

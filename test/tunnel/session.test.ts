@@ -297,7 +297,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(opened, 1);
     });
 
-    it("R3: up to the cap, then as others end, then not at all", async () => {
+    it("A3: up to the cap, then as others end, then not at all", async () => {
       const limits = { maxStreams: { rust: 3, go: 3, postern: 3 }, maxWaiting: 2, maxWaitMs: 5000 };
       await set.restart({ limits });
       const [agent, session] = await authenticated();
@@ -318,7 +318,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.deepEqual([taken.length, taken.at(-1)], [7, undefined]);
     });
 
-    it("R5: at most 48 that the agent has not taken up, and other tunnels none the fewer", async () => {
+    it("A5: at most 48 that the agent has not taken up, and other tunnels none the fewer", async () => {
       const [agent, session] = await authenticated();
       const slow = String((await bound(agent, 5, {}))["Id"]);
       const quick = String((await bound(agent, 7, {}))["Id"]);
@@ -360,7 +360,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(taken.length, 61);
     });
 
-    it("R3: as many as the agent has not dropped, also of those that were given up", async () => {
+    it("A3: as many as the agent has not dropped, also of those that were given up", async () => {
       const limits = {
         maxStreams: { rust: 3, go: 3, postern: 3 },
         maxHeld: { rust: 5, go: Infinity, postern: Infinity },
@@ -411,7 +411,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(taken.length, 8, "a service that writes seldom takes its time");
     });
 
-    it("R3: none for those that are withdrawn", async () => {
+    it("A3: none for those that are withdrawn", async () => {
       const limits = { maxStreams: { rust: 1, go: 1, postern: 1 }, maxWaiting: 2 };
       await set.restart({ limits });
       const [agent, session] = await authenticated();
@@ -431,7 +431,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(agent.frames.filter(({ body }) => body.length > 50 && body.readUInt32BE() === 3).length <= 3, true);
     });
 
-    it("R5: also when visitors and service are silent on those that are open", async () => {
+    it("A5: also when visitors and service are silent on those that are open", async () => {
       const [agent, session] = await authenticated();
       const { Id } = await bound(agent, 5, { Proto: "tcp" });
       set.clock.pass(50);

@@ -32,7 +32,7 @@ export const maxPayload = 65_536;
 /** Credit beyond this overflows the 31 bits of the field. */
 export const maxWindow = 0x7fff_ffff;
 
-/** Never opened by either side: credit for it is how R1 answers at once without saying anything. */
+/** Never opened by either side: credit for it is how A1 answers at once without saying anything. */
 export const unusedStreamId = 0x7fff_fffe;
 
 /** The peer broke the protocol; the session ends with this code in GOAWAY. */

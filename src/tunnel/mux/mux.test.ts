@@ -262,7 +262,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.deepEqual(order, [2, 4, 2, 2, 2]);
   });
 
-  it("R4: aborts with FIN, RST and credit, in this order", async () => {
+  it("A4: aborts with FIN, RST and credit, in this order", async () => {
     const [left, right] = await socketPair();
     const server = end(left, "server");
     const near = open(server);

@@ -31,7 +31,7 @@ export interface MuxOptions {
   readonly clock: Clock;
   /** Streams of the peer open at once; one more is refused. */
   readonly maxIncoming: number;
-  /** The peer leaves Nagle's algorithm on (R1). */
+  /** The peer leaves Nagle's algorithm on (A1). */
   readonly answersAtOnce: boolean;
 }
 
@@ -63,7 +63,7 @@ export class Mux implements StreamHost, FrameHandler {
   #currentFlags = 0;
   #scheduled = false;
   #over = false;
-  /** R1: bytes came in this turn; bytes came in the turn before, and nothing was written since. */
+  /** A1: bytes came in this turn; bytes came in the turn before, and nothing was written since. */
   #heard = false;
   #unanswered = false;
   /** All bytes that came, to tell a silent peer from a busy one. */
@@ -284,7 +284,7 @@ export class Mux implements StreamHost, FrameHandler {
     this.#served = 0;
   }
 
-  /** R1: a peer with Nagle's algorithm on waits for our ACK, and the kernel's delayed one costs it 40 ms. */
+  /** A1: a peer with Nagle's algorithm on waits for our ACK, and the kernel's delayed one costs it 40 ms. */
   #answerAtOnce(wrote: boolean): void {
     if (wrote || this.#socket.writableLength > 0) {
       this.#heard = false;

@@ -14,7 +14,7 @@ const drainedAt = 32 * 1024;
 export interface StreamHost {
   readonly outbox: Outbox;
   readonly windows: WindowBudget;
-  /** The peer wakes its reader for an end only, and its writer for credit only: a reset is not enough (R4). */
+  /** The peer wakes its reader for an end only, and its writer for credit only: a reset is not enough (A4). */
   readonly sleepsThroughResets: boolean;
   /** The stream has something to send and credit for it. */
   ready(stream: MuxStream): void;
@@ -38,7 +38,7 @@ export interface StreamWatcher {
 
 /**
  * Agents that sleep through resets drop a stream that both sides have ended as soon as its tasks have run. One that
- * was reset they drop when its service next writes or ends, and never say so (agent-protocol.md §7, R3 and R4): until
+ * was reset they drop when its service next writes or ends, and never say so (A3, A4): until
  * then it counts among the streams that they can have.
  */
 const droppedAfterEndMs = 50;
@@ -268,7 +268,7 @@ export class MuxStream implements ByteStream {
     this.#forget(Math.max(droppedAfterResetMs, 1.5 * lingeredMs));
   }
 
-  /** Writers that wait for credit see a reset only when they are given some (R4). */
+  /** Writers that wait for credit see a reset only when they are given some (A4). */
   #wakeAndReset(): void {
     const { outbox } = this.#host;
     outbox.control(frameType.reset, this.id, errorCode.streamCancelled);
