@@ -28,7 +28,7 @@ const refused: readonly (readonly [what: string, text: string])[] = [
   ["W4: HTTP/0.9", "<html>hello</html>"],
   ["W4: HTTP/2.0", "HTTP/2.0 200 OK\r\n\r\n"],
   ["W4: HTTP/1.2", "HTTP/1.2 200 OK\r\n\r\n"],
-  ["W4: a length on 204", "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n"],
+  ["W4: a length on 103", "HTTP/1.1 103 Early Hints\r\nContent-Length: 5\r\n\r\n"],
   ["W4: a transfer coding on 101", "HTTP/1.1 101 Switching Protocols\r\nTransfer-Encoding: chunked\r\n\r\n"],
   ["W4: a head without end", `HTTP/1.1 200 OK\r\nX: ${"a".repeat(2000)}`],
   ["W4: too many fields", `HTTP/1.1 200 OK\r\n${"X: a\r\n".repeat(11)}\r\n`],

@@ -21,7 +21,7 @@ const okReason = "OK";
 
 /**
  * Reads one response head from `start` on, as strictly as a request (security W4). Undefined while it is
- * incomplete. Statuses outside 100–599 and lengths where there can be none are refused.
+ * incomplete. Statuses outside 100–599 and interim responses with a body are refused.
  */
 export function readResponseHead(
   bytes: Buffer,
@@ -59,7 +59,7 @@ export function readResponseHead(
   if (outcome === incomplete) return unfinished(end < length);
   if (outcome < 0) return refused(outcome);
   if (fields.chunked && minorVersion === 0) return refused(refuse("Transfer-Encoding in HTTP/1.0"));
-  if (status < 200 || status === 204) {
+  if (status < 200) {
     if (fields.chunked || fields.contentLength > 0) return refused(refuse("a body where there can be none"));
   }
   const isOk = reasonEnd - reasonStart === 2 && bytes[reasonStart] === 79 && bytes[reasonStart + 1] === 75;

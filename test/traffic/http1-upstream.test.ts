@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ByteReceiver, ByteStream } from "../../src/lib/byte-stream.ts";
 import { answering, eventually, ok, startFront, withFront } from "../support/front.ts";
-import type { Answerer } from "../support/front.ts";
+import type { Answerer, Front } from "../support/front.ts";
 
 const get = "GET / HTTP/1.1\r\nHost: a.example.com\r\n\r\n";
 
@@ -13,7 +13,6 @@ const invalid: readonly (readonly [what: string, response: string])[] = [
   ],
   ["W4: two Content-Length", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello"],
   ["W4: uninvited 101", "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"],
-  ["W4: bytes behind the response", `${ok("x")}HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\npoisoned`],
   ["W4: header splitting by a bare CR", "HTTP/1.1 200 OK\r\nX: a\rSet-Cookie: b\r\nContent-Length: 0\r\n\r\n"],
   ["W4: HTTP/0.9", "<html>hello</html>"],
   ["W4: a head too large", `HTTP/1.1 200 OK\r\nX: ${"a".repeat(40_000)}\r\n\r\n`],
@@ -73,6 +72,47 @@ describe("an upstream", () => {
       assert.equal(front.upstream.connections.length, 2);
     });
   });
+
+  const poison = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\npoisoned";
+  const head = get.replace("GET", "HEAD");
+  for (const [what, request, whole, behind] of [
+    ["a line end", get, ok("ok\n"), "\r\n"],
+    ["another response", get, ok("x"), poison],
+    [
+      "bytes behind the last chunk",
+      get,
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+      poison,
+    ],
+    ["a body in answer to HEAD", head, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "hello"],
+    ["a body behind 204", get, "HTTP/1.1 204 No Content\r\n\r\n", "hello"],
+    ["a body that 204 announces", get, "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", "hello"],
+    ["a chunked body behind 204", get, "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", "0\r\n\r\n"],
+    ["a body behind 304", get, "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "hello"],
+  ] as const) {
+    it(`W4: that sends ${what} has its response delivered and its stream given up, wherever TCP cuts it`, async () => {
+      const sent = whole + behind;
+      for (let cut = 1; cut <= sent.length; cut += 1) {
+        const answer: Answerer = ({ socket, index }) => {
+          if (index > 0) return void socket.write(ok("clean"));
+          socket.write(sent.slice(0, cut), "latin1");
+          void turns().then(() => socket.write(sent.slice(cut), "latin1"));
+        };
+        await withFront(answer, {}, async (front, client) => {
+          client.send(request);
+          await eventually(() => front.finished.length === 1 && isOver(front));
+          assert.deepEqual(
+            [front.finished[0]?.status, front.finished[0]?.cutShort],
+            [Number(whole.slice(9, 12)), false],
+          );
+          client.send(get);
+          const received = await client.until(/clean$/);
+          assert.doesNotMatch(received, /poisoned|hello/);
+          assert.equal(front.upstream.connections.length, 2);
+        });
+      }
+    });
+  }
 
   it("W4: bytes on an idle stream end it", async () => {
     await withFront(answering(ok("x")), {}, async (front, client) => {
@@ -236,6 +276,17 @@ it("D3: every byte of a response is credited once, also when the client reads la
     await front.stop();
   }
 });
+
+/** The first connection to the upstream is given up. */
+function isOver(front: Front): boolean {
+  const socket = front.upstream.connections[0]?.socket;
+  return socket?.readableEnded === true || socket?.closed === true;
+}
+
+/** Lets what is under way on loopback arrive. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
 
 function bound(receiver: ByteReceiver): ByteReceiver {
   return {

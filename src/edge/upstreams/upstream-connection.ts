@@ -288,8 +288,11 @@ export class UpstreamConnection implements ByteReceiver, Timed {
     const close = fields.connectionClose || (head.minorVersion === 0 && !fields.connectionKeepAlive);
     let bodyLength = 0;
     this.#reusable = !close;
-    if (this.#isHead || status === 204 || status === 304) this.#body.startLength(0);
-    else if (fields.chunked) {
+    if (this.#isHead || status === 204 || status === 304) {
+      this.#body.startLength(0);
+      // A 204 has no body whatever it says (RFC 9112 §6.3); where it says that it has one, that may be on its way.
+      if (status === 204 && (fields.chunked || fields.contentLength > 0)) this.#reusable = false;
+    } else if (fields.chunked) {
       bodyLength = -1;
       this.#body.startChunked();
     } else if (fields.contentLength >= 0) {
@@ -300,15 +303,11 @@ export class UpstreamConnection implements ByteReceiver, Timed {
       this.#reusable = false;
       this.#body.startUntilClose();
     }
-    if (bodyLength >= 0 && bytes.length - at > bodyLength) {
-      this.#refuse("bytes behind the response");
-      return;
-    }
     this.#state = readingBody;
     this.#touch();
     this.#user?.upstreamHead(head, bodyLength);
     if (this.#state !== readingBody) return;
-    if (this.#body.done) this.#complete();
+    if (this.#body.done) this.#completeAt(bytes, at);
     else if (at < bytes.length) this.#readBody(bytes, at);
   }
 
@@ -349,9 +348,12 @@ export class UpstreamConnection implements ByteReceiver, Timed {
       if (this.#state !== readingBody) return;
     }
     if (credit > 0) this.#stream.consumed(credit);
-    if (!body.done) return;
-    // What follows belongs to no request: this response stands, the stream cannot be trusted any more.
-    if (at < bytes.length) this.#reusable = false;
+    if (body.done) this.#completeAt(bytes, at);
+  }
+
+  /** What follows the response belongs to no request: the response stands, the stream cannot be trusted any more. */
+  #completeAt(bytes: Buffer, end: number): void {
+    if (end < bytes.length) this.#reusable = false;
     this.#complete();
   }
 
