@@ -2,6 +2,7 @@ import { byteClass, cr, hexValue, lf, semicolon, valueByte } from "./bytes.ts";
 import { FieldTable } from "./field-table.ts";
 import { HeadBuffer } from "./head-buffer.ts";
 import { incomplete, readFields, refuse } from "./read-fields.ts";
+import { admitTrailers } from "./trailer-fields.ts";
 
 /** Hexadecimal digits of a chunk's size, leading zeros included. */
 const maxSizeDigits = 12;
@@ -168,7 +169,7 @@ export class BodyReader {
     const outcome = readFields(table, lineEnd.length, end, maxTrailers);
     if (outcome === incomplete) return end < all.length ? refuse("trailers too long") : bytes.length;
     if (outcome < 0) return refuse("invalid trailers");
-    if (hasFraming(table)) return refuse("framing or routing field in the trailers");
+    if (!admitTrailers(table)) return refuse("framing or routing field in the trailers");
     if (table.count > 0) this.trailers = table;
     this.#trailerBytes = undefined;
     this.#state = finished;
@@ -177,17 +178,3 @@ export class BodyReader {
 }
 
 const lineEnd = Buffer.from("\r\n");
-
-function hasFraming(table: FieldTable): boolean {
-  return (
-    table.hostCount > 0 ||
-    table.contentLength >= 0 ||
-    table.chunked ||
-    table.upgradeIndex >= 0 ||
-    table.expectIndex >= 0 ||
-    table.connectionClose ||
-    table.connectionKeepAlive ||
-    table.connectionUpgrade ||
-    table.connectionNames
-  );
-}

@@ -1,3 +1,4 @@
+import { admitTrailers } from "../../http1/trailer-fields.ts";
 import type { ClientConnection } from "../http/client-connection.ts";
 import { newRequestId } from "../http/request-id.ts";
 import type { Faults } from "./faults.ts";
@@ -105,9 +106,11 @@ export class HeaderReceiver {
     if (stream.remoteEnded) {
       return this.#faults.streamError(stream, errorCode.streamClosed, "HEADERS behind the end");
     }
-    const isValid = endStream && !head.hasPseudo && head.fault === "" && !head.tooLarge;
+    // Host is in no table that is built: `:authority` stands for it.
+    const hasHost = head.hostField() !== undefined;
+    const isValid = endStream && !head.hasPseudo && !hasHost && head.fault === "" && !head.tooLarge;
     const fields = isValid ? head.build("") : undefined;
-    if (fields !== undefined && stream.receiveEnd(fields)) return;
+    if (fields !== undefined && admitTrailers(fields) && stream.receiveEnd(fields)) return;
     this.#faults.streamError(stream, errorCode.protocolError, head.fault || "invalid trailers");
   }
 }

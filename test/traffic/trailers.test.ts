@@ -1,0 +1,134 @@
+/** What may come behind a body, in requests and responses, over both versions of HTTP in front. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import type { IncomingHttpHeaders } from "node:http2";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, it } from "node:test";
+import { protocols } from "../support/agents.ts";
+import type { Protocol } from "../support/agents.ts";
+import { host, startFixture } from "../support/modules.ts";
+import type { Fixture } from "../support/modules.ts";
+
+/** RFC 9110 §6.5.1: framing and routing of the message; the whole is refused. */
+const refused = ["content-length", "expect", "host"] as const;
+/** Authentication, request modifiers, response controls, content format. */
+const dropped = [
+  ...["authorization", "cookie", "proxy-authorization", "set-cookie", "www-authenticate"],
+  ...["cache-control", "if-match", "if-none-match", "if-range", "max-forwards", "pragma", "range", "origin"],
+  ...["age", "expires", "location", "retry-after", "vary"],
+  ...[
+    "content-encoding",
+    "content-language",
+    "content-location",
+    "content-range",
+    "content-type",
+    "content-disposition",
+  ],
+  ...["trailer", "forwarded"],
+] as const;
+const passed = ["x-checksum", "content-digest", "etag", "server-timing", "authentication-info"] as const;
+
+let fixture: Fixture;
+let trailers: readonly string[] = [];
+let requests = 0;
+let answered: Readonly<Record<string, string>> = {};
+const service = createServer((request: IncomingMessage, response: ServerResponse) => {
+  requests += 1;
+  request.resume().on("end", () => {
+    trailers = request.rawTrailers.filter((_name, index) => index % 2 === 0).map((name) => name.toLowerCase());
+    response.write("body");
+    response.addTrailers(answered);
+    response.end();
+  });
+});
+
+before(async () => {
+  fixture = await startFixture({ allowLocalUpstreams: true });
+  await once(service.listen(0, "127.0.0.1"), "listening");
+  const address = `127.0.0.1:${(service.address() as AddressInfo).port}`;
+  fixture.put("static_backend", "bkdsc_1", { address, tls: { enabled: false } });
+  fixture.route({ backend: { enabled: true, backend_id: "bkdsc_1" } });
+});
+after(async () => {
+  await fixture.stop();
+  service.closeAllConnections();
+  service.close();
+});
+
+interface Told {
+  /** 0: the stream was reset. */
+  readonly status: number;
+  readonly trailers: readonly string[];
+}
+
+/** A chunked POST with these names behind its body; resolves with what comes behind the response's. */
+async function post(protocol: Protocol, names: readonly string[]): Promise<Told> {
+  const socket = await fixture.connect(protocol);
+  socket.on("error", () => {});
+  try {
+    if (protocol === "h1") {
+      const lines = names.map((name) => `${name}: ${name === "content-length" ? 5 : "x"}\r\n`).join("");
+      socket.write(
+        `POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n${lines}\r\n`,
+      );
+      let text = "";
+      const ended = /^HTTP\/1\.1 200 [^]*\r\n0\r\n([^]*)\r\n$|^HTTP\/1\.1 4/;
+      while (!ended.test(text)) text += String((await once(socket, "data"))[0]);
+      const behind = ended.exec(text)?.[1] ?? "";
+      return {
+        status: Number(text.slice(9, 12)),
+        trailers: [...behind.matchAll(/^([^:\r\n]+):/gm)].map((match) => String(match[1]).toLowerCase()),
+      };
+    }
+    const session = connectHttp2(`https://${host}`, { createConnection: () => socket });
+    session.on("error", () => {});
+    const stream = session.request({ ":method": "POST", ":path": "/", ":authority": host }, { waitForTrailers: true });
+    let status = 0;
+    let behind: IncomingHttpHeaders = {};
+    stream.on("wantTrailers", () =>
+      stream.sendTrailers(Object.fromEntries(names.map((name) => [name, name === "content-length" ? "5" : "x"]))),
+    );
+    stream.on("response", (headers) => (status = Number(headers[":status"])));
+    stream.on("trailers", (headers) => (behind = headers));
+    stream.on("error", () => {});
+    stream.resume().end("ok");
+    await new Promise((resolve) => stream.once("close", resolve));
+    session.destroy();
+    return { status: stream.rstCode === 0 ? status : 0, trailers: Object.keys(behind) };
+  } finally {
+    socket.destroy();
+  }
+}
+
+for (const protocol of protocols) {
+  describe(`trailers over ${protocol}`, { timeout: 30_000 }, () => {
+    for (const name of refused) {
+      it(`W3, W7: a request with ${name} behind its body is refused`, async () => {
+        answered = {};
+        const before = requests;
+        const { status } = await post(protocol, ["x-checksum", name]);
+        assert.equal(status, protocol === "h1" ? 400 : 0);
+        // Its head may have gone out already; it never becomes a whole request.
+        assert.ok(requests <= before + 1);
+        assert.ok(!trailers.includes(name));
+      });
+    }
+
+    it("of requests go on without those that may not be there", async () => {
+      answered = {};
+      const { status } = await post(protocol, [...passed, ...dropped]);
+      assert.equal(status, 200);
+      assert.deepEqual([...trailers].sort(), [...passed].sort());
+    });
+
+    it("of responses go on without those that may not be there", async () => {
+      answered = Object.fromEntries([...passed, ...dropped].map((name) => [name, "x"]));
+      const told = await post(protocol, []);
+      assert.equal(told.status, 200);
+      assert.deepEqual([...told.trailers].sort(), [...passed].sort());
+    });
+  });
+}
