@@ -107,9 +107,34 @@ describe("ambiguous requests", () => {
     });
   }
 
-  it("an expectation other than 100-continue is refused", async () => {
-    const text = "GET / HTTP/1.1\r\nHost: a.example.com\r\nExpect: the-unexpected\r\nConnection: close\r\n\r\n";
-    assert.match(await front.connect().send(text).untilEnd(), /^HTTP\/1\.1 417 /);
+  for (const expectations of [
+    ["the-unexpected"],
+    ["the-unexpected", "100-continue"],
+    ["100-continue", "the-unexpected"],
+    ["100-continue", "100-continue"],
+    ["100-continue, 100-continue"],
+    ["100-continue, the-unexpected"],
+    ["100-continue;q=1"],
+    [""],
+  ]) {
+    it(`expectations of ${JSON.stringify(expectations)} are refused`, async () => {
+      seen.length = 0;
+      const lines = expectations.map((value) => `Expect: ${value}\r\n`).join("");
+      const text = `GET / HTTP/1.1\r\nHost: a.example.com\r\n${lines}Connection: close\r\n\r\n`;
+      assert.match(await front.connect().send(text).untilEnd(), /^HTTP\/1\.1 417 /);
+      assert.deepEqual(seen, []);
+    });
+  }
+
+  it("an expectation of 100-continue in any spelling is none that fails, and one of HTTP/1.0 goes unheard", async () => {
+    for (const value of ["100-Continue", "100-continue, ", ",100-continue"]) {
+      const text = `GET / HTTP/1.1\r\nHost: a.example.com\r\nExpect: ${value}\r\nConnection: close\r\n\r\n`;
+      assert.match(await front.connect().send(text).untilEnd(), /HTTP\/1\.1 200 /);
+    }
+    seen.length = 0;
+    const text = "GET / HTTP/1.0\r\nHost: a.example.com\r\nExpect: 100-continue\r\n\r\n";
+    assert.match(await front.connect().send(text).untilEnd(), /^HTTP\/1\.1 200 /);
+    assert.doesNotMatch(seen[0] as string, /expect/i);
   });
 
   it("W5: h2c is not forwarded: the request is answered as it is", async () => {

@@ -145,6 +145,18 @@ describe("a request over HTTP/2", () => {
     assert.deepEqual(hints, [103, "</style.css>; rel=preload", 100, "-"]);
   });
 
+  it("is refused with 417 when any of its expectations is another than 100-continue, or there are several", async () => {
+    const { session } = await start((_request, response) => response.end());
+    for (const expect of [
+      ["the-unexpected", "100-continue"],
+      ["100-continue", "the-unexpected"],
+      "100-continue, 100-continue",
+    ]) {
+      const answer = await h2Request(session, { ":path": "/", expect: expect as never });
+      assert.equal(answer.status, 417);
+    }
+  });
+
   it("streams: each piece arrives before the next is sent", async () => {
     const { session } = await start((request, response) => {
       request.on("data", (piece: Buffer) => response.write(`seen ${String(piece)}`));

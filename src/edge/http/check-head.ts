@@ -1,4 +1,5 @@
 import { canonicalPath, pathFault } from "../../lib/canonical-path.ts";
+import { expectsOnlyContinue } from "../../http1/expectation.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import { refused } from "../../routing/sites/refusals.ts";
 import type { ReceivedRequest } from "./received-request.ts";
@@ -12,7 +13,11 @@ const refusedMethods = new Set(["CONNECT", "TRACE"]);
 export function checkHead(request: ReceivedRequest, maxBodyBytes: number): Step | undefined {
   const { method, target, headers } = request;
   if (refusedMethods.has(method)) return methodRefused;
-  if (headers.expectIndex >= 0 && !request.expectsContinue) return expectationFailed;
+  if (headers.expectIndex >= 0 && !request.expectsContinue) {
+    // HTTP/1.0 has no interim responses: there it is to be ignored (RFC 9110 §10.1.1).
+    if (request.httpVersion !== "1.0" || !expectsOnlyContinue(headers)) return expectationFailed;
+    headers.delete("expect");
+  }
   const mark = target.indexOf("?");
   const sent = mark < 0 ? target : target.slice(0, mark);
   const path = canonicalPath(sent);

@@ -1,5 +1,6 @@
 import { originForm, parseAuthority } from "../../http1/authority.ts";
 import { equalsText } from "../../http1/bytes.ts";
+import { expectsOnlyContinue } from "../../http1/expectation.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
 import { ReceivedRequest } from "./received-request.ts";
@@ -23,7 +24,7 @@ export function receiveHttp1(head: RequestRead, scheme: "https" | "http"): Recei
     headers: fields,
     bodyLength,
     websocket: !isOld && bodyLength === 0 && asksForWebsocket(head),
-    expectsContinue: !isOld && fieldIs(fields, fields.expectIndex, "100-continue"),
+    expectsContinue: !isOld && fields.expectIndex >= 0 && expectsOnlyContinue(fields),
   });
 }
 

@@ -17,7 +17,7 @@ export class ReceivedRequest implements RequestHead {
   readonly bodyLength: number;
   /** The client asks for a WebSocket. */
   readonly websocket: boolean;
-  /** `Expect: 100-continue` (RFC 9110 §10.1.1). */
+  /** `Expect: 100-continue`, and no other expectation (RFC 9110 §10.1.1). */
   readonly expectsContinue: boolean;
   /** Set by the pipeline before anyone else sees them. */
   path = "";

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { byteClass, isToken, targetByte } from "../../http1/bytes.ts";
+import { expectsOnlyContinue } from "../../http1/expectation.ts";
 import { parseAuthority } from "../../http1/authority.ts";
 import type { Authority } from "../../http1/authority.ts";
 import { ReceivedRequest } from "../http/received-request.ts";
@@ -58,7 +59,6 @@ export function readHead(
     // HTTP/1.1 behind us wants a key, which HTTP/2 has no use for (RFC 8441 §5).
     headers.set("sec-websocket-key", randomBytes(16).toString("base64"));
   }
-  const expectation = headers.expectIndex < 0 ? undefined : headers.valueAt(headers.expectIndex);
   return new ReceivedRequest({
     httpVersion: "2",
     method: isWebsocket ? "GET" : method,
@@ -69,7 +69,7 @@ export function readHead(
     headers,
     bodyLength: endStream || isWebsocket ? 0 : headers.contentLength,
     websocket: isWebsocket,
-    expectsContinue: expectation?.toLowerCase() === "100-continue",
+    expectsContinue: headers.expectIndex >= 0 && expectsOnlyContinue(headers),
   });
 }
 
