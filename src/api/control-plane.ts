@@ -16,6 +16,10 @@ import { openKeyRing } from "./http/authenticate.ts";
 import { makeEdges } from "./edges/edges.ts";
 import { trackProblems } from "./edges/problems.ts";
 import { makeEdgeQueries } from "./edges/queries.ts";
+import { openDomainChecks } from "./domain-proof/checker.ts";
+import { makeResolveTxt } from "./domain-proof/resolver.ts";
+import type { ResolveTxt } from "./domain-proof/resolver.ts";
+import type { DomainProof } from "./domain-proof/rules.ts";
 import { startEvents } from "./events/dispatcher.ts";
 import type { AwsSettings } from "./events/targets/target.ts";
 import { ensureFirstTokens } from "./first-start.ts";
@@ -51,6 +55,10 @@ export interface ControlPlaneOptions {
   readonly suffixes?: SuffixRules;
   /** Backends may name loopback and link-local addresses. */
   readonly allowLocalUpstreams?: boolean;
+  /** How accounts prove that names which are not of the server are theirs; not at all unless given. */
+  readonly domainProof?: DomainProof;
+  /** How TXT records are looked up; by the system's name servers unless given. */
+  readonly resolveTxt?: ResolveTxt;
   /** Ports that reserved addresses are given, both ends included; 20000 to 29999 unless given. */
   readonly tcpPorts?: { readonly first: number; readonly last: number } | undefined;
   /** Who issues certificates; an authority whose terms nobody has agreed to, unless given. */
@@ -157,10 +165,13 @@ async function serve(
   const domain = options.domain.toLowerCase();
   const tcpPorts = options.tcpPorts ?? defaultTcpPorts;
   const suffixes = options.suffixes ?? { more: [], allowed: [] };
+  const proof = { domain, suffixes, domainProof: options.domainProof ?? "none" } as const;
+  const resolveTxt = options.resolveTxt ?? makeResolveTxt();
+  const domainChecks = openDomainChecks({ store, rules: proof, resolveTxt, clock, log });
   const reserving = {
-    domain,
+    ...proof,
+    domainChecks,
     httpsPort: () => edges.httpsPort() ?? options.httpsPort ?? 443,
-    suffixes,
     requireReservation,
     tcpPorts,
     allowLocalUpstreams: options.allowLocalUpstreams ?? false,
@@ -187,6 +198,7 @@ async function serve(
       const provisioned = provisioning.stop();
       applied.stop();
       await server.stop();
+      await domainChecks.stop();
       await provisioned;
       await events.stop();
       await store.close();

@@ -86,6 +86,8 @@ export interface EdgeOptions {
   readonly webhooks?: Partial<WebhookSettings>;
   /** Whether backends may name loopback and link-local addresses. */
   readonly allowLocalUpstreams?: boolean;
+  /** Whether agents may publish only at names below `domain` and at those that their account has reserved. */
+  readonly requireReservedNames?: boolean;
   readonly limits?: {
     readonly connections?: Partial<ConnectionLimits>;
     readonly http?: Partial<HttpLimits>;
@@ -135,6 +137,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     table,
     report: (message) => link.send(message),
     domain,
+    requireReservedNames: options.requireReservedNames,
     advertisedHttpsPort,
     region,
     clock,

@@ -1,7 +1,17 @@
 import { f, notes } from "../schema/fields.ts";
-import { visibleName } from "../schema/formats.ts";
+import type { StringFormat } from "../schema/fields.ts";
+import { domain, visibleName } from "../schema/formats.ts";
 import { defineResource } from "../schema/resource.ts";
 import { exampleToken } from "./token-fields.ts";
+
+/** The space in which the names that the operator grants are claimed: each is of one account. */
+export const grantedSpace = "granted domain";
+
+/** As `domain`, but for wildcards: what is below is granted as well. */
+const grantedDomain: StringFormat = {
+  ...domain,
+  check: (text) => (text.startsWith("*.") ? 'be a name without "*"' : domain.check(text)),
+};
 
 export const account = defineResource({
   name: "account",
@@ -13,6 +23,11 @@ export const account = defineResource({
   fields: {
     name: f.string("Human-readable name; unique on the server.", { required: true, format: visibleName }),
     ...notes,
+    domains: f.list(
+      "Host names that the operator grants it: they and what is below them need no other proof.",
+      f.string("A host name, without `*.`.", { format: grantedDomain }),
+      { maxItems: 100, unique: true },
+    ),
     api_key: f.nullableString("Its first API key: only in the response to its creation, null afterwards.", {
       live: true,
       example: exampleToken("postern_ak"),
@@ -25,6 +40,9 @@ export const account = defineResource({
   operations: ["create", "get", "list", "update"],
   operatorOnly: true,
   traffic: true,
-  claims: ({ name }) => [{ space: "account_name", name, global: true }],
+  claims: ({ name, domains }) => [
+    { space: "account_name", name, global: true },
+    ...domains.map((one) => ({ space: grantedSpace, name: one, global: true })),
+  ],
   taken: "name_taken",
 });

@@ -56,7 +56,14 @@ export const cloudEndpoint = defineResource({
     return scheme === "tcp" ? [{ space: "address", name: portOf(hostport) }] : hostportUses({ hostports: [hostport] });
   },
   taken: "hostport_held",
-  refusals: ["domain_held", "domain_public", "domain_unreserved", "binding_unsupported", ...policyRefusals],
+  refusals: [
+    "domain_held",
+    "domain_public",
+    "domain_unproven",
+    "domain_unreserved",
+    "binding_unsupported",
+    ...policyRefusals,
+  ],
   rules: [
     ({ bindings }) => bindingIssue(bindings as readonly string[]),
     ({ url, traffic_policy }) =>

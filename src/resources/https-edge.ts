@@ -35,5 +35,5 @@ export const httpsEdge = defineResource({
   claims: hostportClaims,
   uses: hostportUses,
   taken: "hostport_held",
-  refusals: ["domain_held", "domain_public", "domain_unreserved"],
+  refusals: ["domain_held", "domain_public", "domain_unproven", "domain_unreserved"],
 });

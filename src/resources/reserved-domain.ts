@@ -51,6 +51,24 @@ export const reservedDomain = defineResource({
     acme_challenge_cname_target: f.nullableString("What to point `_acme-challenge` to, where that is needed.", {
       live: true,
     }),
+    ownership: f.object(
+      "Whether the name is proven to be the account's, and by what it can be; null where no proof is wanted.",
+      {
+        status: f.oneOf("`pending`: it is nobody's yet and cannot be used. `lapsed`: reserve it again.", [
+          "pending",
+          "proven",
+          "lapsed",
+        ]),
+        record_type: f.nullableString("Type of the DNS record to set; null where only the operator's word counts."),
+        record_name: f.nullableString("Name of the record.", { maxBytes: 300 }),
+        record_value: f.nullableString("Value of the record."),
+        msg: f.string("What was found last.", { maxBytes: 1024 }),
+        checked_at: f.timestamp("When it was last looked up."),
+        lapses_at: f.timestamp("Until when it is looked up; null when it is proven."),
+      },
+      { nullable: true, live: true },
+    ),
+    unproven: f.boolean("The name is yet to be proven, and is held by nobody until then.", { internal: true }),
     resolves_to: f.list(
       "Addresses to resolve it to; empty: wherever the server is.",
       f.object("One of them.", { value: f.string("The address, or a name for it.", { required: true }) }),
@@ -58,9 +76,12 @@ export const reservedDomain = defineResource({
     ),
   },
   traffic: true,
-  claims: ({ domain }) => [{ space: "domain", name: domain, global: true, hosts: true }],
+  claims: ({ domain, unproven }) =>
+    unproven
+      ? [{ space: "unproven domain", name: domain }]
+      : [{ space: "domain", name: domain, global: true, hosts: true }],
   taken: "domain_held",
-  refusals: ["domain_public"],
+  refusals: ["domain_public", "domain_unproven"],
   clears: [
     { path: "certificate", input: "certificate_id" },
     { path: "certificate_management_policy", input: "certificate_management_policy" },

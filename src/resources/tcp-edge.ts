@@ -20,7 +20,14 @@ export const tcpEdge = defineResource({
   ],
   uses: ({ hostports }) => hostports.map((hostport) => ({ space: "address", name: portOf(hostport) })),
   taken: "hostport_held",
-  refusals: ["domain_held", "domain_public", "domain_unreserved", "backend_needs_http", ...policyRefusals],
+  refusals: [
+    "domain_held",
+    "domain_public",
+    "domain_unproven",
+    "domain_unreserved",
+    "backend_needs_http",
+    ...policyRefusals,
+  ],
 });
 
 export function portOf(hostport: string): string {

@@ -20,6 +20,7 @@ export const tlsEdge = defineResource({
   refusals: [
     "domain_held",
     "domain_public",
+    "domain_unproven",
     "domain_unreserved",
     "module_needs_termination",
     "backend_needs_http",

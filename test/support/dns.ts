@@ -5,19 +5,24 @@ import { once } from "node:events";
 export interface TestDns {
   /** `host:port`. */
   readonly address: string;
+  /** TXT records by lower-case name: one text each, or the strings that it is sent in. */
+  readonly texts: Map<string, readonly (string | readonly string[])[]>;
   stop(): Promise<void>;
 }
 
 const typeA = 1;
+const typeTxt = 16;
 const nameError = 3;
 
 export async function startDns(): Promise<TestDns> {
   const socket = createSocket("udp4");
-  socket.on("message", (query, { address, port }) => socket.send(answer(query), port, address));
+  const texts: TestDns["texts"] = new Map();
+  socket.on("message", (query, { address, port }) => socket.send(answer(query, texts), port, address));
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
   return {
     address: `127.0.0.1:${socket.address().port}`,
+    texts,
     async stop() {
       socket.close();
       await once(socket, "close");
@@ -25,8 +30,8 @@ export async function startDns(): Promise<TestDns> {
   };
 }
 
-/** RFC 1035 §4.1: one question, repeated, and for type A its answer. */
-function answer(query: Buffer): Buffer {
+/** RFC 1035 §4.1: one question, repeated, and for types A and TXT its answer. */
+function answer(query: Buffer, texts: TestDns["texts"]): Buffer {
   let at = 12;
   const labels: string[] = [];
   while (query[at] !== 0) {
@@ -36,13 +41,23 @@ function answer(query: Buffer): Buffer {
   }
   const question = query.subarray(12, at + 5);
   const isUnknown = labels.join(".").endsWith("nowhere.test");
-  const records = !isUnknown && query.readUInt16BE(at + 1) === typeA ? 1 : 0;
+  const type = query.readUInt16BE(at + 1);
+  const records = isUnknown ? [] : type === typeA ? [record(typeA, [127, 0, 0, 1])] : [];
+  if (type === typeTxt) for (const text of texts.get(labels.join(".")) ?? []) records.push(record(typeTxt, txt(text)));
   const header = Buffer.alloc(12);
   query.copy(header, 0, 0, 2);
   header.writeUInt16BE(0x8180 | (isUnknown ? nameError : 0), 2);
   header.writeUInt16BE(1, 4);
-  header.writeUInt16BE(records, 6);
-  // the name by reference, type A, class IN, 60 s, 4 bytes
-  const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1]);
-  return Buffer.concat(records === 1 ? [header, question, record] : [header, question]);
+  header.writeUInt16BE(records.length, 6);
+  return Buffer.concat([header, question, ...records]);
+}
+
+/** The name by reference, type, class IN, 60 s, and the data with its length. */
+function record(type: number, data: readonly number[]): Buffer {
+  return Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, data.length >> 8, data.length & 0xff, ...data]);
+}
+
+/** RFC 1035 §3.3.14: character strings of up to 255 bytes. */
+function txt(text: string | readonly string[]): number[] {
+  return [text].flat().flatMap((part) => [Buffer.byteLength(part), ...Buffer.from(part)]);
 }

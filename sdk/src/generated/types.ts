@@ -20,6 +20,8 @@ export interface Account {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
+  /** Host names that the operator grants it: they and what is below them need no other proof. (at most 100) */
+  readonly domains: readonly string[];
   /** Its first API key: only in the response to its creation, null afterwards. (at most 255 bytes) */
   readonly api_key: string | null;
   /** Its first agent token: only in the response to its creation, null afterwards. (at most 255 bytes) */
@@ -34,6 +36,8 @@ export interface AccountCreate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
+  /** Host names that the operator grants it: they and what is below them need no other proof. (at most 100) */
+  readonly domains?: readonly string[] | null | undefined;
 }
 
 /** A tenant: everything else belongs to one account and is invisible to all others. */
@@ -44,6 +48,8 @@ export interface AccountUpdate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
+  /** Host names that the operator grants it: they and what is below them need no other proof. (at most 100) */
+  readonly domains?: readonly string[] | null | undefined;
 }
 
 /** An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
@@ -482,6 +488,23 @@ export interface ReservedDomain {
   } | null;
   /** What to point `_acme-challenge` to, where that is needed. (at most 255 bytes) */
   readonly acme_challenge_cname_target: string | null;
+  /** Whether the name is proven to be the account's, and by what it can be; null where no proof is wanted. */
+  readonly ownership: {
+    /** `pending`: it is nobody's yet and cannot be used. `lapsed`: reserve it again. */
+    readonly status: "pending" | "proven" | "lapsed";
+    /** Type of the DNS record to set; null where only the operator's word counts. (at most 255 bytes) */
+    readonly record_type: string | null;
+    /** Name of the record. (at most 300 bytes) */
+    readonly record_name: string | null;
+    /** Value of the record. (at most 255 bytes) */
+    readonly record_value: string | null;
+    /** What was found last. (at most 1024 bytes) */
+    readonly msg: string;
+    /** When it was last looked up. */
+    readonly checked_at: string | null;
+    /** Until when it is looked up; null when it is proven. */
+    readonly lapses_at: string | null;
+  } | null;
   /** Addresses to resolve it to; empty: wherever the server is. (at most 10) */
   readonly resolves_to: readonly {
     /** The address, or a name for it. (at most 255 bytes) */

@@ -34,7 +34,7 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
     for (const { kind, id, before, after } of changes) {
       if (!kinds.has(kind)) continue;
       const account_id = (after ?? before)?.account_id ?? "";
-      waiting.push({ kind, id, account_id, object: after ? plain(after) : null });
+      waiting.push({ kind, id, account_id, object: after && isInEffect(after) ? plain(after) : null });
     }
   });
   const sendSnapshot = (line: EdgeLine): void => {
@@ -42,6 +42,7 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
     sent.set(line, revision);
     let objects: ResourceObject[] = [];
     for (const object of store.objects(kinds)) {
+      if (!isInEffect(object)) continue;
       objects.push(plain(object));
       if (objects.length < snapshotChunk) continue;
       line.send({ type: "snapshot", revision, objects, last: false });
@@ -54,6 +55,11 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
       if (message.type === "hello") sendSnapshot(line);
     },
   };
+}
+
+/** A name that is yet to be proven is held by nobody. */
+function isInEffect({ doc }: StoredObject): boolean {
+  return doc["unproven"] !== true;
 }
 
 function plain({ kind, id, account_id, revision, doc }: StoredObject): ResourceObject {

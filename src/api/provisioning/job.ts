@@ -29,6 +29,8 @@ export interface Policy {
 }
 
 export function policyOf(domain: StoredObject): Policy | undefined {
+  // Nobody's yet, so nobody's certificate is to be had for it.
+  if (domain.doc["unproven"] === true) return undefined;
   return (domain.doc["certificate_management_policy"] as Policy | null) ?? undefined;
 }
 

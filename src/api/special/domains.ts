@@ -3,6 +3,7 @@ import { Refusal } from "../../lib/errors.ts";
 import { wildcardsOver } from "../../lib/host-cover.ts";
 import { emptyDoc } from "../../schema/parse.ts";
 import { resourceNamed } from "../operation/declarations.ts";
+import { needsProof, unproven } from "../domain-proof/rules.ts";
 import type { Draft } from "../../storage/store.ts";
 import { settleCertificate, withoutObtained } from "./domain-certificates.ts";
 import { checkName, checkNotReservedForAll } from "./host-names.ts";
@@ -13,8 +14,12 @@ export function reservedDomainSpecial(surroundings: Surroundings): Special {
   return {
     prepare(input) {
       const { draft, accountId, doc, previous } = input;
-      if (!previous) checkName(draft, accountId, doc["domain"] as string, surroundings);
-      return { doc: settleCertificate(input) };
+      if (previous) return { doc: settleCertificate(input) };
+      const name = doc["domain"] as string;
+      checkName(draft, accountId, name, surroundings);
+      const isOpen = needsProof(draft, accountId, name, surroundings);
+      if (isOpen && surroundings.domainProof === "operator") throw unproven(accountId, name, surroundings);
+      return { doc: { ...settleCertificate(input), unproven: isOpen } };
     },
     deleting: (object, draft) => checkDomainNotServed(object, draft, surroundings.liveObjects),
     configured: withoutObtained,
@@ -23,6 +28,7 @@ export function reservedDomainSpecial(surroundings: Surroundings): Special {
       const below = name === surroundings.domain || name.endsWith(`.${surroundings.domain}`);
       return {
         cname_target: below ? null : surroundings.domain,
+        ownership: surroundings.domainChecks.status(object),
         certificate_management_status: surroundings.provisioning.status(object),
       };
     },
@@ -71,6 +77,7 @@ function reserve(draft: Draft, accountId: string, name: string, metadata: unknow
     if (draft.holder(accountId, "domain", candidate)?.account_id === accountId) return;
   }
   checkName(draft, accountId, name, surroundings);
+  if (needsProof(draft, accountId, name, surroundings)) throw unproven(accountId, name, surroundings);
   if (surroundings.requireReservation) {
     throw new Refusal("domain_unreserved", `domain "${name}" is not reserved in this account`);
   }

@@ -3,10 +3,11 @@ import { Refusal } from "../../lib/errors.ts";
 import { wildcardBase, wildcardsOver } from "../../lib/host-cover.ts";
 import { isPublicSuffix } from "../../lib/public-suffix.ts";
 import { isServerName } from "../../lib/server-names.ts";
+import { needsProof, unproven } from "../domain-proof/rules.ts";
 import type { Draft } from "../../storage/store.ts";
 import type { Surroundings } from "./special.ts";
 
-type Rules = Pick<Surroundings, "domain" | "suffixes" | "liveObjects">;
+type Rules = Pick<Surroundings, "domain" | "suffixes" | "domainProof" | "liveObjects">;
 
 /** Throws `domain_held` or `domain_public` for a name that the account cannot take. @param name lower case */
 export function checkName(draft: Draft, accountId: string, name: string, rules: Rules): void {
@@ -16,7 +17,10 @@ export function checkName(draft: Draft, accountId: string, name: string, rules: 
 
 /** As `checkName`, for the host of a TCP address: below the server's own domain every port is an address of its own. */
 export function checkAddressHost(draft: Draft, accountId: string, name: string, rules: Rules): void {
-  if (name !== rules.domain) checkName(draft, accountId, name, rules);
+  if (name === rules.domain) return;
+  checkName(draft, accountId, name, rules);
+  const isHeld = draft.holder(accountId, "domain", name)?.account_id === accountId;
+  if (!isHeld && needsProof(draft, accountId, name, rules)) throw unproven(accountId, name, rules);
 }
 
 export function checkNotReservedForAll(name: string, { domain, suffixes }: Rules): void {

@@ -4,6 +4,8 @@ import type { SuffixRules } from "../../lib/public-suffix.ts";
 import type { Doc } from "../../schema/parse.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
+import type { DomainChecks } from "../domain-proof/checker.ts";
+import type { DomainProof } from "../domain-proof/rules.ts";
 import type { Events } from "../events/dispatcher.ts";
 import type { Provisioning } from "../provisioning/provisioning.ts";
 import type { KeyRing } from "../http/authenticate.ts";
@@ -23,6 +25,9 @@ export interface Surroundings {
   readonly suffixes: SuffixRules;
   /** Backends may name loopback and link-local addresses. */
   readonly allowLocalUpstreams: boolean;
+  /** How accounts prove that names which are not of the server are theirs. */
+  readonly domainProof: DomainProof;
+  readonly domainChecks: Pick<DomainChecks, "status">;
   /** Hostports need a reserved domain first. */
   readonly requireReservation: boolean;
   /** Ports that reserved addresses are given, both ends included. */

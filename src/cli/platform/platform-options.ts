@@ -69,6 +69,7 @@ export function platformOptions(values: Values): PlatformOptions {
     webhooks: { maxBytes: values.webhookMaxBytes, refuseReplays: values.webhookRefuseReplays },
     allowLocalUpstreams: values.allowLocalUpstreams,
     requireReservedDomains: values.requireReservedDomains,
+    domainProof: values.requireDomainProof,
     suffixes: { more: values.publicSuffix, allowed: values.allowPublicSuffix },
     aws: awsSettings(values),
     acme: acmeSettings(values),

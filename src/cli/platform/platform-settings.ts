@@ -25,6 +25,7 @@ export const platformSettings = {
   webhookRefuseReplays: settings.webhookRefuseReplays,
   allowLocalUpstreams: settings.allowLocalUpstreams,
   requireReservedDomains: settings.requireReservedDomains,
+  requireDomainProof: settings.requireDomainProof,
   publicSuffix: settings.publicSuffix,
   allowPublicSuffix: settings.allowPublicSuffix,
   awsAccessKeyId: settings.awsAccessKeyId,

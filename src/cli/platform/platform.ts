@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
+import type { DomainProof } from "../../api/domain-proof/rules.ts";
 import type { AwsSettings } from "../../api/events/targets/target.ts";
 import { defaultAcmeSettings } from "../../api/provisioning/settings.ts";
 import type { AcmeSettings } from "../../api/provisioning/settings.ts";
@@ -53,6 +54,8 @@ export interface PlatformOptions {
   readonly requireReservedDomains?: boolean;
   /** What counts as a public suffix; the public suffix list alone unless given. */
   readonly suffixes?: SuffixRules;
+  /** How accounts prove that names outside of `domain` are theirs; not at all unless given. */
+  readonly domainProof?: DomainProof;
   /** The server's own access to AWS; event destinations take no roles unless given. */
   readonly aws?: AwsSettings | undefined;
   /** Who issues certificates; nobody unless given. */
@@ -148,6 +151,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         requireReservedDomains: options.requireReservedDomains ?? false,
         suffixes: options.suffixes ?? { more: [], allowed: [] },
         allowLocalUpstreams: options.allowLocalUpstreams ?? false,
+        domainProof: options.domainProof ?? "none",
         tcpPorts: options.tcpPorts,
         acme: options.acme ?? defaultAcmeSettings,
         apiOrigins: options.apiOrigins ?? [],
@@ -172,6 +176,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       tcpHost: options.tcpBind,
       tcpPorts: options.tcpPorts,
       domain,
+      requireReservedNames: (options.domainProof ?? "none") !== "none",
       proxies: options.trustedProxies ?? [],
       forwarders: options.trustedForwarders ?? [],
       webhooks: options.webhooks ?? defaultWebhookSettings,

@@ -3,6 +3,7 @@
  * key in the YAML file (`https_listen`); flags win over the environment over the file over the default.
  */
 import { challengeTypes } from "../../acme/challenge-types.ts";
+import { domainProofs } from "../../api/domain-proof/rules.ts";
 import { defaultAcmeSettings } from "../../api/provisioning/settings.ts";
 import { logLevels } from "../../lib/log.ts";
 import { defaultWebhookSettings } from "../../traffic/parts/webhook-check.ts";
@@ -89,6 +90,11 @@ export const settings = {
   awsSecretAccessKey: optional("The server's own AWS key.", { placeholder: "KEY", secret: true }),
   awsStsEndpoint: optional("Where AWS' token service is reached (default: in each region).", { placeholder: "URL" }),
   requireReservedDomains: toggle("Refuse hostports whose domain was not reserved before."),
+  requireDomainProof: oneOf(
+    "How accounts prove that host names outside of the server's domain are theirs: by a TXT record, or by the operator's word alone.",
+    domainProofs,
+    "none",
+  ),
   publicSuffix: hostNames(
     "Name that no account may hold, nor a wildcard right below it, besides those of the public suffix list; repeatable.",
   ),

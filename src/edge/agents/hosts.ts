@@ -6,12 +6,18 @@ import type { Claims } from "./claims.ts";
 
 export type EndpointHosts = Claims<string>;
 
-/** @param monotonic milliseconds, see `Clock` */
-export function makeEndpointHosts(table: RoutingTable, monotonic: () => number): EndpointHosts {
+/**
+ * @param monotonic milliseconds, see `Clock`
+ * @param freeBelow the only domain below which names need no reservation; undefined: none needs one
+ */
+export function makeEndpointHosts(table: RoutingTable, monotonic: () => number, freeBelow?: string): EndpointHosts {
   return makeClaims({
     reservation(host, accountId, exactOnly) {
       const holder = table.hostHolder(host);
-      if (!holder) return undefined;
+      if (!holder) {
+        const isFree = freeBelow === undefined || host.endsWith(`.${freeBelow}`);
+        return isFree ? undefined : "its domain has to be reserved, and proven, with `POST /reserved_domains`";
+      }
       const exact = namesExactly(table.object(holder.kind, holder.id), host);
       if (!exact && (exactOnly || holder.accountId === accountId)) return undefined;
       if (holder.accountId !== accountId) return "it is not available";

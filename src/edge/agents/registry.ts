@@ -28,6 +28,8 @@ export interface AgentRegistryOptions {
   readonly domain: string;
   /** The port in public URLs; asked for when a URL is made, as it may be known only once listening. */
   readonly advertisedHttpsPort: () => number;
+  /** Whether names that are not below `domain` have to be reserved by the agent's account. */
+  readonly requireReservedNames?: boolean | undefined;
   readonly region: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -74,7 +76,11 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   const { table, report, region, clock, log, limits } = options;
   const credentials = makeCredentials(table, clock);
   const sessions = makeSessionBook();
-  const hosts = makeEndpointHosts(table, () => clock.monotonic());
+  const hosts = makeEndpointHosts(
+    table,
+    () => clock.monotonic(),
+    options.requireReservedNames ? options.domain : undefined,
+  );
   const groups = makeTunnelGroups();
   const { tcp } = options;
   const addresses = tcp && makeEndpointAddresses(table, options.domain, tcp.range, () => clock.monotonic());

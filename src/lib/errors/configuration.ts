@@ -17,6 +17,12 @@ export const configurationErrors = {
     "The domain is a public suffix, below which names are of many owners.",
     "Take a name below it; the operator may allow this one with `--allow-public-suffix`.",
   ),
+  domain_unproven: entry(
+    415,
+    403,
+    "The domain is not proven to be yours, and this server wants that.",
+    "Reserve it and set the TXT record that `ownership` or `details` names, or ask the operator to grant it.",
+  ),
   domain_unreserved: entry(
     412,
     400,

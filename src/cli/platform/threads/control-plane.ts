@@ -1,6 +1,7 @@
 /** The control plane's thread. */
 import { workerData } from "node:worker_threads";
 import type { AwsSettings } from "../../../api/events/targets/target.ts";
+import type { DomainProof } from "../../../api/domain-proof/rules.ts";
 import type { AcmeSettings } from "../../../api/provisioning/settings.ts";
 import { startControlPlane } from "../../../api/control-plane.ts";
 import { systemClock } from "../../../lib/clock.ts";
@@ -24,6 +25,7 @@ export interface ControlPlaneThreadOptions {
   readonly requireReservedDomains: boolean;
   readonly suffixes: SuffixRules;
   readonly allowLocalUpstreams: boolean;
+  readonly domainProof: DomainProof;
   readonly tcpPorts: PortRange | undefined;
   readonly acme: AcmeSettings;
   readonly apiOrigins: readonly string[];

@@ -23,6 +23,7 @@ export interface EdgeThreadOptions {
   readonly forwarders: readonly string[];
   readonly webhooks: WebhookSettings;
   readonly allowLocalUpstreams: boolean;
+  readonly requireReservedNames: boolean;
   /** The port in public URLs; the HTTPS listener's unless given. */
   readonly advertisedHttpsPort: number | undefined;
   readonly authority: KeyedCertificate;

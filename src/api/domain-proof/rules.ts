@@ -1,0 +1,69 @@
+/** When an account has to prove that a host name is its own, and by what (docs/guides/domains.md). */
+import { Refusal } from "../../lib/errors.ts";
+import { namesAbove, wildcardBase, wildcardsOver } from "../../lib/host-cover.ts";
+import { isPublicSuffix } from "../../lib/public-suffix.ts";
+import type { SuffixRules } from "../../lib/public-suffix.ts";
+import { grantedSpace } from "../../resources/account.ts";
+import type { Reader } from "../../storage/store.ts";
+
+/** `dns`: by a TXT record. `operator`: by the operator's word alone, which always counts. */
+export const domainProofs = ["none", "dns", "operator"] as const;
+export type DomainProof = (typeof domainProofs)[number];
+
+export interface ProofRules {
+  /** Base of the server's own names: what is below it needs no proof. */
+  readonly domain: string;
+  readonly domainProof: DomainProof;
+  readonly suffixes: SuffixRules;
+}
+
+/** Whether the account has yet to prove the name: the operator has not granted it, and nothing that it has covers it. */
+export function needsProof(reader: Reader, accountId: string, name: string, rules: ProofRules): boolean {
+  const bare = wildcardBase(name) ?? name;
+  if (rules.domainProof === "none" || isAtOrBelow(bare, rules.domain)) return false;
+  // The account itself is an object of the operator's, and found by what it was granted.
+  const isGranted = (one: string): boolean => reader.holder(accountId, grantedSpace, one)?.id === accountId;
+  if ([bare, ...namesAbove(bare)].some(isGranted)) return false;
+  return !wildcardsOver(name).some((one) => reader.holder(accountId, "domain", one)?.account_id === accountId);
+}
+
+export interface ProofRecord {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The TXT record that proves `name` for the account. It names the account, so it proves nothing for another. */
+export function recordFor(accountId: string, name: string): ProofRecord {
+  return { name: recordName(wildcardBase(name) ?? name), value: `postern-account=${accountId}` };
+}
+
+/** Where the record may be: at the name, or at the domain below the public suffix, for all its names at once. */
+export function recordNames(name: string, { more }: SuffixRules): readonly string[] {
+  const bare = wildcardBase(name) ?? name;
+  let top = bare;
+  for (const above of namesAbove(bare)) {
+    // Beyond a suffix are its owners, and not those of the name.
+    if (isPublicSuffix(`*.${above}`, { more, allowed: [] })) break;
+    top = above;
+  }
+  return [...new Set([bare, top])].map(recordName);
+}
+
+/** For what would use a name that is yet to be proven. */
+export function unproven(accountId: string, name: string, { domainProof }: ProofRules): Refusal {
+  if (domainProof === "operator") {
+    return new Refusal("domain_unproven", `domain "${name}" is used only by accounts that the operator has granted it`);
+  }
+  const record = recordFor(accountId, name);
+  const message = `domain "${name}" is not proven to be yours: reserve it, and set a TXT record at "${record.name}"`;
+  const details = { record_type: "TXT", record_name: record.name, record_value: record.value };
+  return new Refusal("domain_unproven", message, details);
+}
+
+function recordName(bare: string): string {
+  return `_postern-challenge.${bare}`;
+}
+
+function isAtOrBelow(name: string, base: string): boolean {
+  return name === base || name.endsWith(`.${base}`);
+}
