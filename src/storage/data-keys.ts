@@ -1,46 +1,90 @@
+import { sql } from "kysely";
+import type { Log } from "../lib/log.ts";
 import { keyIdOf, newDataKey, unwrapDataKey, wrapDataKey } from "./sealing.ts";
 import type { DataKey } from "./sealing.ts";
-import type { Database } from "./database.ts";
+import type { Database, Tables } from "./database.ts";
+
+/** The operator's keys are not those of the database. */
+export class OtherKey extends Error {
+  /** Names the condition where only plain data arrives, such as in another thread. */
+  readonly code = "DATABASE_SEALED";
+}
 
 /**
  * The data keys of the database, oldest first, opened with whichever of the operator's keys fits. What an older
  * operator's key wraps is wrapped again under the first one, so that the older one can be thrown away.
- * @throws Error when a data key needs an operator's key that was not given
+ * @throws OtherKey when a data key needs an operator's key that is not there
  */
 export async function dataKeys(
   database: Database,
   operatorKeys: readonly Buffer[],
   at: string,
+  log: Log,
 ): Promise<readonly DataKey[]> {
   const first = operatorKeys[0];
   if (!first) throw new Error("open database: no sealing key was given");
-  const byId = new Map(operatorKeys.map((key) => [keyIdOf(key), key]));
-  return await database.transact(async (transaction) => {
-    const rows = await transaction.selectFrom("data_keys").selectAll().orderBy("created_at").orderBy("id").execute();
-    const keys: DataKey[] = [];
-    for (const { id, wrapped, wrapped_by } of rows) {
-      const under = byId.get(wrapped_by);
-      if (!under) {
-        throw new Error(
-          `open database: its secrets are sealed under the key "${wrapped_by}", and the sealing key given is ` +
-            `"${keyIdOf(first)}"; give the key that belongs to this database`,
-        );
-      }
-      const key = unwrapDataKey(id, wrapped, under);
-      keys.push(key);
-      if (under === first) continue;
-      await transaction
-        .updateTable("data_keys")
-        .set({ wrapped: wrapDataKey(key, first), wrapped_by: keyIdOf(first) })
-        .where("id", "=", id)
-        .execute();
-    }
-    if (keys.length > 0) return keys;
+  const rows = await database.reads.selectFrom("data_keys").selectAll().orderBy("created_at").orderBy("id").execute();
+  if (rows.length === 0) {
     const key = newDataKey();
-    await transaction
-      .insertInto("data_keys")
-      .values({ id: key.id, wrapped: wrapDataKey(key, first), wrapped_by: keyIdOf(first), created_at: at })
-      .execute();
+    const wrapped = wrapDataKey(key, first);
+    await database.transact((transaction) =>
+      transaction
+        .insertInto("data_keys")
+        .values({ id: key.id, wrapped, wrapped_by: keyIdOf(first), created_at: at })
+        .execute(),
+    );
     return [key];
+  }
+  const keys = unwrapAll(rows, operatorKeys);
+  try {
+    await wrapAgain(database, rows, keys, first);
+  } catch (error) {
+    log.error("the data keys could not be sealed under the new key: keep the older one until a start could", { error });
+  }
+  return keys;
+}
+
+/**
+ * Whether a database, of whatever version, can be opened with these keys; asked before anything in it is changed.
+ * @throws OtherKey when it cannot
+ */
+export async function checkKeys({ dialect, reads }: Database, operatorKeys: readonly Buffer[]): Promise<void> {
+  const there =
+    dialect === "sqlite"
+      ? sql`select 1 from sqlite_master where name = 'data_keys'`
+      : sql`select 1 where to_regclass('data_keys') is not null`;
+  if ((await there.execute(reads)).rows.length === 0) return;
+  unwrapAll(await reads.selectFrom("data_keys").selectAll().execute(), operatorKeys);
+}
+
+function unwrapAll(rows: readonly Tables["data_keys"][], operatorKeys: readonly Buffer[]): DataKey[] {
+  const byId = new Map(operatorKeys.map((key) => [keyIdOf(key), key]));
+  return rows.map(({ id, wrapped, wrapped_by }) => {
+    const under = byId.get(wrapped_by);
+    if (under) return unwrapDataKey(id, wrapped, under);
+    const [first] = operatorKeys;
+    throw new OtherKey(
+      `open database: its secrets are sealed under the key "${wrapped_by}", ` +
+        (first ? `and the sealing key that was found is "${keyIdOf(first)}": ` : "and there is no sealing key: ") +
+        'put the file "sealing-key" that belongs to this database back into the data directory, from where its backup ' +
+        "is, with mode 0600, or give what it holds as POSTERN_SEALING_KEY",
+    );
+  });
+}
+
+async function wrapAgain(
+  database: Database,
+  rows: readonly Tables["data_keys"][],
+  keys: readonly DataKey[],
+  first: Buffer,
+): Promise<void> {
+  const wrapped_by = keyIdOf(first);
+  const older = keys.filter((_, index) => rows[index]?.wrapped_by !== wrapped_by);
+  if (older.length === 0) return;
+  await database.transact(async (transaction) => {
+    for (const key of older) {
+      const wrapped = wrapDataKey(key, first);
+      await transaction.updateTable("data_keys").set({ wrapped, wrapped_by }).where("id", "=", key.id).execute();
+    }
   });
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { timestamp } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -6,7 +7,7 @@ import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { readAnchor } from "./anchor.ts";
 import { chainStart } from "./chain.ts";
-import { dataKeys } from "./data-keys.ts";
+import { checkKeys, dataKeys } from "./data-keys.ts";
 import type { Database } from "./database.ts";
 import { documentsOf } from "./documents.ts";
 import { feedOf } from "./feed.ts";
@@ -54,10 +55,40 @@ export interface StoreOptions {
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { database, dataDirectory, clock, log } = options;
   const holder = randomBytes(12).toString("hex");
-  const opened = /^postgres(ql)?:\/\//.test(database)
+  const opened = isUrl(database)
     ? await openUrl({ url: database, holder, clock, log })
     : await openSqlite(resolve(dataDirectory, database), log);
   return await openStoreOn(opened, holder, options);
+}
+
+/**
+ * Whether `openStore` would accept the database with these keys; there may be none, and no database. It leaves nothing
+ * behind: to be asked before files are made that would have to go with the database.
+ * @throws Error as `openStore`
+ */
+export async function checkStore({
+  database,
+  dataDirectory,
+  sealingKey,
+  clock,
+  log,
+}: Pick<StoreOptions, "database" | "dataDirectory" | "clock" | "log"> & {
+  readonly sealingKey: readonly Buffer[];
+}): Promise<void> {
+  const file = resolve(dataDirectory, database);
+  if (!isUrl(database) && !existsSync(file)) return;
+  const opened = isUrl(database)
+    ? await openUrl({ url: database, holder: randomBytes(12).toString("hex"), clock, log })
+    : await openSqlite(file, log);
+  try {
+    await checkKeys(opened, sealingKey);
+  } finally {
+    await opened.close();
+  }
+}
+
+function isUrl(database: string): boolean {
+  return /^postgres(ql)?:\/\//.test(database);
 }
 
 /** Its driver is loaded only by those who use it: every start would wait for it. */
@@ -81,8 +112,10 @@ export async function openStoreOn(
 ): Promise<Store> {
   try {
     const at = timestamp(clock.now());
+    const operatorKeys = [sealingKey].flat() as readonly Buffer[];
+    await checkKeys(database, operatorKeys);
     await migrate(database, migrations, at);
-    const sealer = sealerWith(await dataKeys(database, [sealingKey].flat() as readonly Buffer[], at));
+    const sealer = sealerWith(await dataKeys(database, operatorKeys, at, log));
     const kinds = kindsOf(declarations);
     const documents = documentsOf(kinds, sealer);
     const head = await takeOver(database, holder);

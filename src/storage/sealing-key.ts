@@ -12,10 +12,18 @@ const fileName = "sealing-key";
  * @throws Error when the file can be read by others (P8), or holds anything else
  */
 export function loadSealingKey(dataDirectory: string, given?: string): readonly Buffer[] {
+  return (
+    findSealingKey(dataDirectory, given) ??
+    parseKeys(createKeyFile(join(dataDirectory, fileName)), `"${join(dataDirectory, fileName)}"`)
+  );
+}
+
+/** As `loadSealingKey`, and undefined where the key would have to be made. */
+export function findSealingKey(dataDirectory: string, given?: string): readonly Buffer[] | undefined {
   if (given !== undefined) return parseKeys(given, "the given sealing key");
   const file = join(dataDirectory, fileName);
-  const text = readKeyFile(file) ?? createKeyFile(file);
-  return parseKeys(text, `"${file}"`);
+  const text = readKeyFile(file);
+  return text === undefined ? undefined : parseKeys(text, `"${file}"`);
 }
 
 function readKeyFile(file: string): string | undefined {

@@ -84,7 +84,7 @@ for (const database of databases) {
       await store.close();
       await assert.rejects(
         open(place.url, { sealingKey: foreign }),
-        /sealed under the key "[0-9a-f]{12}".*give the key/,
+        /sealed under the key "[0-9a-f]{12}".*put the file "sealing-key" .*back/,
       );
       await (await open(place.url, { sealingKey: [young, old] })).close();
       store = await open(place.url, { sealingKey: young });

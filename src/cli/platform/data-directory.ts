@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import { createAuthority } from "../../lib/x509.ts";
 import type { KeyedCertificate } from "../../lib/x509.ts";
-import { loadSealingKey } from "../../storage/sealing-key.ts";
+import { findSealingKey, loadSealingKey } from "../../storage/sealing-key.ts";
 import { Failure } from "../process/exit.ts";
 
 /** What is in the directory, by file name. */
@@ -46,26 +46,48 @@ export interface ChosenSecrets {
   readonly sealingKey: string | undefined;
 }
 
-/** Opens the directory, making what is missing. Throws `Failure` (usage) when it cannot be used. */
-export async function openDataDirectory(path: string, chosen: ChosenSecrets): Promise<DataDirectory> {
+/**
+ * Opens the directory, making what is missing. Throws `Failure` (usage) when it cannot be used. Before anything is made,
+ * all that is there is read, and `accepts` is asked whether the database goes with these sealing keys (none: they would
+ * be made); what it throws leaves the directory as it was.
+ */
+export async function openDataDirectory(
+  path: string,
+  chosen: ChosenSecrets,
+  accepts: (sealingKeys: readonly Buffer[]) => Promise<void>,
+): Promise<DataDirectory> {
   makeWritable(path);
-  const firstStart = readSecret(path, dataFiles.apiKey) === undefined;
-  const keep = (file: string, make: () => string, given?: string): string => {
+  const found = sealingKeys(() => findSealingKey(path, chosen.sealingKey));
+  const authority = readAuthority(path);
+  const secret = (file: string, given?: string): { readonly file: string; readonly kept?: string; given?: string } => {
     const kept = readSecret(path, file);
+    return { file, ...(kept !== undefined && { kept }), ...(given !== undefined && { given }) };
+  };
+  const tunnelSecret = secret(dataFiles.tunnelSecret);
+  if (tunnelSecret.kept !== undefined) readKey(path, dataFiles.tunnelSecret, tunnelSecret.kept);
+  const authtoken = secret(dataFiles.authtoken, chosen.authtoken);
+  const apiKey = secret(dataFiles.apiKey, chosen.apiKey);
+  const isMissing = !found || !authority || [tunnelSecret, authtoken, apiKey].some(({ kept }) => kept === undefined);
+  if (isMissing) await accepts(found ?? []);
+
+  const keep = (
+    { file, kept, given }: { readonly file: string; readonly kept?: string; readonly given?: string },
+    make: () => string,
+  ): string => {
     if (kept !== undefined && (given === undefined || given === kept)) return kept;
     const value = given ?? make();
     writeWhole(path, file, value, 0o600);
     return value;
   };
-  const secret = (): string => randomBytes(32).toString("base64");
+  const random = (): string => randomBytes(32).toString("base64");
   return {
     path,
-    firstStart,
-    authority: await keepAuthority(path),
-    sealingKeys: sealingKeys(path, chosen.sealingKey),
-    tunnelSecret: readKey(path, dataFiles.tunnelSecret, keep(dataFiles.tunnelSecret, secret)),
-    authtoken: keep(dataFiles.authtoken, () => newToken(tokenPrefixes.agent), chosen.authtoken),
-    apiKey: keep(dataFiles.apiKey, () => newToken(tokenPrefixes.apiKey), chosen.apiKey),
+    firstStart: apiKey.kept === undefined,
+    authority: authority ?? (await makeAuthority(path)),
+    sealingKeys: found ?? sealingKeys(() => loadSealingKey(path)),
+    tunnelSecret: readKey(path, dataFiles.tunnelSecret, keep(tunnelSecret, random)),
+    authtoken: keep(authtoken, () => newToken(tokenPrefixes.agent)),
+    apiKey: keep(apiKey, () => newToken(tokenPrefixes.apiKey)),
   };
 }
 
@@ -110,6 +132,7 @@ export function writeWhole(path: string, file: string, content: string, mode: nu
     writeFileSync(draft, `${content}\n`, { mode, flag: "wx", flush: true });
     renameSync(draft, name);
   } catch (error) {
+    rmSync(draft, { force: true });
     throw unwritable(path, error);
   }
 }
@@ -126,6 +149,8 @@ function makeWritable(path: string): void {
     writeFileSync(probe, "");
     rmSync(probe);
   } catch (error) {
+    // A start needs no room while there is nothing to be made (S3).
+    if (["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "")) return;
     throw unwritable(path, error);
   }
 }
@@ -141,9 +166,9 @@ function unwritable(path: string, error: unknown): Failure {
   );
 }
 
-function sealingKeys(path: string, given: string | undefined): readonly Buffer[] {
+function sealingKeys<Keys>(read: () => Keys): Keys {
   try {
-    return loadSealingKey(path, given);
+    return read();
   } catch (error) {
     throw new Failure("usage", (error as Error).message, { cause: error });
   }
@@ -155,15 +180,18 @@ function readKey(path: string, file: string, content: string): Buffer {
   return fail(`"${join(path, file)}" is damaged: it must hold 32 bytes in base64; restore it from a backup`);
 }
 
-async function keepAuthority(path: string): Promise<KeyedCertificate> {
+/** The server's own CA; undefined when it is still to be made. */
+function readAuthority(path: string): KeyedCertificate | undefined {
   const keyPem = readSecret(path, dataFiles.caKey);
   const certificatePem = readPublic(path, dataFiles.caCertificate);
   if (keyPem !== undefined && certificatePem !== undefined) return { certificatePem, keyPem };
-  if (certificatePem !== undefined) {
-    fail(
-      `"${path}" has ${dataFiles.caCertificate} without ${dataFiles.caKey}: restore the key, or remove the certificate to get a new CA`,
-    );
-  }
+  if (certificatePem === undefined) return undefined;
+  return fail(
+    `"${path}" has ${dataFiles.caCertificate} without ${dataFiles.caKey}: restore the key, or remove the certificate to get a new CA`,
+  );
+}
+
+async function makeAuthority(path: string): Promise<KeyedCertificate> {
   const commonName = `Postern development CA ${randomBytes(3).toString("hex")}`;
   const authority = await createAuthority({ commonName, now: Date.now() });
   // The key first: a start that was cut short leaves no certificate that someone could have come to trust.

@@ -109,7 +109,16 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const clock = options.clock ?? systemClock;
   const drainMs = options.drainMs ?? defaultDrainMs;
   const directory = resolve(options.data);
-  const kept = await openDataDirectory(directory, options.chosen);
+  const database = options.database ?? dataFiles.database;
+  const kept = await openDataDirectory(directory, options.chosen, async (sealingKey) => {
+    try {
+      // Only a start that has something to make needs storage in this thread.
+      const { checkStore } = await import("../../storage/open.ts");
+      await checkStore({ database, dataDirectory: directory, sealingKey, clock, log });
+    } catch (error) {
+      throw startFailure(error, []);
+    }
+  });
 
   // Each plane's next line: the other end waits here until the other plane takes it.
   let lines = new MessageChannel();
@@ -142,7 +151,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       options: (facts) => ({
         listen: { ...options.apiListen, port: (facts ?? controlFacts)?.port ?? options.apiListen.port },
         apiUrl: options.apiUrl,
-        database: options.database ?? dataFiles.database,
+        database,
         dataDirectory: directory,
         historyDays: options.historyDays ?? 0,
         sealingKeys: kept.sealingKeys,

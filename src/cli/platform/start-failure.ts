@@ -37,6 +37,6 @@ export function startFailure(error: unknown, listeners: readonly Listener[]): un
     );
   }
   const { name, message } = error as Error;
-  if (code === "DATABASE_HELD") return new Failure("usage", message, { cause: error });
+  if (code === "DATABASE_HELD" || code === "DATABASE_SEALED") return new Failure("usage", message, { cause: error });
   return name === "Error" ? new Failure("unexpected", `the start failed: ${message}`, { cause: error }) : error;
 }

@@ -1,0 +1,126 @@
+/** What a start leaves behind that is refused: nothing, so that the next one can be right. */
+import assert from "node:assert/strict";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { freePorts, runCommand, startCommand } from "../support/command.ts";
+import { databases } from "../support/postgres.ts";
+
+const root = mkdtempSync(join(tmpdir(), "postern-refused-"));
+after(() => rmSync(root, { recursive: true }));
+
+/** What is in a directory, but for what is of the database itself. */
+function filesOf(directory: string): Record<string, string> {
+  const names = readdirSync(directory).filter((name) => !name.startsWith("postern.db"));
+  return Object.fromEntries(names.sort().map((name) => [name, readFileSync(join(directory, name), "utf8")]));
+}
+
+for (const database of databases) {
+  describe(`a start without its files, on ${database.name}`, () => {
+    const whole = join(root, `${database.name}-whole`);
+    let stored: Awaited<ReturnType<typeof database.create>>;
+    let env: Record<string, string>;
+    before(async () => {
+      stored = await database.create();
+      env = { ...freePorts, ...(database.name === "postgres" && { POSTERN_DATABASE: stored.url }) };
+      const server = startCommand(["serve", "--data", whole, "--json"], { env });
+      await server.firstLine();
+      await server.end();
+    });
+    after(() => stored.drop());
+
+    const copy = (name: string, without: readonly string[]): string => {
+      const directory = join(root, `${database.name}-${name}`);
+      cpSync(whole, directory, { recursive: true });
+      for (const file of without) rmSync(join(directory, file), { force: true });
+      return directory;
+    };
+    const sealed = /its secrets are sealed under the key "[0-9a-f]{12}".*put the file "sealing-key".* back/;
+
+    for (const [name, without] of [
+      ["no sealing key", ["sealing-key"]],
+      ["the database alone", ["sealing-key", "ca.key", "ca.pem", "tunnel.key", "api-key", "authtoken"]],
+    ] as const) {
+      it(`K4: with ${name} says which file is missing and how to bring it back, and makes none`, async () => {
+        const directory = copy(name, without);
+        const there = filesOf(directory);
+        const ended = await runCommand(["serve", "--data", directory], { env });
+        assert.equal(ended.code, 2, ended.stderr);
+        assert.match(ended.stderr, sealed);
+        assert.match(ended.stderr, /and there is no sealing key/);
+        assert.deepEqual(filesOf(directory), there);
+        writeFileSync(join(directory, "sealing-key"), readFileSync(join(whole, "sealing-key")), { mode: 0o600 });
+        const server = startCommand(["serve", "--data", directory, "--json"], { env });
+        await server.firstLine();
+        await server.end();
+      });
+    }
+
+    for (const without of [[], ["ca.key", "ca.pem", "tunnel.key", "api-key", "authtoken"]]) {
+      it(`K4: with another sealing key and ${without.length} files missing changes and makes nothing`, async () => {
+        const directory = copy(`another key ${without.length}`, without);
+        const other = Buffer.alloc(32, 9).toString("base64");
+        writeFileSync(join(directory, "sealing-key"), `${other}\n`, { mode: 0o600 });
+        const there = filesOf(directory);
+        for (const given of [{}, { POSTERN_SEALING_KEY: other }]) {
+          const ended = await runCommand(["serve", "--data", directory], { env: { ...env, ...given } });
+          assert.equal(ended.code, 2, ended.stderr);
+          assert.match(ended.stderr, sealed);
+          assert.doesNotMatch(ended.stderr, /given/);
+          assert.deepEqual(filesOf(directory), there);
+        }
+      });
+    }
+
+    it("while another server has the database makes nothing", async () => {
+      const server = startCommand(["serve", "--data", whole, "--json"], { env });
+      await server.firstLine();
+      const directory = database.name === "sqlite" ? whole : join(root, "second");
+      mkdirSync(directory, { recursive: true });
+      const kept = readFileSync(join(whole, "tunnel.key"));
+      if (database.name === "sqlite") rmSync(join(whole, "tunnel.key"));
+      const there = filesOf(directory);
+      const ended = await runCommand(["serve", "--data", directory], { env });
+      assert.equal(ended.code, 2, ended.stderr);
+      assert.match(ended.stderr, /another process has it open/);
+      assert.deepEqual(filesOf(directory), there);
+      await server.end();
+      writeFileSync(join(whole, "tunnel.key"), kept, { mode: 0o600 });
+    });
+  });
+}
+
+describe("a first start that is refused", () => {
+  for (const [name, env, says] of [
+    ["a sealing key that is none", { POSTERN_SEALING_KEY: "bm9uZQ==" }, /must hold 32 bytes/],
+    ["a database that is not there", { POSTERN_DATABASE: "postgres://127.0.0.1:1/none" }, /connect to database/],
+  ] as const) {
+    it(`for ${name} leaves an empty directory`, async () => {
+      const directory = join(root, name);
+      const ended = await runCommand(["serve", "--data", directory], { env: { ...freePorts, ...env } });
+      assert.notEqual(ended.code, 0);
+      assert.match(ended.stderr, says);
+      assert.deepEqual(readdirSync(directory), []);
+    });
+  }
+
+  it("for a file that others may read, or that is damaged, makes none of the others", async () => {
+    const directory = join(root, "readable");
+    mkdirSync(directory);
+    for (const [file, content, mode, says] of [
+      ["tunnel.key", Buffer.alloc(32).toString("base64"), 0o644, /others may read it/],
+      ["tunnel.key", "short", 0o600, /is damaged/],
+      ["sealing-key", "short", 0o600, /must hold 32 bytes/],
+      ["authtoken", "x", 0o644, /others may read it/],
+    ] as const) {
+      writeFileSync(join(directory, file), content);
+      chmodSync(join(directory, file), mode);
+      const ended = await runCommand(["serve", "--data", directory], { env: freePorts });
+      assert.equal(ended.code, 2, ended.stderr);
+      assert.match(ended.stderr, says);
+      assert.deepEqual(readdirSync(directory), [file]);
+      rmSync(join(directory, file));
+    }
+  });
+});
