@@ -31,6 +31,7 @@ import { defaultAcmeSettings } from "./provisioning/settings.ts";
 import type { AcmeSettings } from "./provisioning/settings.ts";
 import { startPublishing } from "./edges/publish.ts";
 import { openSourceRestriction } from "./http/source-restriction.ts";
+import { trackReadiness } from "./edges/readiness.ts";
 import { startServer } from "./http/server.ts";
 import type { ApiLimits } from "./http/server.ts";
 
@@ -154,13 +155,8 @@ async function serve(
     allowPrivate: options.events?.allowPrivate ?? false,
     edges,
   });
-  edges.follow([applied, startPublishing(store, edges), events, problems, liveObjects, queries]);
-  const readiness = {
-    reason() {
-      if (store.condition !== "open") return `the database is ${store.condition}`;
-      return applied.everywhere() === undefined ? "no edge has a configuration yet" : undefined;
-    },
-  };
+  const readiness = trackReadiness(store, metrics);
+  edges.follow([applied, readiness, startPublishing(store, edges), events, problems, liveObjects, queries]);
   const requireReservation = options.requireReservedDomains ?? false;
   const domain = options.domain.toLowerCase();
   const tcpPorts = options.tcpPorts ?? defaultTcpPorts;
@@ -195,6 +191,7 @@ async function serve(
     address: server.address,
     apiUrl,
     async stop() {
+      readiness.stop();
       const provisioned = provisioning.stop();
       applied.stop();
       await server.stop();

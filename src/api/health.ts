@@ -5,11 +5,8 @@ import { sumMetrics } from "../lib/metrics-sum.ts";
 import { isLocal } from "./http/base-url.ts";
 import type { Operation } from "./operation/call.ts";
 import type { EdgeQueries } from "./edges/queries.ts";
-
-export interface Readiness {
-  /** Why requests should not be sent here yet; undefined when they may. */
-  reason(): string | undefined;
-}
+import type { Readiness } from "./edges/readiness.ts";
+import { once } from "./objects/pages.ts";
 
 export function healthOperations(metrics: Metrics, queries: EdgeQueries, readiness: Readiness): Operation[] {
   const shared = { method: "GET", takes: "nothing", open: true, status: 200 } as const;
@@ -27,14 +24,21 @@ export function healthOperations(metrics: Metrics, queries: EdgeQueries, readine
       ...shared,
       id: "getReadiness",
       path: "/readyz",
-      summary: "Whether an edge is connected and has a configuration; 503 with the reason when not.",
+      query: ["of"],
+      summary:
+        "Whether traffic may be sent here: 200 when an edge is connected, has a configuration and is not draining, else 503 with the reason. Traffic needs no writes, so a database that takes none is only told of, in a second line; `?of=writes` asks whether writes are stored.",
       exampleAnswer: "ready\n",
       plainAnswers: { 503: { description: "Why not.", example: "no edge has a configuration yet\n" } },
-      run() {
-        const reason = readiness.reason();
-        return reason === undefined
-          ? { status: 200, body: "ready\n", contentType }
-          : { status: 503, body: `${reason}\n`, contentType };
+      refusals: ["query_invalid"],
+      run(call) {
+        const of = once(call, "of") ?? "traffic";
+        if (of !== "traffic" && of !== "writes") {
+          throw new Refusal("query_invalid", `${call.operation.id}: "of" must be "traffic" or "writes"`);
+        }
+        const reason = readiness[of]();
+        const writes = of === "traffic" ? readiness.writes() : undefined;
+        const more = writes === undefined ? "" : `writes: ${writes}\n`;
+        return { status: reason === undefined ? 200 : 503, body: `${reason ?? "ready"}\n${more}`, contentType };
       },
     },
     {

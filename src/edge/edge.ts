@@ -298,6 +298,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       loaded,
     });
     const drain = async (): Promise<void> => {
+      if (!isDraining) link.send({ type: "draining" });
       isDraining = true;
       for (const listener of listeners) listener.close();
       tcpPorts.stop();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
+import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
 import { send, startApi } from "../support/api.ts";
 import type { ApiResponse, TestApi } from "../support/api.ts";
@@ -324,6 +325,69 @@ describe("the protocol of the API", () => {
     assert.match(metrics.text, /^edge_metric 1$/m);
     assert.equal((await bare("GET", "/metrics", { "x-forwarded-for": "192.0.2.1" })).status, 403);
     assert.equal((await bare("GET", "/metrics", { host: "rebound.example" })).status, 403);
+  });
+});
+
+describe("readiness", () => {
+  const startAsked = async (): Promise<{ readonly api: TestApi; ask(of?: string): Promise<string> }> => {
+    const api = await startApi(sqlite);
+    const ask = async (query = ""): Promise<string> => {
+      const { status, text } = await send(api.baseUrl, "GET", `/readyz${query}`, undefined, {});
+      return `${status} ${text}`;
+    };
+    return { api, ask };
+  };
+  const metric = async (api: TestApi, name: string): Promise<string | undefined> =>
+    new RegExp(`^${name} (\\d)$`, "m").exec((await send(api.baseUrl, "GET", "/metrics", undefined, {})).text)?.[1];
+
+  it("is about traffic: an edge that has a configuration, and is not draining", async () => {
+    const { api, ask } = await startAsked();
+    assert.equal(await ask(), "503 no edge has a configuration yet\n");
+    api.edge.send({ type: "hello", edgeId: "one" });
+    assert.match(await ask(), /^503 /);
+    api.edge.send({ type: "applied", revision: 1 });
+    assert.equal(await ask(), "200 ready\n");
+    assert.equal(await ask("?of=traffic"), "200 ready\n");
+    api.edge.send({ type: "hello", edgeId: "one" });
+    assert.equal(await ask(), "200 ready\n", "an edge that asks for a snapshot serves what it has");
+    api.edge.send({ type: "draining" });
+    assert.equal(await ask(), "503 the server is stopping\n");
+    assert.equal(await ask("?of=writes"), "200 ready\n");
+    api.edge.send({ type: "hello", edgeId: "two" });
+    assert.equal(await ask(), "503 no edge has a configuration yet\n");
+    api.edge.send({ type: "applied", revision: 1 });
+    assert.equal(await ask(), "200 ready\n");
+    await api.stop();
+  });
+
+  it("tells of writes apart, and when they work again", async () => {
+    const { api, ask } = await startAsked();
+    api.edge.answer = (message) =>
+      message.type === "metrics_request" ? { type: "metrics", call: message.call, text: "" } : undefined;
+    api.edge.send({ type: "hello", edgeId: "one" });
+    api.edge.send({ type: "applied", revision: 1 });
+    assert.equal(await ask("?of=writes"), "200 ready\n");
+    assert.deepEqual([await metric(api, "postern_ready"), await metric(api, "postern_writes_ready")], ["1", "1"]);
+    const database = new DatabaseSync(api.databaseUrl);
+    database.exec("create trigger full before update on head begin select raise(abort, 'no room'); end");
+    const answer = await api.request("POST", "/ip_policies", { body: {} });
+    assert.equal(answer.status, 503);
+    assert.match(await ask(), /^200 ready\nwrites: refused, the database does not take them/);
+    assert.match(await ask("?of=writes"), /^503 refused, the database does not take them/);
+    assert.deepEqual([await metric(api, "postern_ready"), await metric(api, "postern_writes_ready")], ["1", "0"]);
+    database.exec("drop trigger full");
+    database.close();
+    // Nobody writes: it is found out by itself.
+    while (!(await ask("?of=writes")).startsWith("200")) await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(await ask(), "200 ready\n");
+    await api.ok("POST", "/ip_policies", {});
+    await api.stop();
+  });
+
+  it("says what can be asked for", async () => {
+    const { api, ask } = await startAsked();
+    for (const query of ["?of=x", "?of=", "?of=traffic&of=writes"]) assert.match(await ask(query), /^400 /);
+    await api.stop();
   });
 });
 

@@ -1,7 +1,10 @@
 /** Both planes and an agent, together: what a user of the whole gets. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { startPlatform, startUpstream } from "../support/platform.ts";
 import type { TestPlatform, TestUpstream } from "../support/platform.ts";
@@ -183,3 +186,51 @@ for (const database of databases) {
     });
   });
 }
+
+describe("a platform whose tunnel.key is lost", () => {
+  it("gives agents the URLs that they had: those are made from token and target", async () => {
+    const platform = await startPlatform();
+    const upstream = await startUpstream((_request, response) => response.end("served"));
+    const publish = async (): Promise<string> => {
+      const agent = await platform.startAgent({ upstream: upstream.port });
+      const { url } = agent;
+      await agent.close();
+      return url;
+    };
+    const url = await publish();
+    rmSync(join(platform.directory, "tunnel.key"));
+    await platform.restart();
+    assert.equal(await publish(), url);
+    await platform.stop();
+    await upstream.stop();
+  });
+});
+
+describe("a platform that stops", () => {
+  let platform: TestPlatform;
+  let upstream: TestUpstream;
+  const waiting = Promise.withResolvers<ServerResponse>();
+  before(async () => {
+    platform = await startPlatform({ drainMs: 60_000 });
+    upstream = await startUpstream((_request, response) => waiting.resolve(response));
+  });
+  after(async () => {
+    await platform.stop();
+    await upstream.stop();
+  });
+
+  it("is not ready while it finishes what is under way", async () => {
+    const agent = await platform.startAgent({ upstream: upstream.port });
+    const isReady = async (of = ""): Promise<number> => (await platform.api("GET", `/readyz${of}`)).status;
+    assert.equal(await isReady(), 200);
+    const answer = platform.request(agent.url);
+    const response = await waiting.promise;
+    const stopped = platform.stopServer();
+    while ((await isReady()) === 200) await new Promise(setImmediate);
+    assert.equal(await isReady(), 503);
+    assert.equal(await isReady("?of=writes"), 200);
+    response.end("finished");
+    assert.equal((await answer).text, "finished");
+    await stopped;
+  });
+});

@@ -50,6 +50,8 @@ export interface TestPlatform extends Platform {
   startAgent(options: TestAgentOptions): Promise<TestAgent>;
   /** Stops it and starts another on the same directory and ports. */
   restart(): Promise<void>;
+  /** Ends the platform, and leaves its agents. */
+  stopServer(): Promise<void>;
 }
 
 // The shape is what the tests are about.
@@ -141,6 +143,7 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
       await platform.stop();
       platform = await startBoth({ ...started, ...samePorts });
     },
+    stopServer: () => platform.stop(),
     async stop() {
       await Promise.all([...agents].map((agent) => agent.close()));
       await platform.stop();

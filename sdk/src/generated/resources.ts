@@ -126,6 +126,10 @@ export interface ExportOptions extends ReadOptions {
   readonly document?: string | undefined;
 }
 
+export interface GetReadinessOptions extends ReadOptions {
+  readonly of?: string | undefined;
+}
+
 export interface ListOptions extends ReadOptions {
   /** Most objects on the page. */
   readonly limit?: number | undefined;
@@ -228,8 +232,12 @@ export interface Resources {
   export(options?: ExportOptions): Promise<Document>;
   /** Whether the process is alive. `GET /healthz` */
   getHealth(options?: ReadOptions): Promise<string>;
-  /** Whether an edge is connected and has a configuration; 503 with the reason when not. `GET /readyz` */
-  getReadiness(options?: ReadOptions): Promise<string>;
+  /**
+   * Whether traffic may be sent here: 200 when an edge is connected, has a configuration and is not draining, else 503
+   * with the reason. Traffic needs no writes, so a database that takes none is only told of, in a second line;
+   * `?of=writes` asks whether writes are stored. `GET /readyz`
+   */
+  getReadiness(options?: GetReadinessOptions): Promise<string>;
   /** Metrics of both planes in Prometheus' text format; only from this machine. `GET /metrics` */
   getMetrics(options?: ReadOptions): Promise<string>;
   /** This description. `GET /openapi.json` */

@@ -42,6 +42,8 @@ export interface RoutingChange {
 export type Upward =
   /** Sent on connecting: asks for a snapshot. `httpsPort`: the port of HTTPS in public URLs. */
   | { readonly type: "hello"; readonly edgeId: string; readonly httpsPort?: number }
+  /** It takes no new traffic any more, and finishes what is under way. */
+  | { readonly type: "draining" }
   /** Everything up to `revision` is in effect. */
   | { readonly type: "applied"; readonly revision: number }
   | { readonly type: "problems"; readonly problems: readonly Problem[] }

@@ -47,6 +47,7 @@ export function edgePortLink(): EdgePortLink {
   const configured = Promise.withResolvers<void>();
   const line = portLink<Upward, Downward>();
   let hello: Upward | undefined;
+  let draining: Upward | undefined;
   const sessions = new Map<string, Upward>();
   const tunnels = new Map<string, Upward>();
   return {
@@ -54,6 +55,7 @@ export function edgePortLink(): EdgePortLink {
     receive: (take) => line.receive(take),
     send(message) {
       if (message.type === "hello") hello = message;
+      else if (message.type === "draining") draining = message;
       else if (message.type === "applied") configured.resolve();
       else if (message.type === "session_opened") sessions.set(message.session.id, message);
       else if (message.type === "session_closed") sessions.delete(message.sessionId);
@@ -64,6 +66,7 @@ export function edgePortLink(): EdgePortLink {
     attach(port) {
       line.attach(port);
       if (hello) line.send(hello);
+      if (draining) line.send(draining);
       for (const message of sessions.values()) line.send(message);
       for (const message of tunnels.values()) line.send(message);
     },

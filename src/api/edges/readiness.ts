@@ -1,0 +1,53 @@
+/** Whether requests should be sent to this server, from what its edges and its storage say. */
+import type { Metrics } from "../../lib/metrics.ts";
+import type { Store } from "../../storage/store.ts";
+import type { EdgeLine, EdgeObserver } from "./edges.ts";
+
+export interface Readiness {
+  /** Why traffic should not be sent here; undefined when it may. */
+  traffic(): string | undefined;
+  /** Why the API refuses writes; undefined when it does not. */
+  writes(): string | undefined;
+}
+
+export interface TrackedReadiness extends Readiness, EdgeObserver {
+  /** The server ends: it is not ready any more. */
+  stop(): void;
+}
+
+type EdgeState = { readonly edgeId: string; isConfigured: boolean; isDraining: boolean };
+
+/** Traffic and writes are told apart: the edges serve what they have also while nothing can be stored (S3, S4). */
+export function trackReadiness(store: Pick<Store, "condition">, metrics: Metrics): TrackedReadiness {
+  const states = new Map<EdgeLine, EdgeState>();
+  let isStopping = false;
+  const readiness: TrackedReadiness = {
+    receive(message, line) {
+      const state = states.get(line);
+      // An edge that says hello again, to get a snapshot, serves on meanwhile.
+      if (message.type === "hello" && message.edgeId !== state?.edgeId) {
+        states.set(line, { edgeId: message.edgeId, isConfigured: false, isDraining: false });
+      } else if (message.type === "applied" && state) state.isConfigured = true;
+      else if (message.type === "draining" && state) state.isDraining = true;
+    },
+    stop: () => void (isStopping = true),
+    traffic() {
+      const all = [...states.values()];
+      if (isStopping || all.some(({ isDraining }) => isDraining)) return "the server is stopping";
+      return all.some(({ isConfigured }) => isConfigured) ? undefined : "no edge has a configuration yet";
+    },
+    writes() {
+      if (store.condition === "open") return undefined;
+      return store.condition === "superseded"
+        ? "refused, another process has taken the database over: this one must be restarted"
+        : "refused, the database does not take them; the log says why, and they are tried again";
+    },
+  };
+  metrics.gauge("postern_ready", "1 when traffic may be sent here, as `/readyz` says.", () =>
+    readiness.traffic() === undefined ? 1 : 0,
+  );
+  metrics.gauge("postern_writes_ready", "1 when writes are stored, as `/readyz?of=writes` says.", () =>
+    readiness.writes() === undefined ? 1 : 0,
+  );
+  return readiness;
+}
