@@ -13,7 +13,7 @@ import { makeKeptPages } from "./objects/kept-pages.ts";
 import { describeApi } from "./description/openapi.ts";
 import { eventSourceOperations } from "./events/sources.ts";
 import { healthOperations } from "./health.ts";
-import type { Readiness } from "./health.ts";
+import type { Readiness } from "./edges/readiness.ts";
 import { explainOperations } from "./traffic/explain.ts";
 import { requestOperations } from "./traffic/requests.ts";
 import { referenceOperation } from "./description/reference/page.ts";

@@ -39,6 +39,7 @@ export class Availability {
     this.#condition = "open";
     this.#pauseMs = firstTryMs;
     this.#timer?.cancel();
+    this.#timer = undefined;
   }
 
   /** @param isWrite somebody's write failed; else it was a try, of which the log is told only now and then */
@@ -63,13 +64,13 @@ export class Availability {
   }
 
   tryLater(): void {
-    this.#timer?.cancel();
-    if (this.#stopped || this.#condition !== "unavailable") return;
+    if (this.#timer || this.#stopped || this.#condition !== "unavailable") return;
     const { clock, attempt } = this.#options;
     this.#timer = clock.after(this.#pauseMs, () => {
-      if (!this.#stopped) attempt();
+      this.#timer = undefined;
+      this.#pauseMs = Math.min(this.#pauseMs * 2, lastTryMs);
+      attempt();
     });
-    this.#pauseMs = Math.min(this.#pauseMs * 2, lastTryMs);
   }
 
   stop(): void {

@@ -8,6 +8,7 @@ import type { Log } from "../lib/log.ts";
 import { readAnchor } from "./anchor.ts";
 import { chainStart } from "./chain.ts";
 import { checkKeys, dataKeys } from "./data-keys.ts";
+import { Superseded } from "./database.ts";
 import type { Database } from "./database.ts";
 import { documentsOf } from "./documents.ts";
 import { feedOf } from "./feed.ts";
@@ -118,10 +119,11 @@ export async function openStoreOn(
     const sealer = sealerWith(await dataKeys(database, operatorKeys, at, log));
     const kinds = kindsOf(declarations);
     const documents = documentsOf(kinds, sealer);
-    const head = await takeOver(database, holder);
+    const { head, predecessor } = await takeOver(database, holder, log);
     await sealStored(database, documents, kinds.keys(), log);
     const { state, usage } = await loadState(database, kinds, documents);
-    const writer = new Writer({ kinds, quotas, state, usage, database, documents, sealer, head, clock, log });
+    const rest = { head, predecessor, clock, log };
+    const writer = new Writer({ kinds, quotas, state, usage, database, documents, sealer, ...rest });
     const kept = await keptIn(database, sealer, log);
     const history = historyOf(database, documents, kept, (kind) => kinds.get(kind)?.owner?.field);
     const feed = feedOf(database, documents, kept, (name, cursor) => writer.keepCursor(name, cursor));
@@ -195,9 +197,16 @@ function storeOf(
   };
 }
 
-/** From here on only this process writes: every commit checks that the head still names it. */
-async function takeOver(database: Database, holder: string): Promise<Head> {
-  return await database.transact(async (transaction) => {
+/**
+ * From here on only this process writes: every commit checks that the head still names it. Where that cannot be stored
+ * now, configuration and reads need it not: the first write that can be stored does it (S3).
+ */
+async function takeOver(
+  database: Database,
+  holder: string,
+  log: Log,
+): Promise<{ readonly head: Head; readonly predecessor?: string }> {
+  const found = await database.transact(async (transaction) => {
     const head = await transaction.selectFrom("head").selectAll().executeTakeFirst();
     const { max } = await transaction
       .selectFrom("revisions")
@@ -209,13 +218,22 @@ async function takeOver(database: Database, holder: string): Promise<Head> {
           "restore a backup",
       );
     }
-    if (head) {
-      await transaction.updateTable("head").set({ holder }).execute();
-      return { revision: head.revision, hash: head.hash, holder };
-    }
+    if (head) return head;
     await transaction.insertInto("head").values({ id: 1, revision: 0, hash: chainStart, holder }).execute();
     return { revision: 0, hash: chainStart, holder };
   });
+  const head = { revision: found.revision, hash: found.hash, holder };
+  if (found.holder === holder) return { head };
+  try {
+    await database.transact((transaction) => transaction.updateTable("head").set({ holder }).execute());
+    return { head };
+  } catch (error) {
+    if (error instanceof Superseded) throw error;
+    log.error("the database takes no writes: what is stored is served, and writes are answered 503 until it does", {
+      error,
+    });
+    return { head, predecessor: found.holder };
+  }
 }
 
 /** The anchor's, unless rows were taken out behind it: what they said is not kept either. */

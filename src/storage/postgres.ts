@@ -120,7 +120,12 @@ class WritingConnection implements PostgresPool {
         this.#superseded = this.#connectedBefore ? error : undefined;
         throw error;
       }
-      throw new Error("connect to database: no connection that can write", { cause: error });
+      const { message, code = "no answer" } = error as NodeJS.ErrnoException;
+      throw new Error(
+        `connect to database: no connection that can write (${message || code}): ` +
+          "see that the server runs, takes writes, and lets this user in",
+        { cause: error },
+      );
     }
     if (this.#connectedBefore) this.#options.log.info("connected to the database again");
     this.#connectedBefore = true;

@@ -6,12 +6,12 @@ import type { SqliteDatabase, SqliteStatement } from "kysely";
 import type { Log } from "../lib/log.ts";
 import { Superseded, transactOn } from "./database.ts";
 import type { Database, Tables } from "./database.ts";
-import { commitsTo } from "./sqlite-commits.ts";
-import { connect, preparing } from "./sqlite-connection.ts";
+import { openSqliteFile } from "./sqlite-file.ts";
 import { walDamage } from "./wal.ts";
 
 /**
- * Opens or creates the file. Every commit is on disk before it is answered (S1).
+ * Opens or creates the file. Every commit is on disk before it is answered (S1). On a disk that is full what the file
+ * has can be read, and commits fail until there is room (S3).
  * @throws Superseded when another process has it open
  */
 export async function openSqlite(file: string, log: Log): Promise<Database> {
@@ -21,21 +21,17 @@ export async function openSqlite(file: string, log: Log): Promise<Database> {
   try {
     const damage = walDamage(`${file}-wal`);
     if (damage) log.warn("the end of the database's log is damaged: writes in it are dropped", { file, ...damage });
-    const connection = connect(file);
-    const writes = new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(connection) }) });
-    const reads = new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt(connect(file)) }) });
-    // Kysely closes only what it has used.
-    await Promise.all([writes, reads].map((one) => one.selectNoFrom((eb) => eb.lit(1).as("one")).execute()));
-    const commits = commitsTo(file);
+    const opened = openSqliteFile(file, log);
+    const kyselyOn = (use: "writes" | "reads"): Kysely<Tables> =>
+      new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt((sql) => opened.prepare(use, sql)) }) });
+    const writes = kyselyOn("writes");
     return {
       dialect: "sqlite",
-      reads,
+      reads: kyselyOn("reads"),
       transact: (work) => transactOn(writes, work),
-      store: (steps) => commits.store(steps),
+      store: (steps) => opened.store(steps),
       async close() {
-        await commits.close();
-        await reads.destroy();
-        await writes.destroy();
+        await opened.close();
         lock.close();
       },
     };
@@ -61,17 +57,17 @@ function lockFile(file: string): DatabaseSync {
 }
 
 /** node:sqlite in the form that Kysely's dialect expects. */
-function adapt(connection: DatabaseSync): SqliteDatabase {
+function adapt(prepare: (sql: string) => ReturnType<DatabaseSync["prepare"]>): SqliteDatabase {
   return {
-    close: () => connection.close(),
-    prepare: preparing((sql): SqliteStatement => {
-      const prepared = connection.prepare(sql);
+    close: () => undefined,
+    prepare(sql): SqliteStatement {
+      const prepared = prepare(sql);
       return {
         reader: prepared.columns().length > 0,
         all: (parameters) => prepared.all(...(parameters as string[])),
         run: (parameters) => prepared.run(...(parameters as string[])),
         iterate: (parameters) => prepared.iterate(...(parameters as string[])),
       };
-    }),
+    },
   };
 }

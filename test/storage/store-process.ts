@@ -1,10 +1,12 @@
 /**
  * A process with a store, for tests that kill it or take its disk away. Arguments: the database. It writes
  * one line for each user whose creation was acknowledged (`stored NAME`) or refused (`refused NAME REASON`), and
- * obeys the lines that it is sent: `flood WRITERS`, `write NAME`, `read NAME`, `close`.
+ * obeys the lines that it is sent: `flood WRITERS`, `write NAME`, `read NAME`, `past NAME` (from the history), `condition`,
+ * `await CONDITION`, `close`.
  */
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
 import { Refusal } from "../../src/lib/errors.ts";
 import { openStore } from "../../src/storage/open.ts";
 import { create, defaultAccount, optionsFor } from "./declarations.ts";
@@ -46,6 +48,16 @@ const commands: Record<string, (argument: string) => Promise<unknown>> = {
   flood: (writers) => Promise.all(Array.from({ length: Number(writers) }, (_, writer) => writeOn(writer))),
   write,
   read: async (name) => say(`${store.holder(account, "user", name) ? "found" : "missing"} ${name}`),
+  past: async (name) => {
+    const { id = "" } = store.holder(account, "user", name) ?? {};
+    const past = await store.history.objectAt(store.revision, account, "user", id);
+    say(`${past ? "was" : "was not"} ${name}`);
+  },
+  condition: async () => say(`condition ${store.condition}`),
+  await: async (condition) => {
+    while (store.condition !== condition) await delay(20);
+    say(`is ${condition}`);
+  },
   close: async () => {
     flood.on = false;
     await store.close();

@@ -30,13 +30,18 @@ export const freePorts = {
   POSTERN_AGENT_LISTEN: "127.0.0.1:0",
 };
 
-/** Starts `postern ARGS`. */
+/**
+ * Starts `postern ARGS`.
+ * @param options `wrap`: a shell line in which `"$@"` runs it
+ */
 export function startCommand(
   args: readonly string[],
-  options: SpawnOptions & { readonly node?: string } = {},
+  options: SpawnOptions & { readonly node?: string; readonly wrap?: string } = {},
 ): Running {
-  const { node = process.execPath, env, ...rest } = options;
-  const child = spawn(node, [`${root}bin/postern.js`, ...args], {
+  const { node = process.execPath, wrap, env, ...rest } = options;
+  const words = [node, `${root}bin/postern.js`, ...args];
+  const [program, given] = wrap === undefined ? [node, words.slice(1)] : ["sh", ["-c", wrap, "sh", ...words]];
+  const child = spawn(program, given, {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     ...rest,

@@ -218,11 +218,16 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const facts = started[1];
   controlFacts = started[0];
   const apiUrl = options.apiUrl ?? `http://${hostOf(options.apiListen)}:${started[0].port}`;
-  announceServer(directory, {
-    apiUrl,
-    agentAddress: `${hostOf(options.agentListen)}:${facts.agentPort}`,
-    pid: process.pid,
-  });
+  try {
+    announceServer(directory, {
+      apiUrl,
+      agentAddress: `${hostOf(options.agentListen)}:${facts.agentPort}`,
+      pid: process.pid,
+    });
+  } catch (error) {
+    // It serves nonetheless (S3).
+    log.error("commands on this machine will not find the server by themselves: give them its address", { error });
+  }
   return {
     apiUrl,
     apiPort: started[0].port,

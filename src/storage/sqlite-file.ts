@@ -1,0 +1,99 @@
+/**
+ * The connections to an SQLite file: one for reads, one for transactions, and the thread that commits. While the disk
+ * has no room for what they need, there is one that can only read.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Log } from "../lib/log.ts";
+import type { Step } from "./database.ts";
+import { commitsTo } from "./sqlite-commits.ts";
+import type { Commits } from "./sqlite-commits.ts";
+import { connect, connectAlone, isDiskTrouble, preparing } from "./sqlite-connection.ts";
+
+export interface SqliteFile {
+  prepare(use: "writes" | "reads", sql: string): StatementSync;
+  /** As `Database.store`. */
+  store(steps: readonly Step[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Connection {
+  prepare(sql: string): StatementSync;
+  close(): void;
+}
+
+interface Connections {
+  readonly reads: Connection;
+  readonly writes: Connection;
+  /** Absent while the disk is full. */
+  readonly commits: Commits | undefined;
+}
+
+/** @throws Error when it is not a database, or cannot even be read */
+export function openSqliteFile(file: string, log: Log): SqliteFile {
+  let isClosed = false;
+  let current: Connections | undefined = openEither();
+
+  function openEither(): Connections {
+    try {
+      return openWhole(file);
+    } catch (error) {
+      if (!isDiskTrouble(error)) throw error;
+      const alone = prepared(connectAlone(file));
+      log.error(
+        "the disk of the database takes no writes: it is only read, and writes are answered 503 until it does",
+        {
+          file,
+          error,
+        },
+      );
+      return { reads: alone, writes: alone, commits: undefined };
+    }
+  }
+
+  /** The thread that commits, also after the disk was full. */
+  function commits(): Commits {
+    if (current?.commits) return current.commits;
+    current?.reads.close();
+    current = undefined;
+    try {
+      current = openWhole(file);
+    } catch (error) {
+      const alone = prepared(connectAlone(file));
+      current = { reads: alone, writes: alone, commits: undefined };
+      throw new Error("store: the disk of the database takes no writes", { cause: error });
+    }
+    log.info("the disk of the database takes writes again", { file });
+    return current.commits as Commits;
+  }
+
+  return {
+    prepare(use, sql) {
+      if (isClosed) throw new Error("use database: it is closed");
+      current ??= openEither();
+      return current[use].prepare(sql);
+    },
+    store: async (steps) => await commits().store(steps),
+    async close() {
+      isClosed = true;
+      await current?.commits?.close();
+      current?.reads.close();
+      if (current?.writes !== current?.reads) current?.writes.close();
+    },
+  };
+}
+
+function openWhole(file: string): Connections {
+  const writes = prepared(connect(file));
+  let reads: Connection;
+  try {
+    reads = prepared(connect(file));
+  } catch (error) {
+    writes.close();
+    throw error;
+  }
+  return { reads, writes, commits: commitsTo(file) };
+}
+
+function prepared(connection: DatabaseSync): Connection {
+  return { prepare: preparing((sql) => connection.prepare(sql)), close: () => connection.close() };
+}
