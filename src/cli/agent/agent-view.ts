@@ -10,6 +10,7 @@ import type { Log } from "../../lib/log.ts";
 import { makeRequestLog } from "./request-log.ts";
 import { printable } from "./request-line.ts";
 import { openScreen } from "./screen.ts";
+import { shownText } from "../text-width.ts";
 
 export interface AgentView {
   /** Where the agent logs. */
@@ -111,5 +112,5 @@ export function logService(log: Log, { text }: Upstream, state: ServiceState): v
 function forwardingLine(url: string | undefined, { publish, upstream }: Shown): string {
   const labels =
     publish.kind === "labels" ? Object.entries(publish.labels).map(([name, value]) => `${name}=${value}`) : [];
-  return `${url ?? (labels.join(",") || "…")} → ${upstream.text}`;
+  return shownText(`${url ?? (labels.join(",") || "…")} → ${upstream.text}`);
 }

@@ -11,15 +11,17 @@ export interface RequestLine {
   readonly at: number;
 }
 
-/** `12:03:17 GET  /path    200  3 ms`, at most `columns` wide, with the status coloured. */
+const longestMethod = 16;
+
+/** `12:03:17 GET  /path    200  3 ms`, at most `columns` wide, with the status coloured. Nothing in it commands the terminal. */
 export function renderRequest(line: RequestLine, columns: number): string {
   const time = new Date(line.at).toTimeString().slice(0, 8);
-  const left = `${time}  ${line.method.padEnd(6)} `;
+  const left = `${time}  ${printable(line.method).slice(0, longestMethod).padEnd(6)} `;
+  const given = printable(line.target);
   const status = line.status === 0 ? "---" : String(line.status);
   const duration = renderDuration(line.durationMs).padStart(8);
   const room = Math.max(8, columns - left.length - duration.length - 6);
-  const target =
-    line.target.length > room ? `${line.target.slice(0, room - 1)}…` : line.target.padEnd(Math.min(room, 48));
+  const target = given.length > room ? `${given.slice(0, room - 1)}…` : given.padEnd(Math.min(room, 48));
   return `${left}${target}  ${styleText(colourOf(line.status), status)} ${duration}`;
 }
 

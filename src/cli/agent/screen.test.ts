@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
 import { beforeEach, describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { makeManualClock } from "../../../test/support/clock.ts";
+import { Terminal } from "../../../test/support/terminal.ts";
 import { openScreen } from "./screen.ts";
 import type { Screen } from "./screen.ts";
+import { fit, shownText } from "../text-width.ts";
+
+/** What of a terminal's stream the screen uses. */
+function outputOf(terminal: EventEmitter & { write(text: string): boolean }): Parameters<typeof openScreen>[0] {
+  return terminal as unknown as Parameters<typeof openScreen>[0];
+}
 
 describe("the live screen", () => {
   let clock = makeManualClock();
@@ -15,7 +23,7 @@ describe("the live screen", () => {
     clock = makeManualClock();
     drawings = [];
     const write = (text: string): boolean => drawings.push(text) > 0;
-    screen = openScreen({ columns: 60, rows: 20, write: write as NodeJS.WriteStream["write"] }, clock);
+    screen = openScreen(outputOf(Object.assign(new EventEmitter(), { columns: 60, rows: 20, write })), clock);
   });
 
   it("is drawn ten times a second at most, however much happens", () => {
@@ -48,5 +56,59 @@ describe("the live screen", () => {
     screen.close();
     const targets = [...(drawings[0] ?? "").matchAll(/GET +\/(\d+)/g)].map((match) => Number(match[1]));
     assert.deepEqual(targets, [30, 29, 28, 27, 26, 25, 24, 23, 22, 21]);
+  });
+
+  it("is one whole drawing after each change of the terminal's size", () => {
+    const terminal = new Terminal(100, 24);
+    const live = openScreen(outputOf(terminal), clock);
+    live.show({
+      title: "Postern",
+      rows: [
+        ["Status", "online"],
+        ["Forwarding", `https://${"a".repeat(60)}.localhost → here`],
+      ],
+    });
+    for (let count = 1; count <= 10; count += 1) live.request({ ...request, target: `/${"x".repeat(60)}${count}` });
+    clock.pass(100);
+    for (const [columns, rows] of [
+      [60, 24],
+      [61, 12],
+      [20, 12],
+      [20, 3],
+      [200, 50],
+      [9, 2],
+      [120, 24],
+      [30, 40],
+    ] as const) {
+      terminal.resize(columns, rows);
+      clock.pass(100);
+      live.request({ ...request, target: "/after" });
+      clock.pass(100);
+      const seen = terminal.seen();
+      assert.ok(seen.length <= Math.max(1, rows - 1), `${columns}×${rows}: ${seen.length}`);
+      assert.ok(seen[0]?.startsWith("Postern".slice(0, columns - 2)), `${columns}×${rows}: ${seen.join("|")}`);
+      assert.equal(
+        seen.filter((line) => line.startsWith("Status")).length,
+        rows > 3 && columns > 9 ? 1 : 0,
+        seen.join("|"),
+      );
+      assert.ok(
+        seen.every((line) => line.length < columns),
+        `${columns}×${rows}: ${seen.join("|")}`,
+      );
+    }
+    live.close();
+    assert.equal(terminal.listenerCount("resize"), 0);
+  });
+
+  it("counts wide characters as two columns, and lets none of the user's own text be a command", () => {
+    assert.equal(fit("東京東京", 8), "東京東京");
+    assert.equal(fit("東京東京", 7), "東京東…");
+    assert.equal(fit("東京東京", 6), "東京…");
+    assert.equal(fit("e\u0301e\u0301", 2), "e\u0301e\u0301");
+    assert.equal(fit("🚀🚀", 3), "🚀…");
+    assert.equal(fit("abc", 1), "…");
+    assert.equal(fit("abc", 0), "");
+    assert.equal(shownText("app=東京\u001B[2J\u202E\u009b\n"), "app=東京?[2J???");
   });
 });

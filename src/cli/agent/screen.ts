@@ -1,8 +1,9 @@
 /** The agent's live screen on a terminal: redrawn in place, a few times a second at most. */
-import { stripVTControlCharacters, styleText } from "node:util";
+import { styleText } from "node:util";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { printable, renderRequest } from "./request-line.ts";
+import { renderRequest } from "./request-line.ts";
 import type { RequestLine } from "./request-line.ts";
+import { fit } from "../text-width.ts";
 
 /** Requests shown. */
 const shownRequests = 10;
@@ -23,17 +24,21 @@ export interface Screen {
   close(): void;
 }
 
-export function openScreen(output: Pick<NodeJS.WriteStream, "columns" | "rows" | "write">, clock: Clock): Screen {
+type Output = Pick<NodeJS.WriteStream, "columns" | "rows" | "write" | "on" | "off">;
+
+export function openScreen(output: Output, clock: Clock): Screen {
   let state: ScreenState = { title: "", rows: [] };
   let requests: RequestLine[] = [];
   let total = 0;
   let height = 0;
+  /** Columns and rows of the last drawing. */
+  let size = "";
   let due: Timer | undefined;
 
   const draw = (): void => {
     due = undefined;
-    const columns = Math.max(40, output.columns || 80);
-    const rows = Math.max(8, output.rows || 24);
+    const columns = output.columns || 80;
+    const rows = output.rows || 24;
     const label = Math.max(...state.rows.map(([name]) => name.length), 0) + 3;
     const head = [
       styleText("bold", state.title),
@@ -42,21 +47,25 @@ export function openScreen(output: Pick<NodeJS.WriteStream, "columns" | "rows" |
       `${styleText("dim", "Requests".padEnd(label))}${total}`,
       "",
     ];
-    const room = Math.max(1, Math.min(shownRequests, rows - head.length - 2));
-    const lines = [
-      ...head,
-      ...requests
-        .slice(-room)
-        .reverse()
-        .map((line) => renderRequest(line, columns - 1)),
-    ];
-    const up = height > 0 ? `\u001B[${height}A` : "";
-    output.write(`${up}\r${lines.map((line) => `\u001B[2K${fit(line, columns)}`).join("\n")}\n\u001B[J`);
+    const recent = requests.toReversed().map((line) => renderRequest(line, columns - 1));
+    // The cursor's own line is below.
+    const lines = [...head, ...recent].slice(0, Math.max(1, rows - 1));
+    output.write(
+      `${start(columns, rows)}${lines.map((line) => `\u001B[2K${fit(line, columns - 1)}`).join("\n")}\n\u001B[J`,
+    );
     height = lines.length;
+  };
+  /** Goes to where the drawing before began. Where that is after a change of size, only the terminal knows. */
+  const start = (columns: number, rows: number): string => {
+    const before = size;
+    size = `${columns} ${rows}`;
+    if (height === 0) return "\r";
+    return before === size ? `\u001B[${height}A\r` : "\u001B[H\u001B[2J";
   };
   const soon = (): void => {
     due ??= clock.after(redrawMs, draw);
   };
+  output.on("resize", soon);
   return {
     show(next) {
       state = next;
@@ -64,19 +73,14 @@ export function openScreen(output: Pick<NodeJS.WriteStream, "columns" | "rows" |
     },
     request(line) {
       total += 1;
-      requests.push({ ...line, target: printable(line.target), method: printable(line.method) });
+      requests.push(line);
       if (requests.length > shownRequests) requests = requests.slice(-shownRequests);
       soon();
     },
     close() {
+      output.off("resize", soon);
       due?.cancel();
       draw();
     },
   };
-}
-
-/** A line that would wrap would be drawn over wrongly the next time; it is cut, without its colours. */
-function fit(line: string, columns: number): string {
-  const plain = stripVTControlCharacters(line);
-  return plain.length <= columns ? line : `${plain.slice(0, columns - 1)}…`;
 }
