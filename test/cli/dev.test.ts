@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,11 +23,19 @@ interface DevFacts {
   readonly authtoken: string;
   readonly ca_file: string;
   readonly https_port: number;
+  readonly agent_port: number;
 }
 
 /** As a user's curl would: it resolves names below localhost by itself. */
 async function curl(caFile: string, url: string): Promise<string> {
   return (await run("curl", ["-sS", "--fail", "--cacert", caFile, url])).stdout;
+}
+
+/** Listens on a port of the loopback, unless somebody does already. */
+async function take(port: number): Promise<Server> {
+  const server = createServer().listen(port, "127.0.0.1");
+  await Promise.race([once(server, "listening"), new Promise((resolve) => server.once("error", resolve))]);
+  return server;
 }
 
 describe("postern dev", () => {
@@ -80,6 +88,32 @@ describe("postern dev", () => {
     }
   });
 
+  it("takes the next free ports when the usual ones are taken, and says which", async () => {
+    const usual = { "the management API": 4700, "the HTTPS edge": 8443, "the agent listener": 4443 };
+    const taken = await Promise.all(Object.values(usual).map(take));
+    const other = mkdtempSync(join(tmpdir(), "postern-dev-"));
+    const dev = startCommand(["dev", "--json", "--data", other]);
+    const facts = JSON.parse(await dev.firstLine()) as DevFacts;
+    const found = {
+      "the management API": Number(new URL(facts.api_url).port),
+      "the HTTPS edge": facts.https_port,
+      "the agent listener": facts.agent_port,
+    };
+    for (const [what, port] of Object.entries(usual)) {
+      const real = found[what as keyof typeof found];
+      assert.ok(real > port && real < port + 100, `${what}: ${real}`);
+      assert.ok(
+        dev.stderr().includes(`postern: port ${port} is in use, so ${what} listens on ${real}\n`),
+        dev.stderr(),
+      );
+    }
+    assert.equal(Number(new URL(facts.url).port), facts.https_port);
+    assert.match(await curl(facts.ca_file, facts.url), /sample service/);
+    assert.equal((await dev.end()).code, 0);
+    for (const server of taken) server.close();
+    rmSync(other, { recursive: true });
+  });
+
   for (const [what, variable, flag] of [
     ["the management API", "POSTERN_API_LISTEN", "--api-listen"],
     ["the HTTPS edge", "POSTERN_HTTPS_LISTEN", "--https-listen"],
@@ -106,11 +140,13 @@ describe("postern dev", () => {
       const stored = database.name === "sqlite" ? undefined : await database.create();
       const env = { ...freePorts, ...(stored && { POSTERN_DATABASE: stored.url }) };
       const dev = startCommand(["dev", "--json", "--data", directory], { env });
-      await dev.firstLine();
+      const facts = JSON.parse(await dev.firstLine()) as DevFacts;
       for (const command of ["dev", "serve"]) {
         const second = await runCommand([command, "--data", directory], { env });
         assert.equal(second.code, 2, second.stderr);
-        assert.match(second.stderr, /^postern: [^\n]*another process has it open[^\n]*stop that one first[^\n]*\n$/);
+        assert.match(second.stderr, /^postern: [^\n]*stop that one first[^\n]*\n$/);
+        if (command === "serve") assert.match(second.stderr, /another process has it open/);
+        else assert.ok(second.stderr.includes(` already (${facts.url}, API ${facts.api_url}, process `), second.stderr);
       }
       await dev.end();
       await stored?.drop();

@@ -10,13 +10,16 @@ import { agentFailure } from "../agent/agent-failure.ts";
 import { defineCommand } from "../command/command.ts";
 import { dataFiles, readPublic, writeWhole } from "../platform/data-directory.ts";
 import { Failure } from "../process/exit.ts";
+import { withFreePort } from "../free-port.ts";
+import { findServer } from "../platform/local-server.ts";
 import { makeRequestLog } from "../agent/request-log.ts";
 import { renderRequest } from "../agent/request-line.ts";
 import { platformOptions } from "../platform/platform-options.ts";
 import { platformSettings } from "../platform/platform-settings.ts";
 import { startPlatform } from "../platform/platform.ts";
-import type { Platform } from "../platform/platform.ts";
+import type { Platform, PlatformOptions } from "../platform/platform.ts";
 import { listen, oneOf, text } from "../settings/setting.ts";
+import type { ValuesOf } from "../settings/setting.ts";
 import { settings } from "../settings/settings.ts";
 import { interrupted } from "../process/signals.ts";
 import { posternVersion } from "./version.ts";
@@ -49,11 +52,11 @@ export const dev = defineCommand({
       throw new Failure("usage", `"${target}" ${(error as Error).message}`, { cause: error });
     }
     const stopped = interrupted();
-    const options = platformOptions(values);
+    const options = { ...platformOptions(values), ...(await freePorts(values)) };
     const sampling = given
       ? undefined
       : import("../platform/sample-service.ts").then(({ startSampleService }) => startSampleService());
-    const platform = await Promise.race([startPlatform(options), stopped]);
+    const platform = await Promise.race([start(options), stopped]);
     if (typeof platform === "number") return platform;
     const sample = await sampling;
     const upstream = given ?? parseUpstream(String(sample?.port));
@@ -106,16 +109,56 @@ export const dev = defineCommand({
   },
 });
 
-/** The URL of the run before, with the port of this one. */
-function keptUrl(directory: string, platform: Platform): string | undefined {
+/** Where to listen: ports that nobody chose make way for what is there already, which is said. */
+async function freePorts(values: Pick<ValuesOf<typeof own>, "apiListen" | "httpsListen" | "agentListen">) {
+  const found = { apiListen: values.apiListen, httpsListen: values.httpsListen, agentListen: values.agentListen };
+  for (const [name, what] of listeners) {
+    const usual = values[name];
+    found[name] = await withFreePort(own[name], usual);
+    if (found[name].port === usual.port) continue;
+    process.stderr.write(`postern: port ${usual.port} is in use, so ${what} listens on ${found[name].port}\n`);
+  }
+  return found;
+}
+
+const listeners = [
+  ["apiListen", "the management API"],
+  ["httpsListen", "the HTTPS edge"],
+  ["agentListen", "the agent listener"],
+] as const;
+
+/** As `startPlatform`; of another one in the same directory it says where that is. */
+async function start(options: PlatformOptions): Promise<Platform> {
   try {
-    const kept = JSON.parse(readPublic(directory, dataFiles.dev) ?? "null") as { url?: string } | null;
-    const url = URL.parse(kept?.url ?? "");
-    if (!url?.hostname.endsWith(`.${platform.domain}`)) return undefined;
-    return `https://${url.hostname}${platform.publicHttpsPort === 443 ? "" : `:${platform.publicHttpsPort}`}`;
+    return await startPlatform(options);
+  } catch (error) {
+    const isHeld =
+      error instanceof Failure && (error.cause as NodeJS.ErrnoException | undefined)?.code === "DATABASE_HELD";
+    const running = isHeld ? findServer(options.data) : undefined;
+    if (!running) throw error;
+    const url = keptFile(options.data)?.url;
+    const place = `${url === undefined ? "" : `${url}, `}API ${running.apiUrl}, process ${running.pid}`;
+    throw new Failure(
+      "usage",
+      `Postern runs on "${options.data}" already (${place}): use that one, stop that one first, or name another directory with --data`,
+      { cause: error },
+    );
+  }
+}
+
+function keptFile(directory: string): { readonly url?: string } | undefined {
+  try {
+    return (JSON.parse(readPublic(directory, dataFiles.dev) ?? "null") as { url?: string } | null) ?? undefined;
   } catch {
     return undefined;
   }
+}
+
+/** The URL of the run before, with the port of this one. */
+function keptUrl(directory: string, platform: Platform): string | undefined {
+  const url = URL.parse(keptFile(directory)?.url ?? "");
+  if (!url?.hostname.endsWith(`.${platform.domain}`)) return undefined;
+  return `https://${url.hostname}${platform.publicHttpsPort === 443 ? "" : `:${platform.publicHttpsPort}`}`;
 }
 
 function facts(platform: Platform, url: string, upstream: Upstream): Record<string, unknown> {
