@@ -18,6 +18,7 @@ import { explainOperations } from "./traffic/explain.ts";
 import { requestOperations } from "./traffic/requests.ts";
 import { referenceOperation } from "./description/reference/page.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
+import { requiringBody } from "./http/body.ts";
 import { scoped } from "./scopes/enforce.ts";
 import { makeSpecials } from "./specials.ts";
 import { onlyCloudEndpoints } from "./special/cloud-endpoints.ts";
@@ -67,7 +68,9 @@ export function makeOperations(input: OperationsInput): Operations {
     ...healthOperations(metrics, queries, readiness),
   ];
   return {
-    operations: described(operations).map((one) => waiting(scoped(one, store, liveObjects), input.applied)),
+    operations: described(operations).map((one) =>
+      waiting(scoped(requiringBody(one), store, liveObjects), input.applied),
+    ),
     uriOf(accountId, kind, id, baseUrl) {
       const reader = resourceNamed(kind).live ? liveObjects : store;
       const object = reader.get(accountId, kind, id);

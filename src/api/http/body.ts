@@ -12,7 +12,8 @@ const maxBodyBytes = 1_048_576;
 /** Largest document of many objects in JSON; in YAML, which takes longer to read, it is the other. */
 const maxDocumentBytes = 4_194_304;
 
-const nothing: JsonObject = Object.freeze({});
+/** The body of a request that has none. */
+export const noBody: JsonObject = Object.freeze({});
 
 /** Whether a body may follow the head. */
 export function hasBody(request: IncomingMessage): boolean {
@@ -21,16 +22,21 @@ export function hasBody(request: IncomingMessage): boolean {
 }
 
 /**
- * `{}` where a request without a body means that: a change of nothing, and a module from a client that drops an empty
- * object together with its type (completing-the-api.md §1.B.4). Throws `Refusal` where a body must be there.
+ * The operation, refusing an empty body where something must be made of it. Elsewhere that means `{}`: a change of
+ * nothing, and a module from a client that drops an empty object together with its type (completing-the-api.md
+ * §1.B.4).
  */
-export function emptyBody(operation: Operation, request: IncomingMessage): JsonObject {
+export function requiringBody(operation: Operation): Operation {
   const { takes, verb } = operation;
-  const isDeclared = request.headers["content-type"] !== undefined;
-  if (takes === "document" || verb === "create" || (verb === "replace" && isDeclared)) {
-    throw new Refusal("body_unreadable", `${operation.id}: the body is empty, send {} for an object without fields`);
-  }
-  return nothing;
+  if (takes !== "document" && verb !== "create" && verb !== "replace") return operation;
+  return {
+    ...operation,
+    run(call) {
+      const isUndeclared = verb === "replace" && call.request.headers["content-type"] === undefined;
+      if (call.body !== noBody || isUndeclared) return operation.run(call);
+      throw new Refusal("body_unreadable", `${operation.id}: the body is empty, send {} for an object without fields`);
+    },
+  };
 }
 
 /** Reads and checks the body that `operation` takes; rejects with `Refusal`. */
@@ -46,7 +52,7 @@ export async function readBody(
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   if (expectsContinue) response.writeContinue();
   const bytes = await collect(request, maxBytes);
-  if (bytes.length === 0) return emptyBody(operation, request);
+  if (bytes.length === 0) return noBody;
   if (operation.takes === "nothing") {
     throw new Refusal("body_unexpected", `${operation.id} takes no body, got ${bytes.length} bytes`);
   }
@@ -64,7 +70,7 @@ function lenient(bytes: Buffer): JsonObject {
   try {
     return parseJsonObject(bytes);
   } catch (error) {
-    if (error instanceof JsonIssue) return nothing;
+    if (error instanceof JsonIssue) return noBody;
     throw error;
   }
 }

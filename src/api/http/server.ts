@@ -4,12 +4,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import type { JsonObject } from "../../lib/json.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { Key, KeyRing } from "./authenticate.ts";
 import { baseUrlOf } from "./base-url.ts";
-import { emptyBody, hasBody, readBody } from "./body.ts";
+import { hasBody, noBody, readBody } from "./body.ts";
 import type { ApiPrincipal, Call, Operation, Reply } from "../operation/call.ts";
 import { makeConnectionAnswers } from "../connection-answers.ts";
 import { makeCors } from "../cors.ts";
@@ -54,7 +53,6 @@ export interface ApiServer {
 }
 
 const stopTimeoutMs = 5_000;
-const noBody: JsonObject = Object.freeze({});
 const noQuery = new URLSearchParams();
 const anonymous: ApiPrincipal = { accountId: "", id: "", operator: false };
 
@@ -159,7 +157,7 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
       principal: exchange.principal,
       parameters: found.parameters,
       query: mark < 0 ? noQuery : readQuery(operation, url.slice(mark + 1)),
-      body: hasBody(request) ? noBody : emptyBody(operation, request),
+      body: noBody,
       baseUrl: options.apiUrl ?? baseUrlOf(request),
       request,
     };
