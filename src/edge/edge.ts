@@ -130,6 +130,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const challenges = makeAcmeChallenges(log);
   const listeners: Listener[] = [];
   let httpsPort = 0;
+  let httpPort: number | undefined;
   let isDraining = false;
   const advertisedHttpsPort = (): number => options.advertisedHttpsPort ?? httpsPort;
 
@@ -139,6 +140,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     domain,
     requireReservedNames: options.requireReservedNames,
     advertisedHttpsPort,
+    advertisedHttpPort: () => httpPort,
     region,
     clock,
     log,
@@ -274,9 +276,17 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
             forwarders,
             advertisedHttpsPort: advertisedHttpsPort(),
             challengeBody: challenges.body,
+            endpoints: {
+              siteFor: (host) => registry.plainSiteFor(host),
+              serve(socket, facts, first) {
+                const connection = serveHttp1(socket, facts, (host) => registry.plainSiteFor(host), context, first);
+                if (isDraining) connection.drain();
+              },
+            },
           }),
         )
       : undefined;
+    httpPort = http?.port;
     const names = [...(options.agentNames ?? []), domain, ...machineNames()];
     const agent = await listen(startAgentListener({ ...shared, at: options.agentListen, authority, names, agents }));
     followControlPlane({

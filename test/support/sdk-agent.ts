@@ -23,6 +23,7 @@ export interface SdkCommand {
   /** PEM of the certificate, and of its key, under which the edge is to terminate TLS. */
   readonly termination?: readonly [certificate: string, key: string];
   readonly proxyProtocol?: "1" | "2";
+  readonly scheme?: "HTTP" | "HTTPS";
   /** User names and passwords that visitors must show one of. */
   readonly credentials?: readonly (readonly [user: string, password: string])[];
 }
@@ -65,6 +66,7 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
       if (command.domain) builder.domain(command.domain);
       if (command.clientAuthorities) builder.mutualTlsca(Buffer.from(command.clientAuthorities));
       if (command.proxyProtocol) builder.proxyProto(command.proxyProtocol);
+      if (command.scheme) builder.scheme(command.scheme);
       for (const [user, password] of command.credentials ?? []) builder.basicAuth(user, password);
       const to = command.target ? `http://127.0.0.1:${command.target}` : webUrl;
       return added(await builder.listenAndForward(to));

@@ -25,7 +25,6 @@ const refused: readonly (readonly [name: string, message: Members])[] = [
   ["Unheard", { Extra: { Unheard: true } }],
   ["Unheard", { Unheard: 1 }],
   ["ssh", { Proto: "ssh" }],
-  ["http://", { Proto: "http" }],
   ["grpc", { ForwardsProto: "grpc" }],
   ["HTTP/2", { ForwardsProto: "http2" }],
   ["PROXY protocol version 3", { Opts: { ProxyProto: 3 } }],
@@ -74,6 +73,7 @@ const refused: readonly (readonly [name: string, message: Members])[] = [
   ["sealed_secret", { Opts: { WebhookVerification: { provider: "github", sealed_secret: "AAAA" } } }],
   ["sealed_key", { Proto: "tls", Opts: { TLSTermination: { sealed_key: "AAAA" } } }],
   ["TLSTermination", { Opts: { TLSTermination: { cert: "AAAA", key: "AAAA" } } }],
+  ["MutualTLSCA", { Proto: "http", Opts: { MutualTLSCA: { mutual_tls_ca: "" } } }],
   ["TLSTermination", { Proto: "tcp", Opts: { TLSTermination: {} } }],
 ];
 
@@ -110,6 +110,7 @@ const done: readonly Members[] = [
     Opts: { Addr: "apps.example.com:20007", URL: "tcp://apps.example.com:20007" },
   },
   { Proto: "tls", Opts: { Subdomain: "three" } },
+  { Proto: "http", Opts: { URL: "http://four.apps.example.com" } },
   { Opts: { BasicAuth: { credentials }, Compression: {}, CircuitBreaker: {}, RequestHeaders: { addParsed: {} } } },
 ];
 

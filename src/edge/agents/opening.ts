@@ -27,6 +27,7 @@ export interface OpeningOptions {
   readonly addresses: EndpointAddresses | undefined;
   readonly domain: string;
   readonly advertisedHttpsPort: () => number;
+  readonly advertisedHttpPort?: () => number | undefined;
   readonly clock: Clock;
   readonly limits: AgentLimits;
 }
@@ -148,7 +149,10 @@ export function makeOpening(options: OpeningOptions): Opening {
     }
     const host = requestedHost(request) ?? generatedHost(grant, session, id, request, asked);
     if (typeof host !== "string") return host;
-    const port = options.advertisedHttpsPort();
+    const port = request.proto === "http" ? options.advertisedHttpPort?.() : options.advertisedHttpsPort();
+    if (port === undefined) {
+      throw new Refusal("agent_option_unsupported", `publish "http://${host}": this server publishes over HTTPS only`);
+    }
     // One that comes back brings the port of its URL, which the server may have changed since.
     if (request.port !== undefined && request.port !== port && request.id === "") {
       throw new Refusal(
@@ -204,10 +208,14 @@ export function makeOpening(options: OpeningOptions): Opening {
       };
       const endpoint: Endpoint = {
         id: endpointId,
+        proto,
         host,
         port,
-        url: proto !== "tcp" && port === 443 ? `${proto}://${host}` : `${proto}://${host}:${port}`,
-        site: proto === "https" ? endpointSite(site, port) : connectionEndpoint(site, proto, port, termination),
+        url: port === usualPort[proto] ? `${proto}://${host}` : `${proto}://${host}:${port}`,
+        site:
+          proto === "tls" || proto === "tcp"
+            ? connectionEndpoint(site, proto, port, termination)
+            : endpointSite(site, port),
       };
       return { tunnel: tunnelOf(id, session, request, clock.now(), { endpoint, labels: undefined }), replaces };
     },
@@ -251,15 +259,24 @@ function startedAgain(holder: Tunnel, session: AgentSession, target: string): bo
 /** Whose modules an endpoint may have: it is an edge and its route in one. */
 const places = {
   https: ["https_route", "https_edge"],
+  // What an edge has besides its routes is about TLS.
+  http: ["https_route"],
   tls: ["tls_edge"],
   tcp: ["tcp_edge"],
 } as const satisfies Record<EndpointProto, readonly Place[]>;
 
+/** Which a URL need not name. */
+const usualPort: Readonly<Record<EndpointProto, number | undefined>> = {
+  https: 443,
+  http: 80,
+  tls: 443,
+  tcp: undefined,
+};
+
 function protoOf({ proto, forwardsProto }: BindRequest): EndpointProto {
   if (proto === "tls" || proto === "tcp") return proto;
   checkForwardsProto(forwardsProto);
-  if (proto === "http") throw new Refusal("agent_option_unsupported", 'publish at "http://": this server does not');
-  return "https";
+  return proto;
 }
 
 function checkForwardsProto(proto: string): void {

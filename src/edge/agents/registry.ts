@@ -18,7 +18,7 @@ import { makeEndpointHosts } from "./hosts.ts";
 import type { AgentLimits } from "./limits.ts";
 import { makeOpening } from "./opening.ts";
 import { makeSessionBook } from "./session-book.ts";
-import { protoOf, renderTunnel } from "./tunnel.ts";
+import { renderTunnel } from "./tunnel.ts";
 import type { Endpoint, Tunnel } from "./tunnel.ts";
 
 export interface AgentRegistryOptions {
@@ -30,6 +30,8 @@ export interface AgentRegistryOptions {
   readonly advertisedHttpsPort: () => number;
   /** Whether names that are not below `domain` have to be reserved by the agent's account. */
   readonly requireReservedNames?: boolean | undefined;
+  /** The same for plain HTTP; undefined where that is not served. */
+  readonly advertisedHttpPort?: () => number | undefined;
   readonly region: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -50,6 +52,8 @@ export interface TcpAddresses {
 export interface AgentRegistry extends ServerHooks {
   /** The endpoint published at a lower-case host name. An edge with exactly this name comes first. */
   siteFor(host: string): Site | undefined;
+  /** As `siteFor`, for endpoints that are reached without TLS. */
+  plainSiteFor(host: string): Site | undefined;
   /** As `siteFor`, for endpoints of whole TLS connections. */
   tlsSiteFor(host: string): ConnectionSite | undefined;
   tunnel(id: string): Tunnel | undefined;
@@ -158,6 +162,10 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     log.info("agent disconnected", { session: session.id });
   };
 
+  const httpSite = (host: string, proto: "https" | "http"): Site | undefined => {
+    const endpoint = hosts.tunnel(host)?.endpoint;
+    return endpoint?.proto === proto && "findRoute" in endpoint.site ? endpoint.site : undefined;
+  };
   let looking = false;
   const dispossess = (): void => {
     looking = false;
@@ -250,8 +258,8 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       if (before) take(before);
       if (replaces?.online) stop(replaces, `a newer session of the same credential serves it`, "agent_name_taken");
       put(tunnel);
-      const { host, port, url } = tunnel.endpoint as Endpoint;
-      const isTcp = protoOf(tunnel.endpoint as Endpoint) === "tcp";
+      const { host, port, url, proto } = tunnel.endpoint as Endpoint;
+      const isTcp = proto === "tcp";
       return { url, hostname: isTcp ? "" : host, address: isTcp ? `${host}:${port}` : "" };
     },
     label(session, id, request) {
@@ -267,10 +275,8 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       if (tunnel?.session === session) take(tunnel);
     },
     closed: leave,
-    siteFor(host) {
-      const site = hosts.tunnel(host)?.endpoint?.site;
-      return site && "findRoute" in site ? site : undefined;
-    },
+    siteFor: (host) => httpSite(host, "https"),
+    plainSiteFor: (host) => httpSite(host, "http"),
     tlsSiteFor(host) {
       const site = hosts.tunnel(host)?.endpoint?.site;
       return site && "connection" in site ? site : undefined;

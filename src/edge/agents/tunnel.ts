@@ -21,6 +21,7 @@ export interface Tunnel {
 
 export interface Endpoint {
   readonly id: string;
+  readonly proto: EndpointProto;
   readonly host: string;
   /** Of the public URL. */
   readonly port: number;
@@ -28,12 +29,8 @@ export interface Endpoint {
   readonly site: Site | ConnectionSite;
 }
 
-export type EndpointProto = "https" | "tls" | "tcp";
-
-export function protoOf({ site }: Endpoint): EndpointProto {
-  if (site.kind === "tls_endpoint") return "tls";
-  return site.kind === "tcp_endpoint" ? "tcp" : "https";
-}
+/** What visitors speak to the edge; `http` without TLS. */
+export type EndpointProto = "https" | "http" | "tls" | "tcp";
 
 export function renderTunnel(tunnel: Tunnel, region: string): TunnelReport {
   const { session, endpoint, labels } = tunnel;
@@ -46,7 +43,7 @@ export function renderTunnel(tunnel: Tunnel, region: string): TunnelReport {
     metadata: tunnel.metadata,
     forwardsTo: tunnel.forwardsTo,
     region,
-    ...(endpoint && { endpoint: { id: endpoint.id, proto: protoOf(endpoint), publicUrl: endpoint.url } }),
+    ...(endpoint && { endpoint: { id: endpoint.id, proto: endpoint.proto, publicUrl: endpoint.url } }),
     ...(labels && { labels }),
   };
 }

@@ -4,8 +4,19 @@ import { originForm, parseAuthority } from "../../http1/authority.ts";
 import { HeadBuffer } from "../../http1/head-buffer.ts";
 import { readRequestHead } from "../../http1/read-request.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
-import { startListener } from "./listener.ts";
-import type { ListenAddress, Listener, PublicListenerContext } from "./listener.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { Site } from "../../routing/sites/compiled.ts";
+import { makeAccountConnections } from "./account-connections.ts";
+import { connectionFacts, startListener } from "./listener.ts";
+import type { Client, ListenAddress, Listener, PublicListenerContext } from "./listener.ts";
+
+/** Endpoints that are reached without TLS. */
+export interface PlainEndpoints {
+  /** The site for a lower-case host, now. */
+  siteFor(host: string): Site | undefined;
+  /** Takes a connection over whose first request is for such a site. @param first what was read of it */
+  serve(socket: Socket, facts: ConnectionFacts, first: Buffer): void;
+}
 
 export interface RedirectOptions extends PublicListenerContext {
   readonly at: ListenAddress;
@@ -13,6 +24,7 @@ export interface RedirectOptions extends PublicListenerContext {
   readonly advertisedHttpsPort: number;
   /** What a certificate authority is answered at a path of a host; undefined: nothing is asked there. */
   readonly challengeBody: (host: string, path: string) => string | undefined;
+  readonly endpoints?: PlainEndpoints | undefined;
 }
 
 interface PlainAnswer {
@@ -32,11 +44,13 @@ const lingerMs = 1000;
 
 /**
  * The plain HTTP listener: sends every request to the same host and path on HTTPS, one per connection, except that
- * certificate authorities are answered here.
+ * certificate authorities are answered here, and that agents may have published the host without TLS.
  */
 export async function startRedirectListener(options: RedirectOptions): Promise<Listener> {
-  const { clock, advertisedHttpsPort, challengeBody } = options;
-  const accept = (socket: Socket): void => {
+  const { clock, advertisedHttpsPort, challengeBody, endpoints, limits } = options;
+  const accounts = makeAccountConnections(limits.connectionsPerAccount);
+  const accept = (socket: Socket, client: Client): void => {
+    const startedAt = clock.now();
     const head = new HeadBuffer();
     let timer = clock.after(headTimeoutMs, () => socket.destroy());
     socket.once("close", () => timer.cancel());
@@ -52,7 +66,24 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
       if (!head.add(bytes, headLimits.maxHeadBytes)) return;
       const read = readRequestHead(head.bytes(), 0, headLimits);
       if (read === undefined) return;
+      const site = "outcome" in read ? undefined : endpointOf(read);
+      if (site && endpoints) {
+        hand(endpoints, site);
+        return;
+      }
       finish("outcome" in read ? { status: 400, text: "The request could not be read as HTTP." } : redirect(read));
+    };
+    const hand = ({ serve }: PlainEndpoints, { accountId }: Site): void => {
+      socket.removeListener("data", onData);
+      socket.removeListener("end", onEnd);
+      timer.cancel();
+      if (accounts.isFull(accountId)) {
+        socket.destroy();
+        return;
+      }
+      accounts.enter(accountId);
+      socket.once("close", () => accounts.leave(accountId));
+      serve(socket, connectionFacts(socket, client, startedAt), head.bytes());
     };
     const onEnd = (): void => {
       socket.destroy();
@@ -60,6 +91,12 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
     socket.on("data", onData);
     socket.on("end", onEnd);
     socket.resume();
+  };
+  const endpointOf = ({ fields, target }: RequestRead): Site | undefined => {
+    const authority = parseAuthority(fields.get("host") ?? "");
+    const path = authority && originForm(target, authority);
+    if (!authority || path === undefined || challengeBody(authority.host, path) !== undefined) return undefined;
+    return endpoints?.siteFor(authority.host);
   };
   const redirect = ({ method, fields, target }: RequestRead): PlainAnswer => {
     const authority = parseAuthority(fields.get("host") ?? "");
