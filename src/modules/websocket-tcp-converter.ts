@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { websocketProof } from "../lib/websocket-proof.ts";
 import { defineModule } from "../traffic/module.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import { changed, denied } from "../traffic/step.ts";
@@ -41,9 +41,7 @@ function isKey(values: readonly string[]): boolean {
 }
 
 function accept({ request }: Exchange): Readonly<Record<string, string>> {
-  const key = request.headers.get("sec-websocket-key") ?? "";
-  // RFC 6455 §1.3 fixes the text.
-  const proof = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+  const proof = websocketProof(request.headers.get("sec-websocket-key") ?? "");
   const offered = request.headers
     .getAll("sec-websocket-protocol")
     .flatMap((value) => value.split(","))

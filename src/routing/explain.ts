@@ -34,6 +34,7 @@ export interface DescribedRequest {
   /** The canonical form of the target's path. */
   readonly path: string;
   readonly websocket: boolean;
+  readonly upgrade?: string;
   /** As modules see them: without what goes no further than the edge. */
   readonly headers: HeaderPairs;
   readonly body: Buffer;
@@ -105,7 +106,7 @@ interface Rehearsal extends Exchange {
 
 function rehearsal({ body, headers, connection, path, ...request }: DescribedRequest): Rehearsal {
   const mark = request.target.indexOf("?");
-  const { method, scheme, httpVersion, host, target, websocket } = request;
+  const { method, scheme, httpVersion, host, target, websocket, upgrade } = request;
   const query = mark < 0 ? "" : target.slice(mark);
   return {
     id: "explain",
@@ -119,6 +120,7 @@ function rehearsal({ body, headers, connection, path, ...request }: DescribedReq
       path,
       query,
       websocket,
+      upgrade,
       headers: new HeaderList(headers),
     },
     response: undefined,

@@ -77,6 +77,11 @@ export interface RequestHead {
   readonly scheme: "https" | "http";
   /** The client asks to turn the exchange into a WebSocket (RFC 6455 §4.1, RFC 8441). */
   readonly websocket: boolean;
+  /**
+   * What the exchange becomes when the upstream agrees, both directions as bytes that no module sees: "websocket" or
+   * the protocols that the client offers by Upgrade (RFC 9110 §7.8). "" or absent: nothing.
+   */
+  readonly upgrade?: string | undefined;
   readonly headers: HeaderFields;
 }
 

@@ -21,15 +21,25 @@ export function proofOf(key: string): string {
 export function switching(request: IncomingMessage): string {
   const key = request.headers["sec-websocket-key"];
   const accept = key === undefined ? "" : `Sec-WebSocket-Accept: ${proofOf(key)}\r\n`;
-  return `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n${accept}\r\n`;
+  // Of several protocols the last one, to see that it is the service that chooses.
+  const protocol = request.headers.upgrade?.split(",").at(-1)?.trim();
+  return `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n${accept}\r\n`;
 }
 
-/** Accepts every upgrade; resolves with the service's end of each, half-open as it is, in turn. */
-export function accepting(service: Server): () => Promise<Socket> {
+/**
+ * Accepts every upgrade; resolves with the service's end of each, half-open as it is, in turn.
+ * @param declining what it answers instead, on a connection that goes on; undefined while it accepts
+ */
+export function accepting(
+  service: Server,
+  declining: () => string | undefined = () => undefined,
+): () => Promise<Socket> {
   const sockets: Socket[] = [];
   let wake = Promise.withResolvers<void>();
   service.on("upgrade", (request: IncomingMessage, socket: Socket) => {
     socket.on("error", () => {});
+    const declined = declining();
+    if (declined !== undefined) return void socket.end(declined);
     socket.write(switching(request));
     sockets.push(socket);
     wake.resolve();
@@ -60,8 +70,9 @@ export interface UpgradeOptions {
   readonly upgrade?: string;
   /** Further field lines, lower case. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Written right behind the head. */
+  /** Written right behind the head: a body, where `fields` announce one, and bytes of the upgraded exchange. */
   readonly first?: string;
+  readonly method?: string;
 }
 
 /** Asks for an upgrade: by RFC 6455 or another token over HTTP/1.1, by RFC 8441 over HTTP/2. */
@@ -112,7 +123,7 @@ export async function upgrade(
     token === "websocket" ? "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" : "";
   const more = Object.entries(options.fields ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(
-    `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: ${token}\r\n${key}${more.join("")}\r\n${options.first ?? ""}`,
+    `${options.method ?? "GET"} / HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: ${token}\r\n${key}${more.join("")}\r\n${options.first ?? ""}`,
   );
   let bytes = Buffer.alloc(0);
   while (!bytes.includes("\r\n\r\n")) {

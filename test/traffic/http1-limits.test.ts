@@ -346,6 +346,10 @@ describe("a WebSocket", () => {
     ["another protocol", switched.replace("websocket", "h2c")],
     ["no Upgrade", switched.replace("Upgrade: websocket\r\n", "")],
     ["no Connection: Upgrade", switched.replace("Connection: Upgrade\r\n", "")],
+    ["no Sec-WebSocket-Accept", switched.replace(/Sec-WebSocket-Accept: .*\r\n/, "")],
+    ["another key's Sec-WebSocket-Accept", switched.replace("s3pPLM", "s3pPLm")],
+    ["two Sec-WebSocket-Accept", switched.replace(/(Sec-WebSocket-Accept: .*\r\n)/, "$1$1")],
+    ["two protocols", switched.replace("Upgrade: websocket", "Upgrade: websocket, foo")],
   ] as const) {
     it(`W5: a 101 with ${what} is 502`, async () => {
       await withFront(answering(response), {}, async (_front, client) => {

@@ -8,6 +8,7 @@ import { createServer as createTcpServer } from "node:net";
 import type { Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { h2Answer, h2Request, h2Session } from "../support/h2-client.ts";
+import { proofOf } from "../support/upgraded.ts";
 import { startH2Server } from "../support/h2-server.ts";
 import type { H2Server } from "../support/h2-server.ts";
 
@@ -319,7 +320,7 @@ describe("a WebSocket over HTTP/2", () => {
       upgrade = request;
       socket.write(
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
-          "Sec-WebSocket-Accept: x\r\nSec-WebSocket-Protocol: chat\r\n\r\nfirst",
+          `Sec-WebSocket-Accept: ${proofOf(String(request.headers["sec-websocket-key"]))}\r\nSec-WebSocket-Protocol: chat\r\n\r\nfirst`,
       );
       socket.pipe(socket);
     });

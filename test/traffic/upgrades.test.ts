@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { after, before, describe, it } from "node:test";
@@ -11,10 +12,12 @@ import { accepting, openSockets, upgrade } from "../support/upgraded.ts";
 
 let fixture: Fixture;
 let accepted: () => Promise<Socket>;
+/** What the service answers instead of upgrading. */
+let declined: string | undefined;
 
 before(async () => {
   fixture = await startFixture({ allowLocalUpstreams: true });
-  accepted = accepting(fixture.service);
+  accepted = accepting(fixture.service, () => declined);
   fixture.put("static_backend", "bkdsc_1", { address: `127.0.0.1:${fixture.servicePort}`, tls: { enabled: false } });
 });
 after(() => fixture.stop());
@@ -118,6 +121,142 @@ for (const protocol of protocols) {
     });
   }
 }
+
+describe("an upgrade to another protocol than WebSocket", { timeout: 30_000 }, () => {
+  before(() => fixture.route({}));
+
+  it("W5: passes bytes both ways, those that came with the heads among them", async () => {
+    const client = await upgrade(fixture, "h1", { upgrade: "tcp", first: "early" });
+    const service = await accepted();
+    assert.deepEqual([client.status, client.headers["upgrade"], client.headers["connection"]], [101, "tcp", "Upgrade"]);
+    service.write("\0\xff");
+    client.stream.write(" late");
+    let seen = "";
+    while (seen !== "early late") seen += String((await once(service, "data"))[0]);
+    assert.equal(String((await once(client.stream.resume(), "data"))[0]), "\0\xff");
+    client.stream.end();
+    assert.equal(await readAll(service), "");
+    service.end("done");
+    assert.equal(await readAll(client.stream), "done");
+    client.destroy();
+  });
+
+  it("W5: goes on behind the body of its request, as that of a container's attachment does", async () => {
+    const body = '{"Detach":false}';
+    const fields = { "content-length": String(body.length), "content-type": "application/json" };
+    const first = `${body}typed`;
+    const asked = once(fixture.service, "upgrade") as Promise<[IncomingMessage]>;
+    const client = await upgrade(fixture, "h1", { method: "POST", upgrade: "tcp", fields, first });
+    const service = await accepted();
+    const [request] = await asked;
+    assert.equal(request.method, "POST");
+    let read = "";
+    for await (const piece of request) read += String(piece);
+    assert.equal(read, body);
+    let typed = "";
+    while (typed !== "typed") typed += String((await once(service, "data"))[0]);
+    client.cut();
+    await speakToNobody(service);
+  });
+
+  it("W5: offers what the client offers, without HTTP in any form, and takes what the service chooses", async () => {
+    for (const [offered, forwarded, chosen] of [
+      ["foo/1.0, bar", "foo/1.0, bar", "bar"],
+      ["h2c, foo", "foo", "foo"],
+      ["HTTP/2.0, TLS/1.0, websocket, H2C, foo", "foo", "foo"],
+    ] as const) {
+      const asked = once(fixture.service, "upgrade") as Promise<[IncomingMessage]>;
+      const client = await upgrade(fixture, "h1", { upgrade: offered });
+      assert.equal((await asked)[0].headers.upgrade, forwarded);
+      assert.equal(client.headers["upgrade"], chosen);
+      client.cut();
+      await speakToNobody(await accepted());
+    }
+  });
+
+  it("W5: is an ordinary request when nothing of its offer may go on", async () => {
+    for (const offered of ["h2c", "HTTP/2.0", "TLS/1.2, h2c", "not a token"]) {
+      const client = await upgrade(fixture, "h1", { upgrade: offered });
+      assert.equal(client.status, 200);
+      assert.equal(fixture.received.at(-1)?.headers.upgrade, undefined);
+      client.destroy();
+    }
+  });
+
+  it("W5: is an ordinary response when the service declines it", async () => {
+    declined = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno";
+    const client = await upgrade(fixture, "h1", { upgrade: "foo" });
+    declined = undefined;
+    assert.equal(client.status, 200);
+    assert.equal(String((await once(client.stream.resume(), "data"))[0]), "no");
+    client.destroy();
+  });
+
+  it("D2: is kept while something moves behind the end of one side, and cut after a minute in which nothing does", async () => {
+    const client = await upgrade(fixture, "h1", { upgrade: "tcp" });
+    const service = await accepted();
+    client.stream.end();
+    await once(service.resume(), "end");
+    client.stream.resume();
+    for (let count = 0; count < 4; count += 1) {
+      fixture.clock.move(40_000);
+      service.write("still here");
+      assert.equal(String((await once(client.stream, "data"))[0]), "still here");
+    }
+    fixture.clock.move(61_000);
+    await readAll(client.stream);
+    await speakToNobody(service);
+    client.destroy();
+  });
+
+  it("I6: is refused where each message must be signed", async () => {
+    fixture.route({ webhook_verification: { enabled: true, provider: "github", secret: "s".repeat(32) } });
+    for (const protocol of protocols) {
+      const client = await upgrade(fixture, protocol, { upgrade: protocol === "h1" ? "tcp" : "websocket" });
+      assert.equal(client.status, 403);
+      client.destroy();
+    }
+    fixture.route({});
+  });
+});
+
+describe("a WebSocket over HTTP/2 that the service does not open", { timeout: 30_000 }, () => {
+  before(() => fixture.route({}));
+  const answer = async (
+    head: string,
+  ): Promise<{ readonly status: number; readonly code: unknown; readonly body: string }> => {
+    declined = `HTTP/1.1 ${head}\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody`;
+    const client = await upgrade(fixture, "h2");
+    declined = undefined;
+    const body = await readAll(client.stream);
+    client.destroy();
+    return { status: client.status, code: client.headers["postern-error-code"], body };
+  };
+
+  for (const head of ["200 OK", "201 Created", "302 Found\r\nLocation: /", "101 Switching Protocols"]) {
+    it(`W4: is not open when it is answered ${head.slice(0, 3)}`, async () => {
+      const { status, code, body } = await answer(head);
+      assert.equal(status, 502);
+      assert.match(String(code), /^ERR_POSTERN_30(?:04|19)$/);
+      assert.doesNotMatch(body, /^body/);
+    });
+  }
+
+  it("is answered as the service refuses it", async () => {
+    assert.deepEqual(await answer("403 Forbidden"), { status: 403, code: undefined, body: "body" });
+    assert.deepEqual(await answer("503 Service Unavailable"), { status: 503, code: undefined, body: "body" });
+  });
+
+  it("W4: is not open when the edge itself answers with success", async () => {
+    fixture.put("http_response_backend", "bkdhr_1", { status_code: 200, body: "fine", headers: {} });
+    fixture.route({ backend: { enabled: true, backend_id: "bkdhr_1" } });
+    const client = await upgrade(fixture, "h2");
+    assert.equal(client.status, 502);
+    assert.equal(client.headers["postern-error-code"], "ERR_POSTERN_3019");
+    client.destroy();
+    fixture.route({});
+  });
+});
 
 /** What earlier exchanges had open is closed: nothing is under way for some turns. */
 async function settled(): Promise<void> {

@@ -176,8 +176,8 @@ function receive(described: RequestDescription, { limits }: HttpContext): Receiv
   return "outcome" in head ? head.reason : receiveHttp1(head, "https");
 }
 
-function requestFacts({ method, scheme, httpVersion, host, target, path, websocket }: ReceivedRequest) {
-  return { method, scheme, httpVersion, host, target, path, websocket };
+function requestFacts({ method, scheme, httpVersion, host, target, path, websocket, upgrade }: ReceivedRequest) {
+  return { method, scheme, httpVersion, host, target, path, websocket, upgrade };
 }
 
 /** The lines that the edge writes, but for the request id, which only a real request has. */

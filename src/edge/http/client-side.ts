@@ -28,9 +28,16 @@ export interface ClientSide {
    * `x-request-id: <requestId>`. `reason` is the upstream's reason phrase, or undefined for the usual one.
    *
    * `bodyLength` is what `sendBody` will be given in sum, or -1 when only the end will tell. Status 101 turns
-   * both directions into raw bytes: no length, no framing, until `sendEnd`.
+   * both directions into raw bytes, of the protocol `upgradedTo`: no length, no framing, until `sendEnd`.
    */
-  sendHead(status: number, reason: string | undefined, fields: FieldTable, bodyLength: number, requestId: string): void;
+  sendHead(
+    status: number,
+    reason: string | undefined,
+    fields: FieldTable,
+    bodyLength: number,
+    requestId: string,
+    upgradedTo?: string,
+  ): void;
   /** Body bytes, by reference. False: hold on until `clientDrained` (these are taken all the same). */
   sendBody(bytes: Buffer): boolean;
   /** The response is complete. */

@@ -162,9 +162,10 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
   responseHead(head: ResponseRead, bodyLength: number): void {
     const { status, fields } = head;
     if (status === 101) {
-      this.#upgrade(head.reason, fields);
+      this.#upgrade(head.reason, fields, fields.valueAt(fields.upgradeIndex));
       return;
     }
+    if (this.request.websocket && this.#staysClosed(status)) return;
     const hooks = (this.route as CompiledRoute).response;
     if (hooks.length === 0) {
       this.status = status;
@@ -174,6 +175,7 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
     const response = new ModuleResponse(status, fields);
     this.#response = response;
     if (!this.#respond(hooks, response)) return;
+    if (this.request.websocket && this.#staysClosed(response.status)) return;
     this.status = response.status;
     const transformed = response.isTransformed && bodyLength !== 0;
     if (transformed) {
@@ -237,7 +239,7 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
   // Both directions as raw bytes.
 
   converted(fields: FieldTable): void {
-    this.#upgrade(undefined, fields);
+    this.#upgrade(undefined, fields, "websocket");
   }
 
   upgradedEnd(): void {
@@ -247,11 +249,21 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
     if (this.#body.hasEnded) this.#endUpgraded();
   }
 
-  #upgrade(reason: string | undefined, fields: FieldTable): void {
+  /**
+   * Refuses when an answer would tell the client that its stream is open: to an extended CONNECT any 2xx does (RFC 8441
+   * §5), and nothing but an upgrade may say so. A redirection is none of an open stream either.
+   */
+  #staysClosed(status: number): boolean {
+    if (this.request.httpVersion !== "2" || status >= 400) return false;
+    this.refuse("not_upgraded", `the WebSocket was answered ${status} and not opened`);
+    return true;
+  }
+
+  #upgrade(reason: string | undefined, fields: FieldTable, upgradedTo: string): void {
     // From here on the client's bytes are the stream's, until it ends its direction.
     this.#body.hasEnded = false;
     this.status = 101;
-    this.#client.sendHead(101, reason, fields, -1, this.id);
+    this.#client.sendHead(101, reason, fields, -1, this.id, upgradedTo);
   }
 
   #endUpgraded(): void {
@@ -282,6 +294,7 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
   answer(answer: Answer): void {
     this.#release();
     const { status, fields, body } = this.#render(answer);
+    if (this.request.websocket && this.#staysClosed(status)) return;
     this.status = status;
     this.#client.sendHead(status, undefined, fields, body.length, this.id);
     if (body.length > 0) this.sendBody(body);

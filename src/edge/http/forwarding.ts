@@ -90,7 +90,7 @@ export function forwardedText(
   );
 }
 
-/** Bytes that `writeRequestHead` needs besides the fields and the texts given to it. */
+/** Bytes that `writeRequestHead` needs besides the fields and the texts given to it, `upgrade` among them. */
 export const requestHeadBytes = 128;
 
 /** Writes a whole request head; returns where it ended. */
@@ -102,7 +102,7 @@ export function writeRequestHead(
     readonly path: string;
     readonly query: string;
     readonly headers: FieldTable;
-    readonly websocket: boolean;
+    readonly upgrade: string;
   },
   chunked: boolean,
   forwarded: string,
@@ -117,7 +117,10 @@ export function writeRequestHead(
   at = putLatin1(target, at, forwarded);
   at = putLatin1(target, at, requestId);
   if (chunked) at = putLatin1(target, at, "\r\nTransfer-Encoding: chunked");
-  else if (head.websocket) at = putLatin1(target, at, "\r\nConnection: Upgrade\r\nUpgrade: websocket");
+  if (head.upgrade !== "") {
+    at = putLatin1(target, at, "\r\nConnection: Upgrade\r\nUpgrade: ");
+    at = putLatin1(target, at, head.upgrade);
+  }
   return putLatin1(target, at, "\r\n\r\n");
 }
 

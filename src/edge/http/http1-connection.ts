@@ -248,10 +248,11 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     fields: FieldTable,
     bodyLength: number,
     requestId: string,
+    upgradedTo = "",
   ): void {
     this.#responseBegun = true;
     if (status === 101) {
-      this.#output.head(status, reason, fields, upgradeLines(requestId), false);
+      this.#output.head(status, reason, fields, upgradeLines(requestId, upgradedTo), false);
       this.#reader.state = upgraded;
       this.expiresAt = Infinity;
       for (const held of this.#reader.takeHeld()) this.bodyBytes(held);
@@ -374,6 +375,6 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   }
 }
 
-function upgradeLines(requestId: string): string {
-  return `x-request-id: ${requestId}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`;
+function upgradeLines(requestId: string, upgradedTo: string): string {
+  return `x-request-id: ${requestId}\r\nConnection: Upgrade\r\nUpgrade: ${upgradedTo}\r\n`;
 }

@@ -1,8 +1,7 @@
 import { originForm, parseAuthority } from "../../http1/authority.ts";
-import { equalsText } from "../../http1/bytes.ts";
 import { expectsOnlyContinue } from "../../http1/expectation.ts";
-import type { FieldTable } from "../../http1/field-table.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
+import { upgradeOffer } from "../../http1/upgrade.ts";
 import { ReceivedRequest } from "./received-request.ts";
 
 /** The request of an HTTP/1 head, or what is wrong with its Host or target, as a clause for logs. */
@@ -14,6 +13,7 @@ export function receiveHttp1(head: RequestRead, scheme: "https" | "http"): Recei
   if (target === undefined && method !== "CONNECT") return "invalid request target";
   const isOld = head.minorVersion === 0;
   const bodyLength = fields.chunked ? -1 : Math.max(0, fields.contentLength);
+  const upgrade = isOld ? "" : offeredBy(head, bodyLength);
   return new ReceivedRequest({
     httpVersion: isOld ? "1.0" : "1.1",
     method,
@@ -23,16 +23,14 @@ export function receiveHttp1(head: RequestRead, scheme: "https" | "http"): Recei
     port: authority.port,
     headers: fields,
     bodyLength,
-    websocket: !isOld && bodyLength === 0 && asksForWebsocket(head),
+    websocket: upgrade === "websocket",
+    upgrade,
     expectsContinue: !isOld && fields.expectIndex >= 0 && expectsOnlyContinue(fields),
   });
 }
 
-/** RFC 6455 §4.1; other protocols, h2c among them, are not offered: the request is answered as it is (W5). */
-function asksForWebsocket({ fields, method }: RequestRead): boolean {
-  return fields.connectionUpgrade && method === "GET" && fieldIs(fields, fields.upgradeIndex, "websocket");
-}
-
-function fieldIs(fields: FieldTable, index: number, text: string): boolean {
-  return index >= 0 && equalsText(fields.bytes, fields.valueStart(index), fields.valueEnd(index), text);
+/** A request whose offer goes no further, such as h2c, is answered as it is (W5). */
+function offeredBy({ fields, method }: RequestRead, bodyLength: number): string {
+  if (!fields.connectionUpgrade || fields.upgradeIndex < 0) return "";
+  return upgradeOffer(fields.valueAt(fields.upgradeIndex), method === "GET" && bodyLength === 0);
 }

@@ -17,6 +17,8 @@ export class ReceivedRequest implements RequestHead {
   readonly bodyLength: number;
   /** The client asks for a WebSocket. */
   readonly websocket: boolean;
+  /** What the client offers to turn the exchange into, "websocket" or other protocols; "" for nothing. */
+  readonly upgrade: string;
   /** `Expect: 100-continue`, and no other expectation (RFC 9110 §10.1.1). */
   readonly expectsContinue: boolean;
   /** Set by the pipeline before anyone else sees them. */
@@ -33,6 +35,7 @@ export class ReceivedRequest implements RequestHead {
     this.headers = head.headers;
     this.bodyLength = head.bodyLength;
     this.websocket = head.websocket;
+    this.upgrade = head.upgrade;
     this.expectsContinue = head.expectsContinue;
   }
 }

@@ -21,7 +21,7 @@ export function sendRequest(
   requestId: string,
   body: RequestBody,
 ): boolean {
-  const { headers, path, query, method } = request;
+  const { headers, path, query, method, upgrade } = request;
   const chunked = request.bodyLength < 0;
   const joined = !chunked && body.size <= joinBytes ? body.size : 0;
   reserve(
@@ -29,6 +29,7 @@ export function sendRequest(
       method.length +
       path.length +
       query.length +
+      upgrade.length +
       headers.byteBound +
       forwarded.length +
       requestId.length +
@@ -41,7 +42,6 @@ export function sendRequest(
   const left = body.size > 0 ? body.take() : noPieces;
   let hasRoom = connection.begin(user, bytes.subarray(used, at), {
     isHead: method === "HEAD",
-    websocket: request.websocket,
     chunked,
     complete: body.hasEnded && !chunked && left.length === 0,
   });

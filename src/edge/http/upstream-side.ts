@@ -246,7 +246,7 @@ export class UpstreamSide implements UpstreamUser {
       !this.#isRetry &&
       reason === "upstream_refused" &&
       request.bodyLength === 0 &&
-      !request.websocket &&
+      request.upgrade === "" &&
       idempotent.has(request.method);
     if (again) {
       this.#isRetry = true;

@@ -69,6 +69,7 @@ export function readHead(
     headers,
     bodyLength: endStream || isWebsocket ? 0 : headers.contentLength,
     websocket: isWebsocket,
+    upgrade: isWebsocket ? "websocket" : "",
     expectsContinue: headers.expectIndex >= 0 && expectsOnlyContinue(headers),
   });
 }

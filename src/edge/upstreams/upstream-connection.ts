@@ -1,10 +1,10 @@
 import { BodyReader } from "../../http1/body-reader.ts";
-import { equalsText } from "../../http1/bytes.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 import { HeadBuffer } from "../../http1/head-buffer.ts";
 import { fault } from "../../http1/read-fields.ts";
 import { readResponseHead } from "../../http1/read-response.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
+import { switchFault } from "../../http1/upgrade.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
 import type { RefusalName } from "../../lib/errors.ts";
@@ -30,7 +30,6 @@ export interface UpstreamUser {
 /** What the connection must know of a request to read its response. */
 export interface RequestFacts {
   readonly isHead: boolean;
-  readonly websocket: boolean;
   readonly chunked: boolean;
   /** The request is complete in what `begin` is given. */
   readonly complete: boolean;
@@ -61,13 +60,14 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   #state = opening;
   #user: UpstreamUser | undefined;
   #isHead = false;
-  #websocket = false;
   #chunkedOut = false;
   #sent = false;
   #received = false;
   #reusable = false;
   /** Of an upgraded exchange: one of its sides has sent its last. */
   #isLingering = false;
+  /** Half a connection is of no use to the upgraded exchange: a WebSocket is closed by messages (RFC 6455 §7.1). */
+  #endsWhole = false;
   #interim = 0;
   /** Of a stream that is not spoken to in HTTP. */
   #bytes: ByteStream | undefined;
@@ -114,7 +114,6 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   begin(user: UpstreamUser, bytes: Buffer, facts: RequestFacts): boolean {
     this.#user = user;
     this.#isHead = facts.isHead;
-    this.#websocket = facts.websocket;
     this.#chunkedOut = facts.chunked;
     this.#sent = facts.complete;
     this.#received = false;
@@ -312,14 +311,13 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   }
 
   #upgrade(head: ResponseRead, bytes: Buffer, at: number): void {
-    const { fields } = head;
-    const index = fields.upgradeIndex;
-    const isWebsocket =
-      index >= 0 && equalsText(fields.bytes, fields.valueStart(index), fields.valueEnd(index), "websocket");
-    if (!this.#websocket || !fields.connectionUpgrade || !isWebsocket) {
-      this.#refuse("uninvited 101");
+    const request = this.#user?.exchange.request;
+    const fault = request && switchFault(head.fields, request);
+    if (fault !== undefined || !this.#sent) {
+      this.#refuse(fault ?? "a 101 before the end of the request");
       return;
     }
+    this.#endsWhole = request?.websocket === true;
     this.#state = upgraded;
     this.#chunkedOut = false;
     this.#reusable = false;
@@ -400,6 +398,10 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   #linger(): void {
     if (this.#isLingering) return;
     this.#isLingering = true;
+    this.#waitForEnd();
+  }
+
+  #waitForEnd(): void {
     const { deadlines, limits } = this.pool.options.context;
     this.expiresAt = deadlines.now + limits.lingerMs;
   }
@@ -407,6 +409,7 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   /** Bytes of an upgraded exchange went one way or the other. */
   #moved(): void {
     if (!this.#isLingering) this.#touch();
+    else if (!this.#endsWhole) this.#waitForEnd();
   }
 
   #close(): void {

@@ -18,7 +18,6 @@ class Request implements UpstreamUser {
     this.told.push(warm ? "warm" : "new");
     connection.begin(this, Buffer.from("GET / HTTP/1.1\r\n\r\n"), {
       isHead: false,
-      websocket: false,
       chunked: false,
       complete: true,
     });

@@ -47,6 +47,12 @@ export const trafficErrors = {
     "Send it under a new id, unless it was sent twice by mistake.",
   ),
   edge_full: entry(3018, 503, "The server holds as many requests as it can.", "Try again in a moment."),
+  not_upgraded: entry(
+    3019,
+    502,
+    "The service behind this address did not open the WebSocket.",
+    "Its operator should look at what it answers to the upgrade: anything but 101 leaves it closed.",
+  ),
   unknown_host: entry(
     3200,
     404,

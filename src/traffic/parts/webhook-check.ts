@@ -53,6 +53,8 @@ export function webhookCheck(
     const { request } = exchange;
     const { headers, method } = request;
     const head: Omit<WebhookMessage, "body"> = { method, url: publicUrl(exchange), headers };
+    // What an upgraded connection carries is covered by no signature.
+    if (request.upgrade) return refused("the request asks to change the protocol of its connection");
     const handshake = answerHandshake(provider, secret, head);
     if (handshake) return answered(name, `answered the endpoint test of ${provider}`, handshake);
     const missing = unsigned(provider, headers);
