@@ -89,11 +89,15 @@ describe("the command line", () => {
       ["serve", "--api-origins", "https://app.example.com/x"],
       /--api-origins must be an origin as browsers send it: https:\/\/app\.example\.com/,
     ],
-    ["a proxy network that is none", ["serve", "--trusted-proxies", "10.0.0.1"], /--trusted-proxies must have a mask/],
+    [
+      "a proxy network that is none",
+      ["serve", "--trusted-proxies", "10.0.0.1/8"],
+      /--trusted-proxies must be the lowest address/,
+    ],
     [
       "a forwarder that is no network",
       ["dev", "--trusted-forwarders", "proxy"],
-      /--trusted-forwarders must have a mask/,
+      /--trusted-forwarders must be an address or a network/,
     ],
     [
       "a PROXY header inside TLS",

@@ -67,11 +67,11 @@ export const settings = {
   tcpPorts: portRange("Ports that tcp tunnels and reserved addresses are given.", "20000-29999"),
   domain: text("Domain under which names for agents are made up.", "localhost", { placeholder: "NAME" }),
   trustedProxies: list(
-    "Network of proxies in front of the public listeners, in CIDR notation; repeatable. They must send the PROXY protocol, and are believed.",
+    "Address, or network in CIDR notation, of proxies in front of the public listeners; repeatable. They must send the PROXY protocol, and are believed.",
     { placeholder: "CIDR" },
   ),
   trustedForwarders: list(
-    "Network of HTTP proxies in front of the HTTPS listener, in CIDR notation; repeatable. A request from there has the source that its X-Forwarded-For names: list only proxies that write that field, and whom nobody else can send through.",
+    "Address, or network in CIDR notation, of HTTP proxies in front of the HTTPS listener; repeatable. A request from there has the source that its X-Forwarded-For names: list only proxies that write that field, and whom nobody else can send through.",
     { placeholder: "CIDR" },
   ),
   webhookMaxBytes: count(
