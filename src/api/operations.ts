@@ -15,6 +15,7 @@ import { eventSourceOperations } from "./events/sources.ts";
 import { healthOperations } from "./health.ts";
 import type { Readiness } from "./edges/readiness.ts";
 import { explainOperations } from "./traffic/explain.ts";
+import { explainEndpointOperation } from "./traffic/explain-endpoint.ts";
 import { requestOperations } from "./traffic/requests.ts";
 import { referenceOperation } from "./description/reference/page.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -64,6 +65,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...revisionOperations(crud),
     ...requestOperations(queries),
     ...explainOperations({ store, queries }),
+    explainEndpointOperation({ store, liveObjects, queries }),
     ...declarativeOperations(crud),
     ...healthOperations(metrics, queries, readiness),
   ];

@@ -31,9 +31,11 @@ import { makeEdgeExplainer } from "./control/explain.ts";
 import { makeFailingRoutes } from "./watch/failing-routes.ts";
 import { defaultLimits } from "./http/context.ts";
 import type { HttpContext, HttpLimits } from "./http/context.ts";
+import { challengePath } from "./http/challenge-path.ts";
 import { exportCounters, makeCounters } from "./http/counters.ts";
 import { Deadlines } from "../lib/deadlines.ts";
 import { serveHttp1 } from "./http/http1-connection.ts";
+import { makeOwnedPaths } from "./http/owned-paths.ts";
 import { serveHttp2 } from "./http2/connection.ts";
 import { startHttpsListener } from "./listeners/https-listener.ts";
 import { defaultConnectionLimits } from "./listeners/limits.ts";
@@ -214,7 +216,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       },
       http: 80,
     },
-    challengeBody: challenges.body,
+    owned: makeOwnedPaths([challengePath(challenges.body)]),
     trustsProxy: forwarders,
     routeFailed: failing.note,
     finished(exchange) {
@@ -299,7 +301,16 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       command: (sessionId, command) => registry.command(sessionId, command),
       answer: makeAnswers(
         traces,
-        makeEdgeExplainer({ table, siteFor, upstreams, context, clock, listenPort: () => https.port }),
+        makeEdgeExplainer({
+          table,
+          siteFor,
+          plainSiteFor: (host) => registry.plainSiteFor(host),
+          endpointAt: (kind, host, port) =>
+            kind === "tls_endpoint" ? registry.tlsSiteFor(host) : registry.tcpSiteAt(port),
+          upstreams,
+          context,
+          listenPort: (scheme) => (scheme === "https" ? https.port : (http?.port ?? 0)),
+        }),
       ),
       standingProblems: () => [...tcpPorts.problems(), ...failing.problems()],
       traffic,

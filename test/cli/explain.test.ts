@@ -87,14 +87,31 @@ describe("postern explain", () => {
     }
   });
 
+  it("explains what would become of a request or a connection to an agent's own endpoint", async () => {
+    const agent = await platform.startAgent({ upstream: upstream.port });
+    const told = await explain("GET", agent.url, "--json");
+    assert.equal(told.code, 0, told.stderr);
+    const { edge: site, outcome, tunnel, route } = JSON.parse(told.stdout) as ApiBody;
+    assert.deepEqual([site.kind, route.id, outcome], ["endpoint", site.id, "forwarded"]);
+    assert.equal((await platform.api("GET", `/tunnels/${tunnel.id}`)).body.endpoint.id, site.id);
+    const refused = await platform.api("POST", `/endpoints/${site.id}/explain`, {
+      url: "https://elsewhere.localhost/",
+    });
+    assert.equal(refused.status, 400);
+    assert.match(refused.body.details.url, /must lead to this endpoint/);
+  });
+
   it("says what it cannot explain", async () => {
     for (const wrong of [["tls://shop.localhost", "-H", "a: b"], ["tcp://db.localhost"], ["https://shop.localhost/"]]) {
       assert.equal((await explain(...wrong)).code, 2, wrong.join(" "));
     }
-    assert.match((await explain("tls://shop.localhost")).stderr, /no TLS edge of this account serves "shop.localhost"/);
+    assert.match(
+      (await explain("tls://shop.localhost")).stderr,
+      /no TLS edge of this account, and no agent of it, serves "shop.localhost"/,
+    );
     const elsewhere = await explain("GET", "https://elsewhere.example/");
     assert.deepEqual([elsewhere.code, elsewhere.stdout], [7, ""]);
-    assert.match(elsewhere.stderr, /no HTTPS edge of this account serves "elsewhere.example"/);
+    assert.match(elsewhere.stderr, /no HTTPS edge of this account, and no agent of it, serves "elsewhere.example"/);
     assert.equal((await explain("GET", "http://shop.localhost/")).code, 2);
     assert.equal((await explain("GET", "https://shop.localhost/", "-H", "no colon")).code, 2);
     assert.equal((await explain("GET", "https://shop.localhost/", "--ip", "nowhere")).code, 2);

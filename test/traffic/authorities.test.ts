@@ -29,7 +29,7 @@ async function explained(host: string, target = "/"): Promise<ExplanationReport>
   calls += 1;
   const call = calls;
   const request = { method: "GET", host, target, headers: [], source: "127.0.0.1", body: "", response: undefined };
-  const question = { name: "explain_request", accountId: "ac_1", edgeId: "edghts_1", request } as const;
+  const question = { name: "explain_request", accountId: "ac_1", siteId: "edghts_1", request } as const;
   fixture.edge.send({ type: "question", call, question });
   const report = await fixture.edge.report((message) => message.type === "answer" && message.call === call);
   if (report.type !== "answer" || report.answer?.name !== "explanation") throw new Error("explain: no explanation");

@@ -64,7 +64,7 @@ async function explained(described: Described): Promise<ExplanationReport> {
   const told = await question({
     name: "explain_request",
     accountId: account,
-    edgeId: "edghts_1",
+    siteId: "edghts_1",
     request: {
       method,
       host,
@@ -174,7 +174,7 @@ describe("explain", () => {
 
   it("tells nothing of an edge of another account, and not of a host that the edge does not serve", async () => {
     const request = { method: "GET", target: "/", headers: [], source: "127.0.0.1", body: "", response: undefined };
-    const asked = { name: "explain_request", edgeId: "edghts_1" } as const;
+    const asked = { name: "explain_request", siteId: "edghts_1" } as const;
     const foreign = await question({ ...asked, accountId: "ac_2", request: { ...request, host } });
     assert.deepEqual(foreign, { name: "unknown" });
     const elsewhere = await question({ ...asked, accountId: account, request: { ...request, host: "b.example" } });

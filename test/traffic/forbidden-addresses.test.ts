@@ -42,7 +42,7 @@ async function question(asked: EdgeQuestion): Promise<EdgeAnswer> {
 
 async function explained(): Promise<ExplanationReport> {
   const request = { method: "GET", host, target: "/", headers: [], source: "127.0.0.1", body: "", response: undefined };
-  const told = await question({ name: "explain_request", accountId: "ac_1", edgeId: "edghts_1", request });
+  const told = await question({ name: "explain_request", accountId: "ac_1", siteId: "edghts_1", request });
   if (told.name !== "explanation") throw new Error(told.name);
   return told.explanation;
 }
@@ -88,7 +88,7 @@ for (const protocol of protocols) {
 it("I7: an explained connection says so, too", async () => {
   const backend = { enabled: true, backend_id: "bkdsc_name" };
   fixture.put("tls_edge", "edgtls_1", { hostports: ["db.example.com:443"], backend });
-  const asked = { kind: "tls_edge", edgeId: "edgtls_1", source: "127.0.0.1" } as const;
+  const asked = { kind: "tls_edge", siteId: "edgtls_1", source: "127.0.0.1" } as const;
   const told = await question({ name: "explain_connection", accountId: "ac_1", ...asked });
   assert.ok(told.name === "explanation");
   assert.equal(told.explanation.errorCode, "ERR_POSTERN_3007");

@@ -176,7 +176,7 @@ for (const protocol of protocols) {
         const told = await answerTo({
           name: "explain_request",
           accountId: "ac_1",
-          edgeId: "edghts_1",
+          siteId: "edghts_1",
           request: {
             method: "GET",
             host,

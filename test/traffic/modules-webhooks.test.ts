@@ -146,7 +146,7 @@ for (const protocol of protocols) {
         const told = await answerTo(strict, {
           name: "explain_request",
           accountId: "ac_1",
-          edgeId: "edghts_1",
+          siteId: "edghts_1",
           request,
         });
         assert.equal(told.name, "explanation");

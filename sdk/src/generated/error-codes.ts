@@ -74,6 +74,7 @@ export const errorCodes = {
   command_timeout: "ERR_POSTERN_810",
   rollback_too_large: "ERR_POSTERN_243",
   edge_silent: "ERR_POSTERN_811",
+  not_an_agents_endpoint: "ERR_POSTERN_817",
   document_too_large: "ERR_POSTERN_244",
   metrics_local_only: "ERR_POSTERN_240",
 } as const;

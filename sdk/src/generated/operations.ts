@@ -1971,6 +1971,15 @@ export const operations: readonly Operation[] = [
     takesBody: true,
     answers: "object",
   },
+  {
+    id: "explainEndpoint",
+    group: ["endpoints"],
+    verb: "explain",
+    method: "POST",
+    path: "/endpoints/{id}/explain",
+    takesBody: true,
+    answers: "object",
+  },
   { id: "planDocument", group: [], verb: "plan", method: "POST", path: "/plan", takesBody: true, answers: "object" },
   { id: "applyDocument", group: [], verb: "apply", method: "POST", path: "/apply", takesBody: true, answers: "object" },
   {

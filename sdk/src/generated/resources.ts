@@ -1138,6 +1138,37 @@ export interface Endpoints {
   list(options?: EndpointsListOptions): Listing<Endpoint>;
   /** Create a cloud endpoint. `POST /endpoints` */
   create(body: CloudEndpointCreate, options?: CallOptions): Promise<CloudEndpoint>;
+  /**
+   * Say what would become of a request to the endpoint of an agent, or of a connection where it is a tls or tcp one,
+   * without doing it. `POST /endpoints/{id}/explain`
+   */
+  explain(
+    id: string,
+    body?: {
+      /** Method. (at most 255 bytes; method; default GET) */
+      readonly method?: string | null | undefined;
+      /** URL, in place of `host` and `path`. (at most 16384 bytes; url) */
+      readonly url?: string | null | undefined;
+      /** Host; the first one that the edge serves unless given. (at most 255 bytes; host) */
+      readonly host?: string | null | undefined;
+      /** Path and query; `/` unless given. (at most 16384 bytes; request target) */
+      readonly path?: string | null | undefined;
+      /** Header fields that the client sends. Host need not be among them. (at most 128) */
+      readonly headers?: Readonly<Record<string, string>> | null | undefined;
+      /** Address of the client; the caller's own unless given. (at most 255 bytes; ip) */
+      readonly source_ip?: string | null | undefined;
+      /** Body. (at most 524288 bytes) */
+      readonly body?: string | null | undefined;
+      /** What the upstream would answer, to see what becomes of it. */
+      readonly response?: {
+        /** Status. (200 to 599; default 200) */
+        readonly status_code?: number | null | undefined;
+        /** Header fields. (at most 128) */
+        readonly headers?: Readonly<Record<string, string>> | null | undefined;
+      } | null | undefined;
+    },
+    options?: CallOptions,
+  ): Promise<Explanation>;
 }
 
 /** `/revisions` */

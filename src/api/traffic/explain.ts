@@ -35,7 +35,8 @@ const method: StringFormat = {
 const requestUrl: StringFormat = {
   name: "url",
   example: "https://app.example.com/orders?open",
-  check: (text) => (partsOf(text) ? undefined : "be an https:// URL of visible ASCII, without user and fragment"),
+  check: (text) =>
+    partsOf(text) ? undefined : "be an https:// or http:// URL of visible ASCII, without user and fragment",
 };
 const target: StringFormat = {
   name: "request-target",
@@ -66,7 +67,7 @@ const headerMap = (doc: string) =>
     maxItems: 128,
   });
 
-const requestFields = {
+export const requestFields = {
   method: f.string("Method.", { default: "GET", format: method }),
   url: f.nullableString("URL, in place of `host` and `path`.", { maxBytes: 16_384, format: requestUrl }),
   host: f.nullableString("Host; the first one that the edge serves unless given.", { format: hostText }),
@@ -84,14 +85,14 @@ const requestFields = {
   ),
 } satisfies Fields;
 
-const requestExample = {
+export const requestExample = {
   method: "GET",
   url: "https://app.example.com/orders?open",
   headers: { "user-agent": "curl/8.0" },
   source_ip: "192.0.2.1",
 };
 
-const connectionFields = { source_ip: source } satisfies Fields;
+export const connectionFields = { source_ip: source } satisfies Fields;
 
 export function explainOperations({ store, queries }: Explaining): Operation[] {
   const shared = {
@@ -129,18 +130,43 @@ export function explainOperations({ store, queries }: Explaining): Operation[] {
 
 async function explainRequest(call: Call, { store, queries }: Explaining): Promise<Reply> {
   const edge = theOne(resourceNamed("https_edge"), call, store);
+  const hostports = edge.doc["hostports"] as readonly string[] | null;
+  const request = describedRequest(call, "https", exampleHost(hostports?.[0]), "the edge has no hostport");
+  const { accountId } = call.principal;
+  const answer = await queries.ask({ name: "explain_request", accountId, siteId: edge.id, request });
+  if (answer.name === "elsewhere") throw elsewhere(call, `this edge: "${answer.host}" is not served by ${edge.id}`);
+  return reply(call, store, answer, request);
+}
+
+/** A host that leads to something else. @param place what it must lead to, and why it does not */
+export function elsewhere(call: Call, place: string): Refusal {
+  const path = typeof call.body["url"] === "string" ? "url" : "host";
+  return inputRefusal(call.operation.id, [{ path, message: `must lead to ${place}` }]);
+}
+
+/**
+ * The request that a call describes. Throws `Refusal`.
+ * @param usual the host unless the call names one @param without why there is none
+ */
+export function describedRequest(
+  call: Call,
+  scheme: "https" | "http",
+  usual: string | undefined,
+  without: string,
+): RequestDescription {
   const { doc, issues } = parseFields(requestFields, call.body, "create");
   const url = typeof doc["url"] === "string" ? partsOf(doc["url"]) : undefined;
-  const both: Issue[] =
-    url && (doc["host"] !== null || doc["path"] !== null)
-      ? [{ path: "url", message: "must not be given together with host or path" }]
-      : [];
-  const hostports = edge.doc["hostports"] as readonly string[] | null;
-  const host = url?.host ?? (doc["host"] as string | null) ?? exampleHost(hostports?.[0]);
-  if (host === undefined) both.push({ path: "host", message: "is required: the edge has no hostport" });
-  if (issues.length + both.length > 0) throw inputRefusal(call.operation.id, [...issues, ...both]);
+  const found: Issue[] = [...issues];
+  if (url && (doc["host"] !== null || doc["path"] !== null)) {
+    found.push({ path: "url", message: "must not be given together with host or path" });
+  }
+  if (url && url.scheme !== scheme) found.push({ path: "url", message: `must begin with ${scheme}://` });
+  const host = url?.host ?? (doc["host"] as string | null) ?? usual;
+  if (host === undefined) found.push({ path: "host", message: `is required: ${without}` });
+  if (found.length > 0) throw inputRefusal(call.operation.id, found);
   const response = doc["response"] as { status_code: number; headers: Record<string, string> } | null;
-  const request: RequestDescription = {
+  return {
+    scheme,
     method: doc["method"] as string,
     host: host as string,
     target: url?.target ?? (doc["path"] as string | null) ?? "/",
@@ -149,15 +175,6 @@ async function explainRequest(call: Call, { store, queries }: Explaining): Promi
     body: doc["body"] as string,
     response: response ? { status: response.status_code, headers: Object.entries(response.headers) } : undefined,
   };
-  const { accountId } = call.principal;
-  const answer = await queries.ask({ name: "explain_request", accountId, edgeId: edge.id, request });
-  if (answer.name === "elsewhere") {
-    const path = url ? "url" : "host";
-    throw inputRefusal(call.operation.id, [
-      { path, message: `must lead to this edge: "${answer.host}" is not served by ${edge.id}` },
-    ]);
-  }
-  return reply(call, store, answer, request);
 }
 
 async function explainConnection(
@@ -169,11 +186,11 @@ async function explainConnection(
   const { doc, issues } = parseFields(connectionFields, call.body, "create");
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const { accountId } = call.principal;
-  const asked = { accountId, kind, edgeId: edge.id, source: sourceOf(call, doc["source_ip"]) };
+  const asked = { accountId, kind, siteId: edge.id, source: sourceOf(call, doc["source_ip"]) };
   return reply(call, store, await queries.ask({ name: "explain_connection", ...asked }));
 }
 
-function reply(
+export function reply(
   call: Call,
   store: Pick<Store, "get">,
   answer: Awaited<ReturnType<EdgeQueries["ask"]>>,
@@ -214,7 +231,7 @@ function fields(pairs: ExplanationReport["requestHeaders"]): readonly Record<str
   return pairs.map(([name, value]) => ({ name, value }));
 }
 
-function sourceOf(call: Call, given: unknown): string {
+export function sourceOf(call: Call, given: unknown): string {
   const text = typeof given === "string" ? given : (call.request.socket.remoteAddress ?? "");
   return normaliseAddress(text) ?? "";
 }
@@ -225,8 +242,10 @@ function exampleHost(hostport: string | undefined): string | undefined {
 }
 
 /** Host and target as they stand in the text: a parsed URL would already have another path. */
-function partsOf(text: string): { readonly host: string; readonly target: string } | undefined {
-  const [, host, rest = ""] = /^https:\/\/([^/?#@\s]+)([\x21-\x7e]*)$/i.exec(text) ?? [];
+function partsOf(
+  text: string,
+): { readonly scheme: string; readonly host: string; readonly target: string } | undefined {
+  const [, scheme = "", host, rest = ""] = /^(https?):\/\/([^/?#@\s]+)([\x21-\x7e]*)$/i.exec(text) ?? [];
   if (host === undefined || rest.includes("#")) return undefined;
-  return { host, target: rest.startsWith("/") ? rest : `/${rest}` };
+  return { scheme: scheme.toLowerCase(), host, target: rest.startsWith("/") ? rest : `/${rest}` };
 }

@@ -31,22 +31,26 @@ export const explain = defineCommand({
     const call = async (): Promise<Explanation> => {
       const [method = "", url = ""] = operands;
       if (operands.length === 2) {
-        const host = hostOf(url);
-        return await api.edges.https.explain(await edgeFor("HTTPS", api.edges.https.list(), host), {
+        const { scheme, host } = placeOf(url);
+        const request = {
           method,
           url,
           headers: readHeaders(header),
           ...source,
           ...(body !== undefined && { body }),
-        });
+        };
+        const edge = scheme === "https" ? await edgeFor("HTTPS", api.edges.https.list(), host) : undefined;
+        if (edge !== undefined) return await api.edges.https.explain(edge, request);
+        return await api.endpoints.explain(await endpointFor(api.endpoints.list(), scheme, host), request);
       }
       if (header.length > 0 || body !== undefined) {
         throw new Failure("usage", "--header and --body are for requests: give a method and an https:// URL");
       }
       const { scheme, name } = connectionAddress(method);
-      if (scheme === "tls")
-        return await api.edges.tls.explain(await edgeFor("TLS", api.edges.tls.list(), name), source);
-      return await api.edges.tcp.explain(await edgeFor("TCP", api.edges.tcp.list(), name), source);
+      const edges = scheme === "tls" ? api.edges.tls : api.edges.tcp;
+      const edge = await edgeFor(scheme === "tls" ? "TLS" : "TCP", edges.list(), name);
+      if (edge !== undefined) return await edges.explain(edge, source);
+      return await api.endpoints.explain(await endpointFor(api.endpoints.list(), scheme, name), source);
     };
     const told = await call().catch((error: unknown) => {
       throw apiFailure(error);
@@ -59,7 +63,7 @@ export const explain = defineCommand({
 type Edges = AsyncIterable<{ readonly id: string; readonly hostports?: readonly string[] | null | undefined }>;
 
 /** The id of the edge that `name` leads to: a host, or for TCP edges host and port. */
-async function edgeFor(kind: "HTTPS" | "TLS" | "TCP", edges: Edges, name: string): Promise<string> {
+async function edgeFor(kind: "HTTPS" | "TLS" | "TCP", edges: Edges, name: string): Promise<string | undefined> {
   let best: { readonly id: string; readonly match: string } | undefined;
   for await (const edge of edges) {
     for (const hostport of edge.hostports ?? []) {
@@ -68,14 +72,32 @@ async function edgeFor(kind: "HTTPS" | "TLS" | "TCP", edges: Edges, name: string
       if (covers(match, name) && isCloser(match, best?.match)) best = { id: edge.id, match };
     }
   }
-  if (best === undefined) throw new Failure("refused", `no ${kind} edge of this account serves "${name}"`);
-  return best.id;
+  return best?.id;
 }
 
-function hostOf(url: string): string {
+type Endpoints = AsyncIterable<{
+  readonly id: string;
+  readonly type?: string | undefined;
+  readonly scheme?: string | undefined;
+  readonly host?: string | undefined;
+  readonly hostport?: string | undefined;
+}>;
+
+/** The id of the endpoint that an agent has published at `name`: a host, or for tcp host and port. */
+async function endpointFor(endpoints: Endpoints, scheme: string, name: string): Promise<string> {
+  for await (const { id, type, scheme: served, host, hostport } of endpoints) {
+    if (type === "ephemeral" && served === scheme && (scheme === "tcp" ? hostport : host) === name) return id;
+  }
+  throw new Failure("refused", `no ${scheme.toUpperCase()} edge of this account, and no agent of it, serves "${name}"`);
+}
+
+function placeOf(url: string): { readonly scheme: "https" | "http"; readonly host: string } {
   const parsed = URL.parse(url);
-  if (parsed?.protocol !== "https:") throw new Failure("usage", `the URL must begin with https://: "${url}"`);
-  return parsed.hostname.toLowerCase().replace(/\.$/, "");
+  const scheme = parsed?.protocol.slice(0, -1);
+  if (!parsed || (scheme !== "https" && scheme !== "http")) {
+    throw new Failure("usage", `the URL must begin with https:// or http://: "${url}"`);
+  }
+  return { scheme, host: parsed.hostname.toLowerCase().replace(/\.$/, "") };
 }
 
 /** `tls://HOST`, with or without a port, or `tcp://HOST:PORT`. */

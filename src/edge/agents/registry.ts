@@ -56,6 +56,8 @@ export interface AgentRegistry extends ServerHooks {
   plainSiteFor(host: string): Site | undefined;
   /** As `siteFor`, for endpoints of whole TLS connections. */
   tlsSiteFor(host: string): ConnectionSite | undefined;
+  /** The tcp endpoint at a port. */
+  tcpSiteAt(port: number): ConnectionSite | undefined;
   tunnel(id: string): Tunnel | undefined;
   /** The online tunnels of a tunnel group backend. */
   group(plan: GroupPlan): Group;
@@ -279,6 +281,10 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     plainSiteFor: (host) => httpSite(host, "http"),
     tlsSiteFor(host) {
       const site = hosts.tunnel(host)?.endpoint?.site;
+      return site && "connection" in site ? site : undefined;
+    },
+    tcpSiteAt(port) {
+      const site = addresses?.tunnel(port)?.endpoint?.site;
       return site && "connection" in site ? site : undefined;
     },
     tunnel: (id) => tunnels.get(id),

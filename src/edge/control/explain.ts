@@ -3,38 +3,35 @@ import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import { catalogue } from "../../lib/errors.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { readRequestHead } from "../../http1/read-request.ts";
-import type { ConnectionSite, RoutingTable } from "../../routing/sites/compiled.ts";
-import { explainConnection, explainRequest } from "../../routing/explain.ts";
-import type { Explainer, Explanation } from "../../routing/explain.ts";
+import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
+import { nearRoutes } from "../../routing/sites/near-routes.ts";
 import { codeOf, outcomeOf, stepReports } from "../../routing/planes/questions.ts";
-import type {
-  EdgeAnswer,
-  EdgeQuestion,
-  ExplanationReport,
-  RequestDescription,
-} from "../../routing/planes/questions.ts";
-import { refused, unknownHost, unreadableForwarding } from "../../routing/sites/refusals.ts";
-import type { Picked } from "../upstreams/pick.ts";
-import type { TunnelUpstreams } from "../upstreams/request-upstreams.ts";
-import { challengeAnswer } from "../http/challenge-answer.ts";
-import { checkHead } from "../http/check-head.ts";
+import type { EdgeAnswer, EdgeQuestion, ExplanationReport } from "../../routing/planes/questions.ts";
+import { refused } from "../../routing/sites/refusals.ts";
+import { decideConnection } from "../connections/decide.ts";
 import { ClientConnection } from "../http/client-connection.ts";
 import type { HttpContext, SiteLookup } from "../http/context.ts";
-import { stripRequest } from "../http/forwarding.ts";
-import { receiveHttp1 } from "../http/http1-request.ts";
-import { misdirected } from "../http/match-route.ts";
-import type { ReceivedRequest } from "../http/received-request.ts";
+import { makeCounters } from "../http/counters.ts";
+import type { Picked } from "../upstreams/pick.ts";
+import type { TunnelUpstreams } from "../upstreams/request-upstreams.ts";
+import { receiveDescribed } from "./described-request.ts";
+import { Rehearsal } from "./rehearsal.ts";
 
 export interface ExplainerOptions {
   readonly table: RoutingTable;
+  /** What serves a host over HTTPS, and over plain HTTP. */
   readonly siteFor: SiteLookup;
+  readonly plainSiteFor: SiteLookup;
+  /** The endpoint of whole connections that an agent has published there. */
+  readonly endpointAt: (
+    kind: "tls_endpoint" | "tcp_endpoint",
+    host: string,
+    port: number,
+  ) => ConnectionSite | undefined;
   readonly upstreams: Pick<TunnelUpstreams, "foresee">;
   readonly context: HttpContext;
-  readonly clock: Clock;
-  /** Where HTTPS is really listened on. */
-  readonly listenPort: () => number;
+  /** Where each scheme is really listened on. */
+  readonly listenPort: (scheme: "https" | "http") => number;
 }
 
 type Question<N extends EdgeQuestion["name"]> = Extract<EdgeQuestion, { name: N }>;
@@ -48,103 +45,138 @@ export interface EdgeExplainer {
 const describedPort = 1024;
 const unknown: EdgeAnswer = Object.freeze({ name: "unknown" as const });
 
+type Decided = Pick<ExplanationReport, "edge" | "route" | "near" | "response" | "requestHeaders"> & {
+  readonly steps: readonly Step[];
+  readonly ending: Answer | undefined;
+  readonly picked: Picked | undefined;
+};
+
 /** Nothing that is asked of it leaves a trace. */
 export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
-  const { table, siteFor, upstreams, context, clock } = options;
-
-  /** Notes in `into` where the plan would lead. */
-  const explaining = (into: { picked?: Picked }): Explainer => ({
-    table,
-    siteFor,
-    async foresee(plan, steps): Promise<Answer | undefined> {
-      const picked = await upstreams.foresee(plan, steps);
-      into.picked = picked;
-      return "session" in picked || "host" in picked ? undefined : picked;
-    },
-  });
-  const report = (
-    explanation: Omit<Explanation, "upstream">,
-    picked: Picked | undefined,
-    requestHeaders: HeaderPairs,
-  ): EdgeAnswer => {
-    const { edge, route, near, steps, answer, response } = explanation;
-    const status = answer && ("error" in answer ? catalogue[answer.error].status : answer.status);
-    const tunnel = answer === undefined && picked !== undefined && "session" in picked ? picked : undefined;
-    const address = answer === undefined && picked !== undefined && "host" in picked ? picked : undefined;
-    const told: ExplanationReport = {
-      revision: table.revision,
-      edge,
-      route,
-      near,
-      steps: stepReports(steps),
-      outcome: outcomeOf(steps.at(-1), answer, status ?? 0),
-      status,
-      errorCode: codeOf(answer),
-      backend: steps.findLast(({ by, outcome }) => by === "backend" && outcome !== "skipped")?.decidedBy,
-      tunnel: tunnel && { id: tunnel.id, sessionId: tunnel.session.id, forwardsTo: tunnel.forwardsTo },
-      address: address && `${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`,
-      requestHeaders,
-      response,
-    };
-    return { name: "explanation", explanation: told };
+  const { table, siteFor, plainSiteFor, upstreams } = options;
+  const { clock, limits, ...shared } = options.context;
+  const context: HttpContext = {
+    ...shared,
+    clock,
+    limits,
+    counters: makeCounters(),
+    connections: new Set(),
+    finished: undefined,
   };
-  const ended = (edgeId: string, step: Step): EdgeAnswer => {
-    const edge = table.object("https_edge", edgeId);
-    const facts = edge && { kind: edge.kind, id: edge.id, revision: edge.revision };
-    const none = { route: undefined, near: [], requestHeaders: [], response: undefined };
-    return report({ ...none, edge: facts, steps: [step], answer: step.answer }, undefined, []);
-  };
-  const facts = (source: string, host: string): ConnectionFacts => ({
+  const facts = (source: string, host: string, scheme: "https" | "http"): ConnectionFacts => ({
     source,
     sourcePort: describedPort,
     localAddress: "",
-    localPort: options.listenPort(),
+    localPort: options.listenPort(scheme),
     startedAt: clock.now(),
-    tls: { serverName: host, version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", clientCertificate: undefined },
+    tls:
+      scheme === "http"
+        ? undefined
+        : { serverName: host, version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", clientCertificate: undefined },
+  });
+  const told = (decided: Decided): EdgeAnswer => ({
+    name: "explanation",
+    explanation: reportOf(decided, table.revision),
   });
 
   return {
-    async request({ accountId, edgeId, request: described }) {
-      if (table.object("https_edge", edgeId)?.account_id !== accountId) return unknown;
-      const request = receive(described, context);
-      if (typeof request === "string") return ended(edgeId, refused("bad_request", request));
-      const { host, headers } = request;
-      if (siteFor(host)?.id !== edgeId) return { name: "elsewhere", host };
-      const client = new ClientConnection(facts(described.source, host), siteFor, context);
-      const connection = client.factsOf(request);
-      if (connection === "forwarding_unreadable") return ended(edgeId, unreadableForwarding);
-      const wrong = checkHead(request, context.limits.maxBodyBytes);
-      if (wrong) return ended(edgeId, wrong);
-      const challenge = context.challengeBody?.(host, request.path);
-      if (challenge !== undefined) return ended(edgeId, challengeAnswer(challenge));
-      const site = client.site(host, request.port);
-      if (site === "unknown_host") return ended(edgeId, unknownHost(host));
-      if (typeof site === "string") return ended(edgeId, misdirected(site, request));
-      const before = stripRequest(headers, client.trusted);
-      const forwarded = client.forwarded(request, before);
-      const into: { picked?: Picked } = {};
-      const explanation = await explainRequest(explaining(into), {
-        ...requestFacts(request),
-        headers: headers.entries(),
-        body: Buffer.from(described.body),
-        connection,
-        ...(described.response && { response: described.response }),
-      });
-      const leaving = explanation.answer ? [] : [...explanation.requestHeaders, ...pairs(forwarded)];
-      return report(explanation, into.picked, leaving);
+    async request({ accountId, siteId, isEndpoint = false, request: described }) {
+      const edge = table.object("https_edge", siteId);
+      const lookup = described.scheme === "http" ? plainSiteFor : siteFor;
+      const request = receiveDescribed(described, limits);
+      if (typeof request === "string") {
+        const site = edge ?? lookup(described.host);
+        if (ownerOf(site) !== accountId || site?.id !== siteId) return unknown;
+        const step = refused("bad_request", request);
+        return told({ ...nothing, edge: placeOf(site), steps: [step], ending: step.answer });
+      }
+      const site = lookup(request.host);
+      if (edge && edge.account_id !== accountId) return unknown;
+      if (site?.id !== siteId) return edge || isEndpoint ? { name: "elsewhere", host: request.host } : unknown;
+      if (site.accountId !== accountId) return unknown;
+      const client = new ClientConnection(facts(described.source, request.host, request.scheme), lookup, context);
+      const { body, response } = described;
+      const rehearsal = new Rehearsal(client, { request, body: Buffer.from(body), response }, upstreams);
+      await rehearsal.run();
+      return told({ ...decidedBy(rehearsal), edge: placeOf(site), near: nearTo(table, site, rehearsal) });
     },
-    async connection({ accountId, kind, edgeId, source }) {
-      const site = connectionSite(table, kind, edgeId);
-      if (site?.accountId !== accountId) return unknown;
-      const into: { picked?: Picked } = {};
-      const explanation = await explainConnection(explaining(into), site, source);
-      return report(
-        { ...explanation, route: undefined, near: [], requestHeaders: [], response: undefined },
-        into.picked,
-        [],
-      );
+    async connection({ accountId, kind, siteId, host = "", port = 0, source }) {
+      const site =
+        kind === "tls_edge" || kind === "tcp_edge"
+          ? connectionSite(table, kind, siteId)
+          : options.endpointAt(kind, host, port);
+      if (site?.accountId !== accountId || site.id !== siteId) return unknown;
+      const steps: Step[] = [];
+      const edge = placeOf(site);
+      const ended = (step: Step): EdgeAnswer =>
+        told({ ...nothing, edge, steps: [...steps, step], ending: step.answer });
+      const step = decideConnection(site, source, steps, () => {});
+      if (step) return ended(step);
+      if (!site.upstream) return ended(refused("backend_empty", "the edge has no backend"));
+      const picked = await upstreams.foresee(site.upstream, steps);
+      const ending = "session" in picked || "host" in picked ? undefined : picked;
+      return told({ ...nothing, edge, steps, ending, picked });
     },
   };
+}
+
+const nothing = {
+  route: undefined,
+  near: [],
+  response: undefined,
+  requestHeaders: [],
+  picked: undefined,
+} satisfies Partial<Decided>;
+
+function decidedBy(rehearsal: Rehearsal): Omit<Decided, "edge" | "near"> {
+  const { route, response, steps, ending, picked, request, forwarded } = rehearsal;
+  return {
+    route: route && { id: route.id, revision: route.revision },
+    steps,
+    ending,
+    picked,
+    requestHeaders: ending === undefined ? [...request.headers.entries(), ...pairs(forwarded)] : [],
+    response: response && { status: response.status, headers: response.headers.entries() },
+  };
+}
+
+function nearTo(table: RoutingTable, site: Site, { request, route }: Rehearsal): ExplanationReport["near"] {
+  // A request that was refused before it was routed has no path.
+  if (site.kind !== "https_edge" || request.path === "") return [];
+  const routes = table.children("https_edge_route", site.id, site.accountId);
+  return nearRoutes(routes, { host: request.host, path: request.path }, route?.id);
+}
+
+function reportOf(decided: Decided, revision: number): ExplanationReport {
+  const { edge, route, near, steps, ending, picked, requestHeaders, response } = decided;
+  const status = ending && ("error" in ending ? catalogue[ending.error].status : ending.status);
+  const tunnel = ending === undefined && picked !== undefined && "session" in picked ? picked : undefined;
+  const address = ending === undefined && picked !== undefined && "host" in picked ? picked : undefined;
+  return {
+    revision,
+    edge,
+    route,
+    near,
+    steps: stepReports(steps),
+    outcome: outcomeOf(steps.at(-1), ending, status ?? 0),
+    status,
+    errorCode: codeOf(ending),
+    backend: steps.findLast(({ by, outcome }) => by === "backend" && outcome !== "skipped")?.decidedBy,
+    tunnel: tunnel && { id: tunnel.id, sessionId: tunnel.session.id, forwardsTo: tunnel.forwardsTo },
+    address: address && `${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`,
+    requestHeaders,
+    response,
+  };
+}
+
+function ownerOf(
+  holder: { readonly accountId: string } | { readonly account_id: string } | undefined,
+): string | undefined {
+  return holder && ("accountId" in holder ? holder.accountId : holder.account_id);
+}
+
+function placeOf({ kind, id, revision }: NonNullable<Decided["edge"]>): NonNullable<Decided["edge"]> {
+  return { kind, id, revision };
 }
 
 function connectionSite(table: RoutingTable, kind: "tls_edge" | "tcp_edge", id: string): ConnectionSite | undefined {
@@ -155,29 +187,6 @@ function connectionSite(table: RoutingTable, kind: "tls_edge" | "tcp_edge", id: 
     if (site?.id === id) return site;
   }
   return undefined;
-}
-
-/** The request as HTTP/1.1 would bring it, or why it could not be read. */
-function receive(described: RequestDescription, { limits }: HttpContext): ReceivedRequest | string {
-  const { method, target, host, headers, body } = described;
-  const has = (name: string): boolean => headers.some(([one]) => one.toLowerCase() === name);
-  const fields = [
-    ...(has("host") ? [] : [["host", host] as const]),
-    ...headers,
-    ...(body === "" || has("content-length") || has("transfer-encoding")
-      ? []
-      : [["content-length", String(Buffer.byteLength(body))] as const]),
-  ];
-  // A line break would be read as the end of the line, and not as part of what was described.
-  if ([method, target, ...fields.flat()].some((text) => /[\r\n]/.test(text))) return "a line break in the head";
-  const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  const head = readRequestHead(Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines}\r\n`, "latin1"), 0, limits);
-  if (head === undefined) return "an incomplete head";
-  return "outcome" in head ? head.reason : receiveHttp1(head, "https");
-}
-
-function requestFacts({ method, scheme, httpVersion, host, target, path, websocket, upgrade }: ReceivedRequest) {
-  return { method, scheme, httpVersion, host, target, path, websocket, upgrade };
 }
 
 /** The lines that the edge writes, but for the request id, which only a real request has. */

@@ -5,6 +5,7 @@ import type { ConnectionFacts, RequestHead } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { HttpCounters } from "./counters.ts";
+import type { OwnedPaths } from "./owned-paths.ts";
 import type { Deadlines } from "../../lib/deadlines.ts";
 import type { Upstreams } from "../upstreams/upstreams.ts";
 
@@ -20,8 +21,8 @@ export interface HttpContext {
   readonly connections: Set<ServedConnection>;
   /** The port that the world sees for each scheme: 443 and 80, unless configured otherwise. */
   readonly advertisedPort: { readonly https: number; readonly http: number };
-  /** What a certificate authority is answered at a path of a lower-case host, before any route (RFC 8555 §8.3). */
-  readonly challengeBody?: (host: string, path: string) => string | undefined;
+  /** Paths that are answered before any route. */
+  readonly owned?: OwnedPaths;
   /** Peers that a request's source is taken from, and whose X-Forwarded-* are kept and extended (R3). */
   readonly trustsProxy: ((source: string) => boolean) | undefined;
   /** Told when a module of a route has thrown. */

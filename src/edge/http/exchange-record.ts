@@ -3,6 +3,7 @@ import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { FinishedExchange } from "./context.ts";
+import type { OwnedAnswer } from "./owned-paths.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import { newRequestId } from "./request-id.ts";
 
@@ -16,6 +17,8 @@ export class ExchangeRecord implements FinishedExchange {
   connection: ConnectionFacts;
   site: Site | undefined;
   route: CompiledRoute | undefined;
+  /** What answers in place of a route. */
+  owned: OwnedAnswer | undefined;
   status = 0;
   bytesIn = 0;
   bytesOut = 0;
@@ -25,12 +28,12 @@ export class ExchangeRecord implements FinishedExchange {
   isOver = false;
   readonly #startedAt: number;
 
-  constructor(shared: ClientConnection, request: ReceivedRequest) {
+  constructor(shared: ClientConnection, request: ReceivedRequest, id = newRequestId(shared.context.clock.now())) {
     const { context } = shared;
     this.shared = shared;
     this.request = request;
     this.connection = shared.facts;
-    this.id = newRequestId(context.clock.now());
+    this.id = id;
     this.#startedAt = context.finished === undefined ? 0 : context.clock.monotonic();
     context.counters.openExchanges += 1;
   }

@@ -1,20 +1,18 @@
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
-import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
-import type { Exchange, ResponseHead } from "../../traffic/exchange.ts";
+import type { ResponseHead } from "../../traffic/exchange.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
+import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { CompiledRoute } from "../../routing/sites/compiled.ts";
-import { moduleFailed, noBackend, refused } from "../../routing/sites/refusals.ts";
 import { renderAnswer } from "./answer.ts";
 import type { RenderedAnswer } from "./answer.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { ClientSide, ExchangeInput } from "./client-side.ts";
-import { ExchangeRecord } from "./exchange-record.ts";
+import { DecidedExchange } from "./decided-exchange.ts";
 import { stripRequest, stripResponse } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
-import { matchRoute } from "./match-route.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import { RequestBody } from "./request-body.ts";
 import { ModuleResponse } from "./response-stages.ts";
@@ -27,10 +25,9 @@ import type { ForwardedExchange } from "./upstream-side.ts";
  * The same for every protocol in front (`ClientSide`). Nothing is buffered beyond what backpressure leaves under
  * way: what one side has not taken is not credited to the other.
  */
-export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeInput, ForwardedExchange, StagesOutput {
+export class HttpExchange extends DecidedExchange implements ExchangeInput, ForwardedExchange, StagesOutput {
   readonly #client: ClientSide;
   readonly #body: RequestBody;
-  #before: ForwardedBefore | undefined;
   #upstream: UpstreamSide | undefined;
   #response: ModuleResponse | undefined;
   /** The upgraded upstream sends no more. */
@@ -59,55 +56,19 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
     return Promise.reject(new Error("read a request body: it is being forwarded"));
   }
 
-  // Decisions, in order.
-
   /** Body bytes that are in hand may be given before. */
   start(): void {
-    if (this.isOver) return;
-    const step = matchRoute(this);
-    if (step !== undefined) {
-      this.#deny(step);
-      return;
-    }
-    this.#before = stripRequest(this.request.headers, this.shared.trusted);
-    this.#decide(this.route as CompiledRoute, 0);
+    this.decide();
   }
 
-  /** Runs the request hooks from `index` on, then sends the request. A hook that throws ends it (security R6). */
-  #decide(route: CompiledRoute, index: number): void {
-    const hooks = route.request;
-    for (let at = index; at < hooks.length; at += 1) {
-      let step: Step | Promise<Step>;
-      try {
-        step = (hooks[at] as RequestModule).request(this);
-      } catch (error) {
-        return this.moduleFailed(error);
-      }
-      if (step instanceof Promise) {
-        step.then(
-          (decided) => {
-            if (!this.isOver && this.#take(decided)) this.#decide(route, at + 1);
-          },
-          (error: unknown) => this.moduleFailed(error),
-        );
-        return;
-      }
-      if (!this.#take(step)) return;
-    }
-    const plan = route.upstream;
-    if (plan === undefined) return this.#deny(noBackend);
-    const before = this.#before as ForwardedBefore;
+  protected ask(hook: Required<Pick<CompiledModule, "request">>): Step | Promise<Step> {
+    return hook.request(this);
+  }
+
+  protected forward(route: CompiledRoute, plan: UpstreamPlan, before: ForwardedBefore): void {
     const upstream = new UpstreamSide(this, this.#client, this.#body, route, plan, before);
     this.#upstream = upstream;
     upstream.choose();
-  }
-
-  /** Records a step; false when it ended the exchange. */
-  #take(step: Step): boolean {
-    this.steps.push(step);
-    if (step.answer === undefined) return true;
-    this.answer(step.answer);
-    return false;
   }
 
   // The client.
@@ -166,15 +127,15 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
       return;
     }
     if (this.request.websocket && this.#staysClosed(status)) return;
-    const hooks = (this.route as CompiledRoute).response;
-    if (hooks.length === 0) {
+    const route = this.route as CompiledRoute;
+    if (route.response.length === 0) {
       this.status = status;
       this.#client.sendHead(status, head.reason, fields, bodyLength, this.id);
       return;
     }
     const response = new ModuleResponse(status, fields);
     this.#response = response;
-    if (!this.#respond(hooks, response)) return;
+    if (!this.respond(route, response)) return;
     if (this.request.websocket && this.#staysClosed(response.status)) return;
     this.status = response.status;
     const transformed = response.isTransformed && bodyLength !== 0;
@@ -184,20 +145,6 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
     }
     const reason = response.status === status ? head.reason : undefined;
     this.#client.sendHead(response.status, reason, fields, transformed ? -1 : bodyLength, this.id);
-  }
-
-  /** Runs the response hooks; false when one of them ended the exchange. */
-  #respond(hooks: readonly CompiledModule[], response: ModuleResponse): boolean {
-    for (const hook of hooks) {
-      try {
-        if (!this.#take((hook as ResponseModule).response(this))) return false;
-        response.check();
-      } catch (error) {
-        this.moduleFailed(error);
-        return false;
-      }
-    }
-    return true;
   }
 
   responseBody(bytes: Buffer): boolean {
@@ -274,23 +221,6 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
 
   // Ends.
 
-  moduleFailed(error: unknown): void {
-    if (this.isOver) return;
-    if (error instanceof Refusal) return this.refuse(error.reason, error.message);
-    this.hookFailed(error);
-    this.#deny(moduleFailed(error));
-  }
-
-  refuse(reason: RefusalName, why: string): void {
-    this.#deny(refused(reason, why));
-  }
-
-  /** Ends the exchange by a step of the router. */
-  #deny(step: Step): void {
-    this.steps.push(step);
-    this.answer(step.answer as Answer);
-  }
-
   answer(answer: Answer): void {
     this.#release();
     const { status, fields, body } = this.#render(answer);
@@ -334,6 +264,3 @@ export class HttpExchange extends ExchangeRecord implements Exchange, ExchangeIn
     this.#body.credit();
   }
 }
-
-type RequestModule = CompiledModule & Required<Pick<CompiledModule, "request">>;
-type ResponseModule = CompiledModule & Required<Pick<CompiledModule, "response">>;

@@ -1,32 +1,33 @@
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Step } from "../../traffic/step.ts";
 import { refused, unknownHost, unreadableForwarding, unroutable } from "../../routing/sites/refusals.ts";
-import { challengeAnswer } from "./challenge-answer.ts";
 import { checkHead } from "./check-head.ts";
 import type { ExchangeRecord } from "./exchange-record.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 /**
- * Finds the site and the route that a request leads to, and notes them in its record. Returns the step that ends
- * the exchange where the request leads to nothing, or may not be sent.
+ * Finds what a request leads to, a path of the edge's own or a site and its route, and notes it in the record. Returns
+ * the step that ends the exchange where the request leads to nothing, or may not be sent.
  */
 export function matchRoute(record: ExchangeRecord): Step | undefined {
   const { request, shared } = record;
   const { host } = request;
-  const { context } = shared;
+  const { limits, owned } = shared.context;
   const site = shared.site(host, request.port);
   // Whose request it is, whatever is wrong with it.
   if (typeof site !== "string") record.site = site;
   const facts = shared.factsOf(request);
   if (facts === "forwarding_unreadable") return unreadableForwarding;
   record.connection = facts;
-  const wrong = checkHead(request, context.limits.maxBodyBytes);
+  const wrong = checkHead(request, limits.maxBodyBytes);
   if (wrong !== undefined) return wrong;
   const { path } = request;
-  const challenge = context.challengeBody?.(host, path);
-  if (challenge !== undefined) return challengeAnswer(challenge);
+  record.owned = owned?.forAnyHost(host, path);
+  if (record.owned !== undefined) return undefined;
   if (site === "unknown_host") return unknownHost(host);
   if (typeof site === "string") return misdirected(site, request);
+  record.owned = owned?.ofSite(host, path, site);
+  if (record.owned !== undefined) return undefined;
   const route = site.problem === undefined ? site.findRoute(path, host) : undefined;
   record.route = route;
   if (route === undefined) return unroutable(site, route, path);
@@ -35,7 +36,7 @@ export function matchRoute(record: ExchangeRecord): Step | undefined {
 }
 
 /** The host, with the port where it names one, does not belong to the connection. */
-export function misdirected(reason: RefusalName, { host, port }: ReceivedRequest): Step {
+function misdirected(reason: RefusalName, { host, port }: ReceivedRequest): Step {
   const named = port === 0 ? host : `${host}:${port}`;
   return refused(reason, `host "${named}" is not what the connection was opened for`);
 }

@@ -4,7 +4,8 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
 import { makeTrafficReports } from "./traffic-reports.ts";
-import type { ClosedConnection, TrafficReportLimits } from "./traffic-reports.ts";
+import type { TrafficReportLimits } from "./traffic-reports.ts";
+import type { ClosedConnection } from "../connections/closed-connection.ts";
 
 type Batch = Extract<Upward, { type: "traffic" }>;
 

@@ -3,16 +3,11 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
 import { codeOf, outcomeOf } from "../../routing/planes/questions.ts";
-import type {
-  ConnectionOutcome,
-  RequestReport,
-  TrafficEventType,
-  TrafficReport,
-} from "../../routing/planes/traffic.ts";
+import type { RequestReport, TrafficEventType, TrafficReport } from "../../routing/planes/traffic.ts";
 import type { TrafficWanted } from "../../routing/planes/traffic.ts";
+import type { ClosedConnection } from "../connections/closed-connection.ts";
 import type { FinishedExchange } from "../http/context.ts";
 
 export interface TrafficReportsOptions {
@@ -32,18 +27,6 @@ export interface TrafficReportLimits {
   readonly underWay: number;
   /** How long a report waits for others, milliseconds. */
   readonly lingerMs: number;
-}
-
-/** A connection that is over. */
-export interface ClosedConnection {
-  readonly site: ConnectionSite;
-  readonly source: string;
-  /** Absent where it was closed before anything of it was read. */
-  readonly facts?: ConnectionFacts;
-  readonly steps: readonly Step[];
-  readonly outcome: ConnectionOutcome;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
 }
 
 export interface TrafficReports {

@@ -50,6 +50,12 @@ export const agentErrors = {
     "The agent did not answer the command in time.",
     "The session may be gone; list the sessions again.",
   ),
+  not_an_agents_endpoint: entry(
+    817,
+    400,
+    "The endpoint is not published by an agent.",
+    "Ask the edge that serves it: `POST /edges/https/{id}/explain`, or that of `tls` and `tcp`.",
+  ),
   edge_silent: entry(
     811,
     504,

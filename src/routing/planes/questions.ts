@@ -2,7 +2,6 @@
 import { errorCode } from "../../lib/errors.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
-import type { NearRoute } from "../sites/near-routes.ts";
 
 export type EdgeQuestion =
   | { readonly name: "request"; readonly accountId: string; readonly id: string }
@@ -16,15 +15,20 @@ export type EdgeQuestion =
   | {
       readonly name: "explain_request";
       readonly accountId: string;
-      /** An HTTPS edge of the account. */
-      readonly edgeId: string;
+      /** An HTTPS edge of the account, or an endpoint of an agent's. */
+      readonly siteId: string;
+      readonly isEndpoint?: boolean;
       readonly request: RequestDescription;
     }
   | {
       readonly name: "explain_connection";
       readonly accountId: string;
-      readonly kind: "tls_edge" | "tcp_edge";
-      readonly edgeId: string;
+      readonly kind: "tls_edge" | "tcp_edge" | "tls_endpoint" | "tcp_endpoint";
+      /** A TLS or TCP edge of the account, or an endpoint of an agent's. */
+      readonly siteId: string;
+      /** Where an endpoint is published; edges are found by their id. */
+      readonly host?: string;
+      readonly port?: number;
       readonly source: string;
     };
 
@@ -38,6 +42,8 @@ export type EdgeAnswer =
 
 /** A request as a client would send it. */
 export interface RequestDescription {
+  /** https unless given. */
+  readonly scheme?: "https" | "http";
   readonly method: string;
   /** With port where the client would name one. */
   readonly host: string;
@@ -77,6 +83,15 @@ export interface RequestTrace {
   readonly bytesOut: number;
   readonly cutShort: boolean;
   readonly steps: readonly StepReport[];
+}
+
+/** A route that did not match, although somebody may have expected it to. */
+export interface NearRoute {
+  readonly id: string;
+  readonly matchType: string;
+  readonly match: string;
+  /** Why it was not the one, as a clause. */
+  readonly reason: string;
 }
 
 export interface ExplanationReport {

@@ -1,15 +1,8 @@
+import type { NearRoute } from "../planes/questions.ts";
 import { hostMatches } from "../../lib/hostport.ts";
 import { readRouteMatch } from "../../lib/route-match.ts";
 import type { RouteMatch } from "../../lib/route-match.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-
-export interface NearRoute {
-  readonly id: string;
-  readonly matchType: string;
-  readonly match: string;
-  /** Why it was not the one, as a clause. */
-  readonly reason: string;
-}
 
 const maxNear = 20;
 

@@ -1,0 +1,85 @@
+/** Dry runs at the endpoints that agents have published. */
+import { Refusal } from "../../lib/errors.ts";
+import type { Fields } from "../../schema/fields.ts";
+import { parseFields } from "../../schema/parse.ts";
+import type { Store, StoredObject } from "../../storage/store.ts";
+import type { LiveObjects } from "../edges/live-objects.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
+import { theOne } from "../objects/lookup.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
+import { resourceNamed } from "../operation/declarations.ts";
+import { inputRefusal } from "../operation/problems.ts";
+import { exampleExplanation } from "./examples.ts";
+import {
+  connectionFields,
+  describedRequest,
+  elsewhere,
+  reply,
+  requestExample,
+  requestFields,
+  sourceOf,
+} from "./explain.ts";
+import { explanationSchema, stepSchema } from "./schemas.ts";
+
+interface Explaining {
+  readonly store: Store;
+  readonly liveObjects: LiveObjects;
+  readonly queries: Pick<EdgeQueries, "ask">;
+}
+
+/** Fields that only a request has. */
+const ofRequests = Object.keys(requestFields).filter((name) => !(name in connectionFields));
+
+export function explainEndpointOperation(explaining: Explaining): Operation {
+  return {
+    id: "explainEndpoint",
+    method: "POST",
+    path: "/endpoints/{id}/explain",
+    summary:
+      "Say what would become of a request to the endpoint of an agent, or of a connection where it is a tls or tcp one, without doing it.",
+    // It describes a request and changes nothing.
+    reads: true,
+    takes: "object",
+    status: 200,
+    input: requestFields satisfies Fields,
+    exampleBody: { ...requestExample, url: "https://witty-swan.t.example.com/orders" },
+    answers: "Explanation",
+    schemas: { Explanation: explanationSchema, Step: stepSchema },
+    exampleAnswer: exampleExplanation,
+    refusals: ["edge_silent", "not_an_agents_endpoint"],
+    run: (call) => explainEndpoint(call, explaining),
+  };
+}
+
+async function explainEndpoint(call: Call, { store, liveObjects, queries }: Explaining): Promise<Reply> {
+  const endpoint = theOne(resourceNamed("endpoint"), call, liveObjects);
+  if (endpoint.doc["type"] !== "ephemeral") throw notAnAgents(call, endpoint);
+  const { proto, host, port } = endpoint.doc as { proto: "https" | "http" | "tls" | "tcp"; host: string; port: number };
+  const { accountId } = call.principal;
+  const siteId = endpoint.id;
+  if (proto === "tls" || proto === "tcp") {
+    const source = describedSource(call, proto);
+    const question = { accountId, kind: `${proto}_endpoint`, siteId, host, port, source } as const;
+    return reply(call, store, await queries.ask({ name: "explain_connection", ...question }));
+  }
+  const request = describedRequest(call, proto, host, "the endpoint has no host");
+  const answer = await queries.ask({ name: "explain_request", accountId, siteId, isEndpoint: true, request });
+  if (answer.name === "elsewhere") throw elsewhere(call, `this endpoint: "${answer.host}" is not its host`);
+  return reply(call, store, answer, request);
+}
+
+/** Where a connection comes from; refuses what only a request has. */
+function describedSource(call: Call, proto: string): string {
+  const { doc, issues } = parseFields(requestFields, call.body, "create");
+  const strange = ofRequests
+    .filter((name) => call.body[name] !== undefined)
+    .map((path) => ({ path, message: `must be absent: ${proto} endpoints have connections and no requests` }));
+  if (issues.length + strange.length > 0) throw inputRefusal(call.operation.id, [...issues, ...strange]);
+  return sourceOf(call, doc["source_ip"]);
+}
+
+function notAnAgents(call: Call, { id, doc }: StoredObject): Refusal {
+  const { edge, type } = doc as { edge?: string | null; type: string };
+  const instead = typeof edge === "string" ? `ask the edge ${edge}, which serves it` : `it is of type ${type}`;
+  return new Refusal("not_an_agents_endpoint", `${call.operation.id} ${id}: ${instead}`);
+}

@@ -1,0 +1,16 @@
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { Step } from "../../traffic/step.ts";
+import type { ConnectionOutcome } from "../../routing/planes/traffic.ts";
+import type { ConnectionSite } from "../../routing/sites/compiled.ts";
+
+/** A connection that is over, or was not let in. */
+export interface ClosedConnection {
+  readonly site: ConnectionSite;
+  readonly source: string;
+  /** Absent where it was closed before anything of it was read. */
+  readonly facts?: ConnectionFacts;
+  readonly steps: readonly Step[];
+  readonly outcome: ConnectionOutcome;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}

@@ -1,0 +1,170 @@
+import type { Socket } from "node:net";
+import type { ByteReceiver } from "../../lib/byte-stream.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Deadlines, Timed } from "../../lib/deadlines.ts";
+import type { Log } from "../../lib/log.ts";
+import { cutSocket, socketStream } from "../../lib/socket-stream.ts";
+import { splice } from "../../lib/splice.ts";
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { Step } from "../../traffic/step.ts";
+import type { ConnectionSite } from "../../routing/sites/compiled.ts";
+import type { Tunnel } from "../agents/tunnel.ts";
+import type { ConnectionUpstreams, Opened } from "../upstreams/connection-upstreams.ts";
+import type { SpliceCounters } from "./counters.ts";
+import type { SpliceLimits } from "./limits.ts";
+import type { ClosedConnection } from "./closed-connection.ts";
+
+/** What the connections that are being served share. */
+export interface ServedConnections {
+  readonly upstreams: ConnectionUpstreams;
+  readonly counters: SpliceCounters;
+  readonly limits: SpliceLimits;
+  readonly deadlines: Deadlines;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Told of every connection that is over, also of those that were not let in. */
+  readonly closed: (connection: ClosedConnection) => void;
+  /** Its stream goes through `tunnel` from now on. */
+  reached(served: ServedConnection, tunnel: Tunnel): void;
+  /** It is over. */
+  leave(served: ServedConnection): void;
+}
+
+/** One connection, from its admission to the end of both of its sides. */
+export class ServedConnection implements Timed {
+  expiresAt: number;
+  tunnel: Tunnel | undefined;
+  readonly site: ConnectionSite;
+  readonly #all: ServedConnections;
+  readonly #socket: Socket;
+  readonly #facts: ConnectionFacts;
+  readonly #steps: Step[] = [];
+  #withdraw: () => void = () => {};
+  #opened: Opened | undefined;
+  #hasEnded = false;
+  #sidesOver = 0;
+  #bytesIn = 0;
+  #bytesOut = 0;
+
+  constructor(all: ServedConnections, socket: Socket, facts: ConnectionFacts, site: ConnectionSite) {
+    this.expiresAt = all.deadlines.now + all.limits.openTimeoutMs;
+    this.site = site;
+    this.#all = all;
+    this.#socket = socket;
+    this.#facts = facts;
+  }
+
+  start(): void {
+    this.#socket.once("close", this.#gone);
+    this.#withdraw = this.#all.upstreams.open(
+      this.site,
+      this.#facts,
+      this.#steps,
+      () => this.#socket.destroyed,
+      (opened) => this.#join(opened),
+    );
+  }
+
+  /** Ends both sides at once. */
+  cut(): void {
+    if (this.#opened) this.#opened.stream.abort();
+    cutSocket(this.#socket);
+  }
+
+  expired(): void {
+    this.expiresAt = Infinity;
+    this.cut();
+  }
+
+  /** The client went away, or was sent away, before there was an upstream. */
+  readonly #gone = (): void => {
+    this.#withdraw();
+    this.#all.counters.ended.abandoned += 1;
+    this.#over("abandoned");
+  };
+
+  #join(opened: Opened | undefined): void {
+    const { counters, deadlines, limits, log } = this.#all;
+    const socket = this.#socket;
+    if (socket.destroyed) {
+      opened?.stream.abort();
+      return;
+    }
+    socket.removeListener("close", this.#gone);
+    if (!opened) {
+      counters.ended.no_upstream += 1;
+      const why = this.#steps.at(-1)?.reason ?? "there is no backend";
+      log.info("connection not passed on", { ...this.#told(), why });
+      this.#over("no_upstream");
+      cutSocket(socket);
+      return;
+    }
+    counters.ended.served += 1;
+    this.#opened = opened;
+    const { tunnel } = opened;
+    if (tunnel) {
+      this.tunnel = tunnel;
+      this.#all.reached(this, tunnel);
+    }
+    const client = socketStream(socket, nobody, true);
+    splice(client, opened.stream, this);
+    this.expiresAt = deadlines.now + limits.idleTimeoutMs;
+    // Paused since it was accepted: nothing was to be read before now.
+    socket.resume();
+    if (tunnel?.online === false) this.cut();
+  }
+
+  forth(bytes: Buffer): void {
+    this.#all.counters.bytesIn += bytes.length;
+    this.#bytesIn += bytes.length;
+    this.#touch();
+  }
+
+  back(bytes: Buffer): void {
+    this.#all.counters.bytesOut += bytes.length;
+    this.#bytesOut += bytes.length;
+    this.#touch();
+  }
+
+  /** An end may be all that is ever heard of a client that has gone: only what still moves keeps the rest open. */
+  ended(): void {
+    this.#hasEnded = true;
+    this.#touch();
+  }
+
+  closed(): void {
+    const { clock, deadlines, limits, log } = this.#all;
+    this.#sidesOver += 1;
+    this.expiresAt = deadlines.now + limits.lingerMs;
+    if (this.#sidesOver < 2) return;
+    this.#over("served");
+    const durationMs = clock.now() - this.#facts.startedAt;
+    log.info("connection", { ...this.#told(), bytesIn: this.#bytesIn, bytesOut: this.#bytesOut, durationMs });
+  }
+
+  #over(outcome: ClosedConnection["outcome"]): void {
+    this.#all.leave(this);
+    this.#all.closed({
+      site: this.site,
+      source: this.#facts.source,
+      facts: this.#facts,
+      steps: this.#steps,
+      outcome,
+      bytesIn: this.#bytesIn,
+      bytesOut: this.#bytesOut,
+    });
+  }
+
+  #touch(): void {
+    if (this.#sidesOver > 0) return;
+    const { deadlines, limits } = this.#all;
+    this.expiresAt = deadlines.now + (this.#hasEnded ? limits.lingerMs : limits.idleTimeoutMs);
+  }
+
+  #told(): Record<string, unknown> {
+    const { site, tunnel } = this;
+    return { site: site.id, source: this.#facts.source, ...(tunnel && { tunnel: tunnel.id }) };
+  }
+}
+
+const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

@@ -1,0 +1,24 @@
+import { readRequestHead } from "../../http1/read-request.ts";
+import type { RequestDescription } from "../../routing/planes/questions.ts";
+import type { HttpLimits } from "../http/context.ts";
+import { receiveHttp1 } from "../http/http1-request.ts";
+import type { ReceivedRequest } from "../http/received-request.ts";
+
+/** The request as HTTP/1.1 would bring it, or why it could not be read. */
+export function receiveDescribed(described: RequestDescription, limits: HttpLimits): ReceivedRequest | string {
+  const { method, target, host, headers, body, scheme = "https" } = described;
+  const has = (name: string): boolean => headers.some(([one]) => one.toLowerCase() === name);
+  const fields = [
+    ...(has("host") ? [] : [["host", host] as const]),
+    ...headers,
+    ...(body === "" || has("content-length") || has("transfer-encoding")
+      ? []
+      : [["content-length", String(Buffer.byteLength(body))] as const]),
+  ];
+  // A line break would be read as the end of the line, and not as part of what was described.
+  if ([method, target, ...fields.flat()].some((text) => /[\r\n]/.test(text))) return "a line break in the head";
+  const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const head = readRequestHead(Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines}\r\n`, "latin1"), 0, limits);
+  if (head === undefined) return "an incomplete head";
+  return "outcome" in head ? head.reason : receiveHttp1(head, scheme);
+}

@@ -1,0 +1,108 @@
+import { Refusal } from "../../lib/errors.ts";
+import { emptyFields } from "../../http1/field-table.ts";
+import type { ResponseHead } from "../../traffic/exchange.ts";
+import type { HeaderPairs } from "../../traffic/header-list.ts";
+import type { CompiledModule } from "../../traffic/module.ts";
+import type { Answer, Step } from "../../traffic/step.ts";
+import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
+import type { CompiledRoute } from "../../routing/sites/compiled.ts";
+import type { ClientConnection } from "../http/client-connection.ts";
+import { DecidedExchange } from "../http/decided-exchange.ts";
+import { stripResponse } from "../http/forwarding.ts";
+import type { ForwardedBefore } from "../http/forwarding.ts";
+import type { ReceivedRequest } from "../http/received-request.ts";
+import { ModuleResponse } from "../http/response-stages.ts";
+import type { Picked } from "../upstreams/pick.ts";
+import type { TunnelUpstreams } from "../upstreams/request-upstreams.ts";
+
+export interface Described {
+  readonly request: ReceivedRequest;
+  readonly body: Buffer;
+  /** What the upstream would answer. */
+  readonly response: { readonly status: number; readonly headers: HeaderPairs } | undefined;
+}
+
+/**
+ * A described request: everything decides over it as over a real one, and nothing is carried out. Its context must be
+ * one that keeps no trace of it.
+ */
+export class Rehearsal extends DecidedExchange {
+  readonly #described: Described;
+  readonly #upstreams: Pick<TunnelUpstreams, "foresee">;
+  readonly #settled = Promise.withResolvers<void>();
+  #response: ModuleResponse | undefined;
+  /** How it ends at the edge; undefined when it goes upstream. */
+  ending: Answer | undefined;
+  /** Where it would go. */
+  picked: Picked | undefined;
+  /** The lines of the edge's own that the upstream would see. */
+  forwarded = "";
+
+  constructor(client: ClientConnection, described: Described, upstreams: Pick<TunnelUpstreams, "foresee">) {
+    super(client, described.request, "explain");
+    this.#described = described;
+    this.#upstreams = upstreams;
+  }
+
+  /** Resolves when everything is decided. */
+  async run(): Promise<void> {
+    this.decide();
+    await this.#settled.promise;
+  }
+
+  get response(): ResponseHead | undefined {
+    return this.#response;
+  }
+
+  body(maxBytes: number): Promise<Buffer> {
+    const { body } = this.#described;
+    return body.length > maxBytes ? Promise.reject(new Refusal("payload_too_large")) : Promise.resolve(body);
+  }
+
+  protected ask(hook: Required<Pick<CompiledModule, "request">> & Pick<CompiledModule, "rehearse">) {
+    return hook.rehearse ? hook.rehearse(this) : hook.request(this);
+  }
+
+  protected forward(route: CompiledRoute, plan: UpstreamPlan, before: ForwardedBefore): void {
+    this.#foresee(plan)
+      .then((answer) => {
+        if (answer === undefined) this.#passOn(route, before);
+        else if ("error" in answer) this.refuse(answer.error, "no backend is left to send the request to");
+        else this.answer(answer);
+      })
+      .catch((error: unknown) => this.moduleFailed(error));
+  }
+
+  answer(answer: Answer): void {
+    this.ending = answer;
+    this.#end();
+  }
+
+  /** A rehearsal closes no route. */
+  override hookFailed(): void {}
+
+  /** Where the plan leads; an answer when that is nowhere, or is one. */
+  async #foresee(plan: UpstreamPlan): Promise<Answer | undefined> {
+    const picked = await this.#upstreams.foresee(plan, this.steps as Step[]);
+    this.picked = picked;
+    return "session" in picked || "host" in picked ? undefined : picked;
+  }
+
+  #passOn(route: CompiledRoute, before: ForwardedBefore): void {
+    this.forwarded = this.shared.forwarded(this.request, before);
+    const { response } = this.#described;
+    if (response !== undefined) {
+      const fields = emptyFields();
+      for (const [name, value] of response.headers) fields.append(name, value);
+      stripResponse(fields);
+      this.#response = new ModuleResponse(response.status, fields);
+      if (!this.respond(route, this.#response)) return;
+    }
+    this.#end();
+  }
+
+  #end(): void {
+    this.conclude();
+    this.#settled.resolve();
+  }
+}

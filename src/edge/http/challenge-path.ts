@@ -1,0 +1,16 @@
+import { answered } from "../../traffic/step.ts";
+import type { OwnedPath } from "./owned-paths.ts";
+
+/** What a certificate authority is answered while it checks that a domain leads here (RFC 8555 §8.3). */
+export function challengePath(body: (host: string, path: string) => string | undefined): OwnedPath {
+  return {
+    scope: "any_host",
+    find(host, path) {
+      const found = body(host, path);
+      if (found === undefined) return undefined;
+      const headers = { "content-type": "text/plain", "cache-control": "no-store" };
+      const answer = { status: 200, headers, body: found };
+      return { request: () => answered("router", "a certificate authority checks the domain", answer) };
+    },
+  };
+}
