@@ -107,7 +107,8 @@ function handlers(
         upstream,
         clock,
         http,
-        watch: http && request ? new RequestWatch(() => clock.monotonic(), request) : undefined,
+        // Requests are seen in HTTP/1.1 only.
+        watch: http && request && !upstream.http2 ? new RequestWatch(() => clock.monotonic(), request) : undefined,
         unreachable(error) {
           const fields = { upstream: upstream.text, reason: describeLoss(error) };
           // Where the service is watched, it is told once that it has gone.
@@ -148,5 +149,6 @@ function bind(
 }
 
 function shown({ upstream, metadata, proxyProtocol = 0 }: AgentOptions) {
-  return { forwardsTo: upstream.text, metadata, proxyProtocol };
+  const forwardsProto: "" | "http2" = upstream.http2 ? "http2" : "";
+  return { forwardsTo: upstream.text, forwardsProto, metadata, proxyProtocol };
 }

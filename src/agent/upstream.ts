@@ -7,6 +7,8 @@ export interface Upstream {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
+  /** It speaks HTTP/2 with prior knowledge, in TLS or without. */
+  readonly http2?: boolean;
   /** As shown to people and to the server: `http://localhost:3000`. */
   readonly text: string;
 }
@@ -63,7 +65,7 @@ export function dialUpstream(upstream: Upstream): Socket {
   const socket = upstream.tls
     ? connectTls({
         ...options,
-        ALPNProtocols: ["http/1.1"],
+        ALPNProtocols: [upstream.http2 ? "h2" : "http/1.1"],
         ...(isIP(host) ? {} : { servername: host }),
         // Nobody can be in between on the loopback, and certificates for it are mostly self-signed.
         rejectUnauthorized: !isLoopback(host),

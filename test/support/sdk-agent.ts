@@ -24,6 +24,7 @@ export interface SdkCommand {
   readonly termination?: readonly [certificate: string, key: string];
   readonly proxyProtocol?: "1" | "2";
   readonly scheme?: "HTTP" | "HTTPS";
+  readonly appProtocol?: "http1" | "http2";
   /** User names and passwords that visitors must show one of. */
   readonly credentials?: readonly (readonly [user: string, password: string])[];
 }
@@ -67,6 +68,7 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
       if (command.clientAuthorities) builder.mutualTlsca(Buffer.from(command.clientAuthorities));
       if (command.proxyProtocol) builder.proxyProto(command.proxyProtocol);
       if (command.scheme) builder.scheme(command.scheme);
+      if (command.appProtocol) builder.appProtocol(command.appProtocol);
       for (const [user, password] of command.credentials ?? []) builder.basicAuth(user, password);
       const to = command.target ? `http://127.0.0.1:${command.target}` : webUrl;
       return added(await builder.listenAndForward(to));

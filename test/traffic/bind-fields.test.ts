@@ -26,7 +26,6 @@ const refused: readonly (readonly [name: string, message: Members])[] = [
   ["Unheard", { Unheard: 1 }],
   ["ssh", { Proto: "ssh" }],
   ["grpc", { ForwardsProto: "grpc" }],
-  ["HTTP/2", { ForwardsProto: "http2" }],
   ["PROXY protocol version 3", { Opts: { ProxyProto: 3 } }],
   ["PROXY protocol version 3", { Proto: "tcp", Opts: { ProxyProto: 3 } }],
   ["own.apps.example.com:8443", { Opts: { URL: "https://own.apps.example.com:8443" } }],
@@ -89,7 +88,6 @@ const invalid: readonly (readonly [name: string, message: Members])[] = [
 
 const refusedLabelled: readonly (readonly [name: string, message: Members])[] = [
   ["grpc", { ForwardsProto: "grpc" }],
-  ["HTTP/2", { ForwardsProto: "http2" }],
   ["PROXY protocol version 3", { ProxyProto: 3 }],
   ["Bindings", { Bindings: ["internal"] }],
   ["Extra", { Extra: { PoolingEnabled: true } }],
@@ -101,6 +99,7 @@ const done: readonly Members[] = [
   { Extra: { Bindings: null } },
   { Extra: { Bindings: ["public"] } },
   { ForwardsProto: "http1" },
+  { ForwardsProto: "http2" },
   { Opts: { LocalURLScheme: "http", Auth: "", HostHeaderRewrite: false, OAuth: null } },
   { Opts: { Hostname: "one.apps.example.com", Domain: "ONE.apps.example.com.", Subdomain: "one" } },
   { Opts: { URL: "https://two.apps.example.com/", Hostname: "two.apps.example.com" } },

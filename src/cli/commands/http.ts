@@ -9,7 +9,11 @@ export const http = defineCommand({
   operands: "PORT|HOST:PORT|URL",
   least: 1,
   most: 1,
-  settings: { ...agentSettings, proxyProtocol: settings.proxyProtocol },
+  settings: {
+    ...agentSettings,
+    proxyProtocol: settings.proxyProtocol,
+    upstreamProtocol: settings.upstreamProtocol,
+  },
   examples: [
     "postern http 3000",
     "postern http 3000 --url https://app.t.example.com --server t.example.com:4443",
@@ -23,7 +27,7 @@ export const http = defineCommand({
         const upstream = parseUpstream(given);
         // The header would come behind the TLS handshake, where no service looks for it.
         if (upstream.tls && values.proxyProtocol !== 0) throw new Error("cannot be https:// with --proxy-protocol");
-        return upstream;
+        return { ...upstream, http2: values.upstreamProtocol === "http2" };
       },
     }),
 });

@@ -153,6 +153,11 @@ export const settings = {
   proxyProtocol: proxyProtocol(
     "PROXY protocol header that the service wants before the bytes of each connection, with the client's address.",
   ),
+  upstreamProtocol: oneOf(
+    "What the service speaks: with http2 it is asked in HTTP/2 with prior knowledge, as gRPC services want it, and requests are not shown.",
+    ["http1", "http2"],
+    "http1",
+  ),
   metadata: text("Free text shown with the tunnel.", ""),
   server: optional("The server's agent listener (default: the local server's).", { placeholder: "HOST:PORT" }),
   ca: optional(

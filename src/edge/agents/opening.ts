@@ -167,7 +167,7 @@ export function makeOpening(options: OpeningOptions): Opening {
   return {
     endpoint(grant, session, id, request, asked) {
       checkTexts({ metadata: request.metadata, forwardsTo: request.forwardsTo });
-      const proto = protoOf(request);
+      const { proto } = request;
       const place = placeOf(grant, session, id, request, asked);
       if ("ask" in place) return place;
       const { host, port, replaces } = place;
@@ -221,7 +221,6 @@ export function makeOpening(options: OpeningOptions): Opening {
     },
     labelled(grant, session, id, request) {
       checkTexts({ metadata: request.metadata, forwardsTo: request.forwardsTo });
-      checkForwardsProto(request.forwardsProto);
       checkLabels(request.labels, limits);
       for (const [name, value] of Object.entries(request.labels)) {
         if (grant.acl.allowsLabel(name, value)) continue;
@@ -236,11 +235,13 @@ export function makeOpening(options: OpeningOptions): Opening {
 function tunnelOf(
   id: string,
   session: AgentSession,
-  { forwardsTo, metadata, proxyProtocol = 0 }: Pick<LabelRequest, "forwardsTo" | "metadata" | "proxyProtocol">,
+  request: Pick<LabelRequest, "forwardsTo" | "forwardsProto" | "metadata" | "proxyProtocol">,
   startedAt: number,
   published: Pick<Tunnel, "endpoint" | "labels">,
 ): Tunnel {
-  return { id, session, forwardsTo, metadata, proxyProtocol, startedAt, online: true, ...published };
+  const { forwardsTo, forwardsProto, metadata, proxyProtocol = 0 } = request;
+  const http2 = forwardsProto === "http2";
+  return { id, session, forwardsTo, metadata, http2, proxyProtocol, startedAt, online: true, ...published };
 }
 
 /** Whether the session that holds a generated name looks like an earlier run of the one that asks. */
@@ -272,17 +273,6 @@ const usualPort: Readonly<Record<EndpointProto, number | undefined>> = {
   tls: 443,
   tcp: undefined,
 };
-
-function protoOf({ proto, forwardsProto }: BindRequest): EndpointProto {
-  if (proto === "tls" || proto === "tcp") return proto;
-  checkForwardsProto(forwardsProto);
-  return proto;
-}
-
-function checkForwardsProto(proto: string): void {
-  if (proto !== "http2") return;
-  throw new Refusal("agent_option_unsupported", "forward HTTP/2 to the service: the server forwards HTTP/1.1");
-}
 
 function checkLabels(labels: Readonly<Record<string, string>>, limits: AgentLimits): void {
   const pairs = Object.entries(labels);

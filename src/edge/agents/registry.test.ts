@@ -473,7 +473,6 @@ describe("tunnels", () => {
     const bad: Partial<BindRequest>[] = [
       { proto: "tcp" },
       { proto: "tls", options: { Compression: {} } },
-      { forwardsProto: "http2" },
       { options: { OAuth: { provider: "google" } } },
       { options: { TrafficPolicy: "on_http_request: []" } },
       { options: { Auth: "user:password" } },

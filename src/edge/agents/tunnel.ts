@@ -13,6 +13,8 @@ export interface Tunnel {
   readonly startedAt: number;
   readonly endpoint: Endpoint | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
+  /** The service speaks HTTP/2 with prior knowledge, and no HTTP/1.1. */
+  readonly http2: boolean;
   /** Version of the PROXY protocol's header to write before the bytes of a connection; 0: none. */
   readonly proxyProtocol: 0 | 1 | 2;
   /** False once it was taken away; nothing is sent through it any more. */

@@ -44,8 +44,10 @@ export class FrameReader {
   #body = 0;
   #padding = 0;
 
-  constructor(handler: FrameHandler) {
+  /** @param fromClient the bytes begin with the preface, as a client's do */
+  constructor(handler: FrameHandler, fromClient = true) {
     this.#handler = handler;
+    if (!fromClient) this.#mode = inHeader;
   }
 
   read(bytes: Buffer): void {

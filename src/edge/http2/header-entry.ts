@@ -2,10 +2,17 @@ import { byteClass, oddTokenByte, tokenByte, valueByte } from "../../http1/bytes
 import { oddKind } from "../../http1/field-table.ts";
 import { known, knownField } from "../../http1/known-fields.ts";
 
-/** Numbers of the pseudo-fields of requests (RFC 9113 §8.3.1, RFC 8441 §4); 0 is a field. */
-export const pseudo = { ":method": 1, ":scheme": 2, ":authority": 3, ":path": 4, ":protocol": 5 } as const;
-/** A pseudo-field that requests do not have. */
-const unknownPseudo = 6;
+/** Numbers of the pseudo-fields (RFC 9113 §8.3, RFC 8441 §4), the last of them of responses; 0 is a field. */
+export const pseudo = {
+  ":method": 1,
+  ":scheme": 2,
+  ":authority": 3,
+  ":path": 4,
+  ":protocol": 5,
+  ":status": 6,
+} as const;
+/** A pseudo-field that neither has. */
+const unknownPseudo = 7;
 
 /** One field of the static or dynamic table, with all that is known of it in advance. */
 export interface HeaderEntry {
@@ -54,7 +61,7 @@ export function kindOf(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * Why a request with this field is malformed (RFC 9113 §8.2.1, §8.2.2; security W3), or "": names are tokens without
+ * Why a message with this field is malformed (RFC 9113 §8.2.1, §8.2.2; security W3), or "": names are tokens without
  * capitals, values have no control characters and no blanks at their ends, and nothing is about the connection.
  */
 export function fieldFault(

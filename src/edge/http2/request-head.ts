@@ -31,6 +31,7 @@ export function readHead(
   endStream: boolean,
 ): ReadHead {
   if (head.fault !== "") return { fault: head.fault };
+  if (head.pseudo[pseudo[":status"]] !== undefined) return { fault: "pseudo-field of a response" };
   if (head.tooLarge) return { fault: "header list too large", refusal: "headers_too_large" };
   const method = head.pseudo[pseudo[":method"]];
   const target = head.pseudo[pseudo[":path"]];

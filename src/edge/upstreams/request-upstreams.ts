@@ -3,10 +3,11 @@ import { skipped } from "../../traffic/step.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
-import type { AgentSession } from "../../tunnel/server-hooks.ts";
+import type { AgentSession, TakeStream } from "../../tunnel/server-hooks.ts";
 import { proxyPreamble } from "./proxy-preamble.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 import type { PoolOptions } from "./upstream-pool.ts";
+import { http2Upstream } from "../http2/upstream/stream.ts";
 import type { Upstreams } from "./upstreams.ts";
 import { refusalOf } from "./dial.ts";
 import type { DialOptions } from "./dial.ts";
@@ -52,6 +53,10 @@ export function makeUpstreams({ registry, context, dial }: TunnelUpstreamsOption
   const ways = new Map<Tunnel, Way>();
   const bySession = new Map<AgentSession, Set<UpstreamPool>>();
 
+  const speaking =
+    (take: TakeStream): TakeStream =>
+    (stream, why) =>
+      take(stream && http2Upstream(stream, context), why);
   const open = (tunnel: Tunnel, proto: "https" | "tcp"): PoolOptions["open"] => {
     const { id, session, endpoint } = tunnel;
     const edgeType = endpoint ? ("endpoint" as const) : ("https_edge" as const);
@@ -60,7 +65,10 @@ export function makeUpstreams({ registry, context, dial }: TunnelUpstreamsOption
       const clientAddress = addressText(connection.source, connection.sourcePort);
       const preamble = proxyPreamble(tunnel.proxyProtocol, connection);
       const header = { tunnelId: id, clientAddress, proto, edgeType, passthroughTls: false };
-      return session.openProxy({ ...header, ...(preamble && { preamble }) }, take);
+      return session.openProxy(
+        { ...header, ...(preamble && { preamble }) },
+        tunnel.http2 && proto === "https" ? speaking(take) : take,
+      );
     };
   };
   const wayTo = (tunnel: Tunnel): Way => {

@@ -7,6 +7,7 @@ import type { ResponseRead } from "../../http1/read-response.ts";
 import { switchFault } from "../../http1/upgrade.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
+import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { Timed } from "../../lib/deadlines.ts";
@@ -232,7 +233,7 @@ export class UpstreamConnection implements ByteReceiver, Timed {
       this.#close();
       bytes.receiver.closed(error);
     } else if (error === undefined && this.#state === readingBody && this.#body.untilClose) this.#complete();
-    else this.fail("upstream_refused");
+    else this.fail(error instanceof Refusal ? error.reason : "upstream_refused");
   }
 
   #readHead(bytes: Buffer): void {

@@ -1,0 +1,186 @@
+import type { FieldTable } from "../../../http1/field-table.ts";
+import type { RequestRead } from "../../../http1/read-request.ts";
+import type { ByteStream } from "../../../lib/byte-stream.ts";
+import {
+  defaultWindow,
+  flag,
+  frameHeaderBytes,
+  frameType,
+  maxFrameBytes,
+  maxWindow,
+  preface,
+  putFrameHeader,
+  putUint32,
+  setting,
+} from "../frames.ts";
+import { PeerSettings, renderSettings } from "../peer-settings.ts";
+import { renderRequestHead, renderTrailers } from "./request-head.ts";
+import type { RequestSink } from "./request-reader.ts";
+
+/** Response bytes that the service may send ahead of what was taken on: of the one request, so of the connection too. */
+export const windowBytes = 1024 * 1024;
+/** Request bytes that wait for the service's windows, beyond which whoever sends them holds on. */
+const maxQueuedBytes = 64 * 1024;
+const noBytes = Buffer.alloc(0);
+
+/** What goes to the service: requests one after another, within its windows, and what the connection has to say. */
+export class RequestSender implements RequestSink {
+  readonly peer = new PeerSettings();
+  /** Of the present request, or the last one. */
+  streamId = -1;
+  /** There is a request whose response has not ended. */
+  isOpen = false;
+  readonly #stream: Pick<ByteStream, "write">;
+  readonly #begins: (head: RequestRead) => string;
+  #fault = "";
+  #greeted = false;
+  #window = defaultWindow;
+  #streamWindow = defaultWindow;
+  #queue: Buffer[] = [];
+  #queued = 0;
+  /** What to send behind the queue. */
+  #ending: { readonly trailers: FieldTable | undefined } | undefined;
+  #isBlocked = false;
+  #isHeld = false;
+
+  /** @param begins told of each request before it is sent; says why it cannot be, or "" */
+  constructor(stream: Pick<ByteStream, "write">, begins: (head: RequestRead) => string) {
+    this.#stream = stream;
+    this.#begins = begins;
+  }
+
+  /** Why a request could not be sent; "" while there is nothing wrong. */
+  get fault(): string {
+    return this.#fault;
+  }
+
+  /** Whether more may be written; where not, `drained` says when. */
+  get hasRoom(): boolean {
+    this.#isHeld = this.#queued > maxQueuedBytes || this.#isBlocked;
+    return !this.#isHeld;
+  }
+
+  requestHead(head: RequestRead, hasBody: boolean): void {
+    this.#fault ||= this.#begins(head);
+    if (this.#fault !== "") return;
+    if (!this.#greeted) this.#greet();
+    this.streamId += 2;
+    this.isOpen = true;
+    this.#streamWindow = this.peer.initialWindow;
+    this.#queue = [];
+    this.#queued = 0;
+    this.#ending = undefined;
+    this.#send(renderRequestHead(this.streamId, head, !hasBody, this.#tableShrunk()));
+  }
+
+  requestBody(bytes: Buffer): void {
+    if (this.#fault !== "") return;
+    this.#queue.push(bytes);
+    this.#queued += bytes.length;
+    this.#pump();
+  }
+
+  requestEnd(trailers: FieldTable | undefined): void {
+    if (this.#fault !== "") return;
+    this.#ending = { trailers };
+    this.#pump();
+  }
+
+  /** A frame with a short payload. */
+  frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
+    const frame = Buffer.allocUnsafe(frameHeaderBytes + payload.length);
+    frame.set(payload, putFrameHeader(frame, 0, payload.length, type, flags, streamId));
+    this.#send(frame);
+  }
+
+  /** WINDOW_UPDATE. */
+  credit(streamId: number, byteCount: number): void {
+    const payload = Buffer.allocUnsafe(4);
+    putUint32(payload, 0, byteCount);
+    this.frame(frameType.windowUpdate, 0, streamId, payload);
+  }
+
+  /** The service's window for new streams has changed by so much. False when a window becomes too large. */
+  widen(change: number): boolean {
+    this.#streamWindow += change;
+    this.#pump();
+    return this.#streamWindow <= maxWindow;
+  }
+
+  /** Returns what is wrong with the service's WINDOW_UPDATE, or "". */
+  widenBy(streamId: number, increment: number): string {
+    if (increment === 0) return "WINDOW_UPDATE of nothing";
+    if (streamId === 0) this.#window += increment;
+    else if (streamId === this.streamId) this.#streamWindow += increment;
+    if (Math.max(this.#window, this.#streamWindow) > maxWindow) return "window too large";
+    this.#pump();
+    return "";
+  }
+
+  /** The stream takes bytes again. True when whoever was told to hold on may go on. */
+  drained(): boolean {
+    this.#isBlocked = false;
+    return this.goesOn();
+  }
+
+  goesOn(): boolean {
+    this.#pump();
+    if (!this.#isHeld || this.#isBlocked || this.#queued > maxQueuedBytes) return false;
+    this.#isHeld = false;
+    return true;
+  }
+
+  #greet(): void {
+    this.#greeted = true;
+    this.#send(preface);
+    const settings = renderSettings([
+      [setting.enablePush, 0],
+      [setting.initialWindowSize, windowBytes],
+    ]);
+    this.frame(frameType.settings, 0, 0, settings);
+    this.credit(0, windowBytes - defaultWindow);
+  }
+
+  #pump(): void {
+    while (this.#queued > 0 && !this.#isBlocked) {
+      const room = Math.min(this.#window, this.#streamWindow, maxFrameBytes);
+      if (room <= 0) return;
+      const first = this.#queue[0] as Buffer;
+      const isWhole = first.length <= room;
+      const part = isWhole ? first : first.subarray(0, room);
+      if (isWhole) this.#queue.shift();
+      else this.#queue[0] = first.subarray(room);
+      this.#queued -= part.length;
+      this.#window -= part.length;
+      this.#streamWindow -= part.length;
+      this.#data(part);
+    }
+    if (this.#queued === 0 && this.#ending) this.#end(this.#ending.trailers);
+  }
+
+  #data(part: Buffer): void {
+    const header = Buffer.allocUnsafe(frameHeaderBytes);
+    const isLast = this.#queued === 0 && this.#ending !== undefined && this.#ending.trailers === undefined;
+    putFrameHeader(header, 0, part.length, frameType.data, isLast ? flag.endStream : 0, this.streamId);
+    if (isLast) this.#ending = undefined;
+    this.#send(header);
+    this.#send(part);
+  }
+
+  #end(trailers: FieldTable | undefined): void {
+    this.#ending = undefined;
+    if (trailers) this.#send(renderTrailers(this.streamId, trailers, this.#tableShrunk()));
+    else this.frame(frameType.data, flag.endStream, this.streamId, noBytes);
+  }
+
+  /** Once, in the next header block (RFC 7541 §4.2). */
+  #tableShrunk(): boolean {
+    const { tableShrunk } = this.peer;
+    this.peer.tableShrunk = false;
+    return tableShrunk;
+  }
+
+  #send(bytes: Buffer): void {
+    if (!this.#stream.write(bytes)) this.#isBlocked = true;
+  }
+}

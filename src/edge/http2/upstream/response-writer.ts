@@ -1,0 +1,120 @@
+import { STATUS_CODES } from "node:http";
+import type { FieldTable } from "../../../http1/field-table.ts";
+import { writeLastChunk } from "../../../http1/write-chunk.ts";
+import { isBodiless } from "../../http/answer.ts";
+import type { HeadBuilder } from "../head-builder.ts";
+import { pseudo } from "../header-entry.ts";
+
+const requestPseudo = [":method", ":scheme", ":authority", ":path", ":protocol"] as const;
+
+/** Chunks up to this size are copied next to their framing. */
+const copyBytes = 4096;
+const lineEnd = Buffer.from("\r\n");
+
+/** Writes a response in HTTP/1.1, for the reader of upstreams' responses. */
+export class ResponseWriter {
+  readonly #write: (bytes: Buffer, bodyBytes: number) => void;
+  #isHead = false;
+  /** A head that stands for the whole response waits for the stream's end, or the next request would come before. */
+  #held: string | undefined;
+  #begun = false;
+  #isChunked = false;
+  /** Bytes of the body still to come, of a length that was declared. */
+  #left = 0;
+
+  /** `write` is told how many of the bytes are the body's, the rest being what HTTP/1.1 puts around it. */
+  constructor(write: (bytes: Buffer, bodyBytes: number) => void) {
+    this.#write = write;
+  }
+
+  /** The final head has come. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  start(isHead: boolean): void {
+    this.#isHead = isHead;
+    this.#held = undefined;
+    this.#begun = false;
+    this.#isChunked = false;
+    this.#left = 0;
+  }
+
+  /** A block in front of the body. Returns what is wrong with it, or "". @param last the connection takes no other request */
+  head(block: HeadBuilder, endStream: boolean, last: boolean): string {
+    if (block.fault !== "") return block.fault;
+    if (block.tooLarge) return "header list too large";
+    const text = block.pseudo[pseudo[":status"]];
+    if (text === undefined || !/^[1-5]\d\d$/.test(text)) return "invalid :status";
+    if (requestPseudo.some((name) => block.pseudo[pseudo[name]] !== undefined)) return "pseudo-field of a request";
+    const status = Number(text);
+    const fields = block.build("");
+    if (fields === undefined) return block.fault;
+    const start = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${linesOf(fields)}${last ? "connection: close\r\n" : ""}`;
+    if (status < 200) {
+      if (status === 101 || endStream || fields.contentLength > 0) return "invalid interim response";
+      this.#write(Buffer.from(`${start}\r\n`, "latin1"), 0);
+      return "";
+    }
+    this.#begun = true;
+    return this.#final(start, status, fields.contentLength, endStream);
+  }
+
+  #final(start: string, status: number, contentLength: number, endStream: boolean): string {
+    const isBare = this.#isHead || isBodiless(status);
+    if (isBare) {
+      this.#held = `${start}\r\n`;
+    } else if (contentLength >= 0) {
+      this.#left = contentLength;
+      if (contentLength === 0) this.#held = `${start}\r\n`;
+      else if (!endStream) this.#write(Buffer.from(`${start}\r\n`, "latin1"), 0);
+    } else if (endStream) {
+      this.#held = `${start}content-length: 0\r\n\r\n`;
+    } else {
+      this.#isChunked = true;
+      this.#write(Buffer.from(`${start}transfer-encoding: chunked\r\n\r\n`, "latin1"), 0);
+    }
+    return endStream ? this.end(undefined) : "";
+  }
+
+  /** Returns what is wrong, or "". */
+  body(bytes: Buffer): string {
+    const { length } = bytes;
+    if (!this.#isChunked) {
+      if (this.#held !== undefined || length > this.#left) return "more DATA than there can be";
+      this.#left -= length;
+      this.#write(bytes, length);
+      return "";
+    }
+    const size = Buffer.from(`${length.toString(16)}\r\n`);
+    if (length <= copyBytes) {
+      this.#write(Buffer.concat([size, bytes, lineEnd]), length);
+      return "";
+    }
+    this.#write(size, 0);
+    this.#write(bytes, length);
+    this.#write(lineEnd, 0);
+    return "";
+  }
+
+  /** The stream has ended. Returns what is wrong, or "". */
+  end(trailers: FieldTable | undefined): string {
+    if (this.#isChunked) {
+      writeLastChunk({ write: this.#takes }, trailers);
+      return "";
+    }
+    if (this.#left > 0) return "less DATA than content-length";
+    if (this.#held !== undefined) this.#write(Buffer.from(this.#held, "latin1"), 0);
+    return "";
+  }
+
+  readonly #takes = (bytes: Uint8Array): boolean => {
+    this.#write(bytes as Buffer, 0);
+    return true;
+  };
+}
+
+function linesOf(fields: FieldTable): string {
+  const lines = Buffer.allocUnsafe(fields.byteBound);
+  return lines.toString("latin1", 0, fields.write(lines, 0));
+}
