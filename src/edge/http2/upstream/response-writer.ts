@@ -1,5 +1,5 @@
-import { STATUS_CODES } from "node:http";
 import type { FieldTable } from "../../../http1/field-table.ts";
+import { reasonPhrase } from "../../../http1/reasons.ts";
 import { writeLastChunk } from "../../../http1/write-chunk.ts";
 import { isBodiless } from "../../http/answer.ts";
 import type { HeadBuilder } from "../head-builder.ts";
@@ -50,7 +50,7 @@ export class ResponseWriter {
     const status = Number(text);
     const fields = block.build("");
     if (fields === undefined) return block.fault;
-    const start = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${linesOf(fields)}${last ? "connection: close\r\n" : ""}`;
+    const start = `HTTP/1.1 ${status} ${reasonPhrase(status)}\r\n${linesOf(fields)}${last ? "connection: close\r\n" : ""}`;
     if (status < 200) {
       if (status === 101 || endStream || fields.contentLength > 0) return "invalid interim response";
       this.#write(Buffer.from(`${start}\r\n`, "latin1"), 0);
