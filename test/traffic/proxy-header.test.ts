@@ -155,14 +155,3 @@ for (const protocol of protocols) {
     });
   });
 }
-
-describe("what an agent asks of an http tunnel", () => {
-  it("is refused in words where it is not offered: HTTP/2 to the service", async () => {
-    const refusal = /forward HTTP\/2 to the service: the server forwards HTTP\/1\.1/;
-    await assert.rejects(agent.bind({ forwardsProto: "http2" }), refusal);
-    await assert.rejects(
-      agent.session.startLabelled({ labels: { a: "b" }, forwardsTo: "x", forwardsProto: "http2" }),
-      refusal,
-    );
-  });
-});

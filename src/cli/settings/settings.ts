@@ -58,7 +58,9 @@ export const settings = {
   ),
   httpsListen: listen("Where public HTTPS and TLS traffic comes in.", ":8443"),
   httpsPort: optionalPort("The port that public URLs name, where something in front forwards it.", "the listener's"),
-  httpListen: optionalListen("Where plain HTTP is redirected to HTTPS."),
+  httpListen: optionalListen(
+    "Where plain HTTP is redirected to HTTPS, and served for endpoints that agents publish without TLS.",
+  ),
   agentListen: listen("Where agents connect.", ":4443"),
   tcpBind: optional(
     "Address on which the ports of TCP edges and tcp tunnels are listened on. API keys open ports there: keep those that must not be public behind a firewall.",
