@@ -30,6 +30,24 @@ function respond(init: Init = {}) {
   return { step, headers, transform: exchange.transforms[0] };
 }
 
+it("a response whose codings or types are in several lines is left alone", () => {
+  const lines = (more: readonly (readonly [string, string])[]) => {
+    const headers = [["content-type", "text/html"], ...more] as const;
+    const exchange = exchangeOf({ headers: { "accept-encoding": "gzip" }, response: { headers } });
+    return runResponse(routeWith("compression", {}), exchange).outcome;
+  };
+  assert.equal(lines([]), "changed");
+  assert.equal(lines([["content-encoding", "identity"]]), "changed");
+  assert.equal(
+    lines([
+      ["content-encoding", "identity"],
+      ["content-encoding", "br"],
+    ]),
+    "skipped",
+  );
+  assert.equal(lines([["content-type", "image/png"]]), "skipped");
+});
+
 async function through(transform: NodeJS.ReadWriteStream | undefined, chunks: readonly Buffer[]): Promise<Buffer> {
   assert.ok(transform);
   const out: Buffer[] = [];

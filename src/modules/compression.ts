@@ -2,6 +2,7 @@ import { chooseCoding } from "../traffic/parts/accept-encoding.ts";
 import type { Coding } from "../traffic/parts/accept-encoding.ts";
 import { compressor } from "../traffic/parts/compressor.ts";
 import type { Exchange, HeaderFields, ResponseHead } from "../traffic/exchange.ts";
+import { onlyValue, repeated } from "./only-value.ts";
 import { defineModule } from "../traffic/module.ts";
 import { changed, skipped } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
@@ -38,10 +39,11 @@ function apply(request: Exchange["request"], response: ResponseHead | undefined,
   const length = headers.get("content-length");
   if (length === "0") return noBody;
   if (status === 206 || headers.has("content-range")) return partial;
-  const coding = headers.get("content-encoding");
-  if (coding !== undefined && coding.trim().toLowerCase() !== "identity") return encoded;
+  const codings = headers.getAll("content-encoding").flatMap((value) => value.split(","));
+  if (codings.some((coding) => coding.trim().toLowerCase() !== "identity")) return encoded;
   if (/(?:^|[\s,])no-transform(?:$|[\s,])/i.test(headers.getAll("cache-control").join(","))) return untouchable;
-  if (!shrinks(headers.get("content-type"))) return incompressible;
+  const type = onlyValue(headers, "content-type");
+  if (type === repeated || !shrinks(type)) return incompressible;
   vary(headers);
   // An attacker who can choose part of a compressed page reads the rest from its length (BREACH; control D6).
   if (request.query !== "" && steps.some(isLogin)) return reflecting;
@@ -52,9 +54,10 @@ function apply(request: Exchange["request"], response: ResponseHead | undefined,
   headers.delete("content-digest");
   headers.delete("accept-ranges");
   headers.set("content-encoding", chosen);
-  const etag = headers.get("etag");
+  const etag = onlyValue(headers, "etag");
   // The bytes are others now: a strong tag would lie (RFC 9110 §8.8.3.3).
-  if (etag?.startsWith('"')) headers.set("etag", `W/${etag}`);
+  if (etag === repeated) headers.delete("etag");
+  else if (etag?.startsWith('"')) headers.set("etag", `W/${etag}`);
   response.transform(() => compressor(chosen, length === undefined ? undefined : Number(length)));
   return done[chosen];
 }

@@ -26,9 +26,10 @@ describe("user agent filter", () => {
     assert.equal(await outcome(["^$"], [".*"]), "passed");
   });
 
-  it("looks at the first User-Agent only", async () => {
-    assert.equal(await outcome([], ["curl"], "Mozilla", "curl"), "passed");
+  it("refuses a request with several User-Agent, whatever they are", async () => {
+    assert.equal(await outcome([], ["curl"], "Mozilla", "curl"), "denied");
     assert.equal(await outcome([], ["curl"], "curl", "Mozilla"), "denied");
+    assert.equal(await outcome([".*"], [], "Mozilla", "Mozilla"), "denied");
   });
 
   it("names the expression that refused", async () => {

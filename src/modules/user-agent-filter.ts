@@ -3,6 +3,7 @@ import type * as Re2 from "re2js";
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import { defineModule } from "../traffic/module.ts";
+import { onlyValue, repeated } from "./only-value.ts";
 import { denied, passed } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 
@@ -30,7 +31,7 @@ export const userAgentFilter = defineModule({
   name: "user_agent_filter",
   schemaName: "EndpointUserAgentFilter",
   on: ["https_route"],
-  doc: "Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without User-Agent passes only if an expression of `allow` matches the empty string. Expressions are RE2 and match anywhere.",
+  doc: "Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without User-Agent passes only if an expression of `allow` matches the empty string; one with several never does. Expressions are RE2 and match anywhere.",
   acts: { request: ["refuse"] },
   fields: {
     allow: expressions("Expressions for user agents that pass whatever `deny` says."),
@@ -49,8 +50,9 @@ export const userAgentFilter = defineModule({
     const decided = new Map<string, Step>();
     return {
       request({ request }) {
-        const agent = request.headers.get("user-agent");
+        const agent = onlyValue(request.headers, "user-agent");
         if (agent === undefined) return withoutAgent;
+        if (agent === repeated) return several;
         const known = decided.get(agent);
         if (known) return known;
         const step = decide(agent);
@@ -70,6 +72,7 @@ const refused = (reason: string): Step => denied("user_agent_filter", "user_agen
 const allowed = passed("user_agent_filter", "matches an expression of allow");
 const unmatched = passed("user_agent_filter", "matches no expression of deny");
 const absent = refused("there is no User-Agent, and no expression of allow matches the empty string");
+const several = refused("there are several User-Agent, of which the upstream may go by any");
 const unnamed = refused("matches an expression of deny");
 
 /** One automaton for all: ten expressions joined cost what one costs. Linear time whatever they are (control D7). */

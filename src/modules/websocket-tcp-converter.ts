@@ -1,5 +1,6 @@
 import { websocketProof } from "../lib/websocket-proof.ts";
 import { defineModule } from "../traffic/module.ts";
+import { onlyValue } from "./only-value.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import { changed, denied } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
@@ -15,7 +16,7 @@ export const websocketTcpConverter = defineModule({
   compile: (_config, { clock }) => ({
     request: ({ request }) => {
       if (!request.websocket) return noUpgrade;
-      if (request.headers.get("sec-websocket-version") !== "13") return otherVersion;
+      if (onlyValue(request.headers, "sec-websocket-version") !== "13") return otherVersion;
       return isKey(request.headers.getAll("sec-websocket-key")) ? converted : noKey;
     },
     converter: {

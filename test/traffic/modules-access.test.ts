@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { sign } from "../../src/webhooks/verify.ts";
 import { protocols } from "../support/agents.ts";
+import { RawH2, types } from "../support/h2-frames.ts";
 import { host, ipPolicy, startFixture } from "../support/modules.ts";
 import type { Fixture } from "../support/modules.ts";
 
@@ -79,6 +80,31 @@ for (const protocol of protocols) {
       assert.equal((await as("curl/8")).status, 200);
       await assertRefused(as("Mozilla/5.0"), 403, 3211);
       await assertRefused(as("a bot"), 403, 3211);
+    });
+
+    it("refuses a request with several, of which the service may go by another", async () => {
+      filter([], ["curl"]);
+      const before = fixture.received.length;
+      for (const agents of [
+        ["Mozilla/5.0", "curl/8"],
+        ["curl/8", "Mozilla/5.0"],
+      ]) {
+        const line = (agent: string): string => `User-Agent: ${agent}\r\n`;
+        if (protocol === "h1") {
+          const client = await fixture.connect(protocol);
+          client.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n${agents.map(line).join("")}\r\n`);
+          assert.match(String((await once(client, "data"))[0]), /^HTTP\/1\.1 403 [^]*ERR_POSTERN_3211/);
+          client.destroy();
+        } else {
+          const ca = fixture.edge.authority.certificatePem;
+          const raw = await RawH2.open({ port: fixture.edge.edge.https.port, host, ca });
+          raw.request(1, [...raw.fields(), ...agents.map((agent) => ["user-agent", agent] as const)]);
+          const head = await raw.takeType(types.headers, 1);
+          assert.ok(head?.payload.includes("ERR_POSTERN_3211"));
+          raw.destroy();
+        }
+      }
+      assert.equal(fixture.received.length, before);
     });
 
     it("refuses a request without one, unless allow matches nothing at all", async () => {

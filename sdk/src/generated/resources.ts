@@ -630,7 +630,7 @@ export interface EdgesHttpsRoutesUserAgentFilter {
   /**
    * Replace the user_agent_filter module as a whole. Refuses requests by their User-Agent: those that match an
    * expression of `deny` and none of `allow`. A request without User-Agent passes only if an expression of `allow`
-   * matches the empty string. Expressions are RE2 and match anywhere. `PUT
+   * matches the empty string; one with several never does. Expressions are RE2 and match anywhere. `PUT
    * /edges/https/{edge_id}/routes/{id}/user_agent_filter`
    */
   replace(

@@ -960,8 +960,8 @@ export interface HTTPSEdgeRoute {
   readonly ip_restriction: EndpointIPPolicy | null;
   /**
    * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
-   * without User-Agent passes only if an expression of `allow` matches the empty string. Expressions are RE2 and match
-   * anywhere.
+   * without User-Agent passes only if an expression of `allow` matches the empty string; one with several never does.
+   * Expressions are RE2 and match anywhere.
    */
   readonly user_agent_filter: EndpointUserAgentFilter | null;
   /**
@@ -1023,8 +1023,8 @@ export interface HTTPSEdgeRouteCreate {
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
   /**
    * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
-   * without User-Agent passes only if an expression of `allow` matches the empty string. Expressions are RE2 and match
-   * anywhere.
+   * without User-Agent passes only if an expression of `allow` matches the empty string; one with several never does.
+   * Expressions are RE2 and match anywhere.
    */
   readonly user_agent_filter?: EndpointUserAgentFilterReplace | null | undefined;
   /**
@@ -1086,8 +1086,8 @@ export interface HTTPSEdgeRouteUpdate {
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
   /**
    * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
-   * without User-Agent passes only if an expression of `allow` matches the empty string. Expressions are RE2 and match
-   * anywhere.
+   * without User-Agent passes only if an expression of `allow` matches the empty string; one with several never does.
+   * Expressions are RE2 and match anywhere.
    */
   readonly user_agent_filter?: EndpointUserAgentFilterReplace | null | undefined;
   /**
@@ -1145,7 +1145,8 @@ export interface EndpointIPPolicyReplace {
 
 /**
  * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without
- * User-Agent passes only if an expression of `allow` matches the empty string. Expressions are RE2 and match anywhere.
+ * User-Agent passes only if an expression of `allow` matches the empty string; one with several never does. Expressions
+ * are RE2 and match anywhere.
  */
 export interface EndpointUserAgentFilter {
   /** True if the module is applied to traffic, false to disable. */
@@ -1158,7 +1159,8 @@ export interface EndpointUserAgentFilter {
 
 /**
  * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without
- * User-Agent passes only if an expression of `allow` matches the empty string. Expressions are RE2 and match anywhere.
+ * User-Agent passes only if an expression of `allow` matches the empty string; one with several never does. Expressions
+ * are RE2 and match anywhere.
  */
 export interface EndpointUserAgentFilterReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */

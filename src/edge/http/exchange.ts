@@ -235,7 +235,7 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
   #render(answer: Answer): RenderedAnswer {
     const { id, request } = this;
     const { clock, log } = this.shared.context;
-    const facts = { id, method: request.method, accept: request.headers.get("accept") };
+    const facts = { id, method: request.method, accept: request.headers.getAll("accept").join(", ") || undefined };
     try {
       return renderAnswer(answer, facts, clock.now());
     } catch (error) {

@@ -35,7 +35,7 @@ export function stripRequest(fields: FieldTable, trusted: boolean): ForwardedBef
     before = {
       for: fields.getAll("x-forwarded-for"),
       proto: fields.getAll("x-forwarded-proto"),
-      host: fields.get("x-forwarded-host"),
+      host: fields.getAll("x-forwarded-host").join(", ") || undefined,
     };
   }
   if (fields.connectionNames) dropNamed(fields);

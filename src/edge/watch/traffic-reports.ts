@@ -164,7 +164,7 @@ function requestReport(exchange: FinishedExchange, accountId: string, endedAt: n
     host,
     path: exchange.path.slice(0, maxPath),
     httpVersion: request.httpVersion,
-    userAgent: (request.headers.get("user-agent") ?? "").slice(0, maxUserAgent),
+    userAgent: request.headers.getAll("user-agent").join(", ").slice(0, maxUserAgent),
     websocket: request.websocket,
     status,
     outcome: cutShort ? "failed" : outcomeOf(last, last?.answer, status),

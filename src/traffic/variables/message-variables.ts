@@ -35,7 +35,7 @@ export const messageVariables: Variables = {
   "req.cookies": { doc: "cookies, as sent", read: ({ request }) => request.headers.getAll("cookie").join("; ") },
   "req.trailers": empty(trailersLater),
   ...contentVariables("req", ({ request }) => request.headers),
-  "req.user_agent": { doc: "User-Agent", read: ({ request }) => request.headers.get("user-agent") ?? "" },
+  "req.user_agent": { doc: "User-Agent", read: ({ request }) => request.headers.getAll("user-agent").join(", ") },
   "res.status_code": { doc: "status", read: ({ response }) => (response ? String(response.status) : "") },
   "res.headers": {
     doc: "header fields as JSON, lists by name",
@@ -82,7 +82,11 @@ export const collections: Readonly<Record<string, CollectionDeclaration>> = {
 };
 
 function contentVariables(of: "req" | "res", headersOf: (exchange: Exchange) => HeaderFields | undefined): Variables {
-  const field = (exchange: Exchange, name: string): string => headersOf(exchange)?.get(name) ?? "";
+  /** "" where a field that there can be one of is there several times. */
+  const field = (exchange: Exchange, name: string): string => {
+    const values = headersOf(exchange)?.getAll(name) ?? [];
+    return values.length === 1 ? (values[0] as string) : "";
+  };
   return {
     [`${of}.content_length`]: { doc: "Content-Length", read: (exchange) => field(exchange, "content-length") },
     [`${of}.content_type`]: {
