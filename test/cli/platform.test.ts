@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { startPlatform, startUpstream } from "../support/platform.ts";
 import type { TestPlatform, TestUpstream } from "../support/platform.ts";
 import { databases } from "../support/postgres.ts";
+import { switching } from "../support/upgraded.ts";
 
 for (const database of databases) {
   describe(`the platform on ${database.name}`, () => {
@@ -24,8 +25,9 @@ for (const database of databases) {
         request.on("data", (chunk: Buffer) => (body += chunk.toString()));
         request.on("end", () => response.end(`${request.method} ${request.url} ${body}`));
       });
-      upstream.server.on("upgrade", (_request, socket: Socket, head: Buffer) => {
-        socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\nhello ");
+      upstream.server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+        socket.on("error", () => {});
+        socket.write(`${switching(request)}hello `);
         socket.write(head);
         socket.pipe(socket);
       });

@@ -84,7 +84,7 @@ describe("the options of an agent", () => {
   it("filter user agents", async () => {
     const [module] = compile({ UserAgentFilter: { allow: ["good"], deny: ["curl"] } });
     const step = (agent: string) =>
-      module?.request?.({ request: { headers: { get: () => agent } } } as unknown as Exchange);
+      module?.request?.({ request: { headers: { getAll: () => [agent] } } } as unknown as Exchange);
     assert.equal((await step("curl/8"))?.outcome, "denied");
     assert.equal((await step("good curl/8"))?.outcome, "passed");
   });
