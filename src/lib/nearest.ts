@@ -1,0 +1,27 @@
+/** The one of `known` that `given` was probably meant to be: "did you mean". */
+export function nearest(given: string, known: Iterable<string>): string | undefined {
+  // A third of it may be wrong, and of a short one two letters.
+  let least = Math.max(2, Math.floor(given.length / 3));
+  let found: string | undefined;
+  for (const name of known) {
+    const letters = distance(name, given);
+    if (letters > least || (found !== undefined && letters === least)) continue;
+    least = letters;
+    found = name;
+  }
+  return found;
+}
+
+/** How many letters must change, come or go; for "did you mean". */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const swap = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}
