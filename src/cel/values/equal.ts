@@ -1,0 +1,124 @@
+/** Equality, which every two values have, and order, which some have. */
+import { MapValue, mapGet, mapHas, mapKeys, mapSize } from "./map.ts";
+import type { Result, Run } from "./run.ts";
+import { Duration, Timestamp, TypeValue, Uint } from "./values.ts";
+import type { Value } from "./values.ts";
+import { Failure } from "./failure.ts";
+
+/** Numbers compare across kinds; values of other kinds that differ are not equal. A failure when it takes too long. */
+export function equal(one: Value, other: Value, run: Run): boolean | Failure {
+  if (typeof one !== "object" && typeof one === typeof other) {
+    if (typeof one === "string" && one.length > 64 && one.length === (other as string).length) {
+      const spent = run.spendText(one.length);
+      if (spent) return spent;
+    }
+    return one === other;
+  }
+  if (isNumber(one) && isNumber(other)) return compareNumbers(one, other) === 0;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return one === other;
+  return equalObjects(one, other, run);
+}
+
+function equalObjects(one: Value & object, other: Value & object, run: Run): boolean | Failure {
+  if (Array.isArray(one) || Array.isArray(other)) {
+    return Array.isArray(one) && Array.isArray(other) ? equalLists(one, other, run) : false;
+  }
+  if (one instanceof Uint8Array) {
+    if (!(other instanceof Uint8Array) || one.length !== other.length) return false;
+    return run.spendText(one.length) ?? Buffer.compare(one, other) === 0;
+  }
+  if (one instanceof Timestamp) return other instanceof Timestamp && one.ns === other.ns;
+  if (one instanceof Duration) return other instanceof Duration && one.ns === other.ns;
+  if (one instanceof TypeValue) return other instanceof TypeValue && one.name === other.name;
+  if (!isMap(one) || !isMap(other)) return false;
+  if (mapSize(one) !== mapSize(other)) return false;
+  const spent = run.spend(mapSize(one));
+  if (spent) return spent;
+  for (const key of mapKeys(one)) {
+    if (!mapHas(other, key)) return false;
+    const same = equal(mapGet(one, key) as Value, mapGet(other, key) as Value, run);
+    if (same !== true) return same;
+  }
+  return true;
+}
+
+function equalLists(one: readonly Value[], other: readonly Value[], run: Run): boolean | Failure {
+  if (one.length !== other.length) return false;
+  const spent = run.spend((one.length + 7) >> 3);
+  if (spent) return spent;
+  for (let at = 0; at < one.length; at += 1) {
+    const same = equal(one[at] as Value, other[at] as Value, run);
+    if (same !== true) return same;
+  }
+  return true;
+}
+
+function isMap(value: Value & object): value is MapValue | { readonly [key: string]: Value | undefined } {
+  if (value instanceof MapValue) return true;
+  return !(
+    Array.isArray(value) ||
+    value instanceof Uint8Array ||
+    value instanceof Uint ||
+    value instanceof Timestamp ||
+    value instanceof Duration ||
+    value instanceof TypeValue
+  );
+}
+
+type Numeric = number | bigint | Uint;
+
+export function isNumber(value: Value): value is Numeric {
+  return typeof value === "bigint" || typeof value === "number" || value instanceof Uint;
+}
+
+/** Below 0, 0, above 0; NaN when one of them is. Whole numbers compare exactly, beside a double as the nearest double. */
+export function compareNumbers(one: Numeric, other: Numeric): number {
+  const a = one instanceof Uint ? one.value : one;
+  const b = other instanceof Uint ? other.value : other;
+  if (typeof a === typeof b) return a < b ? -1 : a > b ? 1 : a === b ? 0 : Number.NaN;
+  const difference = Number(a) - Number(b);
+  // Infinity less itself.
+  return Number.isNaN(difference) && Number(a) === Number(b) ? 0 : difference;
+}
+
+/** By code points: UTF-16 sorts what is beyond U+FFFF before U+E000. */
+export function compareText(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  for (let at = 0; at < length; at += 1) {
+    const a = one.charCodeAt(at);
+    const b = other.charCodeAt(at);
+    if (a === b) continue;
+    const isHighA = a >= 0xd8_00 && a <= 0xdf_ff;
+    const isHighB = b >= 0xd8_00 && b <= 0xdf_ff;
+    return isHighA === isHighB ? a - b : isHighA ? 1 : -1;
+  }
+  return one.length - other.length;
+}
+
+/** Below 0, 0, above 0, NaN for what has no order though its kinds have; a failure for kinds that have none. */
+export function compare(one: Value, other: Value, run: Run): number | Failure {
+  if (typeof one === "string" && typeof other === "string") {
+    return run.spendText(Math.min(one.length, other.length)) ?? compareText(one, other);
+  }
+  if (isNumber(one) && isNumber(other)) return compareNumbers(one, other);
+  if (typeof one === "boolean" && typeof other === "boolean") return Number(one) - Number(other);
+  if (one instanceof Timestamp && other instanceof Timestamp) return compareNumbers(one.ns, other.ns);
+  if (one instanceof Duration && other instanceof Duration) return compareNumbers(one.ns, other.ns);
+  if (one instanceof Uint8Array && other instanceof Uint8Array) {
+    return run.spendText(Math.min(one.length, other.length)) ?? Buffer.compare(one, other);
+  }
+  return new Failure("these values have no order");
+}
+
+/** Whether the list has an item that equals the value. */
+export function listHas(list: readonly Value[], value: Value, run: Run): Result {
+  const spent = run.spend((list.length + 7) >> 3);
+  if (spent) return spent;
+  // Nothing but a string equals a string.
+  if (typeof value === "string" && value.length <= 64) return list.includes(value);
+  for (const item of list) {
+    const same = equal(item, value, run);
+    if (same !== false) return same;
+  }
+  return false;
+}

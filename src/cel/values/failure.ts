@@ -1,0 +1,13 @@
+/** What an evaluation gives instead of a value when it cannot give one. Returned, never thrown. */
+export class Failure {
+  readonly message: string;
+  /** The budget is used up: `&&`, `||`, `all` and `exists` do not overlook this one. */
+  readonly isFinal: boolean;
+  /** UTF-16 offset in the source of the part that failed; -1 until it is known. */
+  offset = -1;
+
+  constructor(message: string, isFinal = false) {
+    this.message = message;
+    this.isFinal = isFinal;
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * Values of expressions, and what kind each is. Most are JavaScript's own: bool, string, null; int as bigint, double as
+ * number, bytes as Uint8Array, list as array. JSON is a value as it stands: its numbers are doubles, its objects maps.
+ */
+import type { MapValue } from "./map.ts";
+
+export type Value =
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | Uint8Array
+  | Uint
+  | Timestamp
+  | Duration
+  | TypeValue
+  | MapValue
+  | readonly Value[]
+  | { readonly [key: string]: Value | undefined };
+
+export type Kind =
+  | "null"
+  | "bool"
+  | "int"
+  | "uint"
+  | "double"
+  | "string"
+  | "bytes"
+  | "list"
+  | "map"
+  | "timestamp"
+  | "duration"
+  | "type";
+
+/** An unsigned integer of 64 bits: a class of its own, since bigint is int. */
+export class Uint {
+  readonly value: bigint;
+
+  constructor(value: bigint) {
+    this.value = value;
+  }
+}
+
+/** A moment, in nanoseconds since 1970-01-01T00:00:00Z. */
+export class Timestamp {
+  readonly ns: bigint;
+
+  constructor(ns: bigint) {
+    this.ns = ns;
+  }
+}
+
+/** A length of time in nanoseconds. */
+export class Duration {
+  readonly ns: bigint;
+
+  constructor(ns: bigint) {
+    this.ns = ns;
+  }
+}
+
+/** What `type(x)` gives, and `int`, `string`, … stand for. */
+export class TypeValue {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** Counts that come often, made once. */
+const smallInts = Array.from({ length: 1024 }, (_, at) => BigInt(at));
+
+/** An int from a count; throws `RangeError` for what is no integer. */
+export function int(value: number): bigint {
+  return smallInts[value] ?? BigInt(value);
+}
+
+export function kindOf(value: Value): Kind {
+  switch (typeof value) {
+    case "string":
+      return "string";
+    case "boolean":
+      return "bool";
+    case "bigint":
+      return "int";
+    case "number":
+      return "double";
+    default:
+  }
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "list";
+  if (value instanceof Uint8Array) return "bytes";
+  if (value instanceof Uint) return "uint";
+  if (value instanceof Timestamp) return "timestamp";
+  if (value instanceof Duration) return "duration";
+  if (value instanceof TypeValue) return "type";
+  return "map";
+}
+
+/** What the language calls the type of a kind, e.g. in `type(null) == null_type`. */
+export function typeNameOf(kind: Kind): string {
+  switch (kind) {
+    case "null":
+      return "null_type";
+    case "timestamp":
+      return "google.protobuf.Timestamp";
+    case "duration":
+      return "google.protobuf.Duration";
+    default:
+      return kind;
+  }
+}
+
+const maxInt = 2n ** 63n - 1n;
+const minInt = -(2n ** 63n);
+const maxUint = 2n ** 64n - 1n;
+
+export function isInt(value: bigint): boolean {
+  return value >= minInt && value <= maxInt;
+}
+
+export function isUint(value: bigint): boolean {
+  return value >= 0n && value <= maxUint;
+}
