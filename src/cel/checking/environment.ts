@@ -1,0 +1,107 @@
+/** What expressions of one kind may mention: variables, functions, limits. A room declares its own once. */
+import type { FunctionDeclaration } from "./declarations.ts";
+import { defaultLimits } from "../limits.ts";
+import type { Limits } from "../limits.ts";
+import { types, typeOf } from "./types.ts";
+import type { Type } from "./types.ts";
+import { TypeValue } from "../values/values.ts";
+import type { Value } from "../values/values.ts";
+
+/** A name, which may have dots in it: `conn.client_ip`, `conn.client_ip.categories`. The longest that is declared counts. */
+export interface VariableDeclaration {
+  readonly type: Type;
+  /**
+   * Reads it from what `evaluate` was given, each time it is come to: only expressions that mention it pay for it.
+   * undefined when there is none: `has()` tells, and the value is the type's zero. Throws nothing.
+   */
+  readonly read: (activation: never) => Value | undefined;
+}
+
+export interface EnvironmentOptions {
+  readonly variables: Readonly<Record<string, VariableDeclaration>>;
+  /** In order; an overload replaces an earlier one with the same id. */
+  readonly functions: readonly FunctionDeclaration[];
+  readonly limits?: Partial<Limits>;
+  /** Names are looked for below it first, as in `a.b`. */
+  readonly container?: string;
+  /**
+   * `quiet`: null in a comparison or call, other than `==`, `!=` and `in` a list, makes it false, and a field of null
+   * and an item or key that is not there are null. Otherwise these fail.
+   */
+  readonly nulls?: "quiet" | "fail";
+  /** Whether `==` and the others compare int with double, which CEL refuses where it knows the types. */
+  readonly mixesNumbers?: boolean;
+}
+
+export interface Variable {
+  readonly name: string;
+  readonly type: Type;
+  readonly read: ((activation: unknown) => Value | undefined) | undefined;
+  /** Of a constant, such as `int`. */
+  readonly value: Value | undefined;
+}
+
+export interface Environment {
+  readonly variables: ReadonlyMap<string, Variable>;
+  readonly functions: ReadonlyMap<string, FunctionDeclaration>;
+  readonly limits: Limits;
+  readonly container: string;
+  readonly quietNulls: boolean;
+  readonly mixesNumbers: boolean;
+}
+
+export function defineEnvironment(options: EnvironmentOptions): Environment {
+  const variables = new Map<string, Variable>(
+    typeNames.map(([name, type]) => [name, { name, type: typeOf(type), read: undefined, value: new TypeValue(name) }]),
+  );
+  for (const [name, { type, read }] of Object.entries(options.variables)) {
+    variables.set(name, { name, type, read: read as (activation: unknown) => Value | undefined, value: undefined });
+  }
+  const functions = new Map<string, FunctionDeclaration>();
+  for (const { name, overloads } of options.functions) {
+    const known = functions.get(name)?.overloads ?? [];
+    const given = new Set(overloads.map(({ id }) => id));
+    functions.set(name, { name, overloads: [...known.filter(({ id }) => !given.has(id)), ...overloads] });
+  }
+  return {
+    variables,
+    functions,
+    limits: { ...defaultLimits, ...options.limits },
+    container: options.container ?? "",
+    quietNulls: options.nulls === "quiet",
+    mixesNumbers: options.mixesNumbers ?? false,
+  };
+}
+
+const typeNames: readonly (readonly [string, Type])[] = [
+  ["bool", types.bool],
+  ["int", types.int],
+  ["uint", types.uint],
+  ["double", types.double],
+  ["string", types.string],
+  ["bytes", types.bytes],
+  ["list", { is: "list", of: types.dyn }],
+  ["map", { is: "map", key: types.dyn, of: types.dyn }],
+  ["null_type", types.null],
+  ["type", { is: "opaque", name: "type", of: [] }],
+  ["google.protobuf.Timestamp", types.timestamp],
+  ["google.protobuf.Duration", types.duration],
+];
+
+/** Looks for a name from the container outwards. */
+export function lookUp<T>(
+  all: ReadonlyMap<string, T>,
+  name: string,
+  { container }: Environment,
+  isRooted = false,
+): T | undefined {
+  for (
+    let prefix = isRooted ? "" : container;
+    prefix !== "";
+    prefix = prefix.slice(0, Math.max(0, prefix.lastIndexOf(".")))
+  ) {
+    const found = all.get(`${prefix}.${name}`);
+    if (found !== undefined) return found;
+  }
+  return all.get(name);
+}

@@ -1,0 +1,162 @@
+/** What to say of something that cannot be: the message, and what was probably meant. */
+import type { Overload } from "./declarations.ts";
+import type { Environment } from "./environment.ts";
+import { nearest } from "../../lib/nearest.ts";
+import type { Node } from "../syntax/tree.ts";
+import { typePhrase } from "./types.ts";
+import type { Type } from "./types.ts";
+
+/** Names that other languages have. */
+const otherNames: Readonly<Record<string, string>> = {
+  includes: "contains",
+  has: "contains",
+  length: "size",
+  len: "size",
+  count: "size",
+  toLowerCase: "lowerAscii",
+  toUpperCase: "upperAscii",
+  lower: "lowerAscii",
+  upper: "upperAscii",
+  strip: "trim",
+  match: "matches",
+  test: "matches",
+  any: "exists",
+  some: "exists",
+  every: "all",
+};
+
+/** A name from a source, cut to what a message can carry. */
+export function readableName(name: string): string {
+  return name.length > 64 ? `${name.slice(0, 63)}…` : name;
+}
+
+export function hintForName(path: string, { variables }: Environment): string | undefined {
+  const last = lastOf(path);
+  const sameRoot = Array.from(variables.keys()).filter((name) => name.split(".", 1)[0] === path.split(".", 1)[0]);
+  const sameLast = sameRoot.find((name) => lastOf(name) === last && name !== path);
+  const dot = path.lastIndexOf(".");
+  // Of `req.metod.x`, what comes closest to `req.metod`.
+  const near =
+    sameLast ?? alike(path, variables.keys()) ?? (dot === -1 ? undefined : alike(path.slice(0, dot), sameRoot));
+  return near === undefined ? undefined : `did you mean "${near}"?`;
+}
+
+/** As `nearest`; of short names, two letters are too many to be wrong. */
+function alike(name: string, known: Iterable<string>): string | undefined {
+  const near = nearest(name, known);
+  return near !== undefined && (name.length > 4 || near[0] === name[0]) ? near : undefined;
+}
+
+export function hintForFunction(name: string, { functions }: Environment): string | undefined {
+  const known = Array.from(functions.keys()).filter((one) => /^[a-z]/i.test(one));
+  const all = [...known, ...macros];
+  const other = Object.hasOwn(otherNames, name) ? otherNames[name] : undefined;
+  const camel = name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const near =
+    (other !== undefined && all.includes(other) ? other : undefined) ??
+    all.find((one) => one.toLowerCase() === camel.toLowerCase()) ??
+    known.find((one) => lastOf(one) === name) ??
+    nearest(name, all);
+  if (near === undefined) return undefined;
+  if (near === name) return `${name} takes other arguments: list.${name}(x, …)`;
+  return `did you mean "${near}"?`;
+}
+
+const macros = ["all", "exists", "exists_one", "filter", "map", "sortBy", "has"];
+
+export function hintForField(name: string, fields: Iterable<string>): string | undefined {
+  const known = Array.from(fields);
+  const near = nearest(name, known);
+  if (near !== undefined) return `did you mean "${near}"?`;
+  return known.length > 40 ? undefined : `known are: ${known.join(", ")}`;
+}
+
+export function hintForResult(wanted: Type, found: Type): string | undefined {
+  if (wanted.is !== "bool") return undefined;
+  if (found.is === "string") return "compare it, as in … == 'text'";
+  if (found.is === "list" || found.is === "map") return "ask for its size, as in size(…) > 0, or use exists";
+  return "compare it with something";
+}
+
+interface Misfit {
+  readonly name: string;
+  readonly isMember: boolean;
+  readonly children: readonly Node[];
+  readonly found: readonly Type[];
+  readonly overloads: readonly Overload[];
+  readonly source: string;
+}
+
+/** What is wrong with a call that no overload fits. */
+export function hintForCall(misfit: Misfit): { readonly message: string; readonly hint: string | undefined } {
+  const { name, isMember, children, overloads, source } = misfit;
+  const found = misfit.found.map((type) => (type.is === "nullable" ? type.of : type));
+  const operator = /^(?:_([^_[?]+)_|@(in)|([!-])_)$/.exec(name);
+  const sign = operator?.[1] ?? operator?.[2] ?? operator?.[3];
+  const kinds = found.map(typePhrase);
+  if (sign !== undefined) {
+    const message = `${sign} does not take ${kinds.join(" and ")}`;
+    return { message, hint: hintForOperator(sign, children, found, source) };
+  }
+  if (name === "_[_]") {
+    return { message: `${kinds[0]} has no items under ${kinds[1]}`, hint: indexHint(found) };
+  }
+  if (name === "_?_:_") {
+    return {
+      message: `the parts of … ? … : … do not fit: ${kinds.join(", ")}`,
+      hint: "the first must be a bool, the others of one type",
+    };
+  }
+  const called = (args: readonly string[]): string => `${name}(${args.join(", ")})`;
+  const message = isMember ? `${kinds[0]} has no ${called(kinds.slice(1))}` : `there is no ${called(kinds)}`;
+  const known = overloads.map((overload) => signature(name, overload));
+  return { message, hint: known.length <= 6 ? `known: ${known.join(", ")}` : undefined };
+}
+
+function signature(name: string, { isMember, parameters }: Overload): string {
+  const kinds = parameters.map(typePhrase).map((phrase) => phrase.replace(/^an? /, ""));
+  return isMember ? `${kinds[0]}.${name}(${kinds.slice(1).join(", ")})` : `${name}(${kinds.join(", ")})`;
+}
+
+function indexHint([from]: readonly Type[]): string | undefined {
+  if (from?.is === "list") return "the items of a list are numbered from 0";
+  return from?.is === "string" ? "write charAt(…) for a character of a string" : undefined;
+}
+
+function hintForOperator(
+  sign: string,
+  children: readonly Node[],
+  found: readonly Type[],
+  source: string,
+): string | undefined {
+  const [left, right] = children;
+  const [one, other] = found;
+  if (!left || !right || !one || !other) return undefined;
+  const texts = [source.slice(left.from, left.to), source.slice(right.from, right.to)].map(readableName);
+  for (const at of [0, 1]) {
+    const list = found[at] as Type;
+    const item = found[1 - at] as Type;
+    if (list.is === "list" && sign !== "in" && item.is !== "list") {
+      return `\`${texts[at]}\` is ${typePhrase(list)}; did you mean \`${texts[at]}[0] ${sign} ${texts[1 - at]}\` or \`${texts[1 - at]} in ${texts[at]}\`?`;
+    }
+    const isNumber = ["int", "uint", "double"].includes(list.is);
+    if (isNumber && item.is === "string") {
+      const literal = children[1 - at] as Node;
+      const text = literal.kind === "literal" && typeof literal.value === "string" ? literal.value : "";
+      if (/^\d+$/.test(text)) return `\`${texts[at]}\` is ${typePhrase(list)}: write ${text} without quotes`;
+      return `\`${texts[at]}\` is ${typePhrase(list)}: write int(${texts[1 - at]}) to compare numbers`;
+    }
+  }
+  if (sign === "in" && one.is === "string" && other.is === "string") {
+    return `write \`${texts[1]}.contains(${texts[0]})\` to look for a part of a string`;
+  }
+  const numbers = ["int", "uint", "double"];
+  if (numbers.includes(one.is) && numbers.includes(other.is)) {
+    return `write double(…), or give both numbers the same form: 1 is an int, 1u a uint, 1.0 a double`;
+  }
+  return undefined;
+}
+
+function lastOf(path: string): string {
+  return path.slice(path.lastIndexOf(".") + 1);
+}
