@@ -1,0 +1,71 @@
+/** What a reader hands in, as a value of the type that it has declared. */
+import { Duration, int, Timestamp, Uint } from "../values/values.ts";
+import type { Value } from "../values/values.ts";
+import type { Type } from "../checking/types.ts";
+
+export type Adapt = (value: Value) => Value;
+
+/** JSON has one kind of number: where an int is declared it becomes one. undefined when nothing has to be done. */
+export function adapterOf(type: Type): Adapt | undefined {
+  switch (type.is) {
+    case "int":
+      return (value) => (typeof value === "number" && Number.isInteger(value) ? int(value) : value);
+    case "nullable":
+      return adapterOf(type.of);
+    case "list": {
+      const item = adapterOf(type.of);
+      return item && ((value) => (Array.isArray(value) ? value.map(item) : value));
+    }
+    case "map": {
+      const of = adapterOf(type.of);
+      return of && ((value) => (isPlain(value) ? mapValues(value, of) : value));
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** What there is when there is nothing; undefined when the type says nothing. */
+export function zeroOf(type: Type): Value | undefined {
+  switch (type.is) {
+    case "bool":
+      return false;
+    case "int":
+      return 0n;
+    case "uint":
+      return new Uint(0n);
+    case "double":
+      return 0;
+    case "string":
+      return "";
+    case "bytes":
+      return new Uint8Array();
+    case "list":
+      return [];
+    case "map":
+    case "object":
+      return {};
+    case "timestamp":
+      return new Timestamp(0n);
+    case "duration":
+      return new Duration(0n);
+    case "null":
+    case "nullable":
+      return null;
+    default:
+      return undefined;
+  }
+}
+
+type JsonObject = Readonly<Record<string, Value | undefined>>;
+
+function isPlain(value: Value): value is JsonObject {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+function mapValues(from: JsonObject, change: Adapt): JsonObject {
+  const entries = Object.entries(from).map(([key, value]) => [key, value === undefined ? undefined : change(value)]);
+  return Object.fromEntries(entries) as JsonObject;
+}

@@ -1,0 +1,111 @@
+/** How `a.b`, `a['b']` and `has(a.b)` are evaluated. */
+import { adapterOf, zeroOf } from "./adapt.ts";
+import { Failure } from "../values/failure.ts";
+import { mapGet, mapHas, MapValue } from "../values/map.ts";
+import { readableName } from "../checking/hints.ts";
+import type { Result, Run } from "../values/run.ts";
+import type { Type } from "../checking/types.ts";
+import { kindOf, Uint } from "../values/values.ts";
+import type { Value } from "../values/values.ts";
+
+type Evaluate = (run: Run) => Result;
+
+/** Of a map; what is not there fails. */
+export function selectKey(operand: Evaluate, field: string, at: number, quietNulls: boolean): Evaluate {
+  return (run) => {
+    const from = operand(run);
+    if (typeof from !== "object" || from === null)
+      return quietNulls && from === null ? null : noFields(from, field, at);
+    if (from instanceof Failure) return from;
+    if (!(from instanceof MapValue) && kindOf(from) !== "map") return noFields(from, field, at);
+    const value = mapGet(from as Record<string, Value>, field);
+    return value ?? (value === null || quietNulls ? null : noKey(field, at));
+  };
+}
+
+/** Of an object with declared fields; what is not there is the zero of its type. */
+export function selectField(operand: Evaluate, field: string, type: Type, at: number, quietNulls: boolean): Evaluate {
+  const adapt = adapterOf(type);
+  const zero = quietNulls ? null : zeroOf(type);
+  return (run) => {
+    const from = operand(run);
+    if (typeof from !== "object" || from === null)
+      return quietNulls && from === null ? null : noFields(from, field, at);
+    if (from instanceof Failure) return from;
+    const value = mapGet(from as Record<string, Value>, field);
+    if (value === undefined || value === null) return zero ?? value ?? null;
+    return adapt ? adapt(value) : value;
+  };
+}
+
+export function hasField(
+  operand: Evaluate,
+  field: string,
+  isDeclared: boolean,
+  at: number,
+  quietNulls: boolean,
+): Evaluate {
+  return (run) => {
+    const from = operand(run);
+    if (from instanceof Failure) return from;
+    if (quietNulls && from === null) return false;
+    if (kindOf(from) !== "map") return noFields(from, field, at);
+    const map = from as Record<string, Value>;
+    return mapHas(map, field) && (!isDeclared || mapGet(map, field) !== null);
+  };
+}
+
+/** `from[key]`. */
+export function index(from: Value, key: Value, at: number): Result {
+  if (typeof from === "object" && from !== null) {
+    if (Array.isArray(from)) return item(from as readonly Value[], key, at);
+    if (kindOf(from) === "map") {
+      const value = mapGet(from as Record<string, Value>, key);
+      return value === undefined ? noKey(key, at) : value;
+    }
+  }
+  return located(new Failure(`a value of type ${kindOf(from)} has no items`), at);
+}
+
+/** `has(from[key])`. */
+export function hasItem(from: Value, key: Value): Result {
+  if (Array.isArray(from)) {
+    const place = placeOf(key);
+    return place !== undefined && place >= 0 && place < from.length;
+  }
+  if (kindOf(from) === "map") return mapHas(from as Record<string, Value>, key);
+  return new Failure(`a value of type ${kindOf(from)} has no items`);
+}
+
+function item(list: readonly Value[], key: Value, at: number): Result {
+  const place = placeOf(key);
+  if (place === undefined) return located(new Failure(`a list has no item ${describe(key)}`), at);
+  const value = place >= 0 && place < list.length ? list[place] : undefined;
+  if (value !== undefined) return value;
+  return located(new Failure(`there is no item ${place} in a list of ${list.length}`), at);
+}
+
+function placeOf(key: Value): number | undefined {
+  if (typeof key === "bigint") return Number(key);
+  if (key instanceof Uint) return Number(key.value);
+  return typeof key === "number" && Number.isInteger(key) ? key : undefined;
+}
+
+function noKey(key: Value, at: number): Failure {
+  return located(new Failure(`there is no key ${describe(key)}`), at);
+}
+
+function noFields(from: Value, field: string, at: number): Failure {
+  return located(new Failure(`a value of type ${kindOf(from)} has no field "${readableName(field)}"`), at);
+}
+
+function describe(key: Value): string {
+  if (typeof key === "string") return JSON.stringify(readableName(key));
+  if (key instanceof Uint) return `${key.value}u`;
+  return typeof key === "object" ? `of type ${kindOf(key)}` : String(key);
+}
+
+function located(failure: Failure, at: number): Failure {
+  failure.offset = at;
+  return failure;
+}

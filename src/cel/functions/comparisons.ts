@@ -1,0 +1,55 @@
+/** `<`, `<=`, `>` and `>=`. */
+import { define, overload } from "../checking/declarations.ts";
+import type { FunctionDeclaration, Native } from "../checking/declarations.ts";
+import { compare, compareNumbers } from "../values/equal.ts";
+import type { Result, Run } from "../values/run.ts";
+import { types } from "../checking/types.ts";
+import type { Type } from "../checking/types.ts";
+import type { Uint, Value } from "../values/values.ts";
+
+const { bool, int, uint, double, string, bytes, timestamp, duration } = types;
+
+const ordered: readonly (readonly [name: string, type: Type])[] = [
+  ["bool", bool],
+  ["int64", int],
+  ["uint64", uint],
+  ["double", double],
+  ["string", string],
+  ["bytes", bytes],
+  ["timestamp", timestamp],
+  ["duration", duration],
+];
+const numbers = ordered.filter(([name]) => ["int64", "uint64", "double"].includes(name));
+const mixed = numbers.flatMap((one) => numbers.filter((other) => other !== one).map((other) => [one, other] as const));
+
+type Numeric = number | bigint;
+/** Of numbers of one kind, and of what is below, at or above 0. */
+type Holds = (a: Numeric, b: Numeric) => boolean;
+
+/** False for NaN, which has no order. */
+function comparison(sign: string, name: string, holds: Holds): FunctionDeclaration {
+  const general = (a: Value, b: Value, run: Run): Result => {
+    const order = compare(a, b, run);
+    return typeof order === "number" ? holds(order, 0) : order;
+  };
+  const ofUints = (a: Uint, b: Uint): Result => holds(a.value, b.value);
+  const ofKinds: Readonly<Record<string, Native>> = { int64: holds, double: holds, uint64: ofUints };
+  const same = ordered.map(([kind, type]) => overload(`${name}_${kind}`, [type, type], bool, ofKinds[kind] ?? general));
+  const others = mixed.map(([[one, first], [other, second]]) =>
+    overload(
+      `${name}_${one}_${other}`,
+      [first, second],
+      bool,
+      (a: Numeric | Uint, b: Numeric | Uint) => holds(compareNumbers(a, b), 0),
+      { mixesNumbers: true },
+    ),
+  );
+  return define(`_${sign}_`, ...same, ...others);
+}
+
+export const comparisons: readonly FunctionDeclaration[] = [
+  comparison("<", "less", (a, b) => a < b),
+  comparison("<=", "less_equals", (a, b) => a <= b),
+  comparison(">", "greater", (a, b) => a > b),
+  comparison(">=", "greater_equals", (a, b) => a >= b),
+];

@@ -1,0 +1,15 @@
+/** The functions that CEL itself has. */
+import type { FunctionDeclaration } from "../checking/declarations.ts";
+import { comparisons } from "./comparisons.ts";
+import { conversions } from "./conversions.ts";
+import { operators } from "./operators.ts";
+import { texts } from "./texts.ts";
+import { times } from "./times.ts";
+
+export const standardFunctions: readonly FunctionDeclaration[] = [
+  ...operators,
+  ...comparisons,
+  ...conversions,
+  ...texts,
+  ...times,
+];

@@ -1,0 +1,212 @@
+/** The extension of texts that cel-go has: `charAt`, `indexOf`, `replace`, `split`, `substring` and the others. */
+import { define, member, overload } from "../checking/declarations.ts";
+import type { FunctionDeclaration } from "../checking/declarations.ts";
+import { Failure } from "../values/failure.ts";
+import type { Result, Run } from "../values/run.ts";
+import { countPoints, isSpace, pointOffset, pointsOf, sliceText, trimText, unitOffset } from "../values/text.ts";
+import { listOf, types } from "../checking/types.ts";
+import { int as intOf } from "../values/values.ts";
+import { format } from "./format.ts";
+
+const { int, string, dyn } = types;
+const strings = listOf(string);
+
+function outside(place: bigint, length: number): Failure {
+  return new Failure(`there is no character ${place} in a text of ${length}`);
+}
+
+function charAt(text: string, place: bigint, run: Run): Result {
+  const spent = run.spendText(text.length);
+  if (spent) return spent;
+  const length = countPoints(text);
+  if (place < 0n || place > BigInt(length)) return outside(place, length);
+  return sliceText(text, Number(place), Number(place) + 1);
+}
+
+function indexOf(text: string, part: string, from: bigint, run: Run): Result {
+  const spent = run.spendSearch(text.length, part.length);
+  if (spent) return spent;
+  const length = countPoints(text);
+  if (from < 0n || from > BigInt(length)) return outside(from, length);
+  const unit = text.indexOf(part, unitOffset(text, Number(from)));
+  return intOf(unit < 0 ? -1 : pointOffset(text, unit));
+}
+
+function lastIndexOf(text: string, part: string, from: bigint | undefined, run: Run): Result {
+  const spent = run.spendSearch(text.length, part.length);
+  if (spent) return spent;
+  const length = countPoints(text);
+  if (from !== undefined && (from < 0n || from > BigInt(length))) return outside(from, length);
+  const unit = text.lastIndexOf(part, from === undefined ? text.length : unitOffset(text, Number(from)));
+  return intOf(unit < 0 ? -1 : pointOffset(text, unit));
+}
+
+function substring(text: string, start: bigint, end: bigint | undefined, run: Run): Result {
+  const spent = run.spendText(text.length);
+  if (spent) return spent;
+  const length = countPoints(text);
+  for (const place of [start, end ?? start]) if (place < 0n || place > BigInt(length)) return outside(place, length);
+  if (end !== undefined && start > end) return new Failure(`a part cannot be from ${start} to ${end}`);
+  return sliceText(text, Number(start), end === undefined ? length : Number(end));
+}
+
+/** The first `limit` places, or all. */
+function replace(text: string, from: string, to: string, limit: bigint | undefined, run: Run): Result {
+  const spent = run.spendSearch(text.length, from.length);
+  if (spent) return spent;
+  if (limit === 0n) return text;
+  const most = limit === undefined || limit < 0n ? Number.POSITIVE_INFINITY : Number(limit);
+  const pieces = from === "" ? ["", ...(pointsOf(text) ?? Array.from(text)), ""] : text.split(from);
+  const places = Math.min(pieces.length - 1, most);
+  const made = run.makeText(text.length + places * (to.length - from.length));
+  if (made) return made;
+  return (
+    pieces.slice(0, places + 1).join(to) + pieces.slice(places + 1).reduce((rest, piece) => rest + from + piece, "")
+  );
+}
+
+/** As cel-go: 0 gives nothing, a negative limit all, and the last part has the rest. */
+function split(text: string, separator: string, limit: bigint | undefined, run: Run): Result {
+  if (limit === 0n) return [];
+  const pieces = piecesOf(text, separator, run);
+  if (pieces instanceof Failure) return pieces;
+  const most = limit === undefined || limit < 0n ? pieces.length : Number(limit);
+  const failed = run.makeItems(Math.min(pieces.length, most));
+  if (failed) return failed;
+  if (most >= pieces.length) return pieces;
+  return [...pieces.slice(0, most - 1), pieces.slice(most - 1).join(separator)];
+}
+
+function piecesOf(text: string, separator: string, run: Run): readonly string[] | Failure {
+  const spent = run.spendSearch(text.length, separator.length);
+  return spent ?? (separator === "" ? Array.from(text) : text.split(separator));
+}
+
+function join(parts: readonly unknown[], separator: string, run: Run): Result {
+  const texts = parts.filter((part) => typeof part === "string");
+  if (texts.length < parts.length) return new Failure("join takes a list of strings");
+  const between = separator.length * Math.max(0, texts.length - 1);
+  return run.makeText(texts.reduce((sum, { length }) => sum + length, between)) ?? texts.join(separator);
+}
+
+function lowerAscii(text: string, run: Run): Result {
+  return run.spendText(text.length) ?? text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+function upperAscii(text: string, run: Run): Result {
+  return run.spendText(text.length) ?? text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  "\u0007": "\\a",
+  "\b": "\\b",
+  "\t": "\\t",
+  "\n": "\\n",
+  "\v": "\\v",
+  "\f": "\\f",
+  "\r": "\\r",
+  '"': '\\"',
+  "\\": "\\\\",
+};
+
+/** As a literal that reads as the same text. */
+function quote(text: string, run: Run): Result {
+  // oxlint-disable-next-line no-control-regex
+  const quoted = text.toWellFormed().replaceAll(/[\u0007-\r"\\]/g, (sign) => escapes[sign] ?? sign);
+  return run.makeText(quoted.length + 2) ?? `"${quoted}"`;
+}
+
+export const stringFunctions: readonly FunctionDeclaration[] = [
+  define("charAt", member("string_char_at_int", [string, int], string, charAt)),
+  define(
+    "indexOf",
+    member("string_index_of_string", [string, string], int, (text: string, part: string, run: Run) =>
+      indexOf(text, part, 0n, run),
+    ),
+    member("string_index_of_string_int", [string, string, int], int, indexOf),
+  ),
+  define(
+    "lastIndexOf",
+    member("string_last_index_of_string", [string, string], int, (text: string, part: string, run: Run) =>
+      lastIndexOf(text, part, undefined, run),
+    ),
+    member("string_last_index_of_string_int", [string, string, int], int, lastIndexOf),
+  ),
+  define(
+    "substring",
+    member("string_substring_int", [string, int], string, (text: string, start: bigint, run: Run) =>
+      substring(text, start, undefined, run),
+    ),
+    member("string_substring_int_int", [string, int, int], string, substring),
+  ),
+  define(
+    "replace",
+    member(
+      "string_replace_string_string",
+      [string, string, string],
+      string,
+      (a: string, b: string, c: string, run: Run) => replace(a, b, c, undefined, run),
+    ),
+    member("string_replace_string_string_int", [string, string, string, int], string, replace),
+  ),
+  define(
+    "split",
+    member("string_split_string", [string, string], strings, (text: string, separator: string, run: Run) =>
+      split(text, separator, undefined, run),
+    ),
+    member("string_split_string_int", [string, string, int], strings, split),
+  ),
+  define(
+    "join",
+    member("list_join", [strings], string, (parts: readonly unknown[], run: Run) => join(parts, "", run)),
+    member("list_join_string", [strings, string], string, join),
+  ),
+  define(
+    "trim",
+    member("string_trim", [string], string, (text: string, run: Run) => run.spendText(text.length) ?? trimText(text)),
+  ),
+  define(
+    "reverse",
+    member(
+      "string_reverse",
+      [string],
+      string,
+      (text: string, run: Run) => run.spendText(text.length) ?? Array.from(text).reverse().join(""),
+    ),
+  ),
+  define("lowerAscii", member("string_lower_ascii", [string], string, lowerAscii)),
+  define("upperAscii", member("string_upper_ascii", [string], string, upperAscii)),
+  define("strings.quote", overload("strings_quote", [string], string, quote)),
+  define("format", member("string_format", [string, listOf(dyn)], string, format)),
+];
+
+/** At most `limit` parts, and what is left over is dropped. */
+function splitAtMost(text: string, separator: string, limit: bigint, run: Run): Result {
+  const pieces = piecesOf(text, separator, run);
+  if (pieces instanceof Failure) return pieces;
+  const kept = limit < 0n ? pieces : pieces.slice(0, Number(limit));
+  return run.makeItems(kept.length) ?? kept;
+}
+
+function words(text: string, run: Run): Result {
+  const spent = run.spendText(text.length);
+  if (spent) return spent;
+  const found: string[] = [];
+  let start = 0;
+  for (let at = 0; at <= text.length; at += 1) {
+    if (at < text.length && !isSpace(text.charCodeAt(at))) continue;
+    if (at > start) found.push(text.slice(start, at));
+    start = at + 1;
+  }
+  return run.makeItems(found.length) ?? found;
+}
+
+/**
+ * `split` as traffic policies have it (traffic-policy.md §1.6): `'a,b,c'.split(',', 2)` is `['a', 'b']`, and without
+ * arguments it parts at white space. Stands after `stringFunctions`, one of which it replaces.
+ */
+export const policySplit: FunctionDeclaration = define(
+  "split",
+  member("string_split", [string], strings, words),
+  member("string_split_string_int", [string, string, int], strings, splitAtMost),
+);

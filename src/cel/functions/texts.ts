@@ -1,0 +1,75 @@
+/** Functions of texts, and `size`, that CEL itself has. */
+import { define, member, overload } from "../checking/declarations.ts";
+import type { FunctionDeclaration, Native } from "../checking/declarations.ts";
+import { Failure } from "../values/failure.ts";
+import { mapSize } from "../values/map.ts";
+import { compilePattern, matches, patternOf } from "../values/regex.ts";
+import type { Result, Run } from "../values/run.ts";
+import { listOf, mapOf, types, variableType } from "../checking/types.ts";
+import { int as intOf } from "../values/values.ts";
+import type { Value } from "../values/values.ts";
+
+const { bool, int, string, bytes } = types;
+const list = listOf(variableType("A"));
+const map = mapOf(variableType("A"), variableType("B"));
+
+/** Code points. */
+function textSize(text: string, run: Run): Result {
+  const { length } = text;
+  let pairs = 0;
+  for (let at = 0; at < length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0xd8_00 || unit > 0xdb_ff) continue;
+    const next = text.charCodeAt(at + 1);
+    if (next >= 0xdc_00 && next <= 0xdf_ff) pairs += 1;
+  }
+  return run.spendText(length) ?? intOf(length - pairs);
+}
+
+const itemCount = (items: readonly Value[] | Uint8Array): Result => intOf(items.length);
+const entryCount = (entries: Readonly<Record<string, Value>>): Result => intOf(mapSize(entries));
+
+function contains(text: string, part: string, run: Run): Result {
+  return run.spendSearch(text.length, part.length) ?? text.includes(part);
+}
+
+function matchesText(text: string, pattern: string, run: Run): Result {
+  const compiled = patternOf(pattern, run);
+  return compiled instanceof Failure ? compiled : matches(compiled, text, run);
+}
+
+/** A literal is compiled with the expression. */
+function preparePattern([, pattern]: readonly (Value | undefined)[]): Native | string | undefined {
+  if (typeof pattern !== "string") return undefined;
+  const compiled = compilePattern(pattern);
+  if (typeof compiled === "string") return compiled;
+  return (text: string, _pattern: string, run: Run) => matches(compiled, text, run);
+}
+
+export const texts: readonly FunctionDeclaration[] = [
+  define(
+    "size",
+    overload("size_string", [string], int, textSize),
+    member("string_size", [string], int, textSize),
+    overload("size_bytes", [bytes], int, itemCount),
+    member("bytes_size", [bytes], int, itemCount),
+    overload("size_list", [list], int, itemCount),
+    member("list_size", [list], int, itemCount),
+    overload("size_map", [map], int, entryCount),
+    member("map_size", [map], int, entryCount),
+  ),
+  define("contains", member("contains_string", [string, string], bool, contains)),
+  define(
+    "startsWith",
+    member("starts_with_string", [string, string], bool, (text: string, part: string) => text.startsWith(part)),
+  ),
+  define(
+    "endsWith",
+    member("ends_with_string", [string, string], bool, (text: string, part: string) => text.endsWith(part)),
+  ),
+  define(
+    "matches",
+    overload("matches", [string, string], bool, matchesText, { prepare: preparePattern }),
+    member("matches_string", [string, string], bool, matchesText, { prepare: preparePattern }),
+  ),
+];

@@ -1,0 +1,124 @@
+/** `getHours()` and the others, of timestamps, in UTC or a time zone, and of durations. */
+import { define, member } from "../checking/declarations.ts";
+import type { FunctionDeclaration, Overload } from "../checking/declarations.ts";
+import { Failure } from "../values/failure.ts";
+import type { Result, Run } from "../values/run.ts";
+import { types } from "../checking/types.ts";
+import { int as intOf } from "../values/values.ts";
+import type { Duration, Timestamp } from "../values/values.ts";
+
+const { int, string, timestamp, duration } = types;
+
+const msPerDay = 86_400_000;
+/** What working a zone out takes. */
+const zoneSteps = 50;
+
+function msOf({ ns }: Timestamp): number {
+  const million = 1_000_000n;
+  return Number((ns - (((ns % million) + million) % million)) / million);
+}
+
+const zones = new Map<string, Intl.DateTimeFormat>();
+const maxZones = 100;
+
+/** As `+02:00`, `02:00` or `Europe/Berlin`: the moment, shifted so that UTC's fields are those of the zone. */
+function shifted(ms: number, zone: string): Date | Failure {
+  const offset = /^([+-]?)(\d\d):(\d\d)$/.exec(zone);
+  if (offset) {
+    const minutes = Number(offset[2]) * 60 + Number(offset[3]);
+    return new Date(ms + minutes * 60_000 * (offset[1] === "-" ? -1 : 1));
+  }
+  const format = zoneFormat(zone);
+  if (format === undefined) return new Failure("there is no such time zone");
+  const parts = Object.fromEntries(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));
+  const { year, month, day, hour, minute, second } = parts as Record<string, number>;
+  const local = new Date(0);
+  local.setUTCFullYear(year as number, (month as number) - 1, day);
+  local.setUTCHours(hour as number, minute, second, ((ms % 1000) + 1000) % 1000);
+  return local;
+}
+
+function zoneFormat(zone: string): Intl.DateTimeFormat | undefined {
+  const known = zones.get(zone);
+  if (known) return known;
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(zone)) return undefined;
+  try {
+    const format = new Intl.DateTimeFormat("en-US", {
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+      timeZone: zone,
+      calendar: "iso8601",
+      hourCycle: "h23",
+    });
+    if (zones.size >= maxZones) zones.clear();
+    zones.set(zone, format);
+    return format;
+  } catch {
+    return undefined;
+  }
+}
+
+type Read = (date: Date) => number;
+
+function ofTimestamp(name: string, id: string, read: Read): FunctionDeclaration & { readonly overloads: Overload[] } {
+  const overloads = [
+    member(id, [timestamp], int, (at: Timestamp) => intOf(read(new Date(msOf(at))))),
+    member(
+      id === "timestamp_to_seconds" ? `${id}_tz` : `${id}_with_tz`,
+      [timestamp, string],
+      int,
+      (at: Timestamp, zone: string, run: Run): Result => {
+        const local = run.spend(zoneSteps) ?? shifted(msOf(at), zone);
+        return local instanceof Failure ? local : intOf(read(local));
+      },
+    ),
+  ];
+  return { name, overloads };
+}
+
+function also(of: FunctionDeclaration, id: string, unitNs: bigint): FunctionDeclaration {
+  return define(
+    of.name,
+    ...of.overloads,
+    member(id, [duration], int, ({ ns }: Duration) => ns / unitNs),
+  );
+}
+
+function dayOfYear(date: Date): number {
+  const start = new Date(date);
+  start.setUTCMonth(0, 1);
+  return Math.round((date.getTime() - start.getTime()) / msPerDay);
+}
+
+export const times: readonly FunctionDeclaration[] = [
+  ofTimestamp("getFullYear", "timestamp_to_year", (date) => date.getUTCFullYear()),
+  ofTimestamp("getMonth", "timestamp_to_month", (date) => date.getUTCMonth()),
+  ofTimestamp("getDayOfYear", "timestamp_to_day_of_year", dayOfYear),
+  ofTimestamp("getDayOfMonth", "timestamp_to_day_of_month", (date) => date.getUTCDate() - 1),
+  ofTimestamp("getDate", "timestamp_to_day_of_month_1_based", (date) => date.getUTCDate()),
+  ofTimestamp("getDayOfWeek", "timestamp_to_day_of_week", (date) => date.getUTCDay()),
+  also(
+    ofTimestamp("getHours", "timestamp_to_hours", (date) => date.getUTCHours()),
+    "duration_to_hours",
+    3_600_000_000_000n,
+  ),
+  also(
+    ofTimestamp("getMinutes", "timestamp_to_minutes", (date) => date.getUTCMinutes()),
+    "duration_to_minutes",
+    60_000_000_000n,
+  ),
+  also(
+    ofTimestamp("getSeconds", "timestamp_to_seconds", (date) => date.getUTCSeconds()),
+    "duration_to_seconds",
+    1_000_000_000n,
+  ),
+  also(
+    ofTimestamp("getMilliseconds", "timestamp_to_milliseconds", (date) => date.getUTCMilliseconds()),
+    "duration_to_milliseconds",
+    1_000_000n,
+  ),
+];
