@@ -6,6 +6,7 @@ import type { RefusalName } from "../../src/lib/errors.ts";
 import { modules } from "../../src/modules/index.ts";
 import type { Fields } from "../../src/schema/fields.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";
+import { expressionsPage } from "./expressions.ts";
 import { fieldsTable } from "./fields.ts";
 import { code, page, table } from "./markdown.ts";
 import { moduleOrder, placesText } from "./module-order.ts";
@@ -19,6 +20,7 @@ export async function referenceFiles(operations: readonly Operation[]): Promise<
     [`${folder}/resources.md`, resourcesPage(operations)],
     [`${folder}/modules.md`, modulesPage()],
     [`${folder}/variables.md`, variablesPage()],
+    [`${folder}/expressions.md`, expressionsPage()],
     [`${folder}/errors.md`, errorsPage()],
     [`${folder}/settings.md`, settingsPage()],
     [`${folder}/commands.md`, await commandsPage()],
