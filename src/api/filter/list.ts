@@ -8,7 +8,7 @@ import { once, pageBody, readPageQuery } from "../objects/pages.ts";
 import { seesSecrets } from "../operation/scope.ts";
 import type { Views } from "../objects/views.ts";
 import { parseFilter } from "./parse.ts";
-import { typeOfObject } from "./types.ts";
+import { filterEnvironment } from "./types.ts";
 
 export const filterQuery = ["filter"] as const;
 
@@ -37,8 +37,8 @@ export async function listFiltered(
   const text = once(call, "filter") ?? "";
   // Of when it began: what is written meanwhile may be seen or not.
   const { revision } = store;
-  const { scope } = call.principal;
-  const accepts = parseFilter(text, typeOfObject(resource.fields, resource.live === true, seesSecrets(scope)));
+  const sees = seesSecrets(call.principal.scope);
+  const accepts = parseFilter(text, filterEnvironment(resource.fields, resource.live === true, sees));
   const found: StoredObject[] = [];
   let below = beforeId;
   let next: string | undefined;

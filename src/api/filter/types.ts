@@ -1,73 +1,120 @@
-/** What the parts of a filter are, known from the resource's declaration before any object is looked at. */
+/** What a filter may mention, known from the resource's declaration before any object is looked at. */
+import { defineEnvironment } from "../../cel/checking/environment.ts";
+import type { Environment, VariableDeclaration } from "../../cel/checking/environment.ts";
+import { listOf, mapOf, nullable, objectType, types } from "../../cel/checking/types.ts";
+import type { Type } from "../../cel/checking/types.ts";
+import { mixedEqualities } from "../../cel/functions/comparisons.ts";
+import { listFunctions } from "../../cel/functions/lists.ts";
+import { standardFunctions } from "../../cel/functions/standard.ts";
+import { stringFunctions } from "../../cel/functions/strings.ts";
+import type { Value } from "../../cel/values/values.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
 
-export type Type =
-  | { readonly is: "boolean" | "number" | "string" | "null" }
-  | { readonly is: "list" | "map"; readonly of: Type }
-  | { readonly is: "object"; readonly fields: Readonly<Record<string, Type>> };
+type Json = Readonly<Record<string, Value>>;
 
-const text: Type = { is: "string" };
+const limits = { sourceLength: 1000, depth: 40, nodes: 100, steps: 500 };
+/** Made once for each resource, for those who may see what may hold a secret and for those who may not. */
+const made = { whole: new WeakMap<Fields, Environment>(), concealed: new WeakMap<Fields, Environment>() };
 
 /**
- * What `obj` is: the fields that clients see, but no secrets, and no other objects inside; what may hold a secret only
- * for those who may read them.
+ * `obj`: the fields that clients see, but no secrets, and no other objects inside; what may hold a secret only for those
+ * who may read them, as a condition on a value tells it bit by bit. What is null or absent at an object
+ * makes a comparison false, and numbers compare whatever their kinds, as JSON has only one.
  */
-export function typeOfObject(fields: Fields, isLive: boolean, isSensitiveSeen = true): Type {
-  const identity = { id: text, uri: text, ...(!isLive && { created_at: text }) };
-  return { is: "object", fields: { ...identity, ...typesOf(fields, isSensitiveSeen) } };
+export function filterEnvironment(fields: Fields, isLive: boolean, isSensitiveSeen = true): Environment {
+  const cache = made[isSensitiveSeen ? "whole" : "concealed"];
+  const known = cache.get(fields);
+  if (known) return known;
+  const identity = { id: types.string, uri: types.string, ...(!isLive && { created_at: types.string }) };
+  const obj = objectType("object", { ...identity, ...typesOf(fields, isSensitiveSeen) });
+  const environment = defineEnvironment({
+    variables: {
+      obj: { type: obj, read: (object: Value) => object },
+      ...references("obj", fields, isSensitiveSeen, (object) => object),
+    },
+    functions: [...standardFunctions, ...stringFunctions, ...listFunctions, ...mixedEqualities],
+    limits,
+    nulls: "quiet",
+    mixesNumbers: true,
+  });
+  cache.set(fields, environment);
+  return environment;
+}
+
+/** Lists of references are lists of ids: variables of their own, which are found before the field that they are. */
+function references(
+  path: string,
+  fields: Fields,
+  isSensitiveSeen: boolean,
+  from: (object: Json) => Value | undefined,
+): Record<string, VariableDeclaration> {
+  const found: Record<string, VariableDeclaration> = {};
+  for (const [name, field] of Object.entries(fields)) {
+    if (!isShown(field, isSensitiveSeen)) continue;
+    const read = (object: Json): Value | undefined => fieldOf(from(object), name);
+    if (field.type === "object")
+      Object.assign(found, references(`${path}.${name}`, field.fields, isSensitiveSeen, read));
+    if (field.type !== "refList") continue;
+    found[`${path}.${name}`] = {
+      type: nullable(listOf(nullable(types.string))),
+      read: (object: Json) => idsOf(read(object)),
+    };
+  }
+  return found;
+}
+
+function fieldOf(whole: Value | undefined, name: string): Value | undefined {
+  return typeof whole === "object" && whole !== null && Object.hasOwn(whole, name) ? (whole as Json)[name] : undefined;
+}
+
+function idsOf(value: Value | undefined): Value | undefined {
+  if (!Array.isArray(value)) return value;
+  return value.map((item: Value) => fieldOf(item, "id") ?? item);
+}
+
+function isShown(field: Field, isSensitiveSeen: boolean): boolean {
+  return (isSensitiveSeen || !field.sensitive) && !field.internal && !field.writeOnly && !field.secret;
 }
 
 function typesOf(fields: Fields, isSensitiveSeen: boolean): Record<string, Type> {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, field]) => {
       const type = typeOf(field, isSensitiveSeen);
-      return type ? [[name, type]] : [];
+      return type ? [[name, nullable(type)]] : [];
     }),
   );
 }
 
 function typeOf(field: Field, isSensitiveSeen: boolean): Type | undefined {
-  // A condition on a value tells it bit by bit.
-  if (field.sensitive && !isSensitiveSeen) return undefined;
-  if (field.internal || field.writeOnly || field.secret) return undefined;
+  if (!isShown(field, isSensitiveSeen)) return undefined;
   switch (field.type) {
     case "string":
     case "oneOf":
     case "timestamp":
-      return text;
+      return types.string;
     case "boolean":
-      return { is: "boolean" };
+      return types.bool;
     case "integer":
+      return types.int;
     case "number":
-      return { is: "number" };
+      return types.double;
     case "ref":
-      return field.bare ? text : { is: "object", fields: { id: text, uri: text } };
+      return field.bare
+        ? types.string
+        : objectType("reference", { id: nullable(types.string), uri: nullable(types.string) });
     case "refList":
-      return { is: "list", of: text };
+      return listOf(nullable(types.string));
     case "object":
-      return { is: "object", fields: typesOf(field.fields, isSensitiveSeen) };
-    case "list":
+      return objectType("object", typesOf(field.fields, isSensitiveSeen));
+    case "list": {
+      const of = typeOf(field.of, isSensitiveSeen);
+      return of && listOf(nullable(of));
+    }
     case "map": {
       const of = typeOf(field.of, isSensitiveSeen);
-      return of && { is: field.type, of };
+      return of && mapOf(types.string, nullable(of));
     }
     case "children":
       return undefined;
-  }
-}
-
-/** For messages. */
-export function nameOf(type: Type): string {
-  switch (type.is) {
-    case "null":
-      return "null";
-    case "list":
-      return "a list";
-    case "map":
-      return "a map";
-    case "object":
-      return "an object";
-    default:
-      return `a ${type.is}`;
   }
 }

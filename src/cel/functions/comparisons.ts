@@ -1,7 +1,7 @@
 /** `<`, `<=`, `>` and `>=`. */
 import { define, overload } from "../checking/declarations.ts";
-import type { FunctionDeclaration, Native } from "../checking/declarations.ts";
-import { compare, compareNumbers } from "../values/equal.ts";
+import type { FunctionDeclaration, Native, Overload } from "../checking/declarations.ts";
+import { compare, compareNumbers, equal } from "../values/equal.ts";
 import type { Result, Run } from "../values/run.ts";
 import { types } from "../checking/types.ts";
 import type { Type } from "../checking/types.ts";
@@ -52,4 +52,17 @@ export const comparisons: readonly FunctionDeclaration[] = [
   comparison("<=", "less_equals", (a, b) => a <= b),
   comparison(">", "greater", (a, b) => a > b),
   comparison(">=", "greater_equals", (a, b) => a >= b),
+];
+
+function mixedEquality(name: string, isNegated: boolean): readonly Overload[] {
+  const evaluate = (a: Value, b: Value, run: Run): Result => (equal(a, b, run) === true) !== isNegated;
+  return mixed.map(([[one, first], [other, second]]) =>
+    overload(`${name}_${one}_${other}`, [first, second], bool, evaluate, { mixesNumbers: true }),
+  );
+}
+
+/** `1 == 1.0` where the types are known, for environments that mix numbers. */
+export const mixedEqualities: readonly FunctionDeclaration[] = [
+  define("_==_", ...mixedEquality("equals", false)),
+  define("_!=_", ...mixedEquality("not_equals", true)),
 ];

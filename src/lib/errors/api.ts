@@ -88,7 +88,7 @@ export const apiErrors = {
     234,
     400,
     "`filter` cannot be read, or does not fit the resource.",
-    "`msg` says where; `obj.<field>`, comparisons, `&&`, `||`, `!`, `in` and functions of strings are known.",
+    "`msg` says where, and what was probably meant; `docs/reference/expressions.md` has the language.",
   ),
   precondition_failed: entry(
     235,
