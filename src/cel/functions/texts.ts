@@ -27,7 +27,11 @@ function textSize(text: string, run: Run): Result {
 }
 
 const itemCount = (items: readonly Value[] | Uint8Array): Result => intOf(items.length);
-const entryCount = (entries: Readonly<Record<string, Value>>): Result => intOf(mapSize(entries));
+
+function entryCount(entries: Readonly<Record<string, Value>>, run: Run): Result {
+  const count = mapSize(entries);
+  return run.spend((count + 15) >> 4) ?? intOf(count);
+}
 
 function contains(text: string, part: string, run: Run): Result {
   return run.spendSearch(text.length, part.length) ?? text.includes(part);

@@ -22,6 +22,8 @@ const refusals: readonly (readonly [source: string, text: RegExp])[] = [
   ["-1u", /does not fit a uint of 64 bits/],
   ["1e999", /too large for a double/],
   ["a.in", /the name of a field must stand here, there is "in"/],
+  ["a // '''\n @ '''", /^line 2, column 2: "@" cannot stand here$/],
+  [`a ${"/".repeat(4000)}\n@`, /^line 2, column 1: "@" cannot stand here$/],
   ["while", /"while" is a reserved word/],
   ["has(a)", /column 5: has asks for a field; write has\(a\.b\) or has\(a\['b'\]\)$/],
   ["list.map(1, 2)", /column 10: the first argument of map must be a name/],

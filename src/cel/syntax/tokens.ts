@@ -14,13 +14,14 @@ export interface Token {
   readonly to: number;
 }
 
-const blank = String.raw`(?:[ \t\r\n\f]|//[^\n]*)*`;
+/** A comment ends with its line, and two strokes are nothing else: there is one way to read them. */
+const blank = String.raw`(?:[ \t\r\n\f]|//[^\n]*(?:\n|$))*`;
 const name = String.raw`[A-Za-z_][A-Za-z0-9_]*`;
 const field = "`[A-Za-z0-9_.\\-/ ]+`";
 const number = String.raw`0[xX][0-9A-Fa-f]+[uU]?|(?:[0-9]+\.[0-9]+|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|[0-9]+[uU]?`;
 const cooked = String.raw`[bB]?(?:"""(?:\\[\s\S]|[^\\])*?"""|'''(?:\\[\s\S]|[^\\])*?'''|"(?:\\[^\r\n]|[^\\\r\n"])*"|'(?:\\[^\r\n]|[^\\\r\n'])*')`;
 const raw = String.raw`[bB]?[rR](?:"""[\s\S]*?"""|'''[\s\S]*?'''|"[^"\r\n]*"|'[^'\r\n]*')`;
-const sign = String.raw`&&|\|\||==|!=|<=|>=|[<>!?:.,+\-*/%()[\]{}]`;
+const sign = String.raw`&&|\|\||==|!=|<=|>=|[<>!?:.,+\-*%()[\]{}]|/(?!/)`;
 const word = new RegExp(`${blank}(?:(${raw}|${cooked})|(${name})|(${field})|(${number})|(${sign})|$)`, "y");
 
 /** Words that no name may be, so that the language can grow (CEL, "Syntax"); after a dot they are fields. */
@@ -74,7 +75,7 @@ export function endOfExpression(text: string, from: number): number | undefined 
 }
 
 function unreadable(source: string, start: number): SourceFault {
-  const rest = /[ \t\r\n\f]*/y;
+  const rest = new RegExp(blank, "y");
   rest.lastIndex = start;
   rest.exec(source);
   const at = rest.lastIndex;
