@@ -134,6 +134,14 @@ describe("checking an expression", () => {
     );
   });
 
+  it("gives no more issues than a person reads, and does not compare endless names", () => {
+    const unknown = Array.from({ length: 500 }, (_, at) => `n${at}`).join(" || ");
+    const many = compile(unknown, environment, { result: bool });
+    assert.equal(many.ok ? 0 : many.issues.length, 20);
+    const endless = compile(`req.${"x".repeat(4000)}`, environment, { result: bool });
+    assert.match(endless.ok ? "" : endless.issues.map(issueText).join(), /there is no "req\.x{59}…"$/);
+  });
+
   it("names the variables that an expression mentions, and no others", () => {
     const compiled = compile(
       "req.method == 'GET' && (vars.a == 1 || has(conn.client_ip.categories)) && int == type(1)",

@@ -25,7 +25,10 @@ export type Checked =
   | { readonly ok: true; readonly checked: CheckedTree }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
-/** Never throws. Gives every issue, in the order of the source. */
+/** As many as a person reads; the next ones come when these are mended. */
+const maxIssues = 20;
+
+/** Never throws. Gives every issue, up to twenty, in the order of the source. */
 export function check(tree: Tree, environment: Environment, options: CheckOptions = {}): Checked {
   const checker = new Checker(tree, environment, options.isLoose === true);
   const type = checker.visit(tree.root);
@@ -81,7 +84,9 @@ class Checker {
   }
 
   #refuse(offset: number, message: string, hint?: string): Type {
-    if (!this.#isLoose) this.issues.push(issueAt(this.#tree.source, offset, message, hint));
+    if (!this.#isLoose && this.issues.length < maxIssues) {
+      this.issues.push(issueAt(this.#tree.source, offset, message, hint));
+    }
     return types.dyn;
   }
 

@@ -41,9 +41,12 @@ export function hintForName(path: string, { variables }: Environment): string | 
   return near === undefined ? undefined : `did you mean "${near}"?`;
 }
 
+/** Longer ones are not compared, which takes the product of two lengths. */
+const maxCompared = 64;
+
 /** As `nearest`; of short names, two letters are too many to be wrong. */
 function alike(name: string, known: Iterable<string>): string | undefined {
-  const near = nearest(name, known);
+  const near = name.length > maxCompared ? undefined : nearest(name, known);
   return near !== undefined && (name.length > 4 || near[0] === name[0]) ? near : undefined;
 }
 
@@ -56,7 +59,7 @@ export function hintForFunction(name: string, { functions }: Environment): strin
     (other !== undefined && all.includes(other) ? other : undefined) ??
     all.find((one) => one.toLowerCase() === camel.toLowerCase()) ??
     known.find((one) => lastOf(one) === name) ??
-    nearest(name, all);
+    alike(name, all);
   if (near === undefined) return undefined;
   if (near === name) return `${name} takes other arguments: list.${name}(x, …)`;
   return `did you mean "${near}"?`;
@@ -66,7 +69,7 @@ const macros = ["all", "exists", "exists_one", "filter", "map", "sortBy", "has"]
 
 export function hintForField(name: string, fields: Iterable<string>): string | undefined {
   const known = Array.from(fields);
-  const near = nearest(name, known);
+  const near = alike(name, known);
   if (near !== undefined) return `did you mean "${near}"?`;
   return known.length > 40 ? undefined : `known are: ${known.join(", ")}`;
 }
