@@ -6,14 +6,19 @@ export function sumMetrics(texts: readonly string[]): string {
   if (texts.length < 2) return texts[0] ?? "";
   /** By family, whose first lines are its comments. */
   const families = new Map<string, { readonly comments: string[]; readonly series: Map<string, number> }>();
+  const familyOf = (name: string) => {
+    const known = families.get(name);
+    if (known) return known;
+    const made = { comments: [] as string[], series: new Map<string, number>() };
+    families.set(name, made);
+    return made;
+  };
   for (const text of texts) {
-    let family = { comments: [] as string[], series: new Map<string, number>() };
+    let family = familyOf("");
     for (const line of text.split("\n")) {
       if (line.startsWith("# HELP ")) {
-        const name = line.split(" ", 3)[2] ?? "";
-        const known = families.get(name);
-        family = known ?? { comments: [line], series: new Map() };
-        if (!known) families.set(name, family);
+        family = familyOf(line.split(" ", 3)[2] ?? "");
+        if (family.comments.length === 0) family.comments.push(line);
       } else if (line.startsWith("# TYPE ")) {
         if (family.comments.length === 1) family.comments.push(line);
       } else if (line !== "") {
@@ -25,7 +30,7 @@ export function sumMetrics(texts: readonly string[]): string {
   }
   let out = "";
   for (const { comments, series } of families.values()) {
-    out += `${comments.join("\n")}\n`;
+    for (const comment of comments) out += `${comment}\n`;
     for (const [name, value] of series) out += `${name} ${value}\n`;
   }
   return out;

@@ -99,6 +99,7 @@ describe("the SDK", () => {
     const policy = await postern.ipPolicies.create({});
     const path = operation.path.replaceAll(/\{\w+\}/g, String(answerOf(policy).revision));
     // Without an edge that has a configuration, the server is not ready.
+    api.edge.send({ type: "hello", edgeId: "edge" });
     api.edge.send({ type: "applied", revision: 1 });
     // What takes a body is a document of many objects.
     return { path, body: operation.takesBody ? { objects: {} } : undefined };
