@@ -16,6 +16,9 @@ const oddValues = [
   `ipp_${"%00".repeat(300)}`,
 ];
 
+/** One place in so many has a value that is not dangerous by itself. */
+const turns = 6;
+
 interface Place {
   readonly method: string;
   readonly path: string;
@@ -88,11 +91,14 @@ describe("odd values in paths and queries", () => {
       assert.equal(new Set(told).size, 1, shown);
       asked += 1;
     };
-    for (const place of placesIn(description)) {
-      // Only reads reach the database with what they were given; the others look for it in memory first.
-      const values = place.method === "GET" ? oddValues : oddValues.slice(0, 6);
+    for (const [at, place] of placesIn(description).entries()) {
+      // Only reads reach the database with what they were given; the others look for it in memory first. The dangerous
+      // values stand in every place, the others take turns: places of one kind are read by the same code.
+      const more =
+        place.method === "GET" ? oddValues.filter((_, index) => index > 5 && index % turns === at % turns) : [];
+      const values = [...oddValues.slice(0, 6), ...more];
       await Promise.all(values.flatMap((value) => [...urls(place, value)].map((url) => ask(place, url))));
     }
-    assert.ok(asked > 3000, `${asked} asked`);
+    assert.ok(asked > 2000, `${asked} asked`);
   });
 });
