@@ -4,7 +4,7 @@ import type { ResourceObject } from "../../schema/object.ts";
 import { emptyChain } from "./chain.ts";
 import type { Chain } from "./chain.ts";
 import type { CompiledRoute, Site } from "../sites/compiled.ts";
-import { HostedRoutes } from "../hosted-routes.ts";
+import { HostedRoutes } from "../sites/hosted-routes.ts";
 import { hostOf, hostportsOf, hostsOf } from "./hosts.ts";
 import type { Problem } from "../planes/messages.ts";
 import { nothing } from "./units.ts";

@@ -1,7 +1,7 @@
 import { canonicalPath } from "../../lib/canonical-path.ts";
 import { readRouteMatch } from "../../lib/route-match.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import type { RoutePlace } from "../hosted-routes.ts";
+import type { RoutePlace } from "../sites/hosted-routes.ts";
 
 /** Where a stored route stands, and what is wrong with its match. */
 export interface FoundPlace {

@@ -7,7 +7,7 @@ import type { ResourceObject } from "../../schema/object.ts";
 import { emptyChain } from "./chain.ts";
 import type { Chain } from "./chain.ts";
 import type { CompiledRoute } from "../sites/compiled.ts";
-import type { HostedRoutes, RoutePlace } from "../hosted-routes.ts";
+import type { HostedRoutes, RoutePlace } from "../sites/hosted-routes.ts";
 import type { Problem } from "../planes/messages.ts";
 import { nothing } from "./units.ts";
 import { joined, problemOf } from "./compilation.ts";

@@ -1,6 +1,6 @@
-import type { CompiledRoute } from "./sites/compiled.ts";
-import { HostMap } from "./sites/host-map.ts";
-import { RouteIndex } from "./sites/route-index.ts";
+import type { CompiledRoute } from "./compiled.ts";
+import { HostMap } from "./host-map.ts";
+import { RouteIndex } from "./route-index.ts";
 
 /** Where a route stands: what requests have to be like to be its own. */
 export interface RoutePlace {

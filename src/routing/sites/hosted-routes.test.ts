@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { seededRandom } from "../../test/support/random.ts";
-import { tableOf } from "../../test/support/routing.ts";
-import { canonicalPath } from "../lib/canonical-path.ts";
-import { hostMatches } from "../lib/hostport.ts";
-import { readRouteMatch } from "../lib/route-match.ts";
-import type { RouteMatch } from "../lib/route-match.ts";
+import { seededRandom } from "../../../test/support/random.ts";
+import { tableOf } from "../../../test/support/routing.ts";
+import { canonicalPath } from "../../lib/canonical-path.ts";
+import { hostMatches } from "../../lib/hostport.ts";
+import { readRouteMatch } from "../../lib/route-match.ts";
+import type { RouteMatch } from "../../lib/route-match.ts";
 
 function setUp(hostports: readonly string[] = ["*.example.com:443", "example.com:443"]) {
   const { table, put } = tableOf();
