@@ -13,6 +13,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   schema: { values: ["lib"] },
   outbound: { values: ["lib"] },
   http1: { values: ["lib"], types: ["traffic"] },
+  http2: { values: ["http1"] },
   webhooks: { values: ["lib", "outbound"] },
   websocket: { values: ["lib"] },
   acme: { values: ["lib", "outbound"] },
@@ -40,7 +41,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
     types: ["routing"],
   },
   tunnel: { values: ["lib"], types: ["routing"] },
-  edge: { values: ["lib", "schema", "outbound", "http1", "traffic", "modules", "routing", "tunnel"] },
+  edge: { values: ["lib", "schema", "outbound", "http1", "http2", "traffic", "modules", "routing", "tunnel"] },
   agent: { values: ["lib", "http1", "tunnel"], types: ["routing"] },
   cli: {
     values: [

@@ -18,7 +18,7 @@ import type { PortRange } from "./agents/addresses.ts";
 import { defaultAgentLimits } from "./agents/limits.ts";
 import type { AgentLimits } from "./agents/limits.ts";
 import { makeAgentRegistry } from "./agents/registry.ts";
-import { makeUpstreams } from "./upstreams/request-upstreams.ts";
+import { makeRequestUpstreams } from "./upstreams/request-upstreams.ts";
 import { makeCertificates } from "./tls/certificates.ts";
 import { defaultSpliceLimits } from "./connections/limits.ts";
 import type { SpliceLimits } from "./connections/limits.ts";
@@ -198,7 +198,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     log,
     metrics,
   });
-  const upstreams = makeUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
+  const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
   const logExchange = makeExchangeLog(log);
   const traces = makeTraces(clock, { ...defaultTraceLimits, ...options.limits?.traces });
   const failing = makeFailingRoutes(table, (problems) => link.send({ type: "problems", problems }));

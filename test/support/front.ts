@@ -8,7 +8,7 @@ import { makeCounters } from "../../src/edge/http/counters.ts";
 import { Deadlines } from "../../src/lib/deadlines.ts";
 import { serveHttp1 } from "../../src/edge/http/http1-connection.ts";
 import { UpstreamPool } from "../../src/edge/upstreams/upstream-pool.ts";
-import type { Upstreams } from "../../src/edge/upstreams/upstreams.ts";
+import type { RequestUpstreams } from "../../src/edge/upstreams/request-upstreams.ts";
 import type { ByteReceiver, ByteStream } from "../../src/lib/byte-stream.ts";
 import { makeLog } from "../../src/lib/log.ts";
 import { socketStream } from "../../src/lib/socket-stream.ts";
@@ -32,7 +32,7 @@ export interface FrontOptions {
   readonly isAgent?: boolean;
   /** Stands between the front and its upstream's streams. */
   readonly wrap?: (stream: ByteStream) => ByteStream;
-  readonly upstreams?: Upstreams;
+  readonly upstreams?: Pick<RequestUpstreams, "choose">;
 }
 
 export interface Front {

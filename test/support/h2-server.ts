@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { makeAgentRegistry } from "../../src/edge/agents/registry.ts";
 import { defaultAgentLimits } from "../../src/edge/agents/limits.ts";
-import { makeUpstreams } from "../../src/edge/upstreams/request-upstreams.ts";
+import { makeRequestUpstreams } from "../../src/edge/upstreams/request-upstreams.ts";
 import { defaultLimits } from "../../src/edge/http/context.ts";
 import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/http/context.ts";
 import { makeCounters } from "../../src/edge/http/counters.ts";
@@ -69,7 +69,7 @@ export async function startH2Server(
     deadlines,
     limits,
     counters: makeCounters(),
-    upstreams: makeUpstreams({
+    upstreams: makeRequestUpstreams({
       registry,
       context: { clock, deadlines, limits, log: silentLog },
       dial: { clock, allowLocal: true },

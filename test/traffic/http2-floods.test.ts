@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { ServerResponse } from "node:http";
 import { after, afterEach, before, describe, it } from "node:test";
-import { budgets } from "../../src/edge/http2/flood-guard.ts";
+import { budgets } from "../../src/http2/flood-guard.ts";
 import { block, codes, flags, frame, preface, RawH2, settings, types, uint32 } from "../support/h2-frames.ts";
 import { h2Request, h2Session } from "../support/h2-client.ts";
 import { startH2Server } from "../support/h2-server.ts";

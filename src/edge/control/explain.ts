@@ -13,7 +13,7 @@ import { ClientConnection } from "../http/client-connection.ts";
 import type { HttpContext, SiteLookup } from "../http/context.ts";
 import { makeCounters } from "../http/counters.ts";
 import type { Picked } from "../upstreams/pick.ts";
-import type { TunnelUpstreams } from "../upstreams/request-upstreams.ts";
+import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
 import { receiveDescribed } from "./described-request.ts";
 import { Rehearsal } from "./rehearsal.ts";
 
@@ -28,7 +28,7 @@ export interface ExplainerOptions {
     host: string,
     port: number,
   ) => ConnectionSite | undefined;
-  readonly upstreams: Pick<TunnelUpstreams, "foresee">;
+  readonly upstreams: Pick<RequestUpstreams, "foresee">;
   readonly context: HttpContext;
   /** Where each scheme is really listened on. */
   readonly listenPort: (scheme: "https" | "http") => number;

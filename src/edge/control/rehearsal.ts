@@ -13,7 +13,7 @@ import type { ForwardedBefore } from "../http/forwarding.ts";
 import type { ReceivedRequest } from "../http/received-request.ts";
 import { ModuleResponse } from "../http/response-stages.ts";
 import type { Picked } from "../upstreams/pick.ts";
-import type { TunnelUpstreams } from "../upstreams/request-upstreams.ts";
+import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
 
 export interface Described {
   readonly request: ReceivedRequest;
@@ -28,7 +28,7 @@ export interface Described {
  */
 export class Rehearsal extends DecidedExchange {
   readonly #described: Described;
-  readonly #upstreams: Pick<TunnelUpstreams, "foresee">;
+  readonly #upstreams: Pick<RequestUpstreams, "foresee">;
   readonly #settled = Promise.withResolvers<void>();
   #response: ModuleResponse | undefined;
   /** How it ends at the edge; undefined when it goes upstream. */
@@ -38,7 +38,7 @@ export class Rehearsal extends DecidedExchange {
   /** The lines of the edge's own that the upstream would see. */
   forwarded = "";
 
-  constructor(client: ClientConnection, described: Described, upstreams: Pick<TunnelUpstreams, "foresee">) {
+  constructor(client: ClientConnection, described: Described, upstreams: Pick<RequestUpstreams, "foresee">) {
     super(client, described.request, "explain");
     this.#described = described;
     this.#upstreams = upstreams;

@@ -1,3 +1,4 @@
+import { isBodiless } from "../../http1/bodiless.ts";
 import { emptyFields } from "../../http1/field-table.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { Answer, AnswerHeaders, FixedAnswer } from "../../traffic/step.ts";
@@ -44,11 +45,6 @@ export function renderAnswer(
   if (!isBodiless(status)) fields.append("content-length", String(body.length));
   if (!fields.has("date")) fields.append("date", new Date(nowMs).toUTCString());
   return { status, fields, body: request.method === "HEAD" || isBodiless(status) ? noBytes : body };
-}
-
-/** Statuses whose responses have no body, whatever their fields say. */
-export function isBodiless(status: number): boolean {
-  return status === 204 || status === 304;
 }
 
 function append(fields: FieldTable, headers: AnswerHeaders): void {

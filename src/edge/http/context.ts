@@ -7,7 +7,8 @@ import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { HttpCounters } from "./counters.ts";
 import type { OwnedPaths } from "./owned-paths.ts";
 import type { Deadlines } from "../../lib/deadlines.ts";
-import type { Upstreams } from "../upstreams/upstreams.ts";
+import type { UpstreamLimits } from "../upstreams/context.ts";
+import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
 
 /** Everything that the connections of an edge share. Made once. */
 export interface HttpContext {
@@ -16,7 +17,7 @@ export interface HttpContext {
   readonly deadlines: Deadlines;
   readonly limits: HttpLimits;
   readonly counters: HttpCounters;
-  readonly upstreams: Upstreams;
+  readonly upstreams: Pick<RequestUpstreams, "choose">;
   /** Connections being served: those that are drained when the edge stops. */
   readonly connections: Set<ServedConnection>;
   /** The port that the world sees for each scheme: 443 and 80, unless configured otherwise. */
@@ -69,10 +70,7 @@ export interface FinishedExchange {
   readonly steps: readonly Step[];
 }
 
-export interface HttpLimits {
-  /** Request line and fields together, and fields of a response. Beyond it 431. */
-  readonly maxHeadBytes: number;
-  readonly maxFields: number;
+export interface HttpLimits extends UpstreamLimits {
   /** Request target. Beyond it 414. */
   readonly maxTargetBytes: number;
   /** Whole request bodies beyond this are refused with 413; Infinity for none. */
@@ -88,17 +86,8 @@ export interface HttpLimits {
   readonly bodyWindowMs: number;
   /** How long a client may take none of what is sent to it. */
   readonly writeTimeoutMs: number;
-  /** Neither direction of an upgraded or streaming exchange moving. */
-  readonly idleTimeoutMs: number;
-  /** Once one side of an upgraded exchange has sent its last: for the other to do so. */
-  readonly lingerMs: number;
   /** After this age a connection is closed behind the response that it is at. */
   readonly maxConnectionAgeMs: number;
-  /** From the whole request being sent to the upstream's response head: 504. Opening a stream counts. */
-  readonly upstreamTimeoutMs: number;
-  /** Warm streams kept per tunnel, and for how long. */
-  readonly maxIdleStreams: number;
-  readonly idleStreamMs: number;
 }
 
 export const defaultLimits: HttpLimits = {

@@ -1,7 +1,7 @@
 import type { Transform } from "node:stream";
 import type { ResponseHead } from "../../traffic/exchange.ts";
+import { isBodiless } from "../../http1/bodiless.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
-import { isBodiless } from "./answer.ts";
 
 /** Where transformed bytes go. */
 export interface StagesOutput {

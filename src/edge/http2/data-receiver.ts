@@ -1,5 +1,5 @@
 import type { Faults } from "./faults.ts";
-import { defaultWindow, errorCode, flag, frameType } from "./frames.ts";
+import { defaultWindow, errorCode, flag, frameType } from "../../http2/frames.ts";
 import type { Http2Output } from "./output.ts";
 import type { Http2Stream } from "./stream.ts";
 import type { StreamSet } from "./stream-set.ts";

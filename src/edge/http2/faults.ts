@@ -1,4 +1,4 @@
-import type { Nuisance } from "./flood-guard.ts";
+import type { Nuisance } from "../../http2/flood-guard.ts";
 import type { Http2Stream } from "./stream.ts";
 
 /** Where the parts of a connection say what its client does wrong. */

@@ -1,8 +1,8 @@
 import type { TLSSocket } from "node:tls";
 import type { FieldTable } from "../../http1/field-table.ts";
 import { putBytes, reserve, slab } from "../../http1/slab.ts";
-import { encodedBound, encodeField, encodeFields, encodeStatus } from "./hpack-encoder.ts";
-import { flag, frameHeaderBytes, frameType, maxFrameBytes, putFrameHeader, putUint32 } from "./frames.ts";
+import { encodedBound, encodeField, encodeFields, encodeStatus } from "../../http2/hpack-encoder.ts";
+import { flag, frameHeaderBytes, frameType, maxFrameBytes, putFrameHeader, putUint32 } from "../../http2/frames.ts";
 
 /** Memory taken for the frames of one turn; more is taken as needed, and what is left is given back. */
 const regionBytes = 4096;

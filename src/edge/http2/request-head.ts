@@ -4,8 +4,8 @@ import { expectsOnlyContinue } from "../../http1/expectation.ts";
 import { parseAuthority } from "../../http1/authority.ts";
 import type { Authority } from "../../http1/authority.ts";
 import { ReceivedRequest } from "../http/received-request.ts";
-import type { HeadBuilder } from "./head-builder.ts";
-import { pseudo } from "./header-entry.ts";
+import type { HeadBuilder } from "../../http2/head-builder.ts";
+import { pseudo } from "../../http2/header-entry.ts";
 
 /** What a header block that opens a stream comes to: a request, or why it is none. */
 export type ReadHead = ReceivedRequest | Malformed;

@@ -1,5 +1,5 @@
 import type { Deadlines } from "../../lib/deadlines.ts";
-import { defaultWindow, frameType, maxWindow } from "./frames.ts";
+import { defaultWindow, frameType, maxWindow } from "../../http2/frames.ts";
 import type { Http2Output } from "./output.ts";
 import type { Http2Stream, StreamOwner } from "./stream.ts";
 

@@ -3,7 +3,7 @@ import type { ClientSide } from "../http/client-side.ts";
 import { HttpExchange } from "../http/exchange.ts";
 import type { ReceivedRequest } from "../http/received-request.ts";
 import type { ClientConnection } from "../http/client-connection.ts";
-import { errorCode, frameType, maxFrameBytes } from "./frames.ts";
+import { errorCode, frameType, maxFrameBytes } from "../../http2/frames.ts";
 import type { Http2Output } from "./output.ts";
 
 /** Body bytes that a client may send ahead of what was taken on, per stream (D1). */

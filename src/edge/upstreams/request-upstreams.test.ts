@@ -19,7 +19,7 @@ import type { UpstreamConnection, UpstreamUser } from "./upstream-connection.ts"
 import { UpstreamPool } from "./upstream-pool.ts";
 import { defaultAgentLimits } from "../agents/limits.ts";
 import { makeAgentRegistry } from "../agents/registry.ts";
-import { makeUpstreams } from "./request-upstreams.ts";
+import { makeRequestUpstreams } from "./request-upstreams.ts";
 
 const service = createServer((socket) => socket.on("error", () => {}));
 let port = 0;
@@ -100,7 +100,7 @@ function platform() {
   });
   const deadlines = new Deadlines(systemClock);
   stops.push(() => deadlines.stop());
-  const upstreams = makeUpstreams({
+  const upstreams = makeRequestUpstreams({
     registry,
     context: { clock: systemClock, deadlines, limits: defaultLimits, log: silentLog },
     dial: { clock: systemClock, allowLocal: true },

@@ -7,33 +7,35 @@ import type { AgentSession, TakeStream } from "../../tunnel/server-hooks.ts";
 import { proxyPreamble } from "./proxy-preamble.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 import type { PoolOptions } from "./upstream-pool.ts";
-import { http2Upstream } from "../http2/upstream/stream.ts";
-import type { Upstreams } from "./upstreams.ts";
+import type { UpstreamContext } from "./context.ts";
+import { http2Upstream } from "./http2/stream.ts";
 import { refusalOf } from "./dial.ts";
 import type { DialOptions } from "./dial.ts";
 import { makePicker } from "./pick.ts";
 import type { Circumstances, Picked } from "./pick.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 import { keyOf, makeStaticPools } from "./static-pools.ts";
+import type { PoolPair } from "./upstream-pool.ts";
 import type { Tunnel } from "../agents/tunnel.ts";
 
-export interface TunnelUpstreamsOptions {
+export interface RequestUpstreamsOptions {
   readonly registry: AgentRegistry;
-  readonly context: PoolOptions["context"];
+  readonly context: UpstreamContext;
   /** How static addresses are reached. */
   readonly dial: DialOptions;
 }
 
-export interface TunnelUpstreams extends Upstreams {
+export interface RequestUpstreams {
+  /**
+   * Chooses where a request goes now: a pool that is not in `tried`, or the answer that ends the exchange
+   * (`backend_empty`, `tunnel_gone`, a fixed response). Called once per request, and again with what was tried
+   * when a stream could not be opened, before anything was sent. Pushes what decided to `exchange.steps`; steps that
+   * only depend on the tunnel are made once per tunnel.
+   * @param raw the upstream is not spoken to in HTTP: the pool's streams are for `UpstreamConnection.raw`
+   */
+  choose(plan: UpstreamPlan, exchange: Exchange, tried: readonly UpstreamPool[], raw?: boolean): UpstreamPool | Answer;
   /** What `choose` would come to now, without choosing it: pushes its steps. Names are looked up, nothing is dialled. */
   foresee(plan: UpstreamPlan, steps: Step[]): Promise<Picked>;
-}
-
-/** The streams to a tunnel. */
-interface Way {
-  readonly http: UpstreamPool;
-  /** Streams that are not spoken to in HTTP; none of them is used twice. */
-  readonly raw: UpstreamPool;
 }
 
 /**
@@ -47,10 +49,10 @@ const evictionLooks = 32;
 const maxForeseen = 8;
 const forbidden: Answer = Object.freeze({ error: "upstream_forbidden" as const });
 
-export function makeUpstreams({ registry, context, dial }: TunnelUpstreamsOptions): TunnelUpstreams {
+export function makeRequestUpstreams({ registry, context, dial }: RequestUpstreamsOptions): RequestUpstreams {
   const { pick } = makePicker(registry);
   const addresses = makeStaticPools(context, dial);
-  const ways = new Map<Tunnel, Way>();
+  const pairs = new Map<Tunnel, PoolPair>();
   const bySession = new Map<AgentSession, Set<UpstreamPool>>();
 
   const speaking =
@@ -71,40 +73,40 @@ export function makeUpstreams({ registry, context, dial }: TunnelUpstreamsOption
       );
     };
   };
-  const wayTo = (tunnel: Tunnel): Way => {
-    const known = ways.get(tunnel);
+  const pairTo = (tunnel: Tunnel): PoolPair => {
+    const known = pairs.get(tunnel);
     if (known) return known;
     const shared = { context, isAgent: true, ...(tunnel.proxyProtocol !== 0 && { clientOf }) };
     const http = new UpstreamPool({ open: open(tunnel, "https"), reuse: true, ...shared });
     const raw = new UpstreamPool({ open: open(tunnel, "tcp"), reuse: false, ...shared });
-    const way = { http, raw };
-    ways.set(tunnel, way);
+    const pair = { http, raw };
+    pairs.set(tunnel, pair);
     const siblings = bySession.get(tunnel.session);
     if (siblings) siblings.add(http);
     else bySession.set(tunnel.session, new Set([http]));
-    return way;
+    return pair;
   };
   registry.onTunnelClosed((tunnel) => {
-    const way = ways.get(tunnel);
-    if (!way) return;
-    ways.delete(tunnel);
+    const pair = pairs.get(tunnel);
+    if (!pair) return;
+    pairs.delete(tunnel);
     const siblings = bySession.get(tunnel.session);
-    siblings?.delete(way.http);
+    siblings?.delete(pair.http);
     if (siblings?.size === 0) bySession.delete(tunnel.session);
-    way.http.close();
-    way.raw.close();
+    pair.http.close();
+    pair.raw.close();
   });
 
   const load = (tunnel: Tunnel): number => {
-    const way = ways.get(tunnel);
-    return way === undefined ? 0 : way.http.outstanding + way.raw.outstanding;
+    const pair = pairs.get(tunnel);
+    return pair === undefined ? 0 : pair.http.outstanding + pair.raw.outstanding;
   };
   const circumstances = (tried: readonly UpstreamPool[], steps: Step[], dry: boolean): Circumstances => ({
     load,
     isTried(place) {
       if (tried.length === 0) return false;
-      const way = "session" in place ? ways.get(place) : addresses.known(place);
-      return way !== undefined && (tried.includes(way.http) || tried.includes(way.raw));
+      const pair = "session" in place ? pairs.get(place) : addresses.known(place);
+      return pair !== undefined && (tried.includes(pair.http) || tried.includes(pair.raw));
     },
     steps,
     dry,
@@ -112,7 +114,7 @@ export function makeUpstreams({ registry, context, dial }: TunnelUpstreamsOption
   return {
     choose(plan, exchange: Exchange, tried, raw = false): UpstreamPool | Answer {
       const picked = pick(plan, circumstances(tried, exchange.steps, false));
-      if ("session" in picked) return wayTo(picked)[raw ? "raw" : "http"];
+      if ("session" in picked) return pairTo(picked)[raw ? "raw" : "http"];
       return "host" in picked ? addresses.to(picked)[raw ? "raw" : "http"] : picked;
     },
     async foresee(plan, steps) {
@@ -135,7 +137,7 @@ function makeRoom(pools: Set<UpstreamPool> | undefined): void {
   let looks = evictionLooks;
   for (const pool of pools ?? []) {
     if (pool.evict()) {
-      // To the back, so that pools take turns at giving way.
+      // To the back, so that pools take turns at giving pair.
       pools?.delete(pool);
       pools?.add(pool);
       return;

@@ -2,29 +2,23 @@ import type { ByteReceiver } from "../../lib/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { socketStream } from "../../lib/socket-stream.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
-import type { PoolOptions } from "./upstream-pool.ts";
+import type { PoolPair } from "./upstream-pool.ts";
+import type { UpstreamContext } from "./context.ts";
 import { dial } from "./dial.ts";
 import type { DialOptions, StaticAddress } from "./dial.ts";
 
-/** The connections to an address. */
-interface Way {
-  readonly http: UpstreamPool;
-  /** Connections that are not spoken to in HTTP; none of them is used twice. */
-  readonly raw: UpstreamPool;
-}
-
 export interface StaticPools {
-  to(address: StaticAddress): Way;
+  to(address: StaticAddress): PoolPair;
   /** Undefined when nothing was sent there lately. */
-  known(address: StaticAddress): Way | undefined;
+  known(address: StaticAddress): PoolPair | undefined;
 }
 
 /** From this many addresses on, those without a connection are given up when another is added. */
 const manyAddresses = 1000;
 
 /** One pool for each static address, shared by all backends that name it. */
-export function makeStaticPools(context: PoolOptions["context"], options: DialOptions): StaticPools {
-  const ways = new Map<string, Way>();
+export function makeStaticPools(context: UpstreamContext, options: DialOptions): StaticPools {
+  const pairs = new Map<string, PoolPair>();
   const poolOf = (address: StaticAddress, key: string, http: boolean): UpstreamPool =>
     new UpstreamPool({
       open(_exchange, take) {
@@ -46,14 +40,14 @@ export function makeStaticPools(context: PoolOptions["context"], options: DialOp
   return {
     to(address) {
       const key = keyOf(address);
-      const known = ways.get(key);
+      const known = pairs.get(key);
       if (known) return known;
-      if (ways.size >= manyAddresses) dropUnused(ways);
-      const way = { http: poolOf(address, key, true), raw: poolOf(address, key, false) };
-      ways.set(key, way);
-      return way;
+      if (pairs.size >= manyAddresses) dropUnused(pairs);
+      const pair = { http: poolOf(address, key, true), raw: poolOf(address, key, false) };
+      pairs.set(key, pair);
+      return pair;
     },
-    known: (address) => ways.get(keyOf(address)),
+    known: (address) => pairs.get(keyOf(address)),
   };
 }
 
@@ -62,12 +56,12 @@ export function keyOf({ tls, host, port }: StaticAddress): string {
   return `${tls ? "tls" : "tcp"} ${host}:${port}`;
 }
 
-function dropUnused(ways: Map<string, Way>): void {
-  for (const [key, { http, raw }] of ways) {
+function dropUnused(pairs: Map<string, PoolPair>): void {
+  for (const [key, { http, raw }] of pairs) {
     if (http.outstanding > 0 || http.idle > 0 || raw.outstanding > 0) continue;
     http.close();
     raw.close();
-    ways.delete(key);
+    pairs.delete(key);
   }
 }
 

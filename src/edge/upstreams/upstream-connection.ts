@@ -1,3 +1,4 @@
+import { isBodiless } from "../../http1/bodiless.ts";
 import { BodyReader } from "../../http1/body-reader.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 import { HeadBuffer } from "../../http1/head-buffer.ts";
@@ -239,13 +240,13 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   #readHead(bytes: Buffer): void {
     const { limits } = this.pool.options.context;
     let all = bytes;
-    const kept = this.#head;
-    if (kept !== undefined) {
-      if (!kept.add(bytes, limits.maxHeadBytes)) {
+    const begun = this.#head;
+    if (begun !== undefined) {
+      if (!begun.add(bytes, limits.maxHeadBytes)) {
         this.#stream.consumed(bytes.length);
         return;
       }
-      all = kept.bytes();
+      all = begun.bytes();
     }
     let at = 0;
     while (at < all.length) {
@@ -272,7 +273,7 @@ export class UpstreamConnection implements ByteReceiver, Timed {
     }
     this.#stream.consumed(bytes.length);
     if (at === all.length) this.#head = undefined;
-    else if (kept === undefined || at > 0) {
+    else if (begun === undefined || at > 0) {
       this.#head = new HeadBuffer();
       this.#head.add(at === 0 ? all : all.subarray(at), limits.maxHeadBytes);
     }
@@ -288,7 +289,7 @@ export class UpstreamConnection implements ByteReceiver, Timed {
     const close = fields.connectionClose || (head.minorVersion === 0 && !fields.connectionKeepAlive);
     let bodyLength = 0;
     this.#reusable = !close;
-    if (this.#isHead || status === 204 || status === 304) {
+    if (this.#isHead || isBodiless(status)) {
       this.#body.startLength(0);
       // A 204 has no body whatever it says (RFC 9112 §6.3); where it says that it has one, that may be on its way.
       if (status === 204 && (fields.chunked || fields.contentLength > 0)) this.#reusable = false;

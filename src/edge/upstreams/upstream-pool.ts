@@ -1,7 +1,7 @@
 import type { ByteStream } from "../../lib/byte-stream.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
-import type { HttpContext } from "../http/context.ts";
+import type { UpstreamContext } from "./context.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamUser } from "./upstream-connection.ts";
@@ -9,14 +9,15 @@ import type { UpstreamUser } from "./upstream-connection.ts";
 export interface PoolOptions {
   /**
    * Opens one more stream to the tunnel or address, ready for an HTTP/1.1 request. Calls `take` once, now or
-   * later; undefined when it cannot be had, with the reason and what is told of it. `exchange` is the one that asks: the stream's header names
-   * its client. Returns what waits, where that can be withdrawn before it has begun.
+   * later; with undefined when it cannot be had, and then with the reason and what is told of it. `exchange` is the
+   * one that asks: the stream's header names its client. Returns what waits, where that can be withdrawn before it has
+   * begun.
    */
   readonly open: (
     exchange: Exchange,
     take: (stream: ByteStream | undefined, why?: RefusalName, detail?: string) => void,
   ) => PendingOpening | undefined;
-  readonly context: Pick<HttpContext, "clock" | "deadlines" | "limits" | "log">;
+  readonly context: UpstreamContext;
   /** The streams end at an agent, whose own refusals (it could not dial its upstream) are recognised as such. */
   readonly isAgent: boolean;
   /** False where no stream is used twice. */
@@ -26,6 +27,13 @@ export interface PoolOptions {
    * protocol header): they are then given to that client's exchanges alone. Undefined: streams are anybody's.
    */
   readonly clientOf?: (exchange: Exchange) => string;
+}
+
+/** The streams to a tunnel, or the connections to an address. */
+export interface PoolPair {
+  readonly http: UpstreamPool;
+  /** Those that are not spoken to in HTTP; none of them is used twice. */
+  readonly raw: UpstreamPool;
 }
 
 export interface PendingOpening {

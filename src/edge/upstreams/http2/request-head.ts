@@ -2,8 +2,8 @@ import { isHopByHop } from "../../../http1/field-table.ts";
 import { known } from "../../../http1/known-fields.ts";
 import type { FieldTable } from "../../../http1/field-table.ts";
 import type { RequestRead } from "../../../http1/read-request.ts";
-import { flag, frameHeaderBytes, frameType, maxFrameBytes, putFrameHeader } from "../frames.ts";
-import { encodedBound, encodeField, encodeFields } from "../hpack-encoder.ts";
+import { flag, frameHeaderBytes, frameType, maxFrameBytes, putFrameHeader } from "../../../http2/frames.ts";
+import { encodedBound, encodeField, encodeFields } from "../../../http2/hpack-encoder.ts";
 
 /** Names of the pseudo-fields, their lengths, and `te`. */
 const ownBytes = 128;

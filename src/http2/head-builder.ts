@@ -1,7 +1,7 @@
-import { FieldTable } from "../../http1/field-table.ts";
-import { equalsText } from "../../http1/bytes.ts";
-import { known } from "../../http1/known-fields.ts";
-import { putBytes, putLatin1, reserve, slab } from "../../http1/slab.ts";
+import { FieldTable } from "../http1/field-table.ts";
+import { equalsText } from "../http1/bytes.ts";
+import { known } from "../http1/known-fields.ts";
+import { putBytes, putLatin1, reserve, slab } from "../http1/slab.ts";
 import type { HeaderEntry } from "./header-entry.ts";
 
 /** Integers per field noted: start and end of its name, end of its value, kind. */

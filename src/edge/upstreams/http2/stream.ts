@@ -3,21 +3,27 @@ import type { RequestRead } from "../../../http1/read-request.ts";
 import type { FieldTable } from "../../../http1/field-table.ts";
 import type { ByteReceiver, ByteStream } from "../../../lib/byte-stream.ts";
 import { Refusal } from "../../../lib/errors.ts";
-import type { HttpContext } from "../../http/context.ts";
-import { checkFrame } from "../check-frame.ts";
-import { FloodGuard } from "../flood-guard.ts";
-import type { Nuisance } from "../flood-guard.ts";
-import { FrameReader } from "../frame-reader.ts";
-import type { FrameHandler } from "../frame-reader.ts";
-import { flag, frameType, readUint31 } from "../frames.ts";
-import { HeadBuilder } from "../head-builder.ts";
-import { HeaderBlocks, hollow, unfinished } from "../header-blocks.ts";
-import type { BlockProgress } from "../header-blocks.ts";
-import { HpackDecoder } from "../hpack-decoder.ts";
+import type { Deadlines } from "../../../lib/deadlines.ts";
+import type { Log } from "../../../lib/log.ts";
+import { checkFrame } from "../../../http2/check-frame.ts";
+import { FloodGuard } from "../../../http2/flood-guard.ts";
+import type { Nuisance } from "../../../http2/flood-guard.ts";
+import { FrameReader } from "../../../http2/frame-reader.ts";
+import type { FrameHandler } from "../../../http2/frame-reader.ts";
+import { flag, frameType, readUint31 } from "../../../http2/frames.ts";
+import { HeadBuilder } from "../../../http2/head-builder.ts";
+import { HeaderBlocks, hollow, unfinished } from "../../../http2/header-blocks.ts";
+import type { BlockProgress } from "../../../http2/header-blocks.ts";
+import { HpackDecoder } from "../../../http2/hpack-decoder.ts";
 import { RequestSender, windowBytes } from "./request-sender.ts";
 import { ResponseWriter } from "./response-writer.ts";
 
-type Context = Pick<HttpContext, "deadlines" | "limits" | "log">;
+/** The part of an edge's upstream context that a stream needs. */
+interface Context {
+  readonly deadlines: Deadlines;
+  readonly limits: { readonly maxHeadBytes: number; readonly maxFields: number };
+  readonly log: Log;
+}
 
 /** What an agent says itself, in HTTP/1.1, when it cannot reach its service. */
 const agentAnswer = Buffer.from("HTTP/1.1 502 ");

@@ -1,9 +1,9 @@
+import { isBodiless } from "../../../http1/bodiless.ts";
 import type { FieldTable } from "../../../http1/field-table.ts";
 import { reasonPhrase } from "../../../http1/reasons.ts";
 import { writeLastChunk } from "../../../http1/write-chunk.ts";
-import { isBodiless } from "../../http/answer.ts";
-import type { HeadBuilder } from "../head-builder.ts";
-import { pseudo } from "../header-entry.ts";
+import type { HeadBuilder } from "../../../http2/head-builder.ts";
+import { pseudo } from "../../../http2/header-entry.ts";
 
 const requestPseudo = [":method", ":scheme", ":authority", ":path", ":protocol"] as const;
 

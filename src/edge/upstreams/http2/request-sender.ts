@@ -12,8 +12,8 @@ import {
   putFrameHeader,
   putUint32,
   setting,
-} from "../frames.ts";
-import { PeerSettings, renderSettings } from "../peer-settings.ts";
+} from "../../../http2/frames.ts";
+import { PeerSettings, renderSettings } from "../../../http2/peer-settings.ts";
 import { renderRequestHead, renderTrailers } from "./request-head.ts";
 import type { RequestSink } from "./request-reader.ts";
 

@@ -1,5 +1,5 @@
-import type { FieldTable } from "../../http1/field-table.ts";
-import { lowerByte } from "../../http1/bytes.ts";
+import type { FieldTable } from "../http1/field-table.ts";
+import { lowerByte } from "../http1/bytes.ts";
 import { indexedStatus, staticIndex } from "./hpack-tables.ts";
 
 /**

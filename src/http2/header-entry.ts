@@ -1,6 +1,6 @@
-import { byteClass, oddTokenByte, tokenByte, valueByte } from "../../http1/bytes.ts";
-import { oddKind } from "../../http1/field-table.ts";
-import { known, knownField } from "../../http1/known-fields.ts";
+import { byteClass, oddTokenByte, tokenByte, valueByte } from "../http1/bytes.ts";
+import { oddKind } from "../http1/field-table.ts";
+import { known, knownField } from "../http1/known-fields.ts";
 
 /** Numbers of the pseudo-fields (RFC 9113 §8.3, RFC 8441 §4), the last of them of responses; 0 is a field. */
 export const pseudo = {
