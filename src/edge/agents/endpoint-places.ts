@@ -1,0 +1,188 @@
+/** Where an endpoint is published: the host name or the port that its agent asks for, or one that is made for it. */
+import { Refusal } from "../../lib/errors.ts";
+import { isServerName } from "../../lib/server-names.ts";
+import type { AgentSession, Asked, BindRequest } from "../../tunnel/server-hooks.ts";
+import type { EndpointAddresses } from "./addresses.ts";
+import { describeHolder } from "./claims.ts";
+import type { Grant } from "./credentials.ts";
+import type { EndpointHosts } from "./hosts.ts";
+import { generatedName, hostName } from "./names.ts";
+import type { Tunnel } from "./tunnel.ts";
+
+export interface EndpointPlacesOptions {
+  readonly hosts: EndpointHosts;
+  /** Undefined: tcp tunnels are refused. */
+  readonly addresses: EndpointAddresses | undefined;
+  readonly domain: string;
+  readonly advertisedHttpsPort: () => number;
+  readonly advertisedHttpPort?: () => number | undefined;
+}
+
+/** Who asks for an endpoint, and for which. */
+export interface EndpointRequest {
+  readonly grant: Grant;
+  readonly session: AgentSession;
+  /** Of the tunnel. */
+  readonly id: string;
+  readonly request: BindRequest;
+  /** What is known of agents that were asked for a sign of life. */
+  readonly asked: Asked;
+}
+
+/** Whether the agent behind a name is there has to be known first. */
+export interface Unasked {
+  readonly ask: AgentSession;
+}
+
+interface PublicPlace {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ClaimedPlace extends PublicPlace {
+  /** The tunnel of the same credential that must be taken away first: its agent was asked and is silent. */
+  readonly replaces: Tunnel | undefined;
+}
+
+export interface EndpointPlaces {
+  /** Throws `Refusal`. The place is not taken yet. */
+  claim(asking: EndpointRequest): ClaimedPlace | Unasked;
+}
+
+/** Generated names that are tried before giving up: as many as a session may hold tunnels is plenty. */
+const maxGenerated = 5000;
+
+export function makeEndpointPlaces(options: EndpointPlacesOptions): EndpointPlaces {
+  const placeOf = (asking: EndpointRequest): ClaimedPlace | Unasked =>
+    asking.request.proto === "tcp" ? tcpPlace(options, asking) : hostPlace(options, asking);
+  return {
+    claim(asking) {
+      const place = placeOf(asking);
+      if ("ask" in place) return place;
+      return mustAsk(place, asking) ?? place;
+    },
+  };
+}
+
+/** Throws where the tunnel to be replaced is there; whoever brings the tunnel's own id, proven, is the one that holds it. */
+function mustAsk(
+  { host, port, replaces }: ClaimedPlace,
+  { session, id, request, asked }: EndpointRequest,
+): Unasked | undefined {
+  if (!replaces || replaces.id === id) return undefined;
+  const shown = request.proto === "tcp" ? `${host}:${port}` : host;
+  if (replaces.session === session) {
+    throw new Refusal("agent_name_taken", `publish "${shown}": this session serves it with tunnel "${replaces.id}"`);
+  }
+  const isThere = asked.get(replaces.session);
+  if (isThere === undefined) return { ask: replaces.session };
+  if (isThere)
+    throw new Refusal("agent_name_taken", `publish "${shown}": ${describeHolder(replaces.session)} serves it`);
+  return undefined;
+}
+
+function tcpPlace({ addresses, domain }: EndpointPlacesOptions, asking: EndpointRequest): ClaimedPlace | Unasked {
+  if (!addresses) throw new Refusal("agent_option_unsupported", "open a tcp tunnel: this server publishes none");
+  const { grant, session, request } = asking;
+  const place =
+    request.address === ""
+      ? generatedAddress(addresses, domain, asking)
+      : addresses.requested(request.address, session);
+  if ("ask" in place) return place;
+  demandHost(grant, place.host, place.port);
+  return { ...place, replaces: addresses.claim(place.port, session) };
+}
+
+function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): ClaimedPlace | Unasked {
+  const { grant, session, request } = asking;
+  const host = requestedHost(request, options.domain) ?? generatedHost(options, asking);
+  if (typeof host !== "string") return host;
+  const port = request.proto === "http" ? options.advertisedHttpPort?.() : options.advertisedHttpsPort();
+  if (port === undefined) {
+    throw new Refusal("agent_option_unsupported", `publish "http://${host}": this server publishes over HTTPS only`);
+  }
+  // One that comes back brings the port of its URL, which the server may have changed since.
+  if (request.port !== undefined && request.port !== port && request.id === "") {
+    throw new Refusal(
+      "agent_option_unsupported",
+      `publish "${host}:${request.port}": names are served at port ${port}`,
+    );
+  }
+  demandHost(grant, host, port);
+  return { host, port, replaces: options.hosts.claim(host, session) };
+}
+
+function demandHost(grant: Grant, host: string, port: number): void {
+  if (grant.acl.allowsHost(host, port)) return;
+  throw new Refusal("agent_denied", `publish "${host}:${port}": the token's ACL does not list it`);
+}
+
+function requestedHost(request: BindRequest, domain: string): string | undefined {
+  const wanted = request.hostname !== "" ? request.hostname : request.subdomain && `${request.subdomain}.${domain}`;
+  if (wanted === "") return undefined;
+  if (wanted.includes("*")) {
+    throw new Refusal("agent_option_unsupported", `publish "${wanted}": wildcards are served by edges`);
+  }
+  const host = hostName(wanted);
+  if (host === undefined) throw new Refusal("agent_request_invalid", `publish "${wanted}": it is not a host name`);
+  if (isServerName(host, domain)) throw new Refusal("agent_name_taken", `publish "${host}": it is the server's own`);
+  return host;
+}
+
+/** The first of the credential's names for this target that is free, or whose holder has been started again. */
+function generatedHost({ hosts, domain }: EndpointPlacesOptions, asking: EndpointRequest): string | Unasked {
+  const { grant, session, id, asked } = asking;
+  const target = targetOf(asking);
+  for (let ordinal = 0; ordinal < maxGenerated; ordinal += 1) {
+    const name = generatedName([grant.tokenHash.toString("hex"), target, String(ordinal)]);
+    const host = `${name}.${domain}`;
+    const holder = hosts.tunnel(host);
+    if (holder && holder.id !== id) {
+      if (!startedAgain(holder, session, target)) continue;
+      const isThere = asked.get(holder.session);
+      if (isThere === undefined) return { ask: holder.session };
+      if (isThere) continue;
+    }
+    if (hosts.isFree(host, session)) return host;
+  }
+  throw new Refusal("agent_limit", `open a tunnel: ${maxGenerated} tunnels forward to "${target}" already`);
+}
+
+/** The first of the credential's ports for this target that is free. */
+function generatedAddress(
+  addresses: EndpointAddresses,
+  domain: string,
+  asking: EndpointRequest,
+): PublicPlace | Unasked {
+  const { grant, session, id, asked } = asking;
+  const target = targetOf(asking);
+  let ask: AgentSession | undefined;
+  const passes = (port: number): boolean => {
+    const holder = addresses.tunnel(port);
+    if (!holder || holder.id === id) return true;
+    if (!startedAgain(holder, session, target)) return false;
+    const isThere = asked.get(holder.session);
+    if (isThere === undefined) ask = holder.session;
+    return isThere !== true;
+  };
+  const port = addresses.generated([grant.tokenHash.toString("hex"), target], session, passes);
+  return ask ? { ask } : { host: domain, port };
+}
+
+/** What the agent forwards to; the SDKs append their process, which changes with each start. */
+function targetOf({ request }: EndpointRequest): string {
+  return request.forwardsTo.replace(/\?pid=\d+$/, "");
+}
+
+/** Whether the session that holds a generated name looks like an earlier run of the one that asks. */
+function startedAgain(holder: Tunnel, session: AgentSession, target: string): boolean {
+  const before = holder.session;
+  return (
+    before !== session &&
+    before.credentialId === session.credentialId &&
+    before.ip === session.ip &&
+    before.os === session.os &&
+    // `app://` says nothing about the service: several of them run side by side in one process.
+    !target.startsWith("app:")
+  );
+}

@@ -1,0 +1,121 @@
+/** Ends what agents hold and configuration no longer allows them. */
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { RoutingTable } from "../../routing/sites/compiled.ts";
+import type { AgentSession } from "../../tunnel/server-hooks.ts";
+import type { EndpointAddresses } from "./addresses.ts";
+import type { Credentials, Grant } from "./credentials.ts";
+import type { EndpointHosts } from "./hosts.ts";
+import type { OpenTunnels } from "./open-tunnels.ts";
+import type { SessionBook } from "./session-book.ts";
+import type { Tunnel } from "./tunnel.ts";
+
+export interface EnforcementOptions {
+  readonly table: RoutingTable;
+  readonly credentials: Credentials;
+  readonly sessions: SessionBook;
+  readonly tunnels: OpenTunnels;
+  readonly hosts: EndpointHosts;
+  readonly addresses: EndpointAddresses | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Takes a session off the register, with its tunnels. */
+  readonly leave: (session: AgentSession) => void;
+}
+
+export interface Enforcement {
+  /** A session was opened: its token may expire. */
+  watchExpiry(): void;
+}
+
+/** After a change of edges or domains, endpoints that lost their name to it go within this time. */
+const dispossessAfterMs = 250;
+/** How often it is looked whether tokens of open sessions have expired. */
+const expiryPeriodMs = 1_000;
+/** What an account's restriction on agents is made of. */
+const restricting = ["ip_restriction", "ip_policy", "ip_policy_rule"];
+
+/** Follows `table` from its next change on. */
+export function enforceConfiguration(options: EnforcementOptions): Enforcement {
+  const { table, credentials, sessions, clock } = options;
+  const expel = (session: AgentSession, reason: string): void => {
+    options.leave(session);
+    session.close(reason);
+  };
+  let isLooking = false;
+  table.subscribe(({ credentialIds, kinds }) => {
+    if (restricting.some((kind) => kinds.has(kind))) expelByAddress(options, expel);
+    for (const credentialId of credentialIds) refreshCredential(options, credentialId, expel);
+    if (isLooking || ![...kinds].some((kind) => kind.endsWith("_edge") || kind.startsWith("reserved_"))) return;
+    isLooking = true;
+    clock.after(dispossessAfterMs, () => {
+      isLooking = false;
+      dispossess(options);
+    });
+  });
+
+  let isWatching = false;
+  /** Ends the sessions of expired tokens, and looks again while there are some that will expire. */
+  const watch = (): void => {
+    const now = clock.now();
+    isWatching = false;
+    for (const session of sessions.all()) {
+      const expiresAtMs = credentials.current(session.credentialId)?.expiresAtMs;
+      if (expiresAtMs === undefined) continue;
+      if (expiresAtMs > now) {
+        isWatching = true;
+        continue;
+      }
+      options.log.info("agent's token expired", { session: session.id, credential: session.credentialId });
+      expel(session, "the agent token has expired");
+    }
+    if (isWatching) clock.after(expiryPeriodMs, watch);
+  };
+  return {
+    watchExpiry() {
+      if (!isWatching) watch();
+    },
+  };
+}
+
+/** Whether the account's IP restriction admits an agent at this address. */
+export function admitsAgent(table: RoutingTable, accountId: string, ip: string): boolean {
+  return table.restriction(accountId, "agent")?.(ip).answer === undefined;
+}
+
+type Expel = (session: AgentSession, reason: string) => void;
+
+function expelByAddress({ table, sessions, log }: EnforcementOptions, expel: Expel): void {
+  for (const session of sessions.all()) {
+    if (admitsAgent(table, session.accountId, session.ip)) continue;
+    log.info("agent's address no longer allowed", { session: session.id, ip: session.ip });
+    expel(session, "the account's IP restriction does not admit this address");
+  }
+}
+
+function refreshCredential(options: EnforcementOptions, credentialId: string, expel: Expel): void {
+  const { credentials, sessions, tunnels, log } = options;
+  const affected = sessions.ofCredential(credentialId);
+  const grant = credentials.refresh(credentialId);
+  for (const session of affected) {
+    if (grant) {
+      const denied = sessions.tunnelsOf(session).filter((tunnel) => !allows(grant, tunnel));
+      for (const tunnel of denied) tunnels.stop(tunnel, "the token's ACL no longer allows it", "agent_denied");
+      continue;
+    }
+    log.info("agent's token revoked", { session: session.id, credential: credentialId });
+    expel(session, "the agent token was revoked");
+  }
+}
+
+/** Stops endpoints whose name or port was given to an edge, or reserved by another account. */
+function dispossess({ hosts, addresses, tunnels }: EnforcementOptions): void {
+  for (const tunnel of [...hosts.dispossessed(), ...(addresses?.dispossessed() ?? [])]) {
+    tunnels.stop(tunnel, `"${tunnel.endpoint?.url}" now belongs to the configuration`, "agent_name_taken");
+  }
+}
+
+function allows({ acl }: Grant, { endpoint, labels }: Tunnel): boolean {
+  if (endpoint) return acl.allowsHost(endpoint.host, endpoint.port);
+  return Object.entries(labels ?? {}).every(([name, value]) => acl.allowsLabel(name, value));
+}

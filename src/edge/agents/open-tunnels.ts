@@ -1,0 +1,97 @@
+/** The tunnels that are open, each where traffic finds it: at a host name, at a port, or in the groups of its labels. */
+import type { Log } from "../../lib/log.ts";
+import type { Upward } from "../../routing/planes/messages.ts";
+import type { ConnectionSite } from "../../routing/sites/compiled.ts";
+import type { EndpointAddresses, PortRange } from "./addresses.ts";
+import type { TunnelGroups } from "./groups.ts";
+import type { EndpointHosts } from "./hosts.ts";
+import type { SessionBook } from "./session-book.ts";
+import { renderTunnel } from "./tunnel.ts";
+import type { Endpoint, Tunnel } from "./tunnel.ts";
+
+export interface TcpAddresses {
+  readonly range: PortRange;
+  /** Listens at the endpoint's port. `failed` is called at most once, when it cannot be had. */
+  open(site: ConnectionSite, failed: (why: string) => void): void;
+  close(site: ConnectionSite): void;
+}
+
+export interface OpenTunnelsOptions {
+  readonly sessions: SessionBook;
+  readonly hosts: EndpointHosts;
+  /** Undefined where no tcp endpoints are published; the same holds for `tcp`. */
+  readonly addresses: EndpointAddresses | undefined;
+  readonly tcp: Pick<TcpAddresses, "open" | "close"> | undefined;
+  readonly groups: TunnelGroups;
+  readonly report: (message: Upward) => void;
+  readonly region: string;
+  readonly log: Log;
+}
+
+export interface OpenTunnels {
+  byId(id: string): Tunnel | undefined;
+  all(): Iterable<Tunnel>;
+  /** Its name or port must have been claimed. */
+  open(tunnel: Tunnel): void;
+  /** Its agent knows, or is gone. Harmless when repeated. */
+  close(tunnel: Tunnel): void;
+  /** Closes it and tells its agent why. */
+  stop(tunnel: Tunnel, message: string, reason: "agent_name_taken" | "agent_denied"): void;
+  /** Called once for each tunnel when it is closed, for whatever reason. */
+  onClosed(listener: (tunnel: Tunnel) => void): void;
+}
+
+export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
+  const { sessions, hosts, addresses, tcp, groups, report, region, log } = options;
+  const tunnels = new Map<string, Tunnel>();
+  const listeners: ((tunnel: Tunnel) => void)[] = [];
+
+  const publish = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
+    if (site.kind !== "tcp_endpoint") {
+      hosts.put(host, tunnel);
+      return;
+    }
+    addresses?.put(port, tunnel);
+    tcp?.open(site, (why) => {
+      addresses?.avoid(port);
+      if (tunnel.online) stop(tunnel, `port ${port} cannot be listened on: ${why}`, "agent_name_taken");
+    });
+  };
+  const withdraw = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
+    if (site.kind !== "tcp_endpoint") {
+      hosts.release(host, tunnel);
+      return;
+    }
+    addresses?.release(port, tunnel);
+    tcp?.close(site);
+  };
+  const close = (tunnel: Tunnel): void => {
+    if (!tunnel.online) return;
+    tunnel.online = false;
+    tunnels.delete(tunnel.id);
+    sessions.removeTunnel(tunnel);
+    if (tunnel.endpoint) withdraw(tunnel, tunnel.endpoint);
+    else groups.remove(tunnel);
+    report({ type: "tunnel_closed", tunnelId: tunnel.id });
+    for (const listener of listeners) listener(tunnel);
+  };
+  const stop: OpenTunnels["stop"] = (tunnel, message, reason) => {
+    close(tunnel);
+    log.info("tunnel stopped", { tunnel: tunnel.id, session: tunnel.session.id, why: message });
+    tunnel.session.stopTunnel(tunnel.id, message, reason);
+  };
+  return {
+    byId: (id) => tunnels.get(id),
+    all: () => tunnels.values(),
+    open(tunnel) {
+      tunnels.set(tunnel.id, tunnel);
+      sessions.addTunnel(tunnel);
+      if (tunnel.endpoint) publish(tunnel, tunnel.endpoint);
+      else groups.add(tunnel);
+      report({ type: "tunnel_opened", tunnel: renderTunnel(tunnel, region) });
+    },
+    close,
+    stop,
+    onClosed: (listener) => void listeners.push(listener),
+  };
+}

@@ -1,0 +1,128 @@
+/** What the register says to the agent protocol: who may connect, and what becomes of a request for a tunnel. */
+import { timestamp } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { Log } from "../../lib/log.ts";
+import type { SessionReport, Upward } from "../../routing/planes/messages.ts";
+import type { RoutingTable } from "../../routing/sites/compiled.ts";
+import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";
+import type { Credentials, Grant } from "./credentials.ts";
+import { admitsAgent } from "./enforcement.ts";
+import type { AgentLimits } from "./limits.ts";
+import type { OpenTunnels } from "./open-tunnels.ts";
+import type { Opening } from "./opening.ts";
+import type { SessionBook } from "./session-book.ts";
+import type { Endpoint, Tunnel } from "./tunnel.ts";
+
+export interface ProtocolHooksOptions {
+  readonly table: RoutingTable;
+  readonly credentials: Credentials;
+  readonly sessions: SessionBook;
+  readonly tunnels: OpenTunnels;
+  readonly opening: Opening;
+  readonly limits: AgentLimits;
+  readonly region: string;
+  readonly report: (message: Upward) => void;
+  readonly log: Log;
+  /** Takes a session off the register, with its tunnels. */
+  readonly leave: (session: AgentSession) => void;
+  /** A session was opened: its token may expire. */
+  readonly watchExpiry: () => void;
+}
+
+export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
+  const { table, credentials, sessions, tunnels, opening, limits, region, report, log, leave } = options;
+
+  const grantOf = (session: AgentSession): Grant => {
+    const grant = sessions.has(session) ? credentials.current(session.credentialId) : undefined;
+    if (!grant) throw new Refusal("agent_token_unknown");
+    return grant;
+  };
+  const demandRoom = (session: AgentSession, id: string): void => {
+    if (tunnels.byId(id)?.session === session) return;
+    const { inSession, inAccount } = sessions.tunnelCounts(session);
+    if (inSession >= limits.tunnelsPerSession) throw new Refusal("agent_limit");
+    if (inAccount >= limits.tunnelsPerAccount) {
+      throw new Refusal("agent_limit", `open a tunnel: the account holds ${inAccount}, as many as it may`);
+    }
+  };
+  /** The tunnel that has the id already; it is the same one, from before a reconnect. */
+  const earlier = (session: AgentSession, id: string): Tunnel | undefined => {
+    const tunnel = tunnels.byId(id);
+    if (tunnel && tunnel.session.credentialId !== session.credentialId) {
+      throw new Refusal("agent_request_invalid", `open a tunnel with the id "${id}": it is not yours`);
+    }
+    return tunnel;
+  };
+
+  return {
+    authenticate(request) {
+      const grant = credentials.authenticate(request);
+      if (!admitsAgent(table, grant.accountId, request.ip)) {
+        throw new Refusal("agent_source_denied");
+      }
+      const resumed = sessions.byId(request.resumes);
+      if (resumed && resumed.credentialId !== grant.credentialId) throw new Refusal("agent_token_unknown");
+      if (!resumed && sessions.countOfAccount(grant.accountId) >= limits.sessionsPerAccount) {
+        throw new Refusal("agent_limit", "connect an agent: the account has as many sessions as it may");
+      }
+      const { accountId, credentialId } = grant;
+      return { accountId, credentialId, accountName: table.accountName(accountId) };
+    },
+    opened(session) {
+      const former = sessions.byId(session.id);
+      if (former) leave(former);
+      if (!credentials.current(session.credentialId)) {
+        session.close("the agent token was revoked");
+        return;
+      }
+      sessions.add(session);
+      report({ type: "session_opened", session: renderSession(session, region) });
+      options.watchExpiry();
+      log.info("agent connected", { session: session.id, credential: session.credentialId, ip: session.ip });
+    },
+    bind(session, id, request, asked) {
+      const grant = grantOf(session);
+      demandRoom(session, id);
+      const before = earlier(session, id);
+      const opened = opening.endpoint({ grant, session, id, request, asked });
+      if ("ask" in opened) return opened;
+      const { tunnel, replaces } = opened;
+      if (before) tunnels.close(before);
+      if (replaces?.online) {
+        tunnels.stop(replaces, `a newer session of the same credential serves it`, "agent_name_taken");
+      }
+      tunnels.open(tunnel);
+      const { host, port, url, proto } = tunnel.endpoint as Endpoint;
+      const isTcp = proto === "tcp";
+      return { url, hostname: isTcp ? "" : host, address: isTcp ? `${host}:${port}` : "" };
+    },
+    label(session, id, request) {
+      const grant = grantOf(session);
+      demandRoom(session, id);
+      const before = earlier(session, id);
+      const tunnel = opening.labelled(grant, session, id, request);
+      if (before) tunnels.close(before);
+      tunnels.open(tunnel);
+    },
+    unbind(session, tunnelId) {
+      const tunnel = tunnels.byId(tunnelId);
+      if (tunnel?.session === session) tunnels.close(tunnel);
+    },
+    closed: leave,
+  };
+}
+
+export function renderSession(session: AgentSession, region: string): SessionReport {
+  return {
+    id: session.id,
+    accountId: session.accountId,
+    credentialId: session.credentialId,
+    agentVersion: session.agentVersion,
+    ip: session.ip,
+    os: session.os,
+    metadata: session.metadata,
+    region,
+    startedAt: timestamp(session.startedAt),
+    transport: "ngrok/2",
+  };
+}
