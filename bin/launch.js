@@ -42,7 +42,7 @@ export async function launch(program, args) {
   }
   if (realpathSync(pinned) === realpathSync(process.execPath)) return await here(program, args);
   const child = spawn(pinned, [join(root, program), ...args], {
-    // The pipe closes when this process ends, in whatever way: see src/cli/launcher.ts.
+    // The pipe closes when this process ends, in whatever way: see src/cli/process/launcher.ts.
     stdio: ["inherit", "inherit", "inherit", "pipe"],
     env: {
       NODE_COMPILE_CACHE: compileCache,

@@ -1,5 +1,5 @@
 import { runCommandLine } from "./cli/command-line.ts";
-import { followLauncher } from "./cli/launcher.ts";
+import { followLauncher } from "./cli/process/launcher.ts";
 
 /** What the last lines of the log may take to be read. */
 const logWaitMs = 1000;

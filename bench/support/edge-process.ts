@@ -9,6 +9,8 @@ import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
 import { createAuthority } from "../../src/lib/x509.ts";
 import type { Downward } from "../../src/routing/planes/messages.ts";
+import { edgeSettings } from "../../src/settings/edge.ts";
+import { defaultsOf } from "../../src/settings/setting.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 
 const [hostports, routes, servicePort] = process.argv.slice(2).map(Number) as [number, number, number];
@@ -36,6 +38,7 @@ function* objects(): Iterable<ResourceObject> {
 let receive: (message: Downward) => void = () => {};
 const edge = await startEdge(
   {
+    ...defaultsOf(edgeSettings),
     httpsListen: { host: "127.0.0.1", port: 0 },
     agentListen: { host: "127.0.0.1", port: 0 },
     domain: "localhost",
@@ -47,6 +50,7 @@ const edge = await startEdge(
     log: silentLog,
     metrics: makeMetrics(),
     allowLocalUpstreams: true,
+    drainMs: 0,
   },
   { send: () => {}, receive: (handler) => (receive = handler) },
 );

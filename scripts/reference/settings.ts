@@ -2,9 +2,13 @@
 import type { Command } from "../../src/cli/command/command.ts";
 import { commands } from "../../src/cli/commands.ts";
 import { exitCodes } from "../../src/cli/process/exit.ts";
-import { flagOf, keyOf, variableOf } from "../../src/cli/settings/read-settings.ts";
-import type { Setting } from "../../src/cli/settings/setting.ts";
-import { settings } from "../../src/cli/settings/settings.ts";
+import { commandSettings } from "../../src/settings/commands.ts";
+import { controlPlaneSettings } from "../../src/settings/control-plane.ts";
+import { edgeSettings } from "../../src/settings/edge.ts";
+import { placeSettings } from "../../src/settings/places.ts";
+import { flagOf, keyOf, variableOf } from "../../src/settings/setting.ts";
+import type { Setting } from "../../src/settings/setting.ts";
+import { settings } from "../../src/settings/settings.ts";
 import { code, page, table } from "./markdown.ts";
 
 export function settingsPage(): string {
@@ -14,11 +18,19 @@ export function settingsPage(): string {
     const variable = variableOf(name, setting);
     const files = setting.secret ? `; from a file: ${code(`${flag}-file`)}, ${code(`${variable}_FILE`)}` : "";
     const usage = setting.placeholder === undefined ? flag : `${flag} ${setting.placeholder}`;
-    return [code(usage), code(variable), code(keyOf(name)), setting.doc + files, code(setting.shown ?? "")];
+    const cells = [code(usage), code(variable), code(keyOf(name)), setting.doc + files];
+    return [...cells, code(setting.shownDefault ?? ""), readersOf(name)];
   });
   const introduction =
     "Every setting has a flag, an environment variable and a key in the YAML file that `--config` names. Flags win over the environment over the file over the default. [Commands](commands.md) says which command takes which.";
-  return page("Settings", introduction, [table(["Flag", "Variable", "Key", "Meaning", "Default"], rows)]);
+  return page("Settings", introduction, [table(["Flag", "Variable", "Key", "Meaning", "Default", "Read by"], rows)]);
+}
+
+function readersOf(name: string): string {
+  const planes = [name in controlPlaneSettings ? "control plane" : "", name in edgeSettings ? "edge" : ""];
+  const start = name in placeSettings || !(name in commandSettings || planes.some(Boolean)) ? "start" : "";
+  const commands = name in commandSettings ? "commands" : "";
+  return [...planes, start, commands].filter(Boolean).join(", ");
 }
 
 export async function commandsPage(): Promise<string> {
@@ -53,7 +65,7 @@ function section(command: Command): string {
   const rows = Object.entries(command.settings).map(([name, setting]) => {
     const flag = flagOf(name, setting);
     const usage = setting.placeholder === undefined ? flag : `${flag} ${setting.placeholder}`;
-    return [code(usage), setting.doc, code(setting.shown ?? "")];
+    return [code(usage), setting.doc, code(setting.shownDefault ?? "")];
   });
   const lines = (title: string, texts: readonly string[] | undefined): string =>
     texts && texts.length > 0 ? `${title}\n\n\`\`\`text\n${texts.join("\n")}\n\`\`\`\n\n` : "";

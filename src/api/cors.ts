@@ -42,11 +42,3 @@ export function makeCors(origins: readonly string[], methods: string): Cors {
 const none: readonly string[] = [];
 /** The answer to another origin has other fields. */
 const varies = ["vary", "origin"] as const;
-
-/** What is wrong with `text` as an origin that may call, as the end of "must …"; undefined when nothing is. */
-export function originIssue(text: string): string | undefined {
-  if (text === "*") return "name the origins one by one";
-  const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol)) return "be an origin such as https://app.example.com";
-  return url.origin === text ? undefined : `be an origin as browsers send it: ${url.origin}`;
-}

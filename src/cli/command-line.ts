@@ -1,9 +1,9 @@
 import type { Command } from "./command/command.ts";
 import { commands } from "./commands.ts";
 import { Failure, exitCodes } from "./process/exit.ts";
-import { nearest } from "./terminal/nearest.ts";
+import { nearest } from "../lib/nearest.ts";
 import { readSettings } from "./settings/read-settings.ts";
-import { settings } from "./settings/settings.ts";
+import { settings } from "../settings/settings.ts";
 
 /**
  * Runs the command that `args` name and returns the exit code. Prints refusals as one sentence, and anything
@@ -61,13 +61,13 @@ async function find(args: readonly string[]): Promise<{ readonly command: Comman
 async function printHelp(args: readonly string[]): Promise<number> {
   const words = args.filter((one) => !one.startsWith("-"));
   if (words.length > 0) return await printHelpOf((await find(words)).command);
-  const { renderOverview } = await import("./help.ts");
-  process.stdout.write(renderOverview());
+  const { renderOverview } = await import("./command/help.ts");
+  process.stdout.write(renderOverview(commands));
   return exitCodes.fine;
 }
 
 async function printHelpOf(command: Command): Promise<number> {
-  const { renderHelp } = await import("./help.ts");
+  const { renderHelp } = await import("./command/help.ts");
   process.stdout.write(renderHelp(command));
   return exitCodes.fine;
 }

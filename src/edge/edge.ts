@@ -6,15 +6,13 @@ import type { Metrics } from "../lib/metrics.ts";
 import type { KeyedCertificate } from "../lib/x509.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { modulesWith } from "../modules/index.ts";
-import { defaultWebhookSettings } from "../traffic/parts/webhook-check.ts";
-import type { WebhookSettings } from "../traffic/parts/webhook-check.ts";
 import type { ConnectionSite, Site } from "../routing/sites/compiled.ts";
 import { makeRoutingTable } from "../routing/table.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
+import type { EdgeSettings } from "../settings/edge.ts";
 import { makeAgentServer } from "../tunnel/server.ts";
 import { makeAcmeChallenges } from "./tls/acme-challenges.ts";
 import { startAgentListener } from "./listeners/agent-listener.ts";
-import type { PortRange } from "./agents/addresses.ts";
 import { defaultAgentLimits } from "./agents/limits.ts";
 import type { AgentLimits } from "./agents/limits.ts";
 import { makeAgentRegistry } from "./agents/registry.ts";
@@ -40,7 +38,7 @@ import { serveHttp2 } from "./http2/connection.ts";
 import { startHttpsListener } from "./listeners/https-listener.ts";
 import { defaultConnectionLimits } from "./listeners/limits.ts";
 import type { ConnectionLimits } from "./listeners/limits.ts";
-import type { ListenAddress, Listener } from "./listeners/listener.ts";
+import type { Listener } from "./listeners/listener.ts";
 import { machineNames } from "./tls/machine-names.ts";
 import { networksOf } from "./listeners/networks.ts";
 import { startRedirectListener } from "./listeners/redirect-listener.ts";
@@ -49,29 +47,8 @@ import type { TraceLimits } from "./watch/traces.ts";
 import { makeTrafficReports } from "./watch/traffic-reports.ts";
 import type { TrafficReportLimits } from "./watch/traffic-reports.ts";
 
-export interface EdgeOptions {
-  readonly httpsListen: ListenAddress;
-  /** Redirects to HTTPS; not listened on unless given. */
-  readonly httpListen?: ListenAddress | undefined;
-  readonly agentListen: ListenAddress;
-  /** Where the ports of TCP edges and endpoints are listened on: every address of the machine unless given. */
-  readonly tcpHost?: string | undefined;
-  /** Ports that tcp endpoints of agents are given; 20000 to 29999 unless given. */
-  readonly tcpPorts?: PortRange | undefined;
-  /**
-   * Networks of proxies in front of the public listeners, in CIDR notation. They must begin each connection with a
-   * PROXY protocol header (version 1 or 2), which is believed; nobody else's is.
-   */
-  readonly proxies?: readonly string[];
-  /**
-   * Networks of HTTP proxies, in CIDR notation: the source of a request from there is the one that its
-   * X-Forwarded-For names. What `proxies` say about a connection comes first.
-   */
-  readonly forwarders?: readonly string[];
-  /** Names under it are the server's own, lower case. */
-  readonly domain: string;
-  /** The port in public URLs; the HTTPS listener's unless given. */
-  readonly advertisedHttpsPort?: number | undefined;
+/** What the operator has set, and what an edge is made of besides. */
+export interface EdgeOptions extends EdgeSettings {
   /** The server's own certificate authority. */
   readonly authority: KeyedCertificate;
   /** Names and addresses by which agents reach this server, besides those of the machine and the domain. */
@@ -83,13 +60,8 @@ export interface EdgeOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** How long a stop waits for what is in flight, milliseconds; 10 s unless given. */
-  readonly drainMs?: number;
-  readonly webhooks?: Partial<WebhookSettings>;
-  /** Whether backends may name loopback and link-local addresses. */
-  readonly allowLocalUpstreams?: boolean;
-  /** Whether agents may publish only at names below `domain` and at those that their account has reserved. */
-  readonly requireReservedNames?: boolean;
+  /** How long a stop waits for what is in flight, milliseconds. */
+  readonly drainMs: number;
   readonly limits?: {
     readonly connections?: Partial<ConnectionLimits>;
     readonly http?: Partial<HttpLimits>;
@@ -110,9 +82,6 @@ export interface Edge {
   stop(): Promise<void>;
 }
 
-const defaultDrainMs = 10_000;
-/** As the management API gives out reserved addresses. */
-const defaultTcpPorts: PortRange = Object.freeze({ first: 20_000, last: 29_999 });
 const drainCheckMs = 20;
 /** Webhooks of the largest size that may be held at one time. */
 const heldWebhooks = 16;
@@ -125,8 +94,7 @@ const heldWebhooks = 16;
 export async function startEdge(options: EdgeOptions, link: Link<Upward, Downward>): Promise<Edge> {
   const { clock, log, metrics, domain, authority, region } = options;
   const connectionLimits = { ...defaultConnectionLimits, ...options.limits?.connections };
-  const webhooks = { ...defaultWebhookSettings, ...options.webhooks };
-  const modules = modulesWith({ webhooks });
+  const modules = modulesWith(options);
   const table = makeRoutingTable(clock, modules);
   const certificates = makeCertificates(authority, domain, clock, log);
   const challenges = makeAcmeChallenges(log);
@@ -134,13 +102,13 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   let httpsPort = 0;
   let httpPort: number | undefined;
   let isDraining = false;
-  const advertisedHttpsPort = (): number => options.advertisedHttpsPort ?? httpsPort;
+  const advertisedHttpsPort = (): number => options.httpsPort ?? httpsPort;
 
   const registry = makeAgentRegistry({
     table,
     report: (message) => link.send(message),
     domain,
-    requireReservedNames: options.requireReservedNames,
+    requireReservedNames: options.requireDomainProof !== "none",
     advertisedHttpsPort,
     advertisedHttpPort: () => httpPort,
     region,
@@ -149,7 +117,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     limits: { ...defaultAgentLimits, ...options.limits?.agents },
     modules,
     tcp: {
-      range: options.tcpPorts ?? defaultTcpPorts,
+      range: options.tcpPorts,
       open: (site, failed) => tcpPorts.open(site, failed),
       close: (site) => tcpPorts.close(site),
     },
@@ -178,10 +146,10 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   exportCounters(counters, metrics);
   exportOutboundCounters(metrics);
   const deadlines = new Deadlines(clock);
-  const maxHeldBytes = Math.max(defaultLimits.maxHeldBytes, heldWebhooks * webhooks.maxBytes);
+  const maxHeldBytes = Math.max(defaultLimits.maxHeldBytes, heldWebhooks * options.webhookMaxBytes);
   const limits = { ...defaultLimits, maxHeldBytes, ...options.limits?.http };
-  const dial = { clock, allowLocal: options.allowLocalUpstreams ?? false };
-  const forwarders = networksOf(options.forwarders ?? []);
+  const dial = { clock, allowLocal: options.allowLocalUpstreams };
+  const forwarders = networksOf(options.trustedForwarders);
   const traffic = makeTrafficReports({
     send: (message) => link.send(message),
     clock,
@@ -232,10 +200,10 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     ...shared,
     admits: splices.admits,
     serve: splices.serve,
-    host: options.tcpHost,
+    host: options.tcpBind,
     table,
     report: (problems) => link.send({ type: "problems", problems }),
-    proxies: options.proxies,
+    proxies: options.trustedProxies,
   });
 
   const close = (): void => {
@@ -254,7 +222,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       startHttpsListener({
         ...shared,
         at: options.httpsListen,
-        proxies: options.proxies,
+        proxies: options.trustedProxies,
         forwarders,
         siteFor,
         connections: { siteFor: tlsSiteFor, admits: splices.admits, serve: splices.serve },
@@ -274,7 +242,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
           startRedirectListener({
             ...shared,
             at: options.httpListen,
-            proxies: options.proxies,
+            proxies: options.trustedProxies,
             forwarders,
             advertisedHttpsPort: advertisedHttpsPort(),
             challengeBody: challenges.body,
@@ -324,7 +292,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       for (const listener of listeners) listener.close();
       tcpPorts.stop();
       for (const connection of context.connections) connection.drain();
-      await until(() => context.connections.size + splices.open === 0, clock, options.drainMs ?? defaultDrainMs);
+      await until(() => context.connections.size + splices.open === 0, clock, options.drainMs);
     };
     return {
       https: place(https),

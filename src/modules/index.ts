@@ -1,4 +1,7 @@
 /** Every module, in the order in which they act on traffic (semantics, "Order on traffic"). This list is the order. */
+import { defaultsOf } from "../settings/setting.ts";
+import { webhookSettings } from "../settings/webhooks.ts";
+import type { WebhookSettings } from "../settings/webhooks.ts";
 import { backend } from "./backend.ts";
 import { circuitBreaker } from "./circuit-breaker.ts";
 import { compression } from "./compression.ts";
@@ -13,26 +16,19 @@ import { saml } from "./saml.ts";
 import { tlsTermination } from "./tls-termination.ts";
 import { trafficPolicy } from "./traffic-policy.ts";
 import { userAgentFilter } from "./user-agent-filter.ts";
-import { defaultWebhookSettings } from "../traffic/parts/webhook-check.ts";
-import type { WebhookSettings } from "../traffic/parts/webhook-check.ts";
 import { webhookVerificationWith } from "./webhook-verification.ts";
 import { websocketTcpConverter } from "./websocket-tcp-converter.ts";
 
-export const modules: readonly ModuleDeclaration[] = modulesWith({ webhooks: defaultWebhookSettings });
+export const modules: readonly ModuleDeclaration[] = modulesWith(defaultsOf(webhookSettings));
 
-/** What the operator of an edge decides about modules. */
-export interface ModuleSettings {
-  readonly webhooks: WebhookSettings;
-}
-
-/** The modules as an edge runs them. */
-export function modulesWith({ webhooks }: ModuleSettings): readonly ModuleDeclaration[] {
+/** The modules as an edge runs them, by what its operator has set. */
+export function modulesWith(settings: WebhookSettings): readonly ModuleDeclaration[] {
   return [
     tlsTermination,
     mutualTls,
     ipRestriction,
     userAgentFilter,
-    webhookVerificationWith(webhooks),
+    webhookVerificationWith(settings),
     oauth,
     oidc,
     saml,

@@ -7,7 +7,8 @@ import { tableOf } from "../../test/support/routing.ts";
 import { parseFields } from "../schema/parse.ts";
 import { sign } from "../webhooks/verify.ts";
 import { modulesWith } from "./index.ts";
-import { defaultWebhookSettings } from "../traffic/parts/webhook-check.ts";
+import { defaultsOf } from "../settings/setting.ts";
+import { webhookSettings } from "../settings/webhooks.ts";
 import { webhookVerification } from "./webhook-verification.ts";
 
 const clock = makeManualClock();
@@ -54,7 +55,7 @@ describe("webhook verification", () => {
   });
 
   it("refuses a body that is larger than it holds, and says how much that is and what sets it", async () => {
-    const table = tableOf(clock, modulesWith({ webhooks: { ...defaultWebhookSettings, maxBytes: 1000 } }));
+    const table = tableOf(clock, modulesWith({ ...defaultsOf(webhookSettings), webhookMaxBytes: 1000 }));
     const route = routeWith("webhook_verification", { provider: "github", secret: "s" }, table);
     for (const [size, outcome] of [
       [1000, "passed"],

@@ -3,8 +3,10 @@ import type { StringFormat } from "../schema/fields.ts";
 import { providerNamed, providers } from "../webhooks/providers.ts";
 import { secretIssue } from "../webhooks/secrets.ts";
 import { defineModule } from "../traffic/module.ts";
-import { defaultWebhookSettings, webhookCheck, webhookVerificationName } from "../traffic/parts/webhook-check.ts";
-import type { WebhookSettings } from "../traffic/parts/webhook-check.ts";
+import { webhookCheck, webhookVerificationName } from "../traffic/parts/webhook-check.ts";
+import { defaultsOf } from "../settings/setting.ts";
+import { webhookSettings } from "../settings/webhooks.ts";
+import type { WebhookSettings } from "../settings/webhooks.ts";
 
 const providerName: StringFormat = {
   name: "webhook-provider",
@@ -49,4 +51,4 @@ export function webhookVerificationWith(settings: WebhookSettings) {
   });
 }
 
-export const webhookVerification = webhookVerificationWith(defaultWebhookSettings);
+export const webhookVerification = webhookVerificationWith(defaultsOf(webhookSettings));

@@ -2,7 +2,7 @@ import { draftOn } from "./draft.ts";
 import type { DraftContext } from "./draft.ts";
 import { Overlay } from "./overlay.ts";
 import { checkQuotas } from "./quotas.ts";
-import type { Quotas } from "./quotas.ts";
+import type { Quotas } from "../settings/storage.ts";
 import type { Change, Draft, Judge } from "./store.ts";
 import { bytesAdded } from "./usage.ts";
 import type { Usage } from "./usage.ts";

@@ -20,8 +20,9 @@ import { loadState } from "./load.ts";
 import { migrate, migrations } from "./migrations.ts";
 import type { openPostgres } from "./postgres.ts";
 import { startPruning } from "./prune.ts";
-import { defaultQuotas } from "./quotas.ts";
-import type { Quotas } from "./quotas.ts";
+import { defaultsOf, sliceOf } from "../settings/setting.ts";
+import { storageSettings } from "../settings/storage.ts";
+import type { StorageSettings } from "../settings/storage.ts";
 import type { Head } from "./record.ts";
 import { sealStored } from "./seal-stored.ts";
 import { sealerWith } from "./sealing.ts";
@@ -33,17 +34,14 @@ import { verify } from "./verify.ts";
 import { kindNamed, readerOf } from "./view.ts";
 import { Writer } from "./writer.ts";
 
-export interface StoreOptions {
+/** Settings that are not given have their defaults. */
+export interface StoreOptions extends Partial<StorageSettings> {
   /** Path of an SQLite file, relative to `dataDirectory`, or a `postgres://` URL. */
   readonly database: string;
   readonly dataDirectory: string;
   readonly declarations: Declarations;
   /** The operator's keys, see `loadSealingKey`: the first one seals, all open. */
   readonly sealingKey: Buffer | readonly Buffer[];
-  /** What each account may store; `defaultQuotas` unless given. */
-  readonly quotas?: Quotas;
-  /** Revisions older than this many days are deleted, but for the newest one; 0, or absent, keeps all. */
-  readonly historyDays?: number;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -102,15 +100,9 @@ async function openUrl(options: Parameters<typeof openPostgres>[0]): Promise<Dat
 export async function openStoreOn(
   database: Database,
   holder: string,
-  {
-    declarations,
-    sealingKey,
-    quotas = defaultQuotas,
-    historyDays = 0,
-    clock,
-    log,
-  }: Omit<StoreOptions, "database" | "dataDirectory">,
+  { declarations, sealingKey, clock, log, ...given }: Omit<StoreOptions, "database" | "dataDirectory">,
 ): Promise<Store> {
+  const settings = sliceOf(storageSettings, { ...defaultsOf(storageSettings), ...given });
   try {
     const at = timestamp(clock.now());
     const operatorKeys = [sealingKey].flat() as readonly Buffer[];
@@ -123,7 +115,7 @@ export async function openStoreOn(
     await sealStored(database, documents, kinds.keys(), log);
     const { state, usage } = await loadState(database, kinds, documents);
     const rest = { head, predecessor, clock, log };
-    const writer = new Writer({ kinds, quotas, state, usage, database, documents, sealer, ...rest });
+    const writer = new Writer({ kinds, quotas: settings, state, usage, database, documents, sealer, ...rest });
     const kept = await keptIn(database, sealer, log);
     const history = historyOf(database, documents, kept, (kind) => kinds.get(kind)?.owner?.field);
     const feed = feedOf(database, documents, kept, (name, cursor) => writer.keepCursor(name, cursor));
@@ -150,7 +142,7 @@ export async function openStoreOn(
       documents,
       sealer,
       kept,
-      historyDays,
+      settings,
       clock,
       log,
       store: (steps) => writer.maintain(steps),

@@ -4,6 +4,7 @@
  */
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import type { StorageSettings } from "../settings/storage.ts";
 import { anchorSteps, lastPosition, readAnchor, sumWith } from "./anchor.ts";
 import type { Anchor } from "./anchor.ts";
 import { answerLifeMs } from "./answers.ts";
@@ -22,7 +23,7 @@ export interface PrunerOptions {
   readonly sealer: Sealer;
   readonly kept: Kept;
   /** Older revisions are deleted; 0 keeps all. */
-  readonly historyDays: number;
+  readonly settings: StorageSettings;
   readonly clock: Clock;
   readonly log: Log;
   /** As `Writer.maintain`. */
@@ -138,7 +139,7 @@ async function cutOff(options: PrunerOptions, anchor: Anchor, sealed: string): P
 
 /** The last of the next revisions that is too old and can go in one step. The newest one of all always stays. */
 async function lastTooOld(
-  { database: { reads }, historyDays, clock }: PrunerOptions,
+  { database: { reads }, settings: { historyDays }, clock }: PrunerOptions,
   from: number,
 ): Promise<number | undefined> {
   if (historyDays === 0) return undefined;

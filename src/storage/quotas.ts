@@ -3,26 +3,15 @@
  * own deletes make room for what it creates. A write that adds nothing passes, whatever there is.
  */
 import { Refusal } from "../lib/errors.ts";
+import { flagOf } from "../settings/setting.ts";
+import { quotaSettings } from "../settings/storage.ts";
+import type { Quotas } from "../settings/storage.ts";
 import type { Kinds } from "./kinds.ts";
 import type { Change, StoredObject } from "./store.ts";
 import { bytesAdded } from "./usage.ts";
 import type { Usage } from "./usage.ts";
 import { kindNamed, listsOf } from "./view.ts";
 import type { View } from "./view.ts";
-
-export interface Quotas {
-  /** Objects of each kind that an account may have. */
-  readonly objects: number;
-  /** Objects of each kind that one other may own: routes of an edge, rules of an IP policy. */
-  readonly owned: number;
-  /** Bytes that all objects of an account may have together, as JSON with open secrets. */
-  readonly bytes: number;
-}
-
-export const defaultQuotas: Quotas = { objects: 200_000, owned: 10_000, bytes: 256 * 1024 * 1024 };
-
-/** What of the quotas the operator sets by which flag. */
-const settings = { objects: "--account-max-objects", owned: "--owner-max-objects", bytes: "--account-max-bytes" };
 
 /** The state on both sides of a write. */
 interface Sides {
@@ -51,7 +40,7 @@ export function checkQuotas(
   const added = bytesAdded(changes);
   for (const [accountId, more] of added) {
     const present = usage.bytes(accountId);
-    if (more > 0 && present + more > quotas.bytes) refuseBytes(present, more, quotas.bytes);
+    if (more > 0 && present + more > quotas.accountMaxBytes) refuseBytes(present, more, quotas.accountMaxBytes);
   }
   return added;
 }
@@ -59,7 +48,7 @@ export function checkQuotas(
 interface Joined {
   /** One of those that were added. */
   readonly object: StoredObject;
-  readonly limit: "objects" | "owned";
+  readonly limit: "accountMaxObjects" | "ownerMaxObjects";
 }
 
 /** The lists that objects were added to. */
@@ -69,8 +58,8 @@ function joined(kinds: Kinds, changes: readonly Change[]): ReadonlyMap<string, J
     if (!after) continue;
     const was = before && listsOf(kinds, before);
     const [own, ofOwner] = listsOf(kinds, after);
-    if (!was) found.set(own, { object: after, limit: "objects" });
-    if (ofOwner !== undefined && was?.[1] !== ofOwner) found.set(ofOwner, { object: after, limit: "owned" });
+    if (!was) found.set(own, { object: after, limit: "accountMaxObjects" });
+    if (ofOwner !== undefined && was?.[1] !== ofOwner) found.set(ofOwner, { object: after, limit: "ownerMaxObjects" });
   }
   return found;
 }
@@ -84,9 +73,9 @@ function refuseMore(
   quotas: Quotas,
 ): never {
   const { owner } = kindNamed(kinds, kind);
-  const whose = limit === "owned" && owner ? `${owner.kind} "${String(doc[owner.field])}"` : `this account`;
+  const whose = limit === "ownerMaxObjects" && owner ? `${owner.kind} "${String(doc[owner.field])}"` : `this account`;
   const most = quotas[limit];
-  const setting = settings[limit];
+  const setting = flagOf(limit, quotaSettings[limit]);
   throw new Refusal(
     "too_many_objects",
     `${whose} has ${present} of ${kind}, would have ${wanted}, and may have ${most} (${setting} of the server)`,
@@ -95,7 +84,7 @@ function refuseMore(
 }
 
 function refuseBytes(present: number, more: number, most: number): never {
-  const setting = settings.bytes;
+  const setting = flagOf("accountMaxBytes", quotaSettings.accountMaxBytes);
   throw new Refusal(
     "account_full",
     `this account stores ${present} bytes, would store ${present + more}, and may store ${most} (${setting} of the server)`,

@@ -15,7 +15,7 @@ import type { Database, Step } from "./database.ts";
 import type { Documents } from "./documents.ts";
 import type { Kinds } from "./kinds.ts";
 import { Overlay } from "./overlay.ts";
-import type { Quotas } from "./quotas.ts";
+import type { Quotas } from "../settings/storage.ts";
 import { batchOf, holderStep, stepsOf, takeOverStep } from "./record.ts";
 import type { Batch, Entry, Head } from "./record.ts";
 import type { Sealer } from "./sealing.ts";

@@ -3,13 +3,16 @@ import { writeSync } from "node:fs";
 import { startControlPlane } from "../../src/api/control-plane.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
+import { controlPlaneSettings } from "../../src/settings/control-plane.ts";
+import { defaultsOf } from "../../src/settings/setting.ts";
 
 const [database, apiKey] = process.argv.slice(2) as [string, string];
 const plane = await startControlPlane(
   {
-    listen: { host: "127.0.0.1", port: 0 },
+    ...defaultsOf(controlPlaneSettings),
+    apiListen: { host: "127.0.0.1", port: 0 },
     database,
-    dataDirectory: "/",
+    data: "/",
     sealingKey: Buffer.alloc(32, 7),
     domain: "postern.test",
     clock: systemClock,

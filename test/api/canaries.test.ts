@@ -128,8 +128,9 @@ for (const database of databases) {
       place = await database.create();
       api = await startApi(database, {
         databaseUrl: place.url,
-        dataDirectory: directory,
-        events: { allowPrivate: true, ca: receiver.ca },
+        data: directory,
+        allowLocalUpstreams: true,
+        eventsCa: receiver.ca,
         log,
       });
       const account = (await api.ok("GET", "/accounts")).accounts.at(-1).id;

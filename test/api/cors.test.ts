@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Postern, PosternConnectionError, PosternError, answerOf, errorCodes } from "../../sdk/src/index.ts";
 import type { Fetch, FetchInit } from "../../sdk/src/index.ts";
-import { originIssue } from "../../src/api/cors.ts";
+import { originIssue } from "../../src/lib/origin.ts";
 import { send, startApi } from "../support/api.ts";
 import type { ApiResponse, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";

@@ -22,7 +22,7 @@ for (const database of databases) {
       dns = await startDns();
       const resolve = makeResolveTxt([dns.address]);
       const resolveTxt = (name: string) => resolve(name).finally(() => (lookups += 1));
-      api = await startApi(database, { domainProof: "dns", resolveTxt, clock });
+      api = await startApi(database, { requireDomainProof: "dns", resolveTxt, clock });
       other = (await api.ok("POST", "/accounts", { name: "other" })).api_key;
     });
     after(async () => {
@@ -158,7 +158,7 @@ for (const database of databases) {
   describe(`proof by the operator's word on ${database.name}`, () => {
     it("R5: is the only one then: other names are refused, and none is looked up", async () => {
       const resolveTxt = () => assert.fail("a record was looked up");
-      const api = await startApi(database, { domainProof: "operator", resolveTxt });
+      const api = await startApi(database, { requireDomainProof: "operator", resolveTxt });
       try {
         for (const [path, body] of [
           ["/reserved_domains", { domain: "shop.example.com" }],

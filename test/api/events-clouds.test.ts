@@ -61,7 +61,11 @@ for (const database of databases) {
     before(async () => {
       clouds = await startClouds();
       api = await startApi(database, {
-        events: { allowPrivate: true, ca: clouds.ca, aws: { ...aws.operator, stsEndpoint: `${clouds.url}/sts` } },
+        allowLocalUpstreams: true,
+        eventsCa: clouds.ca,
+        awsAccessKeyId: aws.operator.accessKeyId,
+        awsSecretAccessKey: aws.operator.secretAccessKey,
+        awsStsEndpoint: `${clouds.url}/sts`,
         log: makeLog({ level: "debug", format: "json", ...systemClock, write: (lines) => (logged += lines) }),
       });
     });

@@ -62,7 +62,7 @@ for (const database of databases) {
     let accountId: string;
     before(async () => {
       receiver = await startReceiver();
-      api = await startApi(database, { events: { allowPrivate: true, ca: receiver.ca } });
+      api = await startApi(database, { allowLocalUpstreams: true, eventsCa: receiver.ca });
       accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
     });
     after(async () => {
@@ -163,7 +163,7 @@ for (const database of databases) {
 
     it("count as dropped when an edge says so, and when too many wait: the latest are kept", async () => {
       const clouds = await startClouds();
-      const collecting = await startApi(database, { events: { allowPrivate: true, ca: clouds.ca } });
+      const collecting = await startApi(database, { allowLocalUpstreams: true, eventsCa: clouds.ca });
       try {
         clouds.answers.set("logs", [{ status: 503 }]);
         const account = (await collecting.ok("GET", "/accounts")).accounts.at(-1).id;

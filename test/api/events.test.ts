@@ -20,8 +20,9 @@ for (const database of databases) {
       receiver = await startReceiver();
       directory = mkdtempSync(join(tmpdir(), "postern-events-"));
       api = await startApi(database, {
-        dataDirectory: directory,
-        events: { allowPrivate: true, ca: receiver.ca },
+        data: directory,
+        allowLocalUpstreams: true,
+        eventsCa: receiver.ca,
       });
     });
     after(async () => {
@@ -222,8 +223,9 @@ for (const database of databases) {
       const place = await database.create();
       const shared = {
         databaseUrl: place.url,
-        dataDirectory: directory,
-        events: { allowPrivate: true, ca: receiver.ca },
+        data: directory,
+        allowLocalUpstreams: true,
+        eventsCa: receiver.ca,
       };
       const from = receiver.received.length;
       const first = await startApi(database, shared);

@@ -12,7 +12,7 @@ for (const database of databases) {
     let api: TestApi;
     let other: string;
     before(async () => {
-      api = await startApi(database, { suffixes: { more: ["customers.example"], allowed: ["lan"] } });
+      api = await startApi(database, { publicSuffix: ["customers.example"], allowPublicSuffix: ["lan"] });
       other = (await api.ok("POST", "/accounts", { name: "other" })).api_key;
     });
     after(() => api.stop());

@@ -113,7 +113,7 @@ describe("modules", () => {
     }
     const put = await api.request("PUT", `${path}/oidc`, { body: local.oidc });
     assert.match(put.body.details.issuer, /must be an https URL/);
-    const open = await startApi(databases[0] as (typeof databases)[number], { events: { allowPrivate: true } });
+    const open = await startApi(databases[0] as (typeof databases)[number], { allowLocalUpstreams: true });
     try {
       const edge = await open.ok("POST", "/edges/https", {});
       for (const [match, body] of [

@@ -61,7 +61,7 @@ describe("odd values in paths and queries", () => {
   const apis: TestApi[] = [];
   before(async () => {
     for (const database of databases) {
-      const api = await startApi(database, { limits: { requestsPerMinute: 1_000_000 } });
+      const api = await startApi(database, { apiRate: 1_000_000 });
       await api.ok("POST", "/ip_policies", { description: "\0 and \ud800" });
       api.edge.answer = (message) =>
         message.type === "question"

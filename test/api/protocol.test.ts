@@ -393,7 +393,7 @@ describe("readiness", () => {
 
 describe("the limits of the API", () => {
   it("D9: refuses what exceeds a key's rate, says when to come back, and counts keys apart", async () => {
-    const api = await startApi(sqlite, { limits: { requestsPerMinute: 5 } });
+    const api = await startApi(sqlite, { apiRate: 5 });
     try {
       const other = await api.ok("POST", "/api_keys", {});
       for (let count = 0; count < 4; count += 1) await api.ok("GET", "/bot_users");

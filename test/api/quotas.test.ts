@@ -5,7 +5,7 @@ import { startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
 
-const quotas = { objects: 4, owned: 2, bytes: 20_000 };
+const quotas = { accountMaxObjects: 4, ownerMaxObjects: 2, accountMaxBytes: 20_000 };
 
 for (const database of databases) {
   describe(`D9: quotas of stored things on ${database.name}`, () => {
@@ -13,7 +13,7 @@ for (const database of databases) {
     let api: TestApi;
     before(async () => {
       place = await database.create();
-      api = await startApi(database, { databaseUrl: place.url, quotas });
+      api = await startApi(database, { databaseUrl: place.url, ...quotas });
     });
     after(async () => {
       await api.plane.stop();
@@ -22,7 +22,7 @@ for (const database of databases) {
     const restart = async (more: Partial<typeof quotas> = {}): Promise<void> => {
       const bootstrap = { apiKey: api.apiKey, authtoken: api.authtoken };
       await api.plane.stop();
-      api = await startApi(database, { databaseUrl: place.url, bootstrap, quotas: { ...quotas, ...more } });
+      api = await startApi(database, { databaseUrl: place.url, bootstrap, ...quotas, ...more });
     };
 
     let count = 0;
@@ -87,7 +87,7 @@ for (const database of databases) {
       assert.deepEqual(await names(key), ["a", "b", "c"]);
       isFull(await create(key, "d").then(() => create(key, "e")), 4, 5);
 
-      await restart({ objects: 2 });
+      await restart({ accountMaxObjects: 2 });
       assert.deepEqual(await names(key), ["a", "b", "c", "d"]);
       for (const { id } of (await api.ok("GET", "/bot_users", undefined, key)).bot_users) {
         await api.ok("DELETE", `/bot_users/${id}`, undefined, key);
@@ -121,7 +121,7 @@ for (const database of databases) {
     });
 
     it("D9: are counted anew at the start, give way to deletes and let what shrinks pass", async () => {
-      await restart({ objects: 100 });
+      await restart({ accountMaxObjects: 100 });
       const key = await account();
       const response = { status_code: 200, body: "a".repeat(12_000) };
       const kept = await api.ok("POST", "/backends/http_response", response, key);
@@ -140,7 +140,7 @@ for (const database of databases) {
       await refused("PATCH", `/backends/http_response/${kept.id}`, { body: "b".repeat(25_000) });
       await api.ok("PATCH", `/backends/http_response/${kept.id}`, { body: "b".repeat(14_000) }, key);
       await refused("POST", "/apply", { objects: { http_response_backend: { page: response } } });
-      await restart({ bytes: 5000 });
+      await restart({ accountMaxBytes: 5000 });
       await api.ok("PATCH", `/backends/http_response/${kept.id}`, { body: "c".repeat(13_000) }, key);
       await api.ok("DELETE", `/backends/http_response/${kept.id}`, undefined, key);
       await restart();

@@ -91,8 +91,8 @@ describe("the command line", () => {
     ],
     [
       "a proxy network that is none",
-      ["serve", "--trusted-proxies", "10.0.0.1/8"],
-      /--trusted-proxies must be the lowest address/,
+      ["serve", "--trusted-proxies", "10.0.0.1/40"],
+      /--trusted-proxies must have a mask/,
     ],
     [
       "a forwarder that is no network",

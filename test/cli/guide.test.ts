@@ -21,7 +21,7 @@ for (const { name, commands: least } of guides) {
     const directory = mkdtempSync(join(tmpdir(), "postern-guide-"));
     let api: TestApi;
     before(async () => {
-      api = await startApi(sqlite, { dataDirectory: join(directory, ".postern") });
+      api = await startApi(sqlite, { data: join(directory, ".postern") });
       mkdirSync(join(directory, "bin"));
       const postern = join(directory, "bin", "postern");
       writeFileSync(postern, `#!/bin/sh\nexec '${process.execPath}' '${root}bin/postern.js' "$@"\n`);

@@ -9,7 +9,7 @@ import { databases } from "../support/postgres.ts";
 import { contextFor, create, defaultAccount } from "./declarations.ts";
 import { open } from "./fixture.ts";
 
-const generous = { objects: 1000, owned: 1000, bytes: 1_000_000 };
+const generous = { accountMaxObjects: 1000, ownerMaxObjects: 1000, accountMaxBytes: 1_000_000 };
 
 for (const database of databases) {
   describe(`D9: what an account may store on ${database.name}`, () => {
@@ -25,7 +25,7 @@ for (const database of databases) {
     });
 
     const openWith = async (quotas: Partial<typeof generous>): Promise<void> => {
-      store = await open(place.url, { quotas: { ...generous, ...quotas } });
+      store = await open(place.url, { ...generous, ...quotas });
     };
     const reopenWith = async (quotas: Partial<typeof generous>): Promise<void> => {
       await store.close();
@@ -57,13 +57,13 @@ for (const database of databases) {
     const described = (text: string) => ({ description: text });
     /** The bytes that the account stores, as the refusal of far too many more says. */
     const bytes = async (): Promise<number> => {
-      await reopenWith({ bytes: 1 });
+      await reopenWith({ accountMaxBytes: 1 });
       const attempt = create(store, mine, "policy", described("x"));
       return Number((await refusal(attempt, "account_full")).details["present"]);
     };
 
     it("D9: writes of one commit are counted one after the other, each kind and each account by itself", async () => {
-      await reopenWith({ objects: 4 });
+      await reopenWith({ accountMaxObjects: 4 });
       const names = Array.from({ length: 10 }, (_, index) => `user ${index}`);
       const outcomes = await Promise.allSettled(names.map((name) => create(store, mine, "user", { name })));
       assert.deepEqual(
@@ -79,7 +79,7 @@ for (const database of databases) {
     });
 
     it("D9: an owner has only so many, and gets room with those that go, also with itself", async () => {
-      await reopenWith({ owned: 2 });
+      await reopenWith({ ownerMaxObjects: 2 });
       const policy = await create(store, mine, "policy", described(""));
       const rule = (of: StoredObject, cidr: string) => create(store, mine, "rule", { policy_id: of.id, cidr });
       const first = await rule(policy, "10.0.0.0/8");
@@ -96,7 +96,7 @@ for (const database of databases) {
     });
 
     it("D9: a write is judged by what it leaves: what it deletes makes room for what it creates", async () => {
-      await reopenWith({ objects: 1, bytes: 50 });
+      await reopenWith({ accountMaxObjects: 1, accountMaxBytes: 50 });
       const old = await create(store, mine, "policy", described("a".repeat(30)));
       await store.write(contextFor(mine), (draft) => {
         draft.create(mine, "policy", described("b".repeat(30)));
@@ -113,7 +113,7 @@ for (const database of databases) {
         await create(store, mine, "user", { name: "2" }),
         await create(store, mine, "user", { name: "3" }),
       ];
-      await reopenWith({ objects: 1 });
+      await reopenWith({ accountMaxObjects: 1 });
       await store.write(contextFor(mine), (draft) => {
         for (const other of others) draft.delete(other);
         draft.create(mine, "user", { name: "in place of two" });
@@ -121,7 +121,7 @@ for (const database of databases) {
       const [instead] = store.page(mine, "user", { limit: 1 }).objects;
       assert.equal(instead?.doc["name"], "in place of two");
       await remove(instead);
-      await reopenWith({ objects: 1, bytes: 20 });
+      await reopenWith({ accountMaxObjects: 1, accountMaxBytes: 20 });
       await change(policy, described("b".repeat(100)));
       await change(policy, described("b".repeat(90)));
       await refusal(change(policy, described("b".repeat(91))), "account_full");
@@ -143,7 +143,7 @@ for (const database of databases) {
     });
 
     it("D9: what the server does by itself is counted and not refused", async () => {
-      await reopenWith({ objects: 1, bytes: 40 });
+      await reopenWith({ accountMaxObjects: 1, accountMaxBytes: 40 });
       await create(store, mine, "policy", described(""));
       const principal = { accountId: mine, id: "system" };
       await store.write(contextFor(mine, { principal }), (draft) =>
@@ -154,7 +154,7 @@ for (const database of databases) {
     });
 
     it("D9: after random writes, also refused ones, the counters are those of a restart", async () => {
-      await reopenWith({ objects: 20, owned: 8, bytes: 3000 });
+      await reopenWith({ accountMaxObjects: 20, ownerMaxObjects: 8, accountMaxBytes: 3000 });
       const everything = (): readonly [readonly StoredObject[], number] => {
         const all = ["policy", "rule"].flatMap((kind) => store.page(mine, kind, { limit: 100 }).objects);
         return [all, all.reduce((sum, { doc }) => sum + Buffer.byteLength(JSON.stringify(doc)), 0)];

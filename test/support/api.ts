@@ -13,6 +13,8 @@ import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
 import { modules } from "../../src/modules/index.ts";
 import { resources } from "../../src/resources/index.ts";
 import type { Downward, Link, Upward } from "../../src/routing/planes/messages.ts";
+import { controlPlaneSettings } from "../../src/settings/control-plane.ts";
+import { defaultsOf } from "../../src/settings/setting.ts";
 import { openStore } from "../../src/storage/open.ts";
 import type { Store } from "../../src/storage/store.ts";
 import type { TestDatabase } from "./postgres.ts";
@@ -88,9 +90,10 @@ export async function startApi(
   const edges = linked.map(({ edge }) => edge);
   const plane = await startControlPlane(
     {
-      listen: { host: "127.0.0.1", port: 0 },
+      ...defaultsOf(controlPlaneSettings),
+      apiListen: { host: "127.0.0.1", port: 0 },
       database: made.url,
-      dataDirectory: "/",
+      data: "/",
       sealingKey: fixedKey,
       domain: "postern.test",
       clock: systemClock,

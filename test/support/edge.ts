@@ -7,6 +7,8 @@ import { makeMetrics } from "../../src/lib/metrics.ts";
 import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
 import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
+import { edgeSettings } from "../../src/settings/edge.ts";
+import { defaultsOf } from "../../src/settings/setting.ts";
 import { startEdge } from "../../src/edge/edge.ts";
 import type { Edge, EdgeOptions } from "../../src/edge/edge.ts";
 
@@ -41,6 +43,7 @@ export async function startTestEdge(
   const send = (message: Downward): void => handler?.(structuredClone(message));
   const edge = await startEdge(
     {
+      ...defaultsOf(edgeSettings),
       httpsListen: { host: "127.0.0.1", port: 0 },
       httpListen: { host: "127.0.0.1", port: 0 },
       agentListen: { host: "127.0.0.1", port: 0 },

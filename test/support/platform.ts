@@ -20,6 +20,8 @@ import { startPlatform as startBoth } from "../../src/cli/platform/platform.ts";
 import type { Platform, PlatformOptions } from "../../src/cli/platform/platform.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
+import { defaultsOf } from "../../src/settings/setting.ts";
+import { platformSettings } from "../../src/settings/settings.ts";
 import { responseCheck } from "./response-check.ts";
 
 export interface Answer {
@@ -92,19 +94,15 @@ const loopback = { host: "127.0.0.1", port: 0 } as const;
 export async function startPlatform(options: Partial<PlatformOptions> = {}): Promise<TestPlatform> {
   const directory = options.data ?? mkdtempSync(join(tmpdir(), "postern-platform-"));
   const started = {
+    ...defaultsOf(platformSettings),
     data: directory,
-    database: undefined,
     apiListen: loopback,
-    apiUrl: undefined,
     httpsListen: loopback,
-    httpsPort: undefined,
-    httpListen: undefined,
     agentListen: loopback,
     tcpBind: "127.0.0.1",
-    domain: "localhost",
-    chosen: { apiKey: undefined, authtoken: undefined, sealingKey: undefined },
     log: silentLog,
-    logSettings: { level: "error", format: "text" },
+    logLevel: "error",
+    logFormat: "text",
     version: "0.0.0-test",
     drainMs: 2_000,
     ...options,

@@ -9,7 +9,11 @@ import { connect } from "node:tls";
 import { after, before, describe, it } from "node:test";
 import { startControlPlane } from "../../src/api/control-plane.ts";
 import type { ControlPlane } from "../../src/api/control-plane.ts";
-import type { AcmeSettings } from "../../src/api/provisioning/settings.ts";
+import { acmeSettings } from "../../src/settings/acme.ts";
+import type { AcmeSettings } from "../../src/settings/acme.ts";
+import { controlPlaneSettings } from "../../src/settings/control-plane.ts";
+import { edgeSettings } from "../../src/settings/edge.ts";
+import { defaultsOf } from "../../src/settings/setting.ts";
 import { startEdge } from "../../src/edge/edge.ts";
 import type { Edge } from "../../src/edge/edge.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -78,6 +82,7 @@ async function startServer(acme: AcmeSettings): Promise<TestServer> {
   const shared = { log: silentLog, domain: "apps.example.test" };
   const edge = await startEdge(
     {
+      ...defaultsOf(edgeSettings),
       ...shared,
       httpsListen: { host: "127.0.0.1", port: 0 },
       httpListen: { host: "127.0.0.1", port: 0 },
@@ -98,13 +103,13 @@ async function startServer(acme: AcmeSettings): Promise<TestServer> {
   const startControl = (): Promise<ControlPlane> =>
     startControlPlane(
       {
+        ...defaultsOf(controlPlaneSettings),
         ...shared,
-        listen: { host: "127.0.0.1", port: 0 },
-        database: "postern.db",
-        dataDirectory: directory,
+        ...acme,
+        apiListen: { host: "127.0.0.1", port: 0 },
+        data: directory,
         sealingKey: Buffer.alloc(32, 2),
         clock,
-        acme,
         bootstrap: { apiKey },
       },
       [
@@ -186,7 +191,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
 
       before(async () => {
         const plan = await planPebble();
-        server = await startServer({ ...settingsFor(plan), challenges: [challenge] });
+        server = await startServer({ ...settingsFor(plan), acmeChallenge: challenge });
         pebble = await plan.start({ http: server.edge.http?.port ?? 0, https: server.edge.https.port });
       });
       after(async () => {
@@ -338,7 +343,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
     before(async () => {
       const plan = await planPebble();
       front = await startRenewalFront(plan);
-      server = await startServer({ ...settingsFor(plan), directoryUrl: front.directoryUrl, ca: front.ca });
+      server = await startServer({ ...settingsFor(plan), acmeDirectory: front.directoryUrl, acmeCa: front.ca });
       pebble = await plan.start({ http: server.edge.http?.port ?? 0, https: server.edge.https.port });
     });
     after(async () => {
@@ -369,7 +374,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
   it("come by the settings of the command line, when the first challenge that is tried works", async () => {
     const plan = await planPebble();
     const platform = await startPlatform({
-      acme: settingsFor(plan),
+      ...settingsFor(plan),
       httpListen: { host: "127.0.0.1", port: 0 },
     });
     const pebble = await plan.start({ http: platform.httpPort ?? 0, https: platform.httpsPort });
@@ -394,9 +399,9 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
 describe("without the operator's agreement", () => {
   it("no authority is asked, and the domain says so", async () => {
     const server = await startServer({
-      directoryUrl: "https://authority.invalid/directory",
-      agreed: false,
-      challenges: ["http-01"],
+      ...defaultsOf(acmeSettings),
+      acmeDirectory: "https://authority.invalid/directory",
+      acmeChallenge: "http-01",
     });
     try {
       const reserved = await server.reserve("quiet.example.test");
@@ -412,5 +417,11 @@ describe("without the operator's agreement", () => {
 });
 
 function settingsFor({ directoryUrl, ca }: PebblePlan): AcmeSettings {
-  return { directoryUrl, ca, email: "ops@example.test", agreed: true, challenges: ["tls-alpn-01", "http-01"] };
+  return {
+    acmeDirectory: directoryUrl,
+    acmeCa: ca,
+    acmeEmail: "ops@example.test",
+    acmeAgree: true,
+    acmeChallenge: undefined,
+  };
 }

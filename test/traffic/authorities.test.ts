@@ -10,7 +10,7 @@ import type { Fixture } from "../support/modules.ts";
 let fixture: Fixture;
 let calls = 0;
 before(async () => {
-  fixture = await startFixture({ advertisedHttpsPort: 8443 });
+  fixture = await startFixture({ httpsPort: 8443 });
   for (const { kind, id, doc } of ipPolicy("ipp_staff", { "127.0.0.9/32": "allow" })) fixture.put(kind, id, doc);
 });
 after(() => fixture.stop());

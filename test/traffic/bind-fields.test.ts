@@ -119,7 +119,7 @@ describe("what an agent asks for with a tunnel", () => {
   let streamId = 3;
 
   before(async () => {
-    edge = await startTestEdge([object], { tcpHost: "127.0.0.1", drainMs: 0 });
+    edge = await startTestEdge([object], { tcpBind: "127.0.0.1", drainMs: 0 });
     agent = await connectRaw(edge.edge.agent);
     await agent.authenticate({}, { AuthToken: token });
   });

@@ -6,7 +6,7 @@ import type { TestPlatform } from "../support/platform.ts";
 
 describe("agents where names have to be proven", () => {
   let platform: TestPlatform;
-  before(async () => (platform = await startPlatform({ domainProof: "operator" })));
+  before(async () => (platform = await startPlatform({ requireDomainProof: "operator" })));
   after(() => platform.stop());
 
   it("R5: publish below the server's domain, and elsewhere only at what their account has reserved", async () => {

@@ -14,7 +14,7 @@ let calls = 0;
 
 before(async () => {
   fixture = await startFixture({
-    forwarders: ["127.0.0.1/32", "10.0.0.0/8", "2001:db8:1::/48"],
+    trustedForwarders: ["127.0.0.1/32", "10.0.0.0/8", "2001:db8:1::/48"],
     limits: { traces: { sampled: { perSecond: 1e6, burst: 1e6 } } },
   });
   for (const { kind, id, doc } of ipPolicy("ipp_1", { "192.0.2.0/24": "allow", "2001:db8:2::/48": "allow" })) {
@@ -215,7 +215,7 @@ describe("the source of a request over HTTP/1.1", () => {
 describe("the source of a request behind both kinds of proxies", () => {
   let both: Fixture;
   before(async () => {
-    both = await startFixture({ proxies: ["127.0.0.1/32"], forwarders: ["10.0.0.0/8"] });
+    both = await startFixture({ trustedProxies: ["127.0.0.1/32"], trustedForwarders: ["10.0.0.0/8"] });
     for (const { kind, id, doc } of ipPolicy("ipp_1", { "192.0.2.0/24": "allow" })) both.put(kind, id, doc);
     both.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } });
   });

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 async function start(): Promise<TestEdge & { readonly clock: ManualClock }> {
   const clock = makeManualClock();
-  const edge = await startTestEdge([object], { clock, tcpHost: "127.0.0.1", drainMs: 0 });
+  const edge = await startTestEdge([object], { clock, tcpBind: "127.0.0.1", drainMs: 0 });
   stops.push(() => edge.edge.stop());
   return { ...edge, clock };
 }

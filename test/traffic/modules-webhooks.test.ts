@@ -16,7 +16,7 @@ let calls = 0;
 
 before(async () => {
   const limits = { traces: { sampled: { perSecond: 1e6, burst: 1e6 } } };
-  strict = await startFixture({ webhooks: { maxBytes, refuseReplays: true }, limits });
+  strict = await startFixture({ webhookMaxBytes: maxBytes, webhookRefuseReplays: true, limits });
   plain = await startFixture();
 });
 after(async () => {

@@ -20,7 +20,7 @@ let connections: string[] = [];
 const sockets = new Set<Socket>();
 
 before(async () => {
-  fixture = await startFixture({ forwarders: ["127.0.0.2/32"] });
+  fixture = await startFixture({ trustedForwarders: ["127.0.0.2/32"] });
   service = createServer((socket) => {
     sockets.add(socket);
     const index = connections.push("") - 1;

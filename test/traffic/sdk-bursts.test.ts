@@ -26,7 +26,7 @@ describe("bursts through one session of the public agent SDK", { timeout: 180_00
   let sdk: SdkProcess;
 
   before(async () => {
-    edge = await startTestEdge([object], { tcpHost: "127.0.0.1" });
+    edge = await startTestEdge([object], { tcpBind: "127.0.0.1" });
     sdk = await startSdk();
     const ca = edge.authority.certificatePem;
     await sdk.ask({ name: "connect", port: edge.edge.agent.port, ca, token });

@@ -23,7 +23,7 @@ const credential = newCredential();
 async function start(objects: Parameters<typeof startTestEdge>[0] = [], options = {}): Promise<TestEdge> {
   const edge = await startTestEdge([credential.object, ...(objects ?? [])], {
     drainMs: 50,
-    tcpHost: "127.0.0.1",
+    tcpBind: "127.0.0.1",
     ...options,
   });
   stops.push(() => edge.edge.stop());

@@ -4,11 +4,8 @@ import { namesAbove, wildcardBase, wildcardsOver } from "../../lib/host-cover.ts
 import { isPublicSuffix } from "../../lib/public-suffix.ts";
 import type { SuffixRules } from "../../lib/public-suffix.ts";
 import { grantedSpace } from "../../resources/account.ts";
+import type { DomainProof } from "../../settings/both-planes.ts";
 import type { Reader } from "../../storage/store.ts";
-
-/** `dns`: by a TXT record. `operator`: by the operator's word alone, which always counts. */
-export const domainProofs = ["none", "dns", "operator"] as const;
-export type DomainProof = (typeof domainProofs)[number];
 
 export interface ProofRules {
   /** Base of the server's own names: what is below it needs no proof. */

@@ -5,6 +5,7 @@ import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { EdgeObserver, Edges } from "../edges/edges.ts";
 import type { Doc } from "../../schema/parse.ts";
+import type { ControlPlaneSettings } from "../../settings/control-plane.ts";
 import type { Cursor, Store, StoredObject } from "../../storage/store.ts";
 import { ChangeQueue, lastPosition } from "./change-queue.ts";
 import { Delivery } from "./delivery.ts";
@@ -12,7 +13,9 @@ import { eventRenderer } from "./event/event.ts";
 import type { Event } from "./event/event.ts";
 import { openOutbound } from "../../outbound/client.ts";
 import { openTarget, unavailability } from "./targets.ts";
-import type { AwsSettings, Target } from "./targets/target.ts";
+import { operatorKeys } from "./targets/aws/operator-keys.ts";
+import type { OperatorKeys } from "./targets/aws/operator-keys.ts";
+import type { Target } from "./targets/target.ts";
 import { openTrafficInterest } from "./traffic-interest.ts";
 import { TrafficQueue } from "./traffic-queue.ts";
 import { trafficTypesOf } from "./event/types.ts";
@@ -22,13 +25,11 @@ export interface EventOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Files are written below `events/` in it, in a folder per account. */
-  readonly dataDirectory: string;
+  /** Files are written below `events/` in the data directory, in a folder per account. */
+  readonly settings: ControlPlaneSettings;
   /** Base of the URIs in events. */
   readonly baseUrl: () => string;
-  readonly allowPrivate: boolean;
   readonly ca?: string | undefined;
-  readonly aws?: AwsSettings | undefined;
   readonly edges: Pick<Edges, "joined">;
 }
 
@@ -53,7 +54,9 @@ const nothingYet = { state: "idle", error: "", last_delivered_at: null, delivere
 
 /** Goes on where the last run has stopped. */
 export async function startEvents(options: EventOptions): Promise<Events> {
-  const { store, clock, log, allowPrivate, ca, aws } = options;
+  const { store, clock, log, settings, ca } = options;
+  const allowPrivate = settings.allowLocalUpstreams;
+  const aws = operatorKeys(settings);
   const lanes = new Map<string, Lane>();
   const cursors = new Map(await store.feed.cursors());
   const counters = { delivered: 0, dropped: 0, failures: 0 };
@@ -72,7 +75,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
       outbound: openOutbound(outbound),
       operatorOutbound,
       aws,
-      directory: join(options.dataDirectory, "events", account_id),
+      directory: join(settings.data, "events", account_id),
     });
   const start = (destination: StoredObject, types: ReadonlySet<string>): Lane => {
     const { id, account_id: accountId } = destination;
@@ -162,7 +165,7 @@ function subscriptionsOf(store: Store, id: string): StoredObject[] {
 function typesFor(
   store: Store,
   { id, doc }: StoredObject,
-  aws: AwsSettings | undefined,
+  aws: OperatorKeys | undefined,
 ): ReadonlySet<string> | undefined {
   if (unavailability(doc, aws) !== undefined) return undefined;
   const sources = subscriptionsOf(store, id).flatMap(

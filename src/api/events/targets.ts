@@ -6,7 +6,8 @@ import { datadog } from "./targets/datadog.ts";
 import { file } from "./targets/file.ts";
 import { firehose } from "./targets/aws/firehose.ts";
 import { kinesis } from "./targets/aws/kinesis.ts";
-import type { AwsSettings, Target, TargetKind, TargetSurroundings } from "./targets/target.ts";
+import type { OperatorKeys } from "./targets/aws/operator-keys.ts";
+import type { Target, TargetKind, TargetSurroundings } from "./targets/target.ts";
 import { webhook } from "./targets/webhook.ts";
 
 const kinds: Readonly<Record<string, TargetKind>> = {
@@ -28,7 +29,7 @@ export function targetOf(doc: Doc): { readonly name: string; readonly value: Doc
 }
 
 /** Why this server cannot deliver to a destination, as a clause; undefined when it can. */
-export function unavailability(doc: Doc, aws: AwsSettings | undefined): string | undefined {
+export function unavailability(doc: Doc, aws: OperatorKeys | undefined): string | undefined {
   const { name, value } = targetOf(doc);
   const why = kinds[name]?.unavailable?.(value, aws);
   return why === undefined ? undefined : `this server cannot deliver to ${name}: ${why}`;

@@ -9,7 +9,7 @@ import type { RenewalWindow } from "../../acme/renewal-info.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newKeyPair } from "../../lib/x509.ts";
 import type { Store } from "../../storage/store.ts";
-import type { AcmeSettings } from "./settings.ts";
+import type { AcmeSettings } from "../../settings/acme.ts";
 import { systemWrite } from "./system-write.ts";
 
 export interface Authority {
@@ -26,7 +26,7 @@ const directoryLifeMs = 24 * 60 * 60 * 1000;
 
 /** @param signal ends what is under way */
 export function openAuthority(store: Store, settings: AcmeSettings, clock: Clock, signal: AbortSignal): Authority {
-  const { directoryUrl, ca, email } = settings;
+  const { acmeDirectory: directoryUrl, acmeCa: ca, acmeEmail: email } = settings;
   const connection = connectAcme({ directoryUrl, ca, clock, signal });
   let directory: { readonly at: number; readonly read: Promise<Directory> } | undefined;
   let account: Promise<AcmeAccount> | undefined;

@@ -1,4 +1,5 @@
 /** Gets certificates for domains that have a management policy, and renews them in time. */
+import { challengeTypes } from "../../acme/challenge-types.ts";
 import { AcmeProblem } from "../../acme/problem.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -11,7 +12,7 @@ import { makeCertificateWork } from "./certificate-work.ts";
 import { pauseMs, termsNotAgreed, wildcardRefused } from "./failure.ts";
 import type { Failure } from "./failure.ts";
 import { certificateOf, dueAt, jobOf, policyOf, statusOf } from "./job.ts";
-import type { AcmeSettings } from "./settings.ts";
+import type { AcmeSettings } from "../../settings/acme.ts";
 
 export interface Provisioning {
   /** `certificate_management_status` of a domain. */
@@ -57,7 +58,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   const work = makeCertificateWork({
     store,
     authority: openAuthority(store, settings, clock, stopping.signal),
-    challenges: settings.challenges,
+    challenges: settings.acmeChallenge === undefined ? challengeTypes : [settings.acmeChallenge],
     clock,
     random,
     async reachedEdge(revision) {
@@ -143,5 +144,5 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
 /** Why the authority is not even asked. */
 function refusalOf(domain: StoredObject, settings: AcmeSettings): Failure | undefined {
   if (String(domain.doc["domain"]).startsWith("*.")) return wildcardRefused;
-  return settings.agreed ? undefined : termsNotAgreed;
+  return settings.acmeAgree ? undefined : termsNotAgreed;
 }

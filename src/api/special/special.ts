@@ -5,7 +5,7 @@ import type { Doc } from "../../schema/parse.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
 import type { DomainChecks } from "../domain-proof/checker.ts";
-import type { DomainProof } from "../domain-proof/rules.ts";
+import type { DomainProof } from "../../settings/both-planes.ts";
 import type { Events } from "../events/dispatcher.ts";
 import type { Provisioning } from "../provisioning/provisioning.ts";
 import type { KeyRing } from "../http/authenticate.ts";

@@ -8,9 +8,9 @@ import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import type { Log } from "../../lib/log.ts";
 import { makeRequestLog } from "./request-log.ts";
-import { printable } from "./request-line.ts";
-import { openScreen } from "./screen.ts";
-import { shownText } from "../text-width.ts";
+import { printable } from "../terminal/request-line.ts";
+import { openScreen } from "../terminal/screen.ts";
+import { shownText } from "../terminal/text-width.ts";
 
 export interface AgentView {
   /** Where the agent logs. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { WatchedRequest } from "../../agent/request-watch.ts";
-import { printable } from "./request-line.ts";
+import { printable } from "../terminal/request-line.ts";
 
 /** Requests logged in a second; of the rest only the number is logged. */
 const perSecond = 100;

@@ -2,14 +2,13 @@
 import { request as requestHttp } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
-import { resolve } from "node:path";
 import { Postern, PosternConnectionError, PosternError, errorCodes } from "../../../sdk/src/index.ts";
 import type { FetchAnswer, FetchInit } from "../../../sdk/src/index.ts";
 import { Failure } from "../process/exit.ts";
 import type { ExitName } from "../process/exit.ts";
-import { findServer, localApiKey } from "../platform/local-server.ts";
-import type { ValuesOf } from "../settings/setting.ts";
-import { settings } from "../settings/settings.ts";
+import { findServer, localApiKey } from "../data/local-server.ts";
+import type { ValuesOf } from "../../settings/setting.ts";
+import { settings } from "../../settings/settings.ts";
 
 /** Largest answer that is read, in bytes: a page of 100 objects with long certificates fits. */
 const maxAnswerBytes = 67_108_864;
@@ -24,15 +23,11 @@ export const apiSettings = {
 
 /** The API that the settings name, else the one of the server that runs here. Throws `Failure` (usage). */
 export function openApi({ data, apiUrl, apiKey }: ValuesOf<typeof apiSettings>): Postern {
-  const directory = resolve(data);
-  const baseUrl = apiUrl ?? findServer(directory)?.apiUrl;
+  const baseUrl = apiUrl ?? findServer(data)?.apiUrl;
   if (baseUrl === undefined) {
-    throw new Failure("usage", `no server runs on "${directory}": start one, or name its API with --api-url`);
+    throw new Failure("usage", `no server runs on "${data}": start one, or name its API with --api-url`);
   }
-  if (!/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
-    throw new Failure("usage", `--api-url must be an http:// or https:// URL: "${baseUrl}"`);
-  }
-  const key = apiKey ?? localApiKey(directory);
+  const key = apiKey ?? localApiKey(data);
   if (key === undefined) throw new Failure("usage", "no API key: give one with POSTERN_API_KEY or --api-key-file");
   return new Postern({ baseUrl, apiKey: key, fetch: sendOverHttp });
 }

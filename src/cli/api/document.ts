@@ -1,46 +1,58 @@
-/** What `--data` names: a JSON text, `@FILE`, or `@-` for the standard input. */
+/** A document of many objects from a file, with what it refers to filled in. */
 import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { parseYamlObject } from "../../lib/yaml.ts";
 import { Failure } from "../process/exit.ts";
 
-/** Most that a document may hold, in bytes; the API takes less. */
-const maxDocumentBytes = 16_777_216;
+/** Largest file that is read, bytes. */
+const maxBytes = 4_194_304;
 
-/** The object that `given` holds. Throws `Failure` (usage). */
-export async function readDocument(given: string | undefined): Promise<Record<string, unknown>> {
-  if (given === undefined) return {};
-  const isFile = given.startsWith("@");
-  const text = isFile ? readText(given.slice(1)) : given;
-  const content = /\.ya?ml$/.test(given) && isFile ? await parseYaml(text, given) : parseJson(text, isFile);
-  if (typeof content !== "object" || content === null || Array.isArray(content)) {
-    throw new Failure("usage", "--data must hold one object");
-  }
-  return content as Record<string, unknown>;
-}
-
-function readText(path: string): string {
+/**
+ * Reads `file`, or standard input for `-`: YAML, of which JSON is a part. `{ $env: NAME }` and `{ $file: PATH }`
+ * stand for a variable's value and a file's content, so that secrets need not be in it.
+ * @throws Failure for what cannot be read
+ */
+export function readDocumentFile(file: string, env: NodeJS.ProcessEnv): JsonObject {
+  const isStandardInput = file === "-";
+  const directory = isStandardInput ? "." : dirname(file);
+  const bytes = readBytes(isStandardInput ? 0 : file, file);
   try {
-    const bytes = readFileSync(path === "-" ? 0 : path);
-    if (bytes.length > maxDocumentBytes) throw new Error(`it is larger than ${maxDocumentBytes} bytes`);
-    return bytes.toString("utf8");
+    const document = file.endsWith(".json") ? parseJsonObject(bytes) : parseYamlObject(bytes.toString("utf8"));
+    return fill(document, directory, env) as JsonObject;
   } catch (error) {
-    throw new Failure("usage", `--data: cannot read "${path}": ${(error as Error).message}`, { cause: error });
+    if (error instanceof JsonIssue) throw new Failure("usage", `${file} ${error.message}`);
+    throw error;
   }
 }
 
-function parseJson(text: string, isFile: boolean): unknown {
+function fill(value: unknown, directory: string, env: NodeJS.ProcessEnv): unknown {
+  if (Array.isArray(value)) return value.map((item) => fill(item, directory, env));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value);
+  const [only] = entries;
+  if (entries.length === 1 && only && typeof only[1] === "string") {
+    const [name, text] = only as [string, string];
+    if (name === "$file") return readBytes(resolve(directory, text), text).toString("utf8");
+    if (name === "$env") {
+      const found = env[text];
+      if (found === undefined) throw new Failure("usage", `the document needs the variable ${text}, which is not set`);
+      return found;
+    }
+  }
+  return Object.fromEntries(entries.map(([name, inner]) => [name, fill(inner, directory, env)]));
+}
+
+function readBytes(from: string | number, name: string): Buffer {
+  let bytes: Buffer;
   try {
-    return JSON.parse(text) as unknown;
+    bytes = readFileSync(from);
   } catch (error) {
-    // The other commands' --data is the directory with everything that is kept.
-    const hint = isFile ? (error as Error).message : "write JSON, @FILE or @-; the data directory is --data-dir here";
-    throw new Failure("usage", `--data is not JSON: ${hint}`, { cause: error });
+    throw new Failure("usage", `read "${name}": ${(error as NodeJS.ErrnoException).code ?? String(error)}`, {
+      cause: error,
+    });
   }
-}
-
-async function parseYaml(text: string, given: string): Promise<unknown> {
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true });
-  const fault = document.errors[0];
-  if (fault) throw new Failure("usage", `--data: "${given.slice(1)}" is not YAML: ${fault.message.split("\n")[0]}`);
-  return document.toJS({ maxAliasCount: 0 }) as unknown;
+  if (bytes.length > maxBytes) throw new Failure("usage", `read "${name}": it is larger than ${maxBytes} bytes`);
+  return bytes;
 }

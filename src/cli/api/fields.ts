@@ -1,7 +1,7 @@
 /** The fields of a body as options, and the body that they make. */
 import type { Schema } from "../../api/description/description.ts";
 import { Failure } from "../process/exit.ts";
-import type { Setting } from "../settings/setting.ts";
+import type { Setting } from "../../settings/setting.ts";
 import { plainSchema } from "./description.ts";
 import type { DescribedOperation } from "./description.ts";
 

@@ -1,4 +1,4 @@
-import type { Settings, ValuesOf } from "../settings/setting.ts";
+import type { Settings, ValuesOf } from "../../settings/setting.ts";
 
 /** One command: what its help says, what it takes, and what it does. */
 export interface Command<S extends Settings = Settings> {

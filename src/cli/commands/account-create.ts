@@ -1,7 +1,7 @@
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
-import { settings } from "../settings/settings.ts";
+import { settings } from "../../settings/settings.ts";
 
 export const accountCreate = defineCommand({
   name: "account create",

@@ -3,15 +3,15 @@ import type { Listing, Operation } from "../../../sdk/src/index.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import type { Command } from "../command/command.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
-import { nearest } from "../terminal/nearest.ts";
-import { flagOf } from "../settings/read-settings.ts";
-import { camel } from "../api/description.ts";
-import { flagOnly, optional, optionalCount, optionalVisible } from "../settings/setting.ts";
-import type { Setting, Settings, ValuesOf } from "../settings/setting.ts";
-import { settings } from "../settings/settings.ts";
-import { describeOperation, resourceVerbs } from "../api/description.ts";
+import { nearest } from "../../lib/nearest.ts";
+import { count } from "../../settings/kinds/number.ts";
+import { named, text, visible } from "../../settings/kinds/text.ts";
+import { flagOf, flagOnly, optional } from "../../settings/setting.ts";
+import type { Setting, Settings, ValuesOf } from "../../settings/setting.ts";
+import { settings } from "../../settings/settings.ts";
+import { camel, describeOperation, resourceVerbs } from "../api/description.ts";
 import type { DescribedOperation } from "../api/description.ts";
-import { readDocument } from "../api/document.ts";
+import { readBody } from "../api/request-body.ts";
 import { bodyOf, fieldOptions } from "../api/fields.ts";
 import { printList, printObject } from "../api/print.ts";
 
@@ -22,21 +22,23 @@ const shared = {
   json: settings.json,
 } as const;
 
-const callSettings = {
-  ifMatch: flagOnly(
-    optionalVisible("ETag that the object must still have; else the change is refused.", { placeholder: "ETAG" }),
-  ),
-  idempotencyKey: flagOnly(optionalVisible("Key under which the request is carried out once.", { placeholder: "KEY" })),
-  wait: flagOnly(optionalCount("Wait up to so many seconds until every edge serves the change.", "SECONDS")),
-  reason: flagOnly(optional("Why the change is made, for the history.")),
+/** Of every operation that writes. */
+const writeSettings = {
+  ifMatch: flagOnly(optional("ETag that the object must still have; else the change is refused.", visible("ETAG"))),
+  idempotencyKey: flagOnly(optional("Key under which the request is carried out once.", visible("KEY"))),
+  wait: flagOnly(optional("Wait up to so many seconds until every edge serves the change.", count("SECONDS", 0))),
+  reason: flagOnly(optional("Why the change is made, for the history.", text)),
 } as const;
 
-const limit = flagOnly(optionalCount("Most objects to list (default: all).", "NUMBER"));
-const document = flagOnly(
-  optional("What to send: JSON, @FILE (JSON, or YAML by its name) or @- for the standard input. Options win over it.", {
-    placeholder: "JSON|@FILE",
-    flag: "data",
-  }),
+const limit = flagOnly(optional("Most objects to list (default: all).", count("NUMBER", 0)));
+const sent = flagOnly(
+  optional(
+    "What to send: JSON, @FILE (JSON, or YAML by its name) or @- for the standard input. Options win over it.",
+    named("JSON|@FILE"),
+    {
+      flag: "data",
+    },
+  ),
 );
 
 /** The command that `args` name: an operation's, or one that lists what there is. */
@@ -80,20 +82,20 @@ function operationCommand(found: Operation, taken: number): Command {
         const value = values[fieldKey(path)];
         return value === undefined ? [] : [[path, value] as const];
       });
-      const body = bodyOf(await readDocument(values["document"] as string | undefined), given);
+      const body = bodyOf(await readBody(values["sent"] as string | undefined), given);
       const postern = openApi(values as ValuesOf<typeof apiSettings>);
       const query = Object.fromEntries((operation.query ?? []).map((name) => [name, values[queryKey(name)]]));
-      const options = { ...query, ...callOptions(values) };
-      const call = (): unknown =>
+      const options = { ...query, ...writeOptions(values) };
+      const answer = (): unknown =>
         methodOf(postern, operation)(...operands, ...(operation.takesBody ? [body] : []), options);
       const json = values["json"] === true;
       try {
         if (operation.answers === "list") {
           const most = (values["limit"] as number | undefined) ?? Number.POSITIVE_INFINITY;
           options["limit"] = Math.min(100, most);
-          await printList(call() as Listing<Readonly<Record<string, unknown>>>, most, json);
+          await printList(answer() as Listing<Readonly<Record<string, unknown>>>, most, json);
         } else {
-          printObject(operation, await call(), json);
+          printObject(operation, await answer(), json);
         }
       } catch (error) {
         throw apiFailure(error);
@@ -105,23 +107,23 @@ function operationCommand(found: Operation, taken: number): Command {
 
 function ownSettings(operation: DescribedOperation): Settings {
   const own: Record<string, Setting<unknown>> = {};
-  if (operation.takesBody) own["document"] = document;
+  if (operation.takesBody) own["sent"] = sent;
   for (const name of operation.query ?? []) {
     own[queryKey(name)] =
       name === "limit"
         ? limit
-        : flagOnly(optional(operation.queryDocs[name] ?? "", { flag: name.replaceAll("_", "-") }));
+        : flagOnly(optional(operation.queryDocs[name] ?? "", text, { flag: name.replaceAll("_", "-") }));
   }
   if (operation.method !== "GET") {
-    if (operation.method !== "POST") own["ifMatch"] = callSettings.ifMatch;
-    if (operation.verb === "create") own["idempotencyKey"] = callSettings.idempotencyKey;
-    own["wait"] = callSettings.wait;
-    own["reason"] = callSettings.reason;
+    if (operation.method !== "POST") own["ifMatch"] = writeSettings.ifMatch;
+    if (operation.verb === "create") own["idempotencyKey"] = writeSettings.idempotencyKey;
+    own["wait"] = writeSettings.wait;
+    own["reason"] = writeSettings.reason;
   }
   return { ...own, ...shared };
 }
 
-function callOptions(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function writeOptions(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { ifMatch, idempotencyKey, wait, reason } = values;
   return { ifMatch, idempotencyKey, waitSeconds: wait, reason };
 }

@@ -1,10 +1,10 @@
 import type { Document } from "../../../sdk/src/index.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
-import { readDocumentFile } from "../documents/read-document.ts";
-import { renderPlan } from "../documents/render-plan.ts";
+import { readDocumentFile } from "../api/document.ts";
+import { renderPlan } from "../terminal/plan.ts";
 import { exitCodes } from "../process/exit.ts";
-import { settings } from "../settings/settings.ts";
+import { settings } from "../../settings/settings.ts";
 
 export const apply = defineCommand({
   name: "apply",

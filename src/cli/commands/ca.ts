@@ -1,9 +1,8 @@
 import { X509Certificate } from "node:crypto";
-import { resolve } from "node:path";
 import { defineCommand } from "../command/command.ts";
-import { dataFiles, readPublic } from "../platform/data-directory.ts";
+import { dataFiles, readPublic } from "../data/data-directory.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
-import { settings } from "../settings/settings.ts";
+import { settings } from "../../settings/settings.ts";
 
 export const ca = defineCommand({
   name: "ca",
@@ -13,8 +12,7 @@ export const ca = defineCommand({
   most: 0,
   settings: { data: settings.data, json: settings.json },
   examples: ["postern ca > postern-ca.pem"],
-  run({ data, json }) {
-    const directory = resolve(data);
+  run({ data: directory, json }) {
     const pem = readPublic(directory, dataFiles.caCertificate);
     if (pem === undefined) {
       throw new Failure(

@@ -5,7 +5,7 @@ import type { Command, CommandEntry } from "../command/command.ts";
 import { renderBash, renderFish, renderZsh } from "../terminal/completion-scripts.ts";
 import type { Candidates } from "../terminal/completion-scripts.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
-import { flagOf } from "../settings/read-settings.ts";
+import { flagOf } from "../../settings/setting.ts";
 
 const scripts: Readonly<Record<string, (candidates: Candidates) => string>> = {
   bash: renderBash,

@@ -5,33 +5,32 @@ import type { Agent } from "../../agent/agent.ts";
 import { parseUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { systemClock } from "../../lib/clock.ts";
-import { logService } from "../agent/agent-view.ts";
+import { withDefault } from "../../settings/setting.ts";
+import type { ValuesOf } from "../../settings/setting.ts";
+import { platformSettings, settings } from "../../settings/settings.ts";
 import { agentFailure } from "../agent/agent-failure.ts";
-import { defineCommand } from "../command/command.ts";
-import { dataFiles, readPublic, writeWhole } from "../platform/data-directory.ts";
-import { Failure } from "../process/exit.ts";
-import { withFreePort } from "../free-port.ts";
-import { findServer } from "../platform/local-server.ts";
+import { logService } from "../agent/agent-view.ts";
 import { makeRequestLog } from "../agent/request-log.ts";
-import { renderRequest } from "../agent/request-line.ts";
-import { platformOptions } from "../platform/platform-options.ts";
-import { platformSettings } from "../platform/platform-settings.ts";
+import { defineCommand } from "../command/command.ts";
+import { dataFiles, readPublic, writeWhole } from "../data/data-directory.ts";
+import { findServer } from "../data/local-server.ts";
+import { withFreePort } from "../platform/free-port.ts";
 import { startPlatform } from "../platform/platform.ts";
 import type { Platform, PlatformOptions } from "../platform/platform.ts";
-import { listen, oneOf, text } from "../settings/setting.ts";
-import type { ValuesOf } from "../settings/setting.ts";
-import { settings } from "../settings/settings.ts";
+import { listeners } from "../platform/start-failure.ts";
+import { Failure } from "../process/exit.ts";
+import { logFormOf, openLog } from "../process/log-output.ts";
 import { interrupted } from "../process/signals.ts";
-import { posternVersion } from "./version.ts";
-import { logLevels } from "../../lib/log.ts";
+import { posternVersion } from "../process/version.ts";
+import { renderRequest } from "../terminal/request-line.ts";
 
 const own = {
   config: settings.config,
   ...platformSettings,
-  httpsListen: listen(settings.httpsListen.doc, "127.0.0.1:8443"),
-  agentListen: listen(settings.agentListen.doc, "127.0.0.1:4443"),
-  tcpBind: text(settings.tcpBind.doc, "127.0.0.1", { placeholder: "ADDRESS" }),
-  logLevel: oneOf(settings.logLevel.doc, logLevels, "warn"),
+  httpsListen: withDefault(settings.httpsListen, "127.0.0.1:8443"),
+  agentListen: withDefault(settings.agentListen, "127.0.0.1:4443"),
+  tcpBind: withDefault(settings.tcpBind, "127.0.0.1"),
+  logLevel: withDefault(settings.logLevel, "warn"),
   url: settings.url,
   json: settings.json,
 } as const;
@@ -52,7 +51,8 @@ export const dev = defineCommand({
       throw new Failure("usage", `"${target}" ${(error as Error).message}`, { cause: error });
     }
     const stopped = interrupted();
-    const options = { ...platformOptions(values), ...(await freePorts(values)) };
+    const log = openLog(logFormOf(values));
+    const options = { ...values, ...(await freePorts(values)), log, version: posternVersion() };
     const sampling = given
       ? undefined
       : import("../platform/sample-service.ts").then(({ startSampleService }) => startSampleService());
@@ -60,7 +60,7 @@ export const dev = defineCommand({
     if (typeof platform === "number") return platform;
     const sample = await sampling;
     const upstream = given ?? parseUpstream(String(sample?.port));
-    const requests = makeRequestLog(options.log, systemClock);
+    const requests = makeRequestLog(log, systemClock);
     const online = Promise.withResolvers<string>();
     const agent: Agent = startAgent({
       server: { host: "127.0.0.1", port: platform.agentPort },
@@ -71,13 +71,13 @@ export const dev = defineCommand({
       publish: { kind: "url", url: values.url ?? keptUrl(options.data, platform) },
       version: posternVersion(),
       clock: systemClock,
-      log: options.log,
+      log: log,
       random: Math.random,
       retryFirst: true,
       status: (status) => {
         if (status.state === "online" && status.url !== undefined) online.resolve(status.url);
       },
-      service: (state) => logService(options.log, upstream, state),
+      service: (state) => logService(log, upstream, state),
       request: (request) => {
         if (process.stdout.isTTY)
           process.stdout.write(`${renderRequest({ ...request, at: Date.now() }, process.stdout.columns)}\n`);
@@ -112,20 +112,16 @@ export const dev = defineCommand({
 /** Where to listen: ports that nobody chose make way for what is there already, which is said. */
 async function freePorts(values: Pick<ValuesOf<typeof own>, "apiListen" | "httpsListen" | "agentListen">) {
   const found = { apiListen: values.apiListen, httpsListen: values.httpsListen, agentListen: values.agentListen };
-  for (const [name, what] of listeners) {
+  for (const name of ["apiListen", "httpsListen", "agentListen"] as const) {
     const usual = values[name];
     found[name] = await withFreePort(own[name], usual);
     if (found[name].port === usual.port) continue;
-    process.stderr.write(`postern: port ${usual.port} is in use, so ${what} listens on ${found[name].port}\n`);
+    process.stderr.write(
+      `postern: port ${usual.port} is in use, so ${listeners[name]} listens on ${found[name].port}\n`,
+    );
   }
   return found;
 }
-
-const listeners = [
-  ["apiListen", "the management API"],
-  ["httpsListen", "the HTTPS edge"],
-  ["agentListen", "the agent listener"],
-] as const;
 
 /** As `startPlatform`; of another one in the same directory it says where that is. */
 async function start(options: PlatformOptions): Promise<Platform> {

@@ -4,8 +4,9 @@ import { defineCommand } from "../command/command.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 import { renderExplanation } from "../terminal/explanation.ts";
 import { headerSetting, readHeaders } from "../settings/read-headers.ts";
-import { flagOnly, optional } from "../settings/setting.ts";
-import { settings } from "../settings/settings.ts";
+import { named, text } from "../../settings/kinds/text.ts";
+import { flagOnly, optional } from "../../settings/setting.ts";
+import { settings } from "../../settings/settings.ts";
 
 export const explain = defineCommand({
   name: "explain",
@@ -16,8 +17,8 @@ export const explain = defineCommand({
   settings: {
     ...apiSettings,
     header: headerSetting,
-    ip: flagOnly(optional("Address of the client (default: yours, as the API sees it).", { placeholder: "ADDRESS" })),
-    body: flagOnly(optional("Body of the request.")),
+    ip: flagOnly(optional("Address of the client (default: yours, as the API sees it).", named("ADDRESS"))),
+    body: flagOnly(optional("Body of the request.", text)),
     json: settings.json,
   },
   examples: [
@@ -28,7 +29,7 @@ export const explain = defineCommand({
   async run({ header, ip, body, json, ...access }, operands) {
     const api = openApi(access);
     const source = ip === undefined ? {} : { source_ip: ip };
-    const call = async (): Promise<Explanation> => {
+    const explanation = async (): Promise<Explanation> => {
       const [method = "", url = ""] = operands;
       if (operands.length === 2) {
         const { scheme, host } = placeOf(url);
@@ -52,7 +53,7 @@ export const explain = defineCommand({
       if (edge !== undefined) return await edges.explain(edge, source);
       return await api.endpoints.explain(await endpointFor(api.endpoints.list(), scheme, name), source);
     };
-    const told = await call().catch((error: unknown) => {
+    const told = await explanation().catch((error: unknown) => {
       throw apiFailure(error);
     });
     process.stdout.write(json ? `${JSON.stringify(told)}\n` : renderExplanation(told));

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
-import { settings } from "../settings/settings.ts";
+import { settings } from "../../settings/settings.ts";
 
 export const exportCommand = defineCommand({
   name: "export",

@@ -1,12 +1,10 @@
 import { defineCommand } from "../command/command.ts";
-import { openLog } from "../platform/log-output.ts";
+import { logFormOf, openLog } from "../process/log-output.ts";
 import { startPlatform } from "../platform/platform.ts";
 import type { Platform } from "../platform/platform.ts";
-import { platformOptions } from "../platform/platform-options.ts";
-import { platformSettings } from "../platform/platform-settings.ts";
-import { settings } from "../settings/settings.ts";
+import { platformSettings, settings } from "../../settings/settings.ts";
 import { interrupted } from "../process/signals.ts";
-import { posternVersion } from "./version.ts";
+import { posternVersion } from "../process/version.ts";
 
 const own = { config: settings.config, ...platformSettings, json: settings.json } as const;
 
@@ -20,12 +18,13 @@ export const serve = defineCommand({
   examples: ["postern serve --data /var/lib/postern --domain t.example.com --https-listen :443 --http-listen :80"],
   async run(values) {
     const stopped = interrupted();
-    const options = platformOptions(values);
-    const platform = await Promise.race([startPlatform(options), stopped]);
+    const log = openLog(logFormOf(values));
+    const version = posternVersion();
+    const platform = await Promise.race([startPlatform({ ...values, log, version }), stopped]);
     if (typeof platform === "number") return platform;
     process.stdout.write(values.json ? `${JSON.stringify(facts(platform))}\n` : welcome(platform));
     const code = await stopped;
-    openLog(options.logSettings).info("stopping");
+    log.info("stopping");
     await platform.stop();
     return code;
   },

@@ -1,7 +1,7 @@
 import { parseTcpUpstream } from "../../agent/upstream.ts";
-import { agentSettings, publish } from "../agent/agent-options.ts";
+import { agentSettings, publish } from "../agent/publish.ts";
 import { defineCommand } from "../command/command.ts";
-import { settings } from "../settings/settings.ts";
+import { settings } from "../../settings/settings.ts";
 
 export const tls = defineCommand({
   name: "tls",

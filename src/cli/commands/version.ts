@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
-import { settings } from "../settings/settings.ts";
+import { posternVersion } from "../process/version.ts";
+import { settings } from "../../settings/settings.ts";
 
 export const version = defineCommand({
   name: "version",
@@ -22,9 +22,3 @@ export const version = defineCommand({
     return Promise.resolve(exitCodes.fine);
   },
 });
-
-/** As package.json says. */
-export function posternVersion(): string {
-  const manifest = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
-}

@@ -2,17 +2,17 @@ import { readFileSync } from "node:fs";
 import { request as requestHttp } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
-import { resolve } from "node:path";
 import { rootCertificates } from "node:tls";
 import { providerNamed, providers } from "../../webhooks/providers.ts";
 import type { Signed } from "../../webhooks/scheme.ts";
 import { sign } from "../../webhooks/verify.ts";
 import { defineCommand } from "../command/command.ts";
-import { dataFiles, readPublic } from "../platform/data-directory.ts";
+import { dataFiles, readPublic } from "../data/data-directory.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 import { headerSetting, readHeaders } from "../settings/read-headers.ts";
-import { flagOnly, optional, text } from "../settings/setting.ts";
-import { settings } from "../settings/settings.ts";
+import { named } from "../../settings/kinds/text.ts";
+import { flagOnly, one, optional } from "../../settings/setting.ts";
+import { settings } from "../../settings/settings.ts";
 
 /** Most of a body that is sent, and of an answer that is shown, in bytes. */
 const maxBodyBytes = 5_242_880;
@@ -25,9 +25,9 @@ export const webhookSend = defineCommand({
   least: 2,
   most: 2,
   settings: {
-    secret: flagOnly(optional("Secret shared with the provider.", { placeholder: "SECRET", secret: true })),
+    secret: flagOnly(optional("Secret shared with the provider.", named("SECRET"), { secret: true })),
     body: flagOnly(
-      text("Body: text, @FILE, or @- for the standard input.", "{}", { placeholder: "BODY", flag: "data" }),
+      one("Body: text, @FILE, or @- for the standard input.", named("BODY"), { default: "{}", flag: "data" }),
     ),
     header: headerSetting,
     ca: settings.ca,
@@ -50,7 +50,7 @@ export const webhookSend = defineCommand({
     const signed = signedSample(provider, secret, content, url);
     const headers = { "content-type": contentType(content), ...readHeaders(header), ...signed.headers };
     const sample = { url: new URL(signed.url ?? url), headers, body: signed.body ?? content };
-    const answer = await send(sample, trusted(ca, resolve(data)));
+    const answer = await send(sample, trusted(ca, data));
     const sent = { url: sample.url.href, headers };
     process.stdout.write(json ? `${JSON.stringify({ sent, answer })}\n` : rendered(sent, answer));
     return answer.status < 300 ? exitCodes.fine : exitCodes.refused;

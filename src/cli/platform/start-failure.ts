@@ -1,23 +1,24 @@
 /** Sentences for what goes wrong at start-up, each saying what to do. */
+import { renderListen } from "../../settings/kinds/address.ts";
+import type { ListenAddress } from "../../settings/kinds/address.ts";
+import { placeSettings } from "../../settings/places.ts";
+import { flagOf } from "../../settings/setting.ts";
 import { Failure } from "../process/exit.ts";
-import type { ListenAddress } from "../settings/setting.ts";
-import { renderListen } from "../settings/setting.ts";
 
-export interface Listener {
-  /** As the sentence names it: "the HTTPS edge". */
-  readonly what: string;
-  readonly flag: string;
-  readonly address: ListenAddress;
-}
+/** The platform's listeners, by the settings that place them, as sentences name them. */
+export const listeners = {
+  apiListen: "the management API",
+  httpsListen: "the HTTPS edge",
+  agentListen: "the agent listener",
+  httpListen: "the plain HTTP listener",
+} as const;
+
+type Listeners = Readonly<Record<keyof typeof listeners, ListenAddress | undefined>>;
 
 /** The failure of a plane to start as one sentence; a fault of the program is returned as it was. */
-export function startFailure(error: unknown, listeners: readonly Listener[]): unknown {
+export function startFailure(error: unknown, addresses: Listeners): unknown {
   const { code, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
-  const listener =
-    listeners.find((one) => one.address.port === port && port !== 0) ??
-    listeners.find((one) => one.address.host !== undefined && one.address.host === address);
-  const { what, flag } = listener ?? { what: "a listener", flag: "the -listen options" };
-  const at = listener ? renderListen(listener.address) : `${address}:${port}`;
+  const { what, flag, at } = listenerAt(addresses, port, address);
   if (code === "EADDRINUSE") {
     return new Failure(
       "usage",
@@ -39,4 +40,20 @@ export function startFailure(error: unknown, listeners: readonly Listener[]): un
   const { name, message } = error as Error;
   if (code === "DATABASE_HELD" || code === "DATABASE_SEALED") return new Failure("usage", message, { cause: error });
   return name === "Error" ? new Failure("unexpected", `the start failed: ${message}`, { cause: error }) : error;
+}
+
+/** The listener that failed: found by its port, or where the port was to be any, by its host. */
+function listenerAt(
+  addresses: Listeners,
+  port: number | undefined,
+  host: string | undefined,
+): { readonly what: string; readonly flag: string; readonly at: string } {
+  const names = Object.keys(listeners) as (keyof Listeners)[];
+  const name =
+    names.find((one) => addresses[one]?.port === port && port !== 0) ??
+    names.find((one) => addresses[one]?.host !== undefined && addresses[one]?.host === host);
+  const address = name && addresses[name];
+  return address
+    ? { what: listeners[name], flag: flagOf(name, placeSettings[name]), at: renderListen(address) }
+    : { what: "a listener", flag: "the -listen options", at: `${host}:${port}` };
 }

@@ -1,7 +1,8 @@
 import { Failure } from "../process/exit.ts";
-import { flagOnly, list } from "./setting.ts";
+import { named } from "../../settings/kinds/text.ts";
+import { flagOnly, many } from "../../settings/setting.ts";
 
-export const headerSetting = flagOnly(list("Header field; repeatable.", { placeholder: "NAME:VALUE", short: "H" }));
+export const headerSetting = flagOnly(many("Header field; repeatable.", named("NAME:VALUE"), { short: "H" }));
 
 /** `NAME: VALUE` lines as fields, names in lower case. Throws `Failure` (usage). */
 export function readHeaders(lines: readonly string[]): Record<string, string> {

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { Failure } from "../process/exit.ts";
-import { flagOf, keyOf, readSettings, variableOf } from "./read-settings.ts";
-import { settings } from "./settings.ts";
+import { flagOf, keyOf, variableOf } from "../../settings/setting.ts";
+import { readSettings } from "./read-settings.ts";
+import { settings } from "../../settings/settings.ts";
 
 describe("settings", () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-settings-"));

@@ -1,8 +1,9 @@
-import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { Failure } from "../process/exit.ts";
-import { nearest } from "../terminal/nearest.ts";
-import type { Setting, Settings, ValuesOf } from "./setting.ts";
+import { readConfig, readSecret } from "./read-file.ts";
+import { nearest } from "../../lib/nearest.ts";
+import { flagOf, keyOf, variableOf } from "../../settings/setting.ts";
+import type { Setting, Settings, ValuesOf } from "../../settings/setting.ts";
 
 /** Where settings may come from; `args` are those after the command's name. */
 export interface Sources {
@@ -16,9 +17,6 @@ export interface Given<S extends Settings> {
   readonly values: ValuesOf<S>;
   readonly positionals: readonly string[];
 }
-
-/** Most that a settings or secret file may hold, in bytes. */
-const maxFileBytes = 1_048_576;
 
 /**
  * The values of `settings`: from flags, else the environment, else the file that `--config` names, else defaults.
@@ -43,19 +41,18 @@ export async function readSettings<const S extends Settings>(settings: S, source
       throw new Failure("usage", `${found?.origin ?? flagOf(name, setting)} ${(error as Error).message}${shown}`);
     }
   }
+  checkNeeds(settings, values);
   return { values: values as ValuesOf<S>, positionals: flags.positionals };
 }
 
-export function flagOf(name: string, setting: Setting<unknown>): string {
-  return `--${setting.flag ?? name.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
-}
-
-export function variableOf(name: string, setting: Setting<unknown>): string {
-  return setting.variable ?? `POSTERN_${keyOf(name).toUpperCase()}`;
-}
-
-export function keyOf(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+/** Some settings mean nothing without another. */
+function checkNeeds(settings: Settings, values: Readonly<Record<string, unknown>>): void {
+  for (const [name, setting] of Object.entries(settings)) {
+    const other = setting.needs === undefined ? undefined : settings[setting.needs];
+    if (!other || values[name] === undefined || values[setting.needs as string] !== undefined) continue;
+    const flags = `${flagOf(name, setting)} and ${flagOf(setting.needs as string, other)}`;
+    throw new Failure("usage", `${flags} must be given together`);
+  }
 }
 
 interface Found {
@@ -135,55 +132,4 @@ function fromFile(
   const secret = setting.secret ? file.get(`${key}_file`)?.[0] : undefined;
   if (secret === undefined) return undefined;
   return { texts: [readSecret(secret, `${key}_file in ${path}`)], origin: `${key}_file in ${path}` };
-}
-
-function readSecret(path: string, origin: string): string {
-  return readText(path, origin).replace(/\r?\n$/, "");
-}
-
-function readText(path: string, origin: string): string {
-  try {
-    const bytes = readFileSync(path);
-    if (bytes.length > maxFileBytes) throw new Error(`it is larger than ${maxFileBytes} bytes`);
-    return bytes.toString("utf8");
-  } catch (error) {
-    throw new Failure("usage", `${origin}: cannot read "${path}": ${(error as Error).message}`, { cause: error });
-  }
-}
-
-/** The file's keys, each with its values as text. */
-async function readConfig(path: string, known: Settings): Promise<Map<string, string[]>> {
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(readText(path, "--config"), { prettyErrors: true, uniqueKeys: true });
-  const fault = document.errors[0];
-  if (fault) throw new Failure("usage", `--config: "${path}" is not valid YAML: ${fault.message.split("\n")[0]}`);
-  const content: unknown = document.toJS({ maxAliasCount: 0 });
-  if (content === null || content === undefined) return new Map();
-  if (typeof content !== "object" || Array.isArray(content)) {
-    throw new Failure("usage", `--config: "${path}" must hold settings as "key: value" lines`);
-  }
-  const keys = new Map<string, boolean>();
-  for (const [name, setting] of Object.entries(known)) {
-    if (name === "config") continue;
-    keys.set(keyOf(name), setting.many === true);
-    if (setting.secret) keys.set(`${keyOf(name)}_file`, false);
-  }
-  const file = new Map<string, string[]>();
-  for (const [key, value] of Object.entries(content as Record<string, unknown>)) {
-    const many = keys.get(key);
-    if (many === undefined) {
-      const near = nearest(key, keys.keys());
-      throw new Failure(
-        "usage",
-        `"${path}" has the unknown setting "${key}"${near ? `: did you mean "${near}"?` : ""}`,
-      );
-    }
-    if (value === null) continue;
-    const values: unknown[] = many && Array.isArray(value) ? value : [value];
-    if (values.some((one) => !["string", "number", "boolean"].includes(typeof one))) {
-      throw new Failure("usage", `"${path}": ${key} must be ${many ? "a list of texts" : "one value"}`);
-    }
-    file.set(key, values.map(String));
-  }
-  return file;
 }

@@ -3,26 +3,11 @@ import { answerChallenge, answerHandshake, refusalStatus } from "../../webhooks/
 import { TakenMessages } from "../../webhooks/replays.ts";
 import type { WebhookMessage } from "../../webhooks/scheme.ts";
 import { unsigned, verifyWebhook, wouldFetch } from "../../webhooks/verify.ts";
+import type { WebhookSettings } from "../../settings/webhooks.ts";
 import type { Exchange } from "../exchange.ts";
 import type { CompiledModule, Scope } from "../module.ts";
 import { answered, denied, passed, skipped } from "../step.ts";
 import type { Step } from "../step.ts";
-
-/** What the operator has decided for every route. */
-export interface WebhookSettings {
-  /** Bytes of a body that is held in memory to be verified; above it the request is refused with 413. */
-  readonly maxBytes: number;
-  /**
-   * Whether a message is refused when one with its id was answered with success before. Only ids that the signature
-   * covers count: whoever replays a message can change any other.
-   */
-  readonly refuseReplays: boolean;
-}
-
-export const defaultWebhookSettings: WebhookSettings = Object.freeze({
-  maxBytes: 5 * 1024 * 1024,
-  refuseReplays: false,
-});
 
 export const webhookVerificationName = "webhook_verification";
 const name = webhookVerificationName;
@@ -31,7 +16,7 @@ const name = webhookVerificationName;
 export function webhookCheck(
   provider: string,
   secret: string,
-  { maxBytes, refuseReplays }: WebhookSettings,
+  { webhookMaxBytes: maxBytes, webhookRefuseReplays: refuseReplays }: WebhookSettings,
   { clock, ownerId, keep }: Pick<Scope, "clock" | "ownerId" | "keep">,
 ): CompiledModule {
   const verified = passed(name, `the signature of ${provider} verifies`);

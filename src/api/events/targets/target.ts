@@ -2,6 +2,7 @@
 import type { Doc } from "../../../schema/parse.ts";
 import type { Event } from "../event/event.ts";
 import type { Outbound } from "../../../outbound/client.ts";
+import type { OperatorKeys } from "./aws/operator-keys.ts";
 
 /** A destination's target, open for delivery: it may keep connections and tokens between deliveries. */
 export interface Target {
@@ -37,22 +38,14 @@ export interface TargetSurroundings {
   readonly outbound: Outbound;
   /** Also reaches what the operator has named in this network. */
   readonly operatorOutbound: Outbound;
-  readonly aws: AwsSettings | undefined;
+  readonly aws: OperatorKeys | undefined;
   /** Where files of the account are written. */
   readonly directory: string;
 }
 
-/** The operator's own access to AWS, with which roles are taken. */
-export interface AwsSettings {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  /** Of the token service; the region's own unless given. */
-  readonly stsEndpoint?: string | undefined;
-}
-
 export interface TargetKind {
   /** Why this server cannot deliver there, as a clause; undefined when it can. */
-  unavailable?(value: Doc, aws: AwsSettings | undefined): string | undefined;
+  unavailable?(value: Doc, aws: OperatorKeys | undefined): string | undefined;
   open(value: Doc, surroundings: TargetSurroundings): Target;
 }
 

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { Log } from "../../../lib/log.ts";
-import { openLog } from "../log-output.ts";
+import { openLog } from "../../process/log-output.ts";
 import type { PortLink } from "./port-link.ts";
 import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
 

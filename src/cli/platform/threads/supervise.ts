@@ -2,8 +2,9 @@ import { Worker } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Log } from "../../../lib/log.ts";
-import { writeLines } from "../log-output.ts";
-import type { FromThread, LogSettings, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
+import { writeLines } from "../../process/log-output.ts";
+import type { LogForm } from "../../process/log-output.ts";
+import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
 
 /** Pause before a crashed thread is started again, doubling up to the longest; milliseconds. */
 const firstPauseMs = 100;
@@ -17,7 +18,7 @@ export interface ThreadPlan<Options, Facts> {
   readonly name: string;
   readonly file: URL;
   readonly log: Log;
-  readonly logSettings: LogSettings;
+  readonly logForm: LogForm;
   readonly clock: Clock;
   /** Options for a start; `facts` of the run before, so that chosen ports are kept. */
   options(facts: Facts | undefined): Options;
@@ -49,7 +50,7 @@ export function supervise<Options, Facts>(plan: ThreadPlan<Options, Facts>): Sup
 
   const start = (): void => {
     const port = plan.line();
-    const data: ThreadData<Options> = { options: plan.options(facts), port, log: plan.logSettings };
+    const data: ThreadData<Options> = { options: plan.options(facts), port, log: plan.logForm };
     const current = new Worker(plan.file, { name: plan.name, workerData: data, transferList: [port], stderr: true });
     current.stderr.on("data", writeLines);
     worker = current;

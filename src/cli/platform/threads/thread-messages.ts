@@ -1,6 +1,6 @@
 /** What a plane's thread and the thread that started it say to each other, besides the planes' own messages. */
 import type { MessagePort } from "node:worker_threads";
-import type { LogLevel } from "../../../lib/log.ts";
+import type { LogForm } from "../../process/log-output.ts";
 
 export type ToThread =
   /** The other plane was started anew; this is the line to it. */
@@ -25,10 +25,5 @@ export interface ThreadError {
 export interface ThreadData<Options> {
   readonly options: Options;
   readonly port: MessagePort;
-  readonly log: LogSettings;
-}
-
-export interface LogSettings {
-  readonly level: LogLevel;
-  readonly format: "text" | "json";
+  readonly log: LogForm;
 }

@@ -4,7 +4,8 @@ import type { Arn } from "../../../../lib/arn.ts";
 import type { Doc } from "../../../../schema/parse.ts";
 import { answeredProblem, readObject } from "../answer.ts";
 import { NotDelivered, textOf } from "../target.ts";
-import type { AwsSettings, TargetKind, TargetSurroundings } from "../target.ts";
+import type { OperatorKeys } from "./operator-keys.ts";
+import type { TargetKind, TargetSurroundings } from "../target.ts";
 import { awsCredentials } from "./credentials.ts";
 import { signedHeaders } from "./sign.ts";
 
@@ -70,7 +71,7 @@ function errorCode(type: unknown): string {
 }
 
 /** Of every AWS target. */
-export const unavailable: NonNullable<TargetKind["unavailable"]> = (value: Doc, aws: AwsSettings | undefined) =>
+export const unavailable: NonNullable<TargetKind["unavailable"]> = (value: Doc, aws: OperatorKeys | undefined) =>
   (value["auth"] as Doc)["role"] === null || aws !== undefined
     ? undefined
     : "it has no AWS key of its own to take a role with: give `auth.creds`, or let the operator set --aws-access-key-id";

@@ -1,6 +1,11 @@
 import { makeLog } from "../../lib/log.ts";
-import type { Log } from "../../lib/log.ts";
-import type { LogSettings } from "./threads/thread-messages.ts";
+import type { Log, LogLevel } from "../../lib/log.ts";
+
+/** Which lines are logged, and how they look. */
+export interface LogForm {
+  readonly level: LogLevel;
+  readonly format: "text" | "json";
+}
 
 /** Bytes waiting for a slow reader of stderr, beyond which lines are lost. */
 const maxWaitingBytes = 4_194_304;
@@ -8,9 +13,17 @@ const maxWaitingBytes = 4_194_304;
 let isReady = false;
 let lostBytes = 0;
 
+/** As the settings say: text on a terminal, and JSON otherwise, where no format was chosen. */
+export function logFormOf(settings: {
+  readonly logLevel: LogForm["level"];
+  readonly logFormat: LogForm["format"] | undefined;
+}): LogForm {
+  return { level: settings.logLevel, format: settings.logFormat ?? (process.stderr.isTTY ? "text" : "json") };
+}
+
 /** The log of this thread, on stderr. */
-export function openLog(settings: LogSettings): Log {
-  const own = { ...settings, now: Date.now, monotonic: () => performance.now() };
+export function openLog(form: LogForm): Log {
+  const own = { ...form, now: Date.now, monotonic: () => performance.now() };
   return makeLog({
     ...own,
     write(lines) {

@@ -1,6 +1,7 @@
 /** A port for a listener whose address nobody chose: the usual one, or the next that is free. */
 import { createServer } from "node:net";
-import type { ListenAddress, Setting } from "./settings/setting.ts";
+import type { ListenAddress } from "../../settings/kinds/address.ts";
+import type { Setting } from "../../settings/setting.ts";
 
 /** Ports that are tried. */
 const maxTries = 100;

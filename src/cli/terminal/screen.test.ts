@@ -6,7 +6,7 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import { Terminal } from "../../../test/support/terminal.ts";
 import { openScreen } from "./screen.ts";
 import type { Screen } from "./screen.ts";
-import { fit, shownText } from "../text-width.ts";
+import { fit, shownText } from "./text-width.ts";
 
 /** What of a terminal's stream the screen uses. */
 function outputOf(terminal: EventEmitter & { write(text: string): boolean }): Parameters<typeof openScreen>[0] {

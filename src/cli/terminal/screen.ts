@@ -3,7 +3,7 @@ import { styleText } from "node:util";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { renderRequest } from "./request-line.ts";
 import type { RequestLine } from "./request-line.ts";
-import { fit } from "../text-width.ts";
+import { fit } from "./text-width.ts";
 
 /** Requests shown. */
 const shownRequests = 10;

@@ -1,14 +1,13 @@
 import { styleText } from "node:util";
-import type { Command } from "./command/command.ts";
-import { commands } from "./commands.ts";
-import { flagOf, keyOf, variableOf } from "./settings/read-settings.ts";
-import type { Setting } from "./settings/setting.ts";
+import { flagOf, keyOf, variableOf } from "../../settings/setting.ts";
+import type { Setting } from "../../settings/setting.ts";
+import type { Command, CommandEntry } from "./command.ts";
 
 /** Columns of the help text. */
 const width = 100;
 
 /** What `postern help` prints. */
-export function renderOverview(): string {
+export function renderOverview(commands: Readonly<Record<string, CommandEntry>>): string {
   const rows = [...Object.entries(commands).map(([name, { doc }]) => [name, doc] as const), helpRow];
   const column = Math.max(...rows.map(([name]) => name.length)) + 3;
   return [
@@ -18,7 +17,7 @@ export function renderOverview(): string {
     "",
     ...rows.map(([name, doc]) => `  ${bold(name)}${" ".repeat(column - name.length)}${doc}`),
     "",
-    "`postern COMMAND --help` explains one. Start with `postern dev`.",
+    "`postern COMMAND --help` describes one. Start with `postern dev`.",
     "",
   ].join("\n");
 }
@@ -53,8 +52,8 @@ function sourcesOf(name: string, setting: Setting<unknown>): string {
   const flag = flagOf(name, setting);
   if (setting.flagOnly) return setting.secret ? `[also from a file: ${flag}-file]` : "";
   const secret = setting.secret ? `; also from a file: ${flag}-file, ${variableOf(name, setting)}_FILE` : "";
-  const shown = setting.shown === undefined ? "" : `default ${setting.shown}; `;
-  return `[${shown}${variableOf(name, setting)}, ${keyOf(name)}${secret}]`;
+  const fallback = setting.shownDefault === undefined ? "" : `default ${setting.shownDefault}; `;
+  return `[${fallback}${variableOf(name, setting)}, ${keyOf(name)}${secret}]`;
 }
 
 function wrap(text: string, indent: string): string[] {

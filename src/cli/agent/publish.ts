@@ -1,6 +1,5 @@
 /** What the commands that publish have in common: their settings, and what an agent is made of from them. */
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { parseServerAddress } from "../../agent/connect.ts";
 import { placeOfUrl } from "../../agent/publication.ts";
 import type { PublishedProto, Publication } from "../../agent/publication.ts";
@@ -12,14 +11,14 @@ import { startAgent } from "../../agent/agent.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { agentFailure } from "./agent-failure.ts";
 import { liveView, plainView } from "./agent-view.ts";
-import { dataFiles, readPublic } from "../platform/data-directory.ts";
+import { dataFiles, readPublic } from "../data/data-directory.ts";
 import { Failure } from "../process/exit.ts";
-import { findServer, localAuthtoken } from "../platform/local-server.ts";
-import { openLog } from "../platform/log-output.ts";
-import type { ValuesOf } from "../settings/setting.ts";
-import { settings } from "../settings/settings.ts";
+import { findServer, localAuthtoken } from "../data/local-server.ts";
+import { logFormOf, openLog } from "../process/log-output.ts";
+import type { ValuesOf } from "../../settings/setting.ts";
+import { settings } from "../../settings/settings.ts";
 import { interrupted } from "../process/signals.ts";
-import { posternVersion } from "../commands/version.ts";
+import { posternVersion } from "../process/version.ts";
 
 export const agentSettings = {
   config: settings.config,
@@ -49,10 +48,7 @@ interface Published {
 /** Publishes `target` until a signal ends it; resolves with the exit code. Throws `Failure`. */
 export async function publish(values: Values, target: string, published: Published): Promise<number> {
   const options = agentOptions(values, target, published);
-  const log = openLog({
-    level: values.logLevel,
-    format: values.logFormat ?? (process.stderr.isTTY ? "text" : "json"),
-  });
+  const log = openLog(logFormOf(values));
   if (values.requireUpstream) await requireService(options.upstream);
   const stopped = interrupted();
   const isLive = process.stdout.isTTY && !values.json && published.proto === "https";
@@ -77,25 +73,25 @@ export async function publish(values: Values, target: string, published: Publish
 
 /** What the agent says of itself, from the settings. Throws `Failure` (usage). */
 function agentOptions(values: Values, target: string, { proto, proxyProtocol = 0, parse }: Published) {
-  const directory = resolve(values.data);
-  const local = values.server === undefined ? findServer(directory) : undefined;
+  const { data } = values;
+  const local = values.server === undefined ? findServer(data) : undefined;
   const server = values.server ?? local?.agentAddress;
   if (server === undefined) {
     throw new Failure(
       "usage",
-      `no server: name one with --server HOST:PORT, or start one here with \`postern serve\` (its data directory would be "${directory}", see --data)`,
+      `no server: name one with --server HOST:PORT, or start one here with \`postern serve\` (its data directory would be "${data}", see --data)`,
     );
   }
-  const token = values.authtoken ?? localAuthtoken(directory);
+  const token = values.authtoken ?? localAuthtoken(data);
   if (token === undefined) {
     throw new Failure("usage", "no agent token: give one with POSTERN_AUTHTOKEN or --token-file");
   }
   return {
     server: named("--server", () => parseServerAddress(server)),
     upstream: named(`"${target}"`, () => parse(target)),
-    ca: readCa(values.ca, directory),
+    ca: readCa(values.ca, data),
     token,
-    metadata: values.metadata,
+    metadata: values.metadata ?? "",
     proto,
     proxyProtocol,
     publish: publication(values.url, values.label, proto),

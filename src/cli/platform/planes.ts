@@ -1,0 +1,121 @@
+/** Control plane and edge in threads of their own, linked: what each is started with, and in which order they end. */
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { controlPlaneSettings } from "../../settings/control-plane.ts";
+import { edgeSettings } from "../../settings/edge.ts";
+import type { ListenAddress } from "../../settings/kinds/address.ts";
+import { sliceOf } from "../../settings/setting.ts";
+import type { PlatformSettings } from "../../settings/settings.ts";
+import type { DataDirectory } from "../data/data-directory.ts";
+import { logFormOf } from "../process/log-output.ts";
+import type { ControlPlaneFacts, ControlPlaneThreadOptions } from "./threads/control-plane.ts";
+import type { EdgeFacts, EdgeThreadOptions } from "./threads/edge.ts";
+import { makeLine } from "./threads/line.ts";
+import { supervise } from "./threads/supervise.ts";
+import type { Supervised } from "./threads/supervise.ts";
+
+export interface PlanesOptions {
+  readonly settings: PlatformSettings;
+  readonly kept: DataDirectory;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long each plane may take to finish what is under way, milliseconds. */
+  readonly drainMs: number;
+}
+
+export interface Planes {
+  /** Resolves when both run for the first time; rejects when one cannot, with both ended. */
+  readonly started: Promise<ControlPlaneFacts & EdgeFacts>;
+  /** Drains the edge and then the control plane, and ends them. */
+  stop(): Promise<void>;
+  /** Ends the control plane alone; the edge serves on. */
+  stopControlPlane(): Promise<void>;
+  /** Starts a control plane that was stopped; on the port it had. */
+  startControlPlane(): Promise<void>;
+}
+
+/** Over the time that a plane gives itself; milliseconds. */
+const stopMarginMs = 1_000;
+
+export function startPlanes(options: PlanesOptions): Planes {
+  const { clock, log, drainMs } = options;
+  const shared = { log, logForm: logFormOf(options.settings), clock };
+  const takeEnd = makeLine((plane, end) => (plane === "edge" ? edge : control).relink(end));
+  let apiPort: number | undefined;
+  const startControl = (): Supervised<ControlPlaneFacts> =>
+    supervise<ControlPlaneThreadOptions, ControlPlaneFacts>({
+      ...shared,
+      name: "control plane",
+      file: new URL("./threads/control-plane.ts", import.meta.url),
+      line: () => takeEnd("control plane"),
+      options: (facts) => controlPlaneOptions(options, facts?.apiPort ?? apiPort),
+    });
+  let control = startControl();
+  const edge = supervise<EdgeThreadOptions, EdgeFacts>({
+    ...shared,
+    name: "edge",
+    file: new URL("./threads/edge.ts", import.meta.url),
+    line: () => takeEnd("edge"),
+    options: (facts) => edgeOptions(options, facts),
+  });
+  const bothStarted = async (): Promise<ControlPlaneFacts & EdgeFacts> => {
+    try {
+      const [controlFacts, edgeFacts] = await Promise.all([control.started, edge.started]);
+      apiPort = controlFacts.apiPort;
+      return { ...controlFacts, ...edgeFacts };
+    } catch (error) {
+      await Promise.all([control.stop(drainMs), edge.stop(drainMs)]);
+      throw error;
+    }
+  };
+  return {
+    started: bothStarted(),
+    async stop() {
+      await edge.stop(drainMs + stopMarginMs);
+      await control.stop(drainMs + stopMarginMs);
+    },
+    stopControlPlane: () => control.stop(drainMs),
+    async startControlPlane() {
+      control = startControl();
+      await control.started;
+    },
+  };
+}
+
+/** @param apiPort that of the run before */
+function controlPlaneOptions(
+  { settings, kept }: PlanesOptions,
+  apiPort: number | undefined,
+): ControlPlaneThreadOptions {
+  return {
+    settings: { ...sliceOf(controlPlaneSettings, settings), apiListen: atPort(settings.apiListen, apiPort) },
+    sealingKeys: kept.sealingKeys,
+    bootstrap: { apiKey: kept.apiKey, authtoken: kept.authtoken },
+  };
+}
+
+/** @param facts of the run before */
+function edgeOptions(
+  { settings, kept, version, drainMs }: PlanesOptions,
+  facts: EdgeFacts | undefined,
+): EdgeThreadOptions {
+  return {
+    settings: {
+      ...sliceOf(edgeSettings, settings),
+      httpsListen: atPort(settings.httpsListen, facts?.httpsPort),
+      httpListen: settings.httpListen && atPort(settings.httpListen, facts?.httpPort),
+      agentListen: atPort(settings.agentListen, facts?.agentPort),
+    },
+    authority: kept.authority,
+    tunnelSecret: kept.tunnelSecret,
+    region: "local",
+    serverVersion: version,
+    drainMs,
+  };
+}
+
+/** A plane that is started again listens where it did, also where it had chosen the port itself. */
+function atPort(listen: ListenAddress, port: number | undefined): ListenAddress {
+  return { ...listen, port: port ?? listen.port };
+}

@@ -1,0 +1,43 @@
+/** Read by the control plane. */
+import { acmeSettings } from "./acme.ts";
+import { bothPlanesSettings } from "./both-planes.ts";
+import { eventSettings } from "./events.ts";
+import { hostName } from "./kinds/address.ts";
+import { count } from "./kinds/number.ts";
+import { origin } from "./kinds/url.ts";
+import { placeSettings } from "./places.ts";
+import { many, one, toggle } from "./setting.ts";
+import type { ValuesOf } from "./setting.ts";
+import { storageSettings } from "./storage.ts";
+
+const { data, database, apiListen, apiUrl, httpsListen, httpsPort, domain } = placeSettings;
+
+export const controlPlaneSettings = {
+  data,
+  database,
+  apiListen,
+  apiUrl,
+  httpsListen,
+  httpsPort,
+  domain,
+  ...bothPlanesSettings,
+  ...storageSettings,
+  apiOrigins: many(
+    "Origin whose pages may call the API from browsers, such as https://app.example.com; repeatable. Without one, none may.",
+    origin,
+  ),
+  apiRate: one("Requests a minute that one API key may make; beyond it 429.", count("NUMBER"), { default: 60_000 }),
+  requireReservedDomains: toggle("Refuse hostports whose domain was not reserved before."),
+  publicSuffix: many(
+    "Name that no account may hold, nor a wildcard right below it, besides those of the public suffix list; repeatable.",
+    hostName,
+  ),
+  allowPublicSuffix: many(
+    "Public suffix that accounts may hold all the same, as may be right for names of a private network; repeatable.",
+    hostName,
+  ),
+  ...eventSettings,
+  ...acmeSettings,
+} as const;
+
+export type ControlPlaneSettings = ValuesOf<typeof controlPlaneSettings>;

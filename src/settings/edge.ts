@@ -1,0 +1,34 @@
+/** Read by the edge. */
+import { bothPlanesSettings } from "./both-planes.ts";
+import { ipAddress, network } from "./kinds/address.ts";
+import { placeSettings } from "./places.ts";
+import { many, optional } from "./setting.ts";
+import type { ValuesOf } from "./setting.ts";
+import { webhookSettings } from "./webhooks.ts";
+
+const { httpsListen, httpsPort, httpListen, agentListen, domain } = placeSettings;
+
+export const edgeSettings = {
+  httpsListen,
+  httpsPort,
+  httpListen,
+  agentListen,
+  domain,
+  ...bothPlanesSettings,
+  tcpBind: optional(
+    "Address on which the ports of TCP edges and tcp tunnels are listened on. API keys open ports there: keep those that must not be public behind a firewall.",
+    ipAddress,
+    { shownDefault: "every address" },
+  ),
+  trustedProxies: many(
+    "Address, or network in CIDR notation, of proxies in front of the public listeners; repeatable. They must begin each connection with a PROXY protocol header (version 1 or 2), which is believed.",
+    network,
+  ),
+  trustedForwarders: many(
+    "Address, or network in CIDR notation, of HTTP proxies in front of the HTTPS listener; repeatable. A request from there has the source that its X-Forwarded-For names: list only proxies that write that field, and whom nobody else can send through.",
+    network,
+  ),
+  ...webhookSettings,
+} as const;
+
+export type EdgeSettings = ValuesOf<typeof edgeSettings>;

@@ -1,0 +1,15 @@
+/** Read by the delivery of events, in the control plane. */
+import { named } from "./kinds/text.ts";
+import { httpsUrl } from "./kinds/url.ts";
+import { optional } from "./setting.ts";
+import type { ValuesOf } from "./setting.ts";
+
+export const eventSettings = {
+  awsAccessKeyId: optional("Id of the server's own AWS key, with which event destinations take roles.", named("ID"), {
+    needs: "awsSecretAccessKey",
+  }),
+  awsSecretAccessKey: optional("The server's own AWS key.", named("KEY"), { secret: true, needs: "awsAccessKeyId" }),
+  awsStsEndpoint: optional("Where AWS' token service is reached (default: in each region).", httpsUrl),
+} as const;
+
+export type EventSettings = ValuesOf<typeof eventSettings>;

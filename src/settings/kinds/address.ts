@@ -1,0 +1,83 @@
+import { isIP } from "node:net";
+import { cidrIssue } from "../../lib/address.ts";
+import { hostIssue } from "../../lib/hostport.ts";
+import type { Kind } from "./kind.ts";
+
+/** A place to listen on. `host` undefined: every address. */
+export interface ListenAddress {
+  readonly host: string | undefined;
+  readonly port: number;
+}
+
+/** Both ends included. */
+export interface PortRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** `HOST:PORT`, `:PORT` or `PORT`; an IPv6 host in brackets. Port 0 takes any free one. */
+export const listenAddress: Kind<ListenAddress> = { placeholder: "[HOST:]PORT", parse: parseListen };
+
+export const listenAddressOrOff: Kind<ListenAddress | undefined> = {
+  placeholder: "[HOST:]PORT",
+  parse: (given) => (given === "off" ? undefined : parseListen(given)),
+};
+
+export const port: Kind<number> = {
+  placeholder: "PORT",
+  parse(given) {
+    const number = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
+    if (!(number <= 65_535)) throw new Error("must be a port from 0 to 65535");
+    return number;
+  },
+};
+
+export const portRange: Kind<PortRange> = {
+  placeholder: "FIRST-LAST",
+  parse(given) {
+    const [first = 0, last = 0] = /^(\d{1,5})-(\d{1,5})$/.exec(given)?.slice(1).map(Number) ?? [];
+    if (first === 0 || first > last || last > 65_535) throw new Error("must be two ports, such as 20000-20999");
+    return { first, last };
+  },
+};
+
+/** A host name without wildcard; in lower case. */
+export const hostName: Kind<string> = {
+  placeholder: "NAME",
+  parse(given) {
+    const name = given.toLowerCase();
+    const issue = name.includes("*") ? 'be a name without "*"' : hostIssue(name);
+    if (issue !== undefined) throw new Error(`must ${issue}`);
+    return name;
+  },
+};
+
+/** An address of this machine. */
+export const ipAddress: Kind<string> = {
+  placeholder: "ADDRESS",
+  parse(given) {
+    if (isIP(given) === 0) throw new Error("must be an address");
+    return given;
+  },
+};
+
+/** A network in CIDR notation. */
+export const network: Kind<string> = {
+  placeholder: "CIDR",
+  parse(given) {
+    const issue = cidrIssue(given);
+    if (issue !== undefined) throw new Error(`must ${issue}`);
+    return given;
+  },
+};
+
+export function renderListen({ host, port: number }: ListenAddress): string {
+  return host === undefined ? `:${number}` : `${host.includes(":") ? `[${host}]` : host}:${number}`;
+}
+
+function parseListen(given: string): ListenAddress {
+  const parts = /^(?:(?<host>\[[0-9a-fA-F:.]+\]|[^:[\]/\s]*):)?(?<port>\d{1,5})$/.exec(given)?.groups;
+  if (!parts) throw new Error("must be PORT, :PORT or HOST:PORT, with an IPv6 address in brackets");
+  const host = parts.host?.replace(/^\[|\]$/g, "");
+  return { host: host === "" || host === "*" ? undefined : host, port: port.parse(parts.port as string) };
+}

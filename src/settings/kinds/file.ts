@@ -1,0 +1,27 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { readCertificates } from "../../lib/x509.ts";
+import type { Kind } from "./kind.ts";
+
+/** A directory; its absolute path. */
+export const directory: Kind<string> = {
+  placeholder: "DIR",
+  parse(given) {
+    if (given === "") throw new Error("must not be empty");
+    return resolve(given);
+  },
+};
+
+/** A file with certificates; their PEM. */
+export const certificates: Kind<string> = {
+  placeholder: "FILE",
+  parse(given) {
+    try {
+      const pem = readFileSync(given, "utf8");
+      readCertificates(pem);
+      return pem;
+    } catch (error) {
+      throw new Error(`must be a file with PEM certificates (${(error as Error).message})`, { cause: error });
+    }
+  },
+};

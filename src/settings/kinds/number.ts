@@ -1,0 +1,26 @@
+import type { Kind } from "./kind.ts";
+
+const most = 999_999_999;
+
+/** A whole number from `least` up; `unit` is what it counts, as the help shows it. */
+export function count(unit: string, least = 1): Kind<number> {
+  return {
+    placeholder: unit,
+    parse(given) {
+      const number = Number(given);
+      if (/^\d{1,9}$/.test(given) && number >= least) return number;
+      throw new Error(`must be a whole number from ${least} to ${most}`);
+    },
+  };
+}
+
+/** Version 1 or 2 of the PROXY protocol; 0 for none. */
+export const proxyVersion: Kind<0 | 1 | 2> = {
+  placeholder: "1|2",
+  parse(given) {
+    if (given === "none") return 0;
+    if (given === "1") return 1;
+    if (given === "2") return 2;
+    throw new Error("must be 1 or 2");
+  },
+};

@@ -1,0 +1,54 @@
+import type { Kind } from "./kind.ts";
+
+export const text: Kind<string> = named("TEXT");
+
+/** Text with another name in the help. */
+export function named(placeholder: string): Kind<string> {
+  return {
+    placeholder,
+    parse(given) {
+      if (given === "") throw new Error("must not be empty");
+      return given;
+    },
+  };
+}
+
+/** What a header field carries as it is. */
+export function visible(placeholder: string): Kind<string> {
+  return {
+    placeholder,
+    parse(given) {
+      if (/^[\x21-\x7e][\x20-\x7e]*$/.test(given)) return given;
+      throw new Error("must be visible ASCII characters");
+    },
+  };
+}
+
+export function oneOf<const T extends string>(values: readonly T[]): Kind<T> {
+  return {
+    placeholder: values.join("|"),
+    parse(given) {
+      if (!values.includes(given as T)) throw new Error(`must be one of ${values.join(", ")}`);
+      return given as T;
+    },
+  };
+}
+
+export const emailAddress: Kind<string> = {
+  placeholder: "ADDRESS",
+  parse(given) {
+    if (!/^[^\s@,;?<>]+@[^\s@,;?<>]+$/.test(given)) throw new Error("must be one e-mail address");
+    return given;
+  },
+};
+
+/** Lengths of a key or token that an operator chooses: at least 160 bits in base 64 (K5). */
+export function chosenSecret(placeholder: string, { least, most }: { least: number; most: number }): Kind<string> {
+  return {
+    placeholder,
+    parse(given) {
+      if (/^[\x21-\x7e]+$/.test(given) && given.length >= least && given.length <= most) return given;
+      throw new Error(`must be ${least} to ${most} visible ASCII characters, chosen at random`);
+    },
+  };
+}

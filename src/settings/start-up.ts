@@ -1,0 +1,31 @@
+/** Read while the platform starts, and by nothing that runs afterwards. */
+import { logLevels } from "../lib/log.ts";
+import { maxTokenBytes } from "../lib/tokens.ts";
+import { chosenSecret, named, oneOf } from "./kinds/text.ts";
+import { one, optional } from "./setting.ts";
+
+/** What an operator chooses instead of a random value has at least 160 bits in base 64 (K5). */
+const lengths = { least: 27, most: maxTokenBytes };
+
+export const firstSecretSettings = {
+  bootstrapApiKey: optional("Value of the first API key, instead of a random one.", chosenSecret("KEY", lengths), {
+    secret: true,
+  }),
+  bootstrapAuthtoken: optional(
+    "Value of the first agent token, instead of a random one.",
+    chosenSecret("TOKEN", lengths),
+    { secret: true },
+  ),
+  sealingKey: optional(
+    "Keys that stored secrets are sealed under, 32 bytes in base64 each, the newest first (default: one made by the first start, kept in the data directory).",
+    named("KEY"),
+    { secret: true },
+  ),
+} as const;
+
+export const logSettings = {
+  logLevel: one("Least level that is logged.", oneOf(logLevels), { default: "info" }),
+  logFormat: optional("Form of the log lines.", oneOf(["text", "json"]), {
+    shownDefault: "text on a terminal, json otherwise",
+  }),
+} as const;

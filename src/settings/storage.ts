@@ -1,0 +1,33 @@
+/** Read by storage, for the control plane. */
+import { count } from "./kinds/number.ts";
+import { one } from "./setting.ts";
+import type { ValuesOf } from "./setting.ts";
+
+export const quotaSettings = {
+  accountMaxObjects: one("Objects of each kind that an account may have; beyond it 403.", count("NUMBER"), {
+    default: 200_000,
+  }),
+  ownerMaxObjects: one(
+    "Objects of each kind that one other may own, such as routes of an edge or rules of an IP policy; beyond it 403.",
+    count("NUMBER"),
+    { default: 10_000 },
+  ),
+  accountMaxBytes: one(
+    "Bytes that the objects of an account may have together, as JSON with open secrets; beyond it 403.",
+    count("BYTES"),
+    { default: 268_435_456 },
+  ),
+} as const;
+
+export const storageSettings = {
+  historyDays: one(
+    "Days for which revisions are kept: who wrote what, and the state then. Older ones are deleted; 0 keeps all.",
+    count("DAYS", 0),
+    { default: 365 },
+  ),
+  ...quotaSettings,
+} as const;
+
+/** What each account may store. */
+export type Quotas = ValuesOf<typeof quotaSettings>;
+export type StorageSettings = ValuesOf<typeof storageSettings>;
