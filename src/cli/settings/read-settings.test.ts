@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { Failure } from "../process/exit.ts";
-import { flagOf, keyOf, variableOf } from "../../settings/setting.ts";
 import { readSettings } from "./read-settings.ts";
 import { settings } from "../../settings/settings.ts";
 
@@ -36,13 +35,6 @@ describe("settings", () => {
     assert.equal((await read([], env)).metadata, "from file");
     assert.equal((await read(["--config", config])).domain, "file.example");
     assert.equal((await read([])).domain, "localhost");
-  });
-
-  it("each have a flag, a variable and a key of their own", () => {
-    for (const nameOf of [flagOf, variableOf, keyOf]) {
-      const names = Object.entries(settings).map(([name, setting]) => nameOf(name, setting));
-      assert.equal(new Set(names).size, names.length);
-    }
   });
 
   it("that are secrets are read from files too, without the line's end", async () => {
@@ -79,6 +71,19 @@ describe("settings", () => {
     ["a value that is none of the known", ["--log-level", "loud"], /--log-level must be one of debug.*"loud"/],
     ["a port out of range", ["--api-listen", "127.0.0.1:70000"], /--api-listen must be a port.*"127.0.0.1:70000"/],
     ["an empty value", ["--url", ""], /--url must not be empty/],
+    ["a setting without the one that it needs", ["--aws-access-key-id", "AKIAEXAMPLE"], /must be given together$/],
+    ["a network that is none", ["--trusted-proxies", "10.0.0.1/8"], /--trusted-proxies must .*"10.0.0.1\/8"/],
+    [
+      "a URL without TLS",
+      ["--acme-directory", "http://ca"],
+      /--acme-directory must be an https:\/\/ URL: "http:\/\/ca"/,
+    ],
+    ["an address that is none", ["--acme-email", "ops"], /--acme-email must be one e-mail address: "ops"/],
+    [
+      "certificates that are none",
+      ["--acme-ca", "/none.pem"],
+      /--acme-ca must be a file with PEM certificates .*ENOENT/,
+    ],
     ["a file that is not there", ["--config", "/nonexistent.yml"], /--config: cannot read "\/nonexistent.yml"/],
   ] as const) {
     it(`refuse ${what} in one sentence`, async () => assert.match(await refused([...args]), message));

@@ -1,0 +1,106 @@
+/** The recipe "add a setting" of CONTRIBUTING.md is true: a declaration and its reader, and nothing between. */
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, it } from "node:test";
+import { controlPlaneSettings } from "../src/settings/control-plane.ts";
+import { edgeSettings } from "../src/settings/edge.ts";
+import { placeSettings } from "../src/settings/places.ts";
+import { defaultsOf, flagOf, keyOf, sliceOf, variableOf } from "../src/settings/setting.ts";
+import type { Setting } from "../src/settings/setting.ts";
+import { settings } from "../src/settings/settings.ts";
+
+const sources = globSync("src/**/*.ts").filter((file) => !file.endsWith(".test.ts"));
+const textOf = new Map(sources.map((file) => [file, readFileSync(file, "utf8")]));
+
+/** Files of src/ whose names begin with `folder` and that name the setting. */
+function filesNaming(name: string, folder: string): readonly string[] {
+  const word = new RegExp(`\\b${name}\\b`);
+  // A command that has another default names it for that.
+  const withoutDefaults = (text: string): string => text.replaceAll(/\w+: withDefault\(settings\.\w+/g, "");
+  return sources.filter((file) => file.startsWith(folder) && word.test(withoutDefaults(textOf.get(file) ?? "")));
+}
+
+const ofPlanes = Object.keys({ ...controlPlaneSettings, ...edgeSettings }).filter((name) => !(name in placeSettings));
+
+/** Which files of src/settings may be imported from where, besides the vocabulary; the command line may import all. */
+const slices: Readonly<Record<string, readonly string[]>> = {
+  traffic: ["webhooks.ts"],
+  modules: ["webhooks.ts"],
+  storage: ["storage.ts"],
+  api: ["control-plane.ts", "both-planes.ts", "acme.ts", "events.ts"],
+  edge: ["edge.ts"],
+};
+
+describe("a setting of a plane", () => {
+  it("is declared in one file", () => {
+    const faults = ofPlanes.filter(
+      (name) =>
+        sources.filter((file) => file.startsWith("src/settings/") && textOf.get(file)?.includes(`\n  ${name}: `))
+          .length !== 1,
+    );
+    assert.ok(ofPlanes.length > 20);
+    assert.deepEqual(faults, []);
+  });
+
+  it("is named by the plane that reads it, and not by the command line that hands it over", () => {
+    const between = ofPlanes.flatMap((name) => filesNaming(name, "src/cli/").map((file) => `${file}: ${name}`));
+    assert.deepEqual(between, []);
+    const readerOf: readonly (readonly [settings: object, rooms: readonly string[]])[] = [
+      [controlPlaneSettings, ["src/api/", "src/storage/"]],
+      [edgeSettings, ["src/edge/", "src/traffic/"]],
+    ];
+    for (const [declared, rooms] of readerOf) {
+      const unread = ofPlanes
+        .filter((name) => name in declared)
+        .filter((name) => rooms.every((room) => filesNaming(name, room).length === 0));
+      assert.deepEqual(unread, []);
+    }
+  });
+
+  it("reaches a plane in the slice that the plane declares, and nobody else's does", () => {
+    const all = defaultsOf(settings);
+    assert.deepEqual(sliceOf(edgeSettings, all), defaultsOf(edgeSettings));
+    const faults: string[] = [];
+    for (const [file, text] of textOf) {
+      const room = file.split("/")[1] ?? "";
+      if (["cli", "settings"].includes(room)) continue;
+      for (const [, target = ""] of text.matchAll(/from "(\.[^"]*\/settings\/[^"]+)"/g)) {
+        const path = join(dirname(file), target);
+        const isVocabulary = /^src\/settings\/(setting\.ts|kinds\/)/.test(path);
+        if (path.startsWith("src/settings/") && !isVocabulary && !slices[room]?.includes(path.slice(13)))
+          faults.push(`${file} imports ${path}`);
+      }
+    }
+    assert.deepEqual(faults, []);
+  });
+});
+
+describe("every setting", () => {
+  const entries: readonly (readonly [string, Setting<unknown>])[] = Object.entries(settings);
+
+  it("has a flag, a variable and a key of its own", () => {
+    for (const nameOf of [flagOf, variableOf, keyOf]) {
+      const names = entries.map(([name, setting]) => nameOf(name, setting));
+      assert.equal(new Set(names).size, names.length);
+    }
+  });
+
+  it("takes the default that its help shows, where that is a value", () => {
+    for (const [name, setting] of entries) {
+      const fallback = setting.read(undefined);
+      if (setting.shownDefault === undefined || fallback === undefined) continue;
+      assert.deepEqual(setting.read([setting.shownDefault]), fallback, name);
+    }
+  });
+
+  it("that needs another names one that there is", () => {
+    for (const [name, { needs }] of entries) {
+      if (needs !== undefined)
+        assert.ok(
+          entries.some(([other]) => other === needs && other !== name),
+          name,
+        );
+    }
+  });
+});
