@@ -8,9 +8,9 @@ export const commandSettings = {
   json: toggle("Print JSON."),
 
   apiKey: optional("API key to call the API with (default: the local server's).", visible("KEY"), { secret: true }),
-  prune: toggle("Delete what the document has made before and does not have any more."),
-  document: optional("Only what this document has made.", named("NAME")),
-  reason: optional("Why, for the log of writes.", text),
+  prune: toggle("Delete what the document made before and no longer has."),
+  document: optional("Export only what this document has made.", named("NAME")),
+  reason: optional("Why the change is made, for the history.", text),
 
   url: optional(
     "Public URL to publish, e.g. https://app.example.com; it stays the same over reconnects.",

@@ -26,14 +26,16 @@ export const controlPlaneSettings = {
     "Origin whose pages may call the API from browsers, such as https://app.example.com; repeatable. Without one, none may.",
     origin,
   ),
-  apiRate: one("Requests a minute that one API key may make; beyond it 429.", count("NUMBER"), { default: 60_000 }),
+  apiRate: one("Requests a minute that one API key may make; more are answered 429.", count("NUMBER"), {
+    default: 60_000,
+  }),
   requireReservedDomains: toggle("Refuse hostports whose domain was not reserved before."),
   publicSuffix: many(
-    "Name that no account may hold, nor a wildcard right below it, besides those of the public suffix list; repeatable.",
+    "Name to treat as a public suffix, besides those of the public suffix list: no account may hold it, nor a wildcard right below it; repeatable.",
     hostName,
   ),
   allowPublicSuffix: many(
-    "Public suffix that accounts may hold all the same, as may be right for names of a private network; repeatable.",
+    "Public suffix that accounts may hold nevertheless, such as one of a private network; repeatable.",
     hostName,
   ),
   ...eventSettings,

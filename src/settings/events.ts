@@ -9,7 +9,7 @@ export const eventSettings = {
     needs: "awsSecretAccessKey",
   }),
   awsSecretAccessKey: optional("The server's own AWS key.", named("KEY"), { secret: true, needs: "awsAccessKeyId" }),
-  awsStsEndpoint: optional("Where AWS' token service is reached (default: in each region).", httpsUrl),
+  awsStsEndpoint: optional("Where AWS's token service is reached (default: in each region).", httpsUrl),
 } as const;
 
 export type EventSettings = ValuesOf<typeof eventSettings>;

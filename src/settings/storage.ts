@@ -4,16 +4,16 @@ import { one } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 
 export const quotaSettings = {
-  accountMaxObjects: one("Objects of each kind that an account may have; beyond it 403.", count("NUMBER"), {
+  accountMaxObjects: one("Objects of each kind that an account may have; more are refused with 403.", count("NUMBER"), {
     default: 200_000,
   }),
   ownerMaxObjects: one(
-    "Objects of each kind that one other may own, such as routes of an edge or rules of an IP policy; beyond it 403.",
+    "Objects of each kind that one other may own, such as routes of an edge or rules of an IP policy; more are refused with 403.",
     count("NUMBER"),
     { default: 10_000 },
   ),
   accountMaxBytes: one(
-    "Bytes that the objects of an account may have together, as JSON with open secrets; beyond it 403.",
+    "Bytes that the objects of an account may have together, as JSON with open secrets; more are refused with 403.",
     count("BYTES"),
     { default: 268_435_456 },
   ),

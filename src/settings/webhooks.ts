@@ -5,7 +5,7 @@ import type { ValuesOf } from "./setting.ts";
 
 export const webhookSettings = {
   webhookMaxBytes: one(
-    "Bytes of a webhook's body that are held in memory until its signature is verified; beyond it 413.",
+    "Bytes of a webhook's body that are held in memory until its signature is verified; larger ones are refused with 413.",
     count("BYTES"),
     { default: 5_242_880 },
   ),

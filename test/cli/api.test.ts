@@ -183,9 +183,14 @@ describe("postern api", () => {
     ["an id too many", "ip_policies get a b", 2, /`postern api ip_policies get` takes ID/],
     ["an empty id", "ip_policies get ", 2, /must be an id/],
     ["an unknown field", "ip_policies create --descripton x", 2, /did you mean --description\?/],
-    ["a number that is none", "backends/http_response create --status-code many", 2, /--status-code must be a number/],
-    ["a document that is none", "ip_policies create --data .postern", 2, /the data directory is --data-dir here/],
-    ["a document that is a list", "ip_policies create --data []", 2, /--data must hold one object/],
+    [
+      "text where a number belongs",
+      "backends/http_response create --status-code many",
+      2,
+      /--status-code must be a number/,
+    ],
+    ["a body that is not JSON", "ip_policies create --data .postern", 2, /the data directory is --data-dir here/],
+    ["a body that is a list", "ip_policies create --data []", 2, /--data must hold one object/],
     ["a file that is not there", "ip_policies create --data @none.json", 2, /cannot read "none.json"/],
     [
       "a value that the API refuses",
@@ -203,7 +208,7 @@ describe("postern api", () => {
       4,
       /cannot be reached: .*ECONNREFUSED/,
     ],
-    ["an API that is none", "ip_policies list --api-url ftp://x", 2, /--api-url must be an http/],
+    ["an API URL that is not http", "ip_policies list --api-url ftp://x", 2, /--api-url must be an http/],
   ] as const) {
     it(`ends with exit code ${code} at ${what}`, async () => {
       if (what === "a taken name") await api.ok("POST", "/bot_users", { name: "TAKEN" });
@@ -281,6 +286,6 @@ describe("postern completion", () => {
   it("refuses other shells with exit code 2", async () => {
     const ended = await runCommand(["completion", "csh"]);
     assert.equal(ended.code, 2);
-    assert.match(ended.stderr, /there is no completion for "csh": bash, zsh, fish/);
+    assert.match(ended.stderr, /there is no completion for "csh": choose bash, zsh or fish/);
   });
 });

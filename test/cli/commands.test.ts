@@ -80,9 +80,9 @@ describe("the command line", () => {
       ["tcp", "5432", "--server", "localhost", "--token", "x", "--url", "tcp://a.b"],
       /--url must be a tcp:\/\/ URL with a port/,
     ],
-    ["ports that are no range", ["serve", "--tcp-ports", "20000"], /--tcp-ports must be two ports/],
+    ["one port where a range belongs", ["serve", "--tcp-ports", "20000"], /--tcp-ports must be two ports/],
     ["a name to bind ports on", ["serve", "--tcp-bind", "localhost"], /--tcp-bind must be an address/],
-    ["a domain that is none", ["serve", "--domain", "under_score"], /--domain must not contain an underscore/],
+    ["a domain with an underscore", ["serve", "--domain", "under_score"], /--domain must not contain an underscore/],
     ["every origin", ["serve", "--api-origins", "*"], /--api-origins must name the origins one by one/],
     [
       "an origin with a path",
@@ -90,12 +90,12 @@ describe("the command line", () => {
       /--api-origins must be an origin as browsers send it: https:\/\/app\.example\.com/,
     ],
     [
-      "a proxy network that is none",
+      "a proxy network whose mask is too long",
       ["serve", "--trusted-proxies", "10.0.0.1/40"],
       /--trusted-proxies must have a mask/,
     ],
     [
-      "a forwarder that is no network",
+      "a forwarder that is not a network",
       ["dev", "--trusted-forwarders", "proxy"],
       /--trusted-forwarders must be an address or a network/,
     ],
@@ -107,7 +107,7 @@ describe("the command line", () => {
     ["half of an AWS key", ["serve", "--aws-access-key-id", "AKIAEXAMPLE"], /must be given together/],
     ["a token service without TLS", ["serve", "--aws-sts-endpoint", "http://sts.internal"], /must be an https/],
     ["a guessable first key", ["serve", "--bootstrap-api-key", "secret"], /--bootstrap-api-key must be 27 to 512/],
-    ["an API URL that is none", ["serve", "--api-url", "example.com"], /--api-url must be an http/],
+    ["an API URL without its scheme", ["serve", "--api-url", "example.com"], /--api-url must be an http/],
   ] as const) {
     it(`refuses ${what} with exit code 2`, async () => {
       const ended = await runCommand([...args], { env: { POSTERN_DATA: join(directory, "none") } });

@@ -107,7 +107,7 @@ describe("documents on the command line", () => {
     writeFileSync(join(directory, "unset.yaml"), "objects: { ip_policy: { p: { description: { $env: NOT_SET } } } }");
     for (const [name, sentence] of [
       ["unset.yaml", /needs the variable NOT_SET/],
-      ["absent.yaml", /read "absent.yaml": ENOENT/],
+      ["absent.yaml", /cannot read "absent.yaml": ENOENT/],
     ] as const) {
       const ended = await postern(["plan", name]);
       assert.equal(ended.code, 2);

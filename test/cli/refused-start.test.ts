@@ -93,7 +93,7 @@ for (const database of databases) {
 
 describe("a first start that is refused", () => {
   for (const [name, env, says] of [
-    ["a sealing key that is none", { POSTERN_SEALING_KEY: "bm9uZQ==" }, /must hold 32 bytes/],
+    ["a sealing key that is too short", { POSTERN_SEALING_KEY: "bm9uZQ==" }, /must hold 32 bytes/],
     ["a database that is not there", { POSTERN_DATABASE: "postgres://127.0.0.1:1/none" }, /connect to database/],
   ] as const) {
     it(`for ${name} leaves an empty directory`, async () => {

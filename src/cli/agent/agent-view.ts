@@ -38,7 +38,7 @@ export function liveView(options: Shown, log: Log): AgentView {
       ["Forwarding", styleText("bold", forwardingLine(url, options))],
     ];
     if (unreachable !== undefined) rows.push(["Service", styleText("red", unreachable)]);
-    if (notice !== undefined) rows.push(["Problem", styleText("yellow", notice)]);
+    if (notice !== undefined) rows.push(["Warning", styleText("yellow", notice)]);
     screen.show({ title: "Postern (Ctrl+C ends it)", rows });
   };
   const onScreen: Log = {

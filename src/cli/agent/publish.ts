@@ -11,7 +11,7 @@ import { startAgent } from "../../agent/agent.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { agentFailure } from "./agent-failure.ts";
 import { liveView, plainView } from "./agent-view.ts";
-import { dataFiles, readPublic } from "../data/data-directory.ts";
+import { dataFiles, readPublic } from "../data/data-files.ts";
 import { Failure } from "../process/exit.ts";
 import { findServer, localAuthtoken } from "../data/local-server.ts";
 import { logFormOf, openLog } from "../process/log-output.ts";

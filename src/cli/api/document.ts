@@ -49,10 +49,10 @@ function readBytes(from: string | number, name: string): Buffer {
   try {
     bytes = readFileSync(from);
   } catch (error) {
-    throw new Failure("usage", `read "${name}": ${(error as NodeJS.ErrnoException).code ?? String(error)}`, {
+    throw new Failure("usage", `cannot read "${name}": ${(error as NodeJS.ErrnoException).code ?? String(error)}`, {
       cause: error,
     });
   }
-  if (bytes.length > maxBytes) throw new Failure("usage", `read "${name}": it is larger than ${maxBytes} bytes`);
+  if (bytes.length > maxBytes) throw new Failure("usage", `cannot read "${name}": it is larger than ${maxBytes} bytes`);
   return bytes;
 }

@@ -148,7 +148,7 @@ export function bodyOf(
       if (typeof inner !== "object" || Array.isArray(inner)) {
         throw new Failure(
           "usage",
-          `--${path.join(".").replaceAll("_", "-")}: "${name}" is given as something else already`,
+          `--${path.join(".").replaceAll("_", "-")}: "${name}" has no fields in what --data gives`,
         );
       }
       at = inner as Record<string, unknown>;

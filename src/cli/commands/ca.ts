@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { defineCommand } from "../command/command.ts";
-import { dataFiles, readPublic } from "../data/data-directory.ts";
+import { dataFiles, readPublic } from "../data/data-files.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 import { settings } from "../../settings/settings.ts";
 

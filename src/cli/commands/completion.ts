@@ -29,7 +29,7 @@ export function completionOf(commands: Readonly<Record<string, CommandEntry>>): 
     ],
     async run(_values, [shell = ""]) {
       const render = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
-      if (!render) throw new Failure("usage", `there is no completion for "${shell}": bash, zsh, fish`);
+      if (!render) throw new Failure("usage", `there is no completion for "${shell}": choose bash, zsh or fish`);
       process.stdout.write(render(await candidates(commands)));
       return exitCodes.fine;
     },

@@ -2,9 +2,11 @@ import { relative } from "node:path";
 import { styleText } from "node:util";
 import { startAgent } from "../../agent/agent.ts";
 import type { Agent } from "../../agent/agent.ts";
+import type { ServerAddress } from "../../agent/connect.ts";
 import { parseUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { systemClock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
 import { withDefault } from "../../settings/setting.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { platformSettings, settings } from "../../settings/settings.ts";
@@ -12,7 +14,7 @@ import { agentFailure } from "../agent/agent-failure.ts";
 import { logService } from "../agent/agent-view.ts";
 import { makeRequestLog } from "../agent/request-log.ts";
 import { defineCommand } from "../command/command.ts";
-import { dataFiles, readPublic, writeWhole } from "../data/data-directory.ts";
+import { keepDevUrl, keptDevUrl } from "../data/dev-url.ts";
 import { findServer } from "../data/local-server.ts";
 import { withFreePort } from "../platform/free-port.ts";
 import { startPlatform } from "../platform/platform.ts";
@@ -44,12 +46,7 @@ export const dev = defineCommand({
   settings: own,
   examples: ["postern dev", "postern dev 3000"],
   async run(values, [target]) {
-    let given: Upstream | undefined;
-    try {
-      given = target === undefined ? undefined : parseUpstream(target);
-    } catch (error) {
-      throw new Failure("usage", `"${target}" ${(error as Error).message}`, { cause: error });
-    }
+    const given = target === undefined ? undefined : upstreamOf(target);
     const stopped = interrupted();
     const log = openLog(logFormOf(values));
     const options = { ...values, ...(await freePorts(values)), log, version: posternVersion() };
@@ -60,54 +57,70 @@ export const dev = defineCommand({
     if (typeof platform === "number") return platform;
     const sample = await sampling;
     const upstream = given ?? parseUpstream(String(sample?.port));
-    const requests = makeRequestLog(log, systemClock);
-    const online = Promise.withResolvers<string>();
-    const agent: Agent = startAgent({
-      server: { host: "127.0.0.1", port: platform.agentPort },
-      ca: platform.caPem,
-      token: platform.authtoken,
-      upstream,
-      metadata: "postern dev",
-      publish: { kind: "url", url: values.url ?? keptUrl(options.data, platform) },
-      version: posternVersion(),
-      clock: systemClock,
-      log: log,
-      random: Math.random,
-      retryFirst: true,
-      status: (status) => {
-        if (status.state === "online" && status.url !== undefined) online.resolve(status.url);
-      },
-      service: (state) => logService(log, upstream, state),
-      request: (request) => {
-        if (process.stdout.isTTY)
-          process.stdout.write(`${renderRequest({ ...request, at: Date.now() }, process.stdout.columns)}\n`);
-        else requests.add(request);
-      },
-    });
-    const url = await Promise.race([online.promise, agent.ended, stopped]);
-    const stop = async (): Promise<void> => {
-      // The edge first: it drains, and what it drains is in the agent's hands.
-      await platform.stop();
-      await agent.close();
-      await sample?.stop();
-    };
-    if (typeof url !== "string") {
-      await stop();
-      if (typeof url === "number") return url;
-      throw agentFailure(url, { host: "127.0.0.1", port: platform.agentPort });
+    const agent = publishLocally(platform, upstream, values.url ?? urlOfLastRun(values.data, platform), log);
+    const end = Promise.race([stopped, agent.ended]);
+    const url = await Promise.race([agent.online, end]);
+    if (typeof url === "string") {
+      keepDevUrl(values.data, url);
+      process.stdout.write(
+        values.json
+          ? `${JSON.stringify(facts(platform, url, upstream))}\n`
+          : welcome(platform, url, upstream, sample !== undefined),
+      );
     }
-    writeWhole(options.data, dataFiles.dev, JSON.stringify({ url }), 0o644);
-    process.stdout.write(
-      values.json
-        ? `${JSON.stringify(facts(platform, url, upstream))}\n`
-        : welcome(platform, url, upstream, sample !== undefined),
-    );
-    const end = await Promise.race([stopped, agent.ended]);
-    await stop();
-    if (typeof end === "number") return end;
-    throw agentFailure(end, { host: "127.0.0.1", port: platform.agentPort });
+    const ending = await end;
+    // The edge first: it drains, and what it drains is in the agent's hands.
+    await platform.stop();
+    await agent.close();
+    await sample?.stop();
+    if (typeof ending === "number") return ending;
+    throw agentFailure(ending, agent.server);
   },
 });
+
+function upstreamOf(target: string): Upstream {
+  try {
+    return parseUpstream(target);
+  } catch (error) {
+    throw new Failure("usage", `"${target}" ${(error as Error).message}`, { cause: error });
+  }
+}
+
+interface LocalAgent extends Agent {
+  readonly server: ServerAddress;
+  /** Resolves with the public URL. */
+  readonly online: Promise<string>;
+}
+
+/** Publishes the service through the platform of this process, and shows what comes in. */
+function publishLocally(platform: Platform, upstream: Upstream, url: string | undefined, log: Log): LocalAgent {
+  const server = { host: "127.0.0.1", port: platform.agentPort };
+  const requests = makeRequestLog(log, systemClock);
+  const online = Promise.withResolvers<string>();
+  const agent = startAgent({
+    server,
+    ca: platform.caPem,
+    token: platform.authtoken,
+    upstream,
+    metadata: "postern dev",
+    publish: { kind: "url", url },
+    version: posternVersion(),
+    clock: systemClock,
+    log,
+    random: Math.random,
+    retryFirst: true,
+    status: (status) => {
+      if (status.state === "online" && status.url !== undefined) online.resolve(status.url);
+    },
+    service: (state) => logService(log, upstream, state),
+    request: (request) => {
+      if (process.stdout.isTTY)
+        process.stdout.write(`${renderRequest({ ...request, at: Date.now() }, process.stdout.columns)}\n`);
+      else requests.add(request);
+    },
+  });
+  return { ...agent, server, online: online.promise };
+}
 
 /** Where to listen: ports that nobody chose make way for what is there already, which is said. */
 async function freePorts(values: Pick<ValuesOf<typeof own>, "apiListen" | "httpsListen" | "agentListen">) {
@@ -132,7 +145,7 @@ async function start(options: PlatformOptions): Promise<Platform> {
       error instanceof Failure && (error.cause as NodeJS.ErrnoException | undefined)?.code === "DATABASE_HELD";
     const running = isHeld ? findServer(options.data) : undefined;
     if (!running) throw error;
-    const url = keptFile(options.data)?.url;
+    const url = keptDevUrl(options.data);
     const place = `${url === undefined ? "" : `${url}, `}API ${running.apiUrl}, process ${running.pid}`;
     throw new Failure(
       "usage",
@@ -142,17 +155,9 @@ async function start(options: PlatformOptions): Promise<Platform> {
   }
 }
 
-function keptFile(directory: string): { readonly url?: string } | undefined {
-  try {
-    return (JSON.parse(readPublic(directory, dataFiles.dev) ?? "null") as { url?: string } | null) ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** The URL of the run before, with the port of this one. */
-function keptUrl(directory: string, platform: Platform): string | undefined {
-  const url = URL.parse(keptFile(directory)?.url ?? "");
+function urlOfLastRun(directory: string, platform: Platform): string | undefined {
+  const url = URL.parse(keptDevUrl(directory) ?? "");
   if (!url?.hostname.endsWith(`.${platform.domain}`)) return undefined;
   return `https://${url.hostname}${platform.publicHttpsPort === 443 ? "" : `:${platform.publicHttpsPort}`}`;
 }

@@ -7,7 +7,7 @@ import { providerNamed, providers } from "../../webhooks/providers.ts";
 import type { Signed } from "../../webhooks/scheme.ts";
 import { sign } from "../../webhooks/verify.ts";
 import { defineCommand } from "../command/command.ts";
-import { dataFiles, readPublic } from "../data/data-directory.ts";
+import { dataFiles, readPublic } from "../data/data-files.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 import { headerSetting, readHeaders } from "../settings/read-headers.ts";
 import { named } from "../../settings/kinds/text.ts";
@@ -41,7 +41,7 @@ export const webhookSend = defineCommand({
   async run({ secret, body, header, ca, data, json }, [name = "", url = ""]) {
     const provider = providerNamed(name);
     if (provider === undefined) {
-      throw new Failure("usage", `there is no provider "${name}": ${Object.keys(providers).join(", ")}`);
+      throw new Failure("usage", `there is no provider "${name}": choose one of ${Object.keys(providers).join(", ")}`);
     }
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
       throw new Failure("usage", `the URL must begin with https:// or http://: "${url}"`);

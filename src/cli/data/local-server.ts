@@ -1,4 +1,4 @@
-import { dataFiles, readPublic, readSecret, removeFile, writeWhole } from "./data-directory.ts";
+import { dataFiles, readPublic, readSecret, removeFile, writeWhole } from "./data-files.ts";
 
 /** Where the server of a data directory can be reached, for the other commands on the same machine. */
 export interface LocalServer {

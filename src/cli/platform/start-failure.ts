@@ -34,7 +34,7 @@ export function startFailure(error: unknown, addresses: Listeners): unknown {
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return new Failure(
       "usage",
-      `${what} cannot listen on ${at}, which is no address of this machine: choose another with ${flag}`,
+      `${what} cannot listen on ${at}, which is not an address of this machine: choose another with ${flag}`,
     );
   }
   const { name, message } = error as Error;

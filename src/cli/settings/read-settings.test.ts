@@ -68,19 +68,27 @@ describe("settings", () => {
     ["a flag in the value's place", ["--domain", "--json"], /--domain needs a value/],
     ["an unknown flag", ["--domian", "x"], /no option --domian: did you mean --domain\?/],
     ["a flag given twice", ["--domain", "a", "--domain", "b"], /--domain may be given only once/],
-    ["a value that is none of the known", ["--log-level", "loud"], /--log-level must be one of debug.*"loud"/],
+    ["a value that is not one of those listed", ["--log-level", "loud"], /--log-level must be one of debug.*"loud"/],
     ["a port out of range", ["--api-listen", "127.0.0.1:70000"], /--api-listen must be a port.*"127.0.0.1:70000"/],
     ["an empty value", ["--url", ""], /--url must not be empty/],
     ["a setting without the one that it needs", ["--aws-access-key-id", "AKIAEXAMPLE"], /must be given together$/],
-    ["a network that is none", ["--trusted-proxies", "10.0.0.1/8"], /--trusted-proxies must .*"10.0.0.1\/8"/],
+    [
+      "a network with bits beyond its mask",
+      ["--trusted-proxies", "10.0.0.1/8"],
+      /--trusted-proxies must .*"10.0.0.1\/8"/,
+    ],
     [
       "a URL without TLS",
       ["--acme-directory", "http://ca"],
       /--acme-directory must be an https:\/\/ URL: "http:\/\/ca"/,
     ],
-    ["an address that is none", ["--acme-email", "ops"], /--acme-email must be one e-mail address: "ops"/],
     [
-      "certificates that are none",
+      "something other than an e-mail address",
+      ["--acme-email", "ops"],
+      /--acme-email must be one e-mail address: "ops"/,
+    ],
+    [
+      "a file of certificates that is not there",
       ["--acme-ca", "/none.pem"],
       /--acme-ca must be a file with PEM certificates .*ENOENT/,
     ],
@@ -94,7 +102,7 @@ describe("settings", () => {
     ["broken YAML", "domain: [\n", /is not valid YAML/],
     ["a key twice", "domain: a\ndomain: b\n", /is not valid YAML/],
     ["a list where one value belongs", "domain: [a, b]\n", /domain must be one value/],
-    ["something else than settings", "- a\n", /must hold settings/],
+    ["a list where settings belong", "- a\n", /must hold settings/],
   ] as const) {
     it(`refuse a file with ${what}`, async () =>
       assert.match(await refused(["--config", file("bad.yml", content)]), message));

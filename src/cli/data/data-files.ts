@@ -1,0 +1,79 @@
+/** The files of a data directory, one by one. A secret's has mode 0600, and one that others can read is refused. */
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Failure } from "../process/exit.ts";
+
+/** What is in the directory, by file name. */
+export const dataFiles = {
+  caCertificate: "ca.pem",
+  caKey: "ca.key",
+  apiKey: "api-key",
+  authtoken: "authtoken",
+  tunnelSecret: "tunnel.key",
+  /** Where a running server can be reached; no secrets. */
+  server: "server.json",
+  /** What `postern dev` keeps: the public URL. */
+  dev: "dev.json",
+} as const;
+
+/**
+ * The secret in `file`, or undefined when there is no such file. Throws `Failure` (usage) when others than the
+ * owner can read it, or it cannot be read.
+ */
+export function readSecret(path: string, file: string): string | undefined {
+  const name = join(path, file);
+  try {
+    const mode = statSync(name).mode & 0o777;
+    if (process.platform !== "win32" && (mode & 0o077) !== 0) {
+      throw new Failure(
+        "usage",
+        `"${name}" holds a secret, and others may read it (mode ${mode.toString(8)}): run \`chmod 600 ${name}\``,
+      );
+    }
+    return readFileSync(name, "utf8").trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (error instanceof Failure) throw error;
+    throw new Failure("usage", `"${name}" cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The content of a file that holds no secret, or undefined when there is none. */
+export function readPublic(path: string, file: string): string | undefined {
+  try {
+    return readFileSync(join(path, file), "utf8");
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    throw new Failure("usage", `"${join(path, file)}" cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Replaces a file's content at once: a crash leaves the old or the new, never a part. */
+export function writeWhole(path: string, file: string, content: string, mode: number): void {
+  const name = join(path, file);
+  const draft = `${name}.new`;
+  try {
+    rmSync(draft, { force: true });
+    writeFileSync(draft, `${content}\n`, { mode, flag: "wx", flush: true });
+    renameSync(draft, name);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw unwritable(path, error);
+  }
+}
+
+export function removeFile(path: string, file: string): void {
+  rmSync(join(path, file), { force: true });
+}
+
+/** Says what to do about a directory that cannot be written. */
+export function unwritable(path: string, error: unknown): Failure {
+  const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+  return new Failure(
+    "usage",
+    `the data directory "${path}" cannot be written (${code}): make it writable, or name another with --data`,
+    {
+      cause: error,
+    },
+  );
+}
