@@ -5,27 +5,27 @@ import type { AppliedRevisions } from "./edges/applied.ts";
 import { blockOperations } from "./objects/block-operations.ts";
 import type { Operation } from "./operation/call.ts";
 import type { EdgeQueries } from "./edges/queries.ts";
-import { crudOperations } from "./objects/crud.ts";
+import { resourceOperations } from "./objects/crud.ts";
 import { resourceNamed, resources } from "./operation/declarations.ts";
 import { declarativeOperations } from "./documents/operations.ts";
 import { revisionOperations } from "./history/revisions.ts";
-import { makeKeptPages } from "./objects/kept-pages.ts";
+import { makePageCache } from "./objects/page-cache.ts";
 import { describeApi } from "./description/openapi.ts";
-import { eventSourceOperations } from "./events/sources.ts";
-import { healthOperations } from "./health.ts";
+import { eventSourceOperations } from "./extra-operations/event-sources.ts";
+import { healthOperations } from "./extra-operations/health.ts";
 import type { Readiness } from "./edges/readiness.ts";
-import { explainOperations } from "./traffic/explain.ts";
 import { explainEndpointOperation } from "./traffic/explain-endpoint.ts";
+import { explainOperations } from "./traffic/explain-operations.ts";
 import { requestOperations } from "./traffic/requests.ts";
 import { referenceOperation } from "./description/reference/page.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { requiringBody } from "./http/body.ts";
 import { scoped } from "./scopes/enforce.ts";
-import { makeSpecials } from "./specials.ts";
-import { onlyCloudEndpoints } from "./special/cloud-endpoints.ts";
-import { vaultOperations } from "./special/secrets.ts";
-import { sessionOperations } from "./special/sessions.ts";
-import type { Surroundings } from "./special/special.ts";
+import { makeBehaviours } from "./behaviours.ts";
+import { onlyCloudEndpoints } from "./extra-operations/fixed-endpoints.ts";
+import { vaultSecretOperations } from "./extra-operations/vault-secrets.ts";
+import { sessionOperations } from "./extra-operations/session-commands.ts";
+import type { Surroundings } from "./objects/behaviour.ts";
 import { makeViews } from "./objects/views.ts";
 import type { LiveValues } from "./objects/views.ts";
 import { waiting } from "./edges/wait.ts";
@@ -48,25 +48,25 @@ export interface Operations {
 export function makeOperations(input: OperationsInput): Operations {
   const { store, surroundings, queries, metrics, readiness } = input;
   const { liveObjects, clock, domain, httpsPort } = surroundings;
-  const specials = makeSpecials(surroundings);
+  const behaviours = makeBehaviours(surroundings);
   const live: Record<string, LiveValues> = {};
-  for (const [name, special] of Object.entries(specials)) if (special.live) live[name] = special.live;
+  for (const [name, behaviour] of Object.entries(behaviours)) if (behaviour.live) live[name] = behaviour.live;
   const lookup: Store["get"] = (accountId, kind, id) =>
     (resourceNamed(kind).live ? liveObjects : store).get(accountId, kind, id);
   const views = makeViews(store, live, lookup);
-  const crud = { store, views, pages: makeKeptPages(), liveObjects, specials, clock, domain, httpsPort };
+  const context = { store, views, pages: makePageCache(), liveObjects, behaviours, clock, domain, httpsPort };
   const operations = [
     ...resources
-      .flatMap((resource) => [...crudOperations(resource, crud), ...blockOperations(resource, crud)])
+      .flatMap((resource) => [...resourceOperations(resource, context), ...blockOperations(resource, context)])
       .map((one) => (one.resource?.name === "cloud_endpoint" ? onlyCloudEndpoints(one, liveObjects) : one)),
     ...sessionOperations(liveObjects, queries),
-    ...vaultOperations(crud),
-    ...eventSourceOperations(crud),
-    ...revisionOperations(crud),
+    ...vaultSecretOperations(context),
+    ...eventSourceOperations(context),
+    ...revisionOperations(context),
     ...requestOperations(queries),
     ...explainOperations({ store, queries }),
     explainEndpointOperation({ store, liveObjects, queries }),
-    ...declarativeOperations(crud),
+    ...declarativeOperations(context),
     ...healthOperations(metrics, queries, readiness),
   ];
   return {
@@ -93,7 +93,7 @@ function described(others: readonly Operation[]): readonly Operation[] {
       path: "/openapi.json",
       summary: "This description.",
       produces: "application/json",
-      exampleAnswer: { openapi: "3.1.0", info: { title: "Postern management API", version: "2" }, paths: {} },
+      exampleReply: { openapi: "3.1.0", info: { title: "Postern management API", version: "2" }, paths: {} },
       takes: "nothing",
       open: true,
       status: 200,

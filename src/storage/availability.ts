@@ -14,7 +14,7 @@ export interface AvailabilityOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Tries to store something, and says what came of it by `works` or `fails`. */
-  readonly attempt: () => void;
+  readonly tryWrite: () => void;
 }
 
 /** Without tries of its own, nobody would know when a database is back until the next write. */
@@ -65,11 +65,11 @@ export class Availability {
 
   tryLater(): void {
     if (this.#timer || this.#stopped || this.#condition !== "unavailable") return;
-    const { clock, attempt } = this.#options;
+    const { clock, tryWrite } = this.#options;
     this.#timer = clock.after(this.#pauseMs, () => {
       this.#timer = undefined;
       this.#pauseMs = Math.min(this.#pauseMs * 2, lastTryMs);
-      attempt();
+      tryWrite();
     });
   }
 

@@ -1,9 +1,9 @@
 import type { Database } from "./database.ts";
 import type { Documents } from "./documents.ts";
-import type { Kept } from "./kept.ts";
+import type { Retained } from "./retention.ts";
 import type { Cursor, Feed, PastChange, StoredObject } from "./store.ts";
 
-export function feedOf({ reads }: Database, documents: Documents, kept: Kept, keep: Feed["keep"]): Feed {
+export function feedOf({ reads }: Database, documents: Documents, retained: Retained, keep: Feed["keep"]): Feed {
   /** The object as the revision found it. */
   const before = async (
     accountId: string,
@@ -72,12 +72,12 @@ export function feedOf({ reads }: Database, documents: Documents, kept: Kept, ke
     },
     async after(accountId, from, wanted) {
       for (;;) {
-        const { oldest } = kept;
+        const { oldest } = retained;
         const start = from.revision < oldest ? { revision: oldest, position: -1 } : from;
         const changes = await after(accountId, start, wanted);
         const [first] = changes;
         // Pruning may have overtaken the reading.
-        if (!first || first.at.revision >= kept.oldest) return changes;
+        if (!first || first.at.revision >= retained.oldest) return changes;
       }
     },
   };

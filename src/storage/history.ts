@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import type { Database } from "./database.ts";
 import type { Documents } from "./documents.ts";
-import { whileKept } from "./kept.ts";
-import type { Kept } from "./kept.ts";
+import { whileRetained } from "./retention.ts";
+import type { Retained } from "./retention.ts";
 import { pastObjectsOf } from "./past-objects.ts";
 import { rowsWithPrior } from "./prior-row.ts";
 import { listRevisions } from "./revision-list.ts";
@@ -12,7 +12,7 @@ import type { Change, History } from "./store.ts";
 export function historyOf(
   { reads }: Database,
   documents: Documents,
-  kept: Kept,
+  retained: Retained,
   ownerField: (kind: string) => string | undefined,
 ): Omit<History, "verify"> {
   const past = pastObjectsOf(reads, documents, ownerField);
@@ -51,14 +51,15 @@ export function historyOf(
 
   return {
     get oldest() {
-      return kept.oldest;
+      return retained.oldest;
     },
     objectAt: (revision, accountId, kind, id) =>
-      whileKept(kept, revision, () => past.at(revision, accountId, kind, id)),
-    pageAt: (revision, ...wanted) => whileKept(kept, revision, () => past.pageAt(revision, ...wanted)),
-    changesOf: (accountId, revision, limit) => whileKept(kept, revision, () => changesOf(accountId, revision, limit)),
+      whileRetained(retained, revision, () => past.at(revision, accountId, kind, id)),
+    pageAt: (revision, ...wanted) => whileRetained(retained, revision, () => past.pageAt(revision, ...wanted)),
+    changesOf: (accountId, revision, limit) =>
+      whileRetained(retained, revision, () => changesOf(accountId, revision, limit)),
     changedSince: (accountId, revision, limit) =>
-      whileKept(kept, revision, () => changedSince(accountId, revision, limit)),
+      whileRetained(retained, revision, () => changedSince(accountId, revision, limit)),
 
     revisions: (accountId, wanted) => listRevisions(reads, accountId, wanted),
   };

@@ -13,7 +13,7 @@ import type { Database } from "./database.ts";
 import { documentsOf } from "./documents.ts";
 import { feedOf } from "./feed.ts";
 import { historyOf } from "./history.ts";
-import type { Kept } from "./kept.ts";
+import type { Retained } from "./retention.ts";
 import { emptyDoc, kindsOf } from "./kinds.ts";
 import type { Declarations } from "./kinds.ts";
 import { loadState } from "./load.ts";
@@ -116,9 +116,9 @@ export async function openStoreOn(
     const { state, usage } = await loadState(database, kinds, documents);
     const rest = { head, predecessor, clock, log };
     const writer = new Writer({ kinds, quotas: settings, state, usage, database, documents, sealer, ...rest });
-    const kept = await keptIn(database, sealer, log);
-    const history = historyOf(database, documents, kept, (kind) => kinds.get(kind)?.owner?.field);
-    const feed = feedOf(database, documents, kept, (name, cursor) => writer.keepCursor(name, cursor));
+    const retained = await retainedIn(database, sealer, log);
+    const history = historyOf(database, documents, retained, (kind) => kinds.get(kind)?.owner?.field);
+    const feed = feedOf(database, documents, retained, (name, cursor) => writer.keepCursor(name, cursor));
     const addAccount = async (name: string, operator: string | undefined): Promise<Account> => {
       const { fields, idPrefix } = kindNamed(kinds, "account");
       const id = newId(idPrefix, clock.now());
@@ -141,7 +141,7 @@ export async function openStoreOn(
       database,
       documents,
       sealer,
-      kept,
+      retained,
       settings,
       clock,
       log,
@@ -229,7 +229,7 @@ async function takeOver(
 }
 
 /** The anchor's, unless rows were taken out behind it: what they said is not kept either. */
-async function keptIn({ reads }: Database, sealer: Sealer, log: Log): Promise<Kept> {
+async function retainedIn({ reads }: Database, sealer: Sealer, log: Log): Promise<Retained> {
   const { anchor } = await readAnchor(reads, sealer);
   const { first } = await reads
     .selectFrom("revisions")

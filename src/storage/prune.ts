@@ -7,11 +7,11 @@ import type { Log } from "../lib/log.ts";
 import type { StorageSettings } from "../settings/storage.ts";
 import { anchorSteps, lastPosition, readAnchor, sumWith } from "./anchor.ts";
 import type { Anchor } from "./anchor.ts";
-import { answerLifeMs } from "./answers.ts";
+import { answerLifeMs } from "./idempotency.ts";
 import type { Database, Step, Tables } from "./database.ts";
 import type { Documents } from "./documents.ts";
 import { placeholder } from "./insert.ts";
-import type { Kept } from "./kept.ts";
+import type { Retained } from "./retention.ts";
 import { rowsWithPrior } from "./prior-row.ts";
 import type { Sealer } from "./sealing.ts";
 import type { Cursor } from "./store.ts";
@@ -21,7 +21,7 @@ export interface PrunerOptions {
   readonly database: Database;
   readonly documents: Pick<Documents, "asWritten">;
   readonly sealer: Sealer;
-  readonly kept: Kept;
+  readonly retained: Retained;
   /** Older revisions are deleted; 0 keeps all. */
   readonly settings: StorageSettings;
   readonly clock: Clock;
@@ -55,11 +55,11 @@ const chunkRows = 64;
 type Row = Tables["history"];
 
 export function startPruning(options: PrunerOptions): Pruner {
-  const { clock, kept, log } = options;
+  const { clock, retained, log } = options;
   let last: Promise<unknown> = Promise.resolve();
   let timer: Timer | undefined;
   let stopped = false;
-  let oldestTold = kept.oldest;
+  let oldestTold = retained.oldest;
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work, work);
     last = turn.catch(() => undefined);
@@ -72,9 +72,9 @@ export function startPruning(options: PrunerOptions): Pruner {
     } catch (error) {
       if (!stopped) log.warn("the history could not be pruned; it will be tried again", { error });
     }
-    if (!isMore && kept.oldest > oldestTold) {
-      oldestTold = kept.oldest;
-      log.info("history pruned", { oldestRevision: kept.oldest });
+    if (!isMore && retained.oldest > oldestTold) {
+      oldestTold = retained.oldest;
+      log.info("history pruned", { oldestRevision: retained.oldest });
     }
     if (!stopped) timer = clock.after(isMore ? pauseMs : lookEveryMs, () => void look());
   };
@@ -115,7 +115,7 @@ async function forgetAnswers({ database, clock, store }: PrunerOptions): Promise
 
 /** Takes the next revisions that are too old out of the log; what they changed stays, and is the anchor's from now on. */
 async function cutOff(options: PrunerOptions, anchor: Anchor, sealed: string): Promise<boolean> {
-  const { database, documents, sealer, kept, log, store } = options;
+  const { database, documents, sealer, retained, log, store } = options;
   const to = await lastTooOld(options, anchor.revision);
   if (to === undefined) return false;
   const { end, changes, brokenAt } = await walkChain(database.reads, anchor, to, documents);
@@ -124,7 +124,7 @@ async function cutOff(options: PrunerOptions, anchor: Anchor, sealed: string): P
     return false;
   }
   const next = { ...anchor, ...end, sum: sumWith(anchor, changes) };
-  kept.oldest = Math.max(kept.oldest, end.revision + 1);
+  retained.oldest = Math.max(retained.oldest, end.revision + 1);
   const { dialect } = database;
   await store(
     anchorSteps(dialect, sealer, sealed, next, (stands) => [

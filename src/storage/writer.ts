@@ -7,8 +7,8 @@ import { timestamp } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
-import { answersFor } from "./answers.ts";
-import { attempt } from "./attempt.ts";
+import { openIdempotency } from "./idempotency.ts";
+import { runWork } from "./run-work.ts";
 import { Availability } from "./availability.ts";
 import { CommitInDoubt, Superseded } from "./database.ts";
 import type { Database, Step } from "./database.ts";
@@ -94,7 +94,7 @@ export class Writer {
     this.#availability = new Availability({
       clock,
       log,
-      attempt: () => {
+      tryWrite: () => {
         this.#isTrying = true;
         this.#running ??= this.#run();
       },
@@ -152,7 +152,7 @@ export class Writer {
     const { kinds, quotas, state, usage, clock } = this.#options;
     const nowMs = clock.now();
     const at = { revision: this.#head.revision + 1, nowMs, at: timestamp(nowMs) };
-    return attempt({ kinds, quotas, base: state, usage, judge, ...at }, work).result;
+    return runWork({ kinds, quotas, base: state, usage, judge, ...at }, work).result;
   }
 
   /** Resolves once every waiting write has its answer. */
@@ -207,7 +207,7 @@ export class Writer {
     const wanted = waiting.flatMap(({ context, once }) =>
       once ? [{ accountId: context.principal.accountId, key: once.key }] : [],
     );
-    const answers = await answersFor(database, sealer, wanted, nowMs);
+    const answers = await openIdempotency(database, sealer, wanted, nowMs);
     const overlay = new Overlay(kinds, state);
     const usage = new Usage(this.#options.usage);
     const entries: Entry[] = [];
@@ -229,7 +229,7 @@ export class Writer {
           usage,
           judge: context.judge,
         };
-        const { result, changes, added } = attempt({ kinds, revision: revision + 1, nowMs, at, ...limits }, work);
+        const { result, changes, added } = runWork({ kinds, revision: revision + 1, nowMs, at, ...limits }, work);
         const answer = once?.answer(result as never, changes.length > 0 ? revision + 1 : revision);
         if (changes.length > 0) {
           revision += 1;

@@ -5,12 +5,12 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Operation } from "../operation/call.ts";
 import { resources } from "../operation/declarations.ts";
-import { headerComponents, successHeaders } from "./answer-headers.ts";
-import { anyFailure, errorResponses } from "./error-answers.ts";
-import type { Shared } from "./error-answers.ts";
-import { exampleAnswer } from "../objects/example-answers.ts";
+import { headerComponents, successHeaders } from "./response-headers.ts";
+import { anyFailure, errorResponses } from "./error-responses.ts";
+import type { Shared } from "./error-responses.ts";
+import { exampleReply } from "../objects/example-replies.ts";
 import { exampleInput } from "../operation/examples.ts";
-import { maxReasonBytes } from "../reason.ts";
+import { maxReasonBytes } from "../operation/reason.ts";
 import { isStored } from "../operation/refusals.ts";
 
 export function describeApi(operations: readonly Operation[]): JsonSchema {
@@ -75,10 +75,10 @@ function describe(operation: Operation, shared: Shared): JsonSchema {
       [operation.status]: {
         description: operation.summary,
         headers: successHeaders(operation),
-        ...(operation.answers && { content: answerContent(operation, shared) }),
+        ...(operation.replySchema && { content: answerContent(operation, shared) }),
         ...(operation.open && { content: openContent(operation) }),
       },
-      ...plainAnswers(operation),
+      ...plainReplies(operation),
       ...errorResponses(operation, shared),
       default: { $ref: "#/components/responses/Failure" },
     },
@@ -86,22 +86,22 @@ function describe(operation: Operation, shared: Shared): JsonSchema {
 }
 
 function answerContent(operation: Operation, shared: Shared): JsonSchema {
-  const { name, value } = exampleAnswer(operation);
+  const { name, value } = exampleReply(operation);
   shared.examples[name] ??= { value };
   const examples = { [name]: { $ref: `#/components/examples/${name}` } };
-  const content = { schema: { $ref: schemaRef(operation.answers as string) }, examples };
+  const content = { schema: { $ref: schemaRef(operation.replySchema as string) }, examples };
   const { alsoProduces } = operation;
   return { "application/json": content, ...(alsoProduces !== undefined && { [alsoProduces]: content }) };
 }
 
-function openContent({ produces = "text/plain", exampleAnswer: example }: Operation): JsonSchema {
+function openContent({ produces = "text/plain", exampleReply: example }: Operation): JsonSchema {
   return { [produces]: { schema: { type: produces === "application/json" ? "object" : "string" }, example } };
 }
 
-function plainAnswers({ plainAnswers = {} }: Operation): JsonSchema {
+function plainReplies({ plainReplies = {} }: Operation): JsonSchema {
   const headers = { "Postern-Operation-Id": { $ref: "#/components/headers/Postern-Operation-Id" } };
   return Object.fromEntries(
-    Object.entries(plainAnswers).map(([status, { description, example }]) => [
+    Object.entries(plainReplies).map(([status, { description, example }]) => [
       status,
       { description, headers, content: { "text/plain": { schema: { type: "string" }, example } } },
     ]),
@@ -131,7 +131,7 @@ function documentBody({ exampleBody: example }: Operation): JsonSchema {
 }
 
 function inputSchemaName(operation: Operation): string | undefined {
-  if (operation.verb === "replace") return `${operation.answers}Replace`;
+  if (operation.verb === "replace") return `${operation.replySchema}Replace`;
   if (operation.verb === "create") return `${operation.resource?.schemaName}Create`;
   if (operation.verb === "update") return `${operation.resource?.schemaName}Update`;
   return undefined;
@@ -158,8 +158,8 @@ function schemas(operations: readonly Operation[]): Record<string, JsonSchema> {
   }
   for (const operation of operations) {
     Object.assign(all, operation.schemas);
-    if (operation.verb !== "list" || !operation.answers || !operation.listKey) continue;
-    all[operation.answers] = listSchema(operation.listKey, operation.resource as ResourceDeclaration);
+    if (operation.verb !== "list" || !operation.replySchema || !operation.listKey) continue;
+    all[operation.replySchema] = listSchema(operation.listKey, operation.resource as ResourceDeclaration);
   }
   return all;
 }

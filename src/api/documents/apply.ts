@@ -10,12 +10,12 @@ import type { Issue } from "../../schema/fields.ts";
 import type { Change, Draft, Reader, StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
 import { ownerOf } from "../objects/crud.ts";
-import type { Crud } from "../objects/crud.ts";
+import type { ObjectContext } from "../objects/crud.ts";
 import { settle } from "../history/settle.ts";
 import type { Put } from "../history/settle.ts";
-import { identified } from "../objects/identities.ts";
-import type { Identities } from "../objects/identities.ts";
-import { inputRefusal } from "../operation/problems.ts";
+import { identified } from "../objects/module-identities.ts";
+import type { ModuleIdentities } from "../objects/module-identities.ts";
+import { inputRefusal } from "../operation/input-refusal.ts";
 import { seesSecrets } from "../operation/scope.ts";
 import { withServerSet } from "../objects/server-set.ts";
 import { documentKinds, isId, keyOf, storedKey } from "./document.ts";
@@ -44,25 +44,25 @@ export const maxIssues = 100;
 export function carryOut(
   document: Document,
   call: Call,
-  crud: Crud,
+  context: ObjectContext,
   draft: Draft,
-  identities: ReadonlyMap<string, Identities>,
+  identities: ReadonlyMap<string, ModuleIdentities>,
 ): Outcome {
   const { accountId } = call.principal;
   const issues: Issue[] = [];
-  const aims = aimsOf(document, accountId, draft, crud, issues);
+  const aims = aimsOf(document, accountId, draft, context, issues);
   const byId = new Map([...aims.values()].map((aim) => [aim.id, aim]));
   const wanted = [...aims.values()].map((aim) => {
-    const doc = wantedDoc(aim, document, aims, crud, call.principal, draft, issues);
-    const owner = ownerOf(aim.id, crud);
+    const doc = wantedDoc(aim, document, aims, context, call.principal, draft, issues);
+    const owner = ownerOf(aim.id, context);
     const made = identities.get(aim.entry.key) ?? new Map();
     return { aim, doc: issues.length > 0 ? doc : identified(aim.entry.resource, doc, aim.present?.doc, made, owner) };
   });
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues.slice(0, maxIssues));
-  const at = timestamp(crud.clock.now());
+  const at = timestamp(context.clock.now());
   try {
     draft.together(() => {
-      if (document.prune) prune(document, accountId, crud, draft);
+      if (document.prune) prune(document, accountId, context, draft);
       const puts: Put[] = [];
       for (const { aim, doc } of wanted) {
         const { id, present, entry } = aim;
@@ -76,7 +76,7 @@ export function carryOut(
           }
         }
       }
-      settle(call, crud, draft, puts);
+      settle(call, context, draft, puts);
     });
   } catch (error) {
     throw error instanceof Refusal ? inDocument(error, byId) : error;
@@ -118,14 +118,14 @@ function aimsOf(
   { entries }: Document,
   accountId: string,
   draft: Draft,
-  crud: Crud,
+  context: ObjectContext,
   issues: Issue[],
 ): ReadonlyMap<string, Aim> {
   const aims = new Map<string, Aim>();
   const taken = new Map<string, Entry>();
   for (const entry of entries.values()) {
     const present = presentOf(entry, accountId, draft, issues);
-    const id = present?.id ?? newId(entry.resource.idPrefix, crud.clock.now());
+    const id = present?.id ?? newId(entry.resource.idPrefix, context.clock.now());
     const other = taken.get(id);
     if (other) issues.push({ path: `${entry.path}.id`, message: `must not be that of ${other.path}` });
     taken.set(id, entry);
@@ -138,7 +138,7 @@ function wantedDoc(
   { entry, present }: Aim,
   document: Document,
   aims: ReadonlyMap<string, Aim>,
-  crud: Crud,
+  context: ObjectContext,
   { accountId, scope }: Call["principal"],
   draft: Draft,
   issues: Issue[],
@@ -165,19 +165,19 @@ function wantedDoc(
     }
   }
   for (const issue of own) issues.push({ ...issue, path: `${entry.path}.${issue.path}` });
-  const doc = withServerSet(crud.specials[entry.resource.name], parsed.doc, present?.doc);
+  const doc = withServerSet(context.behaviours[entry.resource.name], parsed.doc, present?.doc);
   return { ...doc, [documentKeyField]: entry.key };
 }
 
 /** Deletes what entries of the document made before and that is not in it any more. */
-function prune(document: Document, accountId: string, crud: Crud, draft: Draft): void {
+function prune(document: Document, accountId: string, context: ObjectContext, draft: Draft): void {
   for (const { name: kind } of documentKinds) {
     for (const object of draft.page(accountId, kind, { limit: Infinity }).objects) {
       const key = storedKey(object);
       if (!key?.startsWith(`${document.name}/`) || document.entries.has(key)) continue;
       // It may have gone with its owner.
       if (!draft.get(accountId, kind, object.id)) continue;
-      crud.specials[kind]?.deleting?.(object, draft);
+      context.behaviours[kind]?.deleting?.(object, draft);
       draft.delete(object);
     }
   }

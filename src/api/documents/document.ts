@@ -76,9 +76,9 @@ function readKind(document: string, kind: string, named: unknown, entries: Map<s
   for (const [name, given] of Object.entries(named)) {
     const path = `objects.${kind}.${name.slice(0, 128)}`;
     const key = keyOf(document, name);
-    const problem = problemOf(name, key, given, entries);
-    if (problem !== undefined) {
-      issues.push({ path, message: problem });
+    const fault = faultOf(name, key, given, entries);
+    if (fault !== undefined) {
+      issues.push({ path, message: fault });
       continue;
     }
     if (entries.size === maxDocumentObjects) {
@@ -90,7 +90,7 @@ function readKind(document: string, kind: string, named: unknown, entries: Map<s
   }
 }
 
-function problemOf(name: string, key: string, given: unknown, entries: ReadonlyMap<string, Entry>): string | undefined {
+function faultOf(name: string, key: string, given: unknown, entries: ReadonlyMap<string, Entry>): string | undefined {
   const [first, second, ...rest] = name.split("/") as [string, ...string[]];
   const plain =
     second === undefined ? namePattern.test(first) : documentPattern.test(first) && namePattern.test(second);

@@ -1,6 +1,6 @@
 /** A document and what becomes of it, as the description of the API shows them. */
 import type { JsonObject } from "../../lib/json.ts";
-import { exampleBaseUrl } from "../objects/example-answers.ts";
+import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleId } from "../operation/examples.ts";
 import { summaryOf } from "../history/change-set.ts";
 import { defaultDocument } from "./document.ts";

@@ -5,7 +5,7 @@ import type { Doc } from "../../schema/parse.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
-import type { Crud } from "../objects/crud.ts";
+import type { ObjectContext } from "../objects/crud.ts";
 import { seesSecrets } from "../operation/scope.ts";
 import { withoutServerSet } from "../objects/server-set.ts";
 import { defaultDocument, documentKinds, maxDocumentObjects, storedKey } from "./document.ts";
@@ -17,7 +17,7 @@ import { documentFields } from "./fields.ts";
  * @throws Refusal when there are more than a document may hold
  */
 export function exportDocument(
-  { store: reader, specials }: Crud,
+  { store: reader, behaviours }: ObjectContext,
   { accountId, scope }: Pick<ApiPrincipal, "accountId" | "scope">,
   document: string | undefined,
 ): Record<string, unknown> {
@@ -28,11 +28,11 @@ export function exportDocument(
   let count = 0;
   for (const resource of documentKinds) {
     const { objects } = reader.page(accountId, resource.name, { limit: maxDocumentObjects + 1 });
-    const special = specials[resource.name];
+    const behaviour = behaviours[resource.name];
     const wanted = objects.filter(
       (one) =>
         (document === undefined || storedKey(one)?.startsWith(`${document}/`)) &&
-        withoutServerSet(special, one.doc) !== undefined,
+        withoutServerSet(behaviour, one.doc) !== undefined,
     );
     count += wanted.length;
     if (count > maxDocumentObjects || objects.length > maxDocumentObjects) {
@@ -57,7 +57,7 @@ export function exportDocument(
   const kinds = found.flatMap(({ resource, objects }): [string, unknown][] => {
     if (objects.length === 0) return [];
     const entries = objects.map((object) => {
-      const configured = withoutServerSet(specials[resource.name], object.doc) as Doc;
+      const configured = withoutServerSet(behaviours[resource.name], object.doc) as Doc;
       const fields = documentFields(resource.fields, configured, writing);
       return [nameOf(object.id), storedKey(object) === undefined ? { id: object.id, ...fields } : fields] as const;
     });

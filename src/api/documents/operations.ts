@@ -6,12 +6,12 @@ import { schemaRef } from "../../schema/json-schema.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { header } from "../operation/call.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import type { Crud } from "../objects/crud.ts";
+import type { ObjectContext } from "../objects/crud.ts";
 import { objectChangeSchema, summarySchema } from "../history/change-set.ts";
-import { makeIdentities, missingIdentities } from "../objects/identities.ts";
-import type { Identities } from "../objects/identities.ts";
+import { makeModuleIdentities, missingModuleIdentities } from "../objects/module-identities.ts";
+import type { ModuleIdentities } from "../objects/module-identities.ts";
 import { once } from "../objects/pages.ts";
-import { inputRefusal } from "../operation/problems.ts";
+import { inputRefusal } from "../operation/input-refusal.ts";
 import { objectRefusals } from "../operation/refusals.ts";
 import type { Draft } from "../../storage/store.ts";
 import { writeOnce } from "../objects/write-once.ts";
@@ -26,15 +26,15 @@ import { planOf } from "./plan.ts";
 import type { Plan } from "./plan.ts";
 
 /** Modules with an identity that one document may set anew: each costs a key pair. */
-const maxIdentities = 100;
+const maxModuleIdentities = 100;
 
-export function declarativeOperations(crud: Crud): Operation[] {
+export function declarativeOperations(context: ObjectContext): Operation[] {
   const refusals = [...new Set([...documentKinds.flatMap(objectRefusals), "in_use" as const])];
   const shared = {
     method: "POST",
     takes: "document",
     status: 200,
-    answers: "Plan",
+    replySchema: "Plan",
     exampleBody: exampleDocument,
     refusals,
   } as const;
@@ -47,8 +47,8 @@ export function declarativeOperations(crud: Crud): Operation[] {
       reads: true,
       summary: "Say what applying a document of many objects would change, field by field, and change nothing.",
       schemas,
-      exampleAnswer: examplePlan(false),
-      run: (call) => plan(call, crud),
+      exampleReply: examplePlan(false),
+      run: (call) => plan(call, context),
     },
     {
       ...shared,
@@ -56,8 +56,8 @@ export function declarativeOperations(crud: Crud): Operation[] {
       path: "/apply",
       summary: "Make the account's objects what a document says, all or nothing, as one revision.",
       stores: true,
-      exampleAnswer: examplePlan(true),
-      run: (call) => apply(call, crud),
+      exampleReply: examplePlan(true),
+      run: (call) => apply(call, context),
     },
     {
       id: "exportDocument",
@@ -68,32 +68,32 @@ export function declarativeOperations(crud: Crud): Operation[] {
       takes: "nothing",
       query: ["document"],
       status: 200,
-      answers: "Document",
+      replySchema: "Document",
       alsoProduces: "application/yaml",
-      exampleAnswer: exampleDocument,
+      exampleReply: exampleDocument,
       refusals: ["document_too_large"],
-      run: (call) => exportAll(call, crud),
+      run: (call) => exportAll(call, context),
     },
   ];
 }
 
-async function plan(call: Call, crud: Crud): Promise<Reply> {
+async function plan(call: Call, context: ObjectContext): Promise<Reply> {
   const document = read(call);
-  const identities = await identitiesFor(document, call, crud, true);
-  const { revision } = crud.store;
-  const work = (draft: Draft): Outcome => carryOut(document, call, crud, draft, identities);
-  const { objects, changes } = crud.store.rehearse(work, judgeOf(call));
-  return answer(planOf(document, { objects, changes }, crud, call, { revision, applied: false }));
+  const identities = await identitiesFor(document, call, context, true);
+  const { revision } = context.store;
+  const work = (draft: Draft): Outcome => carryOut(document, call, context, draft, identities);
+  const { objects, changes } = context.store.rehearse(work, judgeOf(call));
+  return answer(planOf(document, { objects, changes }, context, call, { revision, applied: false }));
 }
 
-async function apply(call: Call, crud: Crud): Promise<Reply> {
+async function apply(call: Call, context: ObjectContext): Promise<Reply> {
   const document = read(call);
-  const identities = await identitiesFor(document, call, crud, false);
+  const identities = await identitiesFor(document, call, context, false);
   return writeOnce(
     call,
-    crud.store,
-    (draft) => carryOut(document, call, crud, draft, identities),
-    (outcome, revision) => answer(planOf(document, outcome, crud, call, { revision, applied: true })),
+    context.store,
+    (draft) => carryOut(document, call, context, draft, identities),
+    (outcome, revision) => answer(planOf(document, outcome, context, call, { revision, applied: true })),
   );
 }
 
@@ -101,11 +101,11 @@ function answer(made: Plan): Reply {
   return { status: 200, body: JSON.stringify(made), revision: made.revision };
 }
 
-function exportAll(call: Call, crud: Crud): Reply {
+function exportAll(call: Call, context: ObjectContext): Reply {
   const name = once(call, "document");
   if (name === "") throw new Refusal("query_invalid", `${call.operation.id}: "document" must be the name of one`);
-  const document = exportDocument(crud, call.principal, name);
-  const { revision } = crud.store;
+  const document = exportDocument(context, call.principal, name);
+  const { revision } = context.store;
   if (!/\byaml\b/i.test(header(call.request, "accept") ?? "")) {
     return { status: 200, body: JSON.stringify(document), revision };
   }
@@ -123,21 +123,21 @@ function read(call: Call): Document {
 async function identitiesFor(
   document: Document,
   call: Call,
-  crud: Crud,
+  context: ObjectContext,
   forPlan: boolean,
-): Promise<ReadonlyMap<string, Identities>> {
-  const made = new Map<string, Identities>();
+): Promise<ReadonlyMap<string, ModuleIdentities>> {
+  const made = new Map<string, ModuleIdentities>();
   for (const entry of document.entries.values()) {
-    const present = presentOf(entry, call.principal.accountId, crud.store, []);
-    const missing = missingIdentities(entry.resource, entry.fields, present?.doc);
+    const present = presentOf(entry, call.principal.accountId, context.store, []);
+    const missing = missingModuleIdentities(entry.resource, entry.fields, present?.doc);
     if (missing.length === 0) continue;
-    if (made.size === maxIdentities) {
-      const message = `must not be one of more than ${maxIdentities} new ones in a document`;
+    if (made.size === maxModuleIdentities) {
+      const message = `must not be one of more than ${maxModuleIdentities} new ones in a document`;
       throw inputRefusal(call.operation.id, [{ path: `${entry.path}.${missing[0]}`, message }]);
     }
     const identities = forPlan
       ? new Map(missing.map((name) => [name, () => ({})]))
-      : await makeIdentities(entry.resource, entry.fields, present?.doc, crud.clock.now());
+      : await makeModuleIdentities(entry.resource, entry.fields, present?.doc, context.clock.now());
     made.set(entry.key, identities);
   }
   return made;

@@ -6,7 +6,7 @@ import type { ObjectChange } from "../history/change-set.ts";
 import { documentKeyField } from "../../resources/document-key.ts";
 import type { Change, StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
-import type { Crud } from "../objects/crud.ts";
+import type { ObjectContext } from "../objects/crud.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { seesSecrets } from "../operation/scope.ts";
 import type { Outcome } from "./apply.ts";
@@ -30,7 +30,7 @@ export interface Plan {
 export function planOf(
   document: Document,
   { objects, changes }: Outcome,
-  crud: Crud,
+  context: ObjectContext,
   { principal, baseUrl }: Pick<Call, "principal" | "baseUrl">,
   done: { readonly revision: number; readonly applied: boolean },
 ): Plan {
@@ -45,13 +45,13 @@ export function planOf(
     const change = byId.get(object.id) ?? { kind: object.kind, id: object.id, before: object, after: object };
     byId.delete(object.id);
     if (!change.before && name !== null) names.set(object.id, name);
-    shown.push(planned(change, name, { seesSecrets: sees, given: new Set(given) }, crud, baseUrl));
+    shown.push(planned(change, name, { seesSecrets: sees, given: new Set(given) }, context, baseUrl));
   }
   const prefix = `${document.name}/`;
   for (const change of byId.values()) {
     const key = storedKey((change.before ?? change.after) as StoredObject);
     const name = key?.startsWith(prefix) ? key.slice(prefix.length) : null;
-    shown.push(planned(change, name, { seesSecrets: sees }, crud, baseUrl));
+    shown.push(planned(change, name, { seesSecrets: sees }, context, baseUrl));
   }
   const summary = summaryOf(shown);
   const { revision, applied } = done;
@@ -69,7 +69,7 @@ function planned(
   change: Change,
   name: string | null,
   telling: Telling,
-  { views }: Crud,
+  { views }: ObjectContext,
   baseUrl: string,
 ): PlannedChange {
   const { kind, id, before, after } = change;

@@ -5,7 +5,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Doc } from "../../schema/parse.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
-import { systemWrite } from "../provisioning/system-write.ts";
+import { systemWrite } from "../operation/system-write.ts";
 import type { ResolveTxt } from "./resolver.ts";
 import { needsProof, recordFor, recordNames } from "./rules.ts";
 import type { ProofRules } from "./rules.ts";

@@ -108,16 +108,16 @@ export class Delivery {
       this.#status.state = this.#status.error === "" ? "delivering" : "retrying";
       const target = this.#target;
       const { now, later } = portion(left, target.limits);
-      const { refused, problem } = await this.#attempt(target, now, queue.ordered);
+      const { refused, failure } = await this.#deliver(target, now, queue.ordered);
       const isLeft = new Set(refused);
       queue.settled(now.filter((event) => !isLeft.has(event)));
       left = [...refused, ...later];
-      if (problem === undefined) {
+      if (failure === undefined) {
         failures = 0;
         continue;
       }
       failures = refused.length < now.length ? 1 : failures + 1;
-      this.#failed(problem, now[0] as Event, failures);
+      this.#failed(failure, now[0] as Event, failures);
       const kept = left.filter(({ time }) => this.#with.clock.now() - Date.parse(time) <= lifeMs);
       if (kept.length < left.length) {
         const isKept = new Set(kept);
@@ -128,27 +128,27 @@ export class Delivery {
         left = kept;
         continue;
       }
-      if (target === this.#target) await this.#wait(Math.max(pauseAfter(failures), problem.retryAfterMs ?? 0));
+      if (target === this.#target) await this.#wait(Math.max(pauseAfter(failures), failure.retryAfterMs ?? 0));
     }
   }
 
   /** What of `events` was not taken, and why. */
-  async #attempt(
+  async #deliver(
     target: Target,
     events: readonly Event[],
     ordered: boolean,
-  ): Promise<{ readonly refused: readonly Event[]; readonly problem: NotDelivered | undefined }> {
+  ): Promise<{ readonly refused: readonly Event[]; readonly failure: NotDelivered | undefined }> {
     const status = this.#status;
     let refused: readonly Event[] = [];
-    let problem: NotDelivered | undefined;
+    let failure: NotDelivered | undefined;
     this.#isBusy = true;
     try {
       const leftover = await target.deliver(events, ordered);
       refused = leftover?.events ?? [];
-      if (leftover?.why !== undefined) problem = new NotDelivered(leftover.why);
+      if (leftover?.why !== undefined) failure = new NotDelivered(leftover.why);
     } catch (error) {
       refused = events;
-      problem = error instanceof NotDelivered ? error : new NotDelivered((error as Error).message);
+      failure = error instanceof NotDelivered ? error : new NotDelivered((error as Error).message);
     }
     this.#isBusy = false;
     if (target !== this.#target) target.close();
@@ -157,18 +157,18 @@ export class Delivery {
       status.delivered += taken;
       this.#with.counters.delivered += taken;
       status.last_delivered_at = timestamp(this.#with.clock.now());
-      if (problem === undefined) status.error = "";
+      if (failure === undefined) status.error = "";
     }
-    return { refused, problem };
+    return { refused, failure };
   }
 
-  #failed(problem: NotDelivered, event: Event, failures: number): void {
+  #failed(failure: NotDelivered, event: Event, failures: number): void {
     const { log, counters } = this.#with;
     counters.failures += 1;
     this.#status.state = "retrying";
-    this.#status.error = problem.message.slice(0, maxErrorLength);
+    this.#status.error = failure.message.slice(0, maxErrorLength);
     if (failures > 1) return;
-    log.warn("an event could not be delivered", { destination: this.#id, eventId: event.id, error: problem });
+    log.warn("an event could not be delivered", { destination: this.#id, eventId: event.id, error: failure });
   }
 
   #giveUp(queue: EventQueue, events: readonly Event[]): void {

@@ -1,5 +1,5 @@
 /** Writes and what they changed, as the description of the API shows them. */
-import { exampleBaseUrl } from "../objects/example-answers.ts";
+import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleId, exampleOperationId, exampleTime } from "../operation/examples.ts";
 import { summaryOf } from "./change-set.ts";
 import type { ObjectChange } from "./change-set.ts";

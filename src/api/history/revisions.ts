@@ -2,14 +2,14 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { schemaRef } from "../../schema/json-schema.ts";
-import { checkKept } from "../../storage/kept.ts";
+import { checkRetained } from "../../storage/retention.ts";
 import type { Revision } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import type { Crud } from "../objects/crud.ts";
+import type { ObjectContext } from "../objects/crud.ts";
 import { resourceOfId, resources } from "../operation/declarations.ts";
 import { once, pageBody, readLimit } from "../objects/pages.ts";
 import { ruleRefusals } from "../operation/refusals.ts";
-import { exampleBaseUrl } from "../objects/example-answers.ts";
+import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleRevision, exampleRollback } from "./examples.ts";
 import { objectChange, objectChangeSchema, summarySchema } from "./change-set.ts";
 import { rollback } from "./rollback.ts";
@@ -21,8 +21,8 @@ const maxListed = 20;
 
 const filters = ["principal", "operation", "kind", "object_id"] as const;
 
-export function revisionOperations(crud: Crud): Operation[] {
-  const recent = watchCommits(crud.store);
+export function revisionOperations(context: ObjectContext): Operation[] {
+  const recent = watchCommits(context.store);
   const shared = { takes: "nothing", status: 200 } as const;
   return [
     {
@@ -32,10 +32,10 @@ export function revisionOperations(crud: Crud): Operation[] {
       path,
       query: ["limit", "before_id", ...filters],
       summary: `List writes of the account's keys, newest first: who, what, why, and up to ${maxListed} changes of each.`,
-      answers: "RevisionList",
-      exampleAnswer: { revisions: [exampleRevision], uri: exampleBaseUrl + path, next_page_uri: null },
+      replySchema: "RevisionList",
+      exampleReply: { revisions: [exampleRevision], uri: exampleBaseUrl + path, next_page_uri: null },
       schemas: { RevisionList: listSchema, Revision: revisionSchema, ObjectChange: objectChangeSchema },
-      run: (call) => list(call, crud),
+      run: (call) => list(call, context),
     },
     {
       ...shared,
@@ -43,10 +43,10 @@ export function revisionOperations(crud: Crud): Operation[] {
       method: "GET",
       path: `${path}/{id}`,
       summary: "Get a write with everything that it changed.",
-      answers: "Revision",
-      exampleAnswer: exampleRevision,
+      replySchema: "Revision",
+      exampleReply: exampleRevision,
       refusals: ["revision_unknown", "revision_pruned"],
-      run: (call) => get(call, crud),
+      run: (call) => get(call, context),
     },
     {
       ...shared,
@@ -58,8 +58,8 @@ export function revisionOperations(crud: Crud): Operation[] {
       takes: "anything",
       query: ["dry_run"],
       stores: true,
-      answers: "Rollback",
-      exampleAnswer: exampleRollback,
+      replySchema: "Rollback",
+      exampleReply: exampleRollback,
       schemas: { Rollback: rollbackSchema },
       refusals: [
         "revision_unknown",
@@ -68,12 +68,12 @@ export function revisionOperations(crud: Crud): Operation[] {
         "in_use",
         ...resources.flatMap(ruleRefusals),
       ],
-      run: (call) => rollback(readNumber(call, crud), call, crud, recent),
+      run: (call) => rollback(readNumber(call, context), call, context, recent),
     },
   ];
 }
 
-async function list(call: Call, crud: Crud): Promise<Reply> {
+async function list(call: Call, context: ObjectContext): Promise<Reply> {
   const { accountId } = call.principal;
   const limit = readLimit(call);
   const before = once(call, "before_id");
@@ -86,7 +86,7 @@ async function list(call: Call, crud: Crud): Promise<Reply> {
   }
   // The history is indexed by kind, then id.
   const kindWanted = kind ?? (objectId === undefined ? undefined : resourceOfId(objectId)?.name);
-  const { revisions, more } = await crud.store.history.revisions(accountId, {
+  const { revisions, more } = await context.store.history.revisions(accountId, {
     limit,
     ...(before !== undefined && { before: Number(before) }),
     ...(principal !== undefined && { principal }),
@@ -97,7 +97,7 @@ async function list(call: Call, crud: Crud): Promise<Reply> {
   const items: string[] = [];
   for (const one of revisions) {
     try {
-      items.push(JSON.stringify(await view(one, call, crud, maxListed)));
+      items.push(JSON.stringify(await view(one, call, context, maxListed)));
     } catch (error) {
       if (!(error instanceof Refusal) || error.reason !== "revision_pruned") throw error;
       // Pruned while the page was made, and so are the others behind it.
@@ -107,23 +107,28 @@ async function list(call: Call, crud: Crud): Promise<Reply> {
   const given = new URLSearchParams([...call.query].filter(([name]) => filters.includes(name as never))).toString();
   const nextBeforeId = more && items.length === revisions.length ? String(revisions.at(-1)?.revision) : undefined;
   const page = { limit, nextBeforeId, more: given === "" ? "" : `&${given}` };
-  return { status: 200, body: pageBody(call, path, "revisions", items, page), revision: crud.store.revision };
+  return { status: 200, body: pageBody(call, path, "revisions", items, page), revision: context.store.revision };
 }
 
-async function get(call: Call, crud: Crud): Promise<Reply> {
-  const wanted = readNumber(call, crud);
-  checkKept(crud.store.history, wanted);
+async function get(call: Call, context: ObjectContext): Promise<Reply> {
+  const wanted = readNumber(call, context);
+  checkRetained(context.store.history, wanted);
   const page = { limit: 1, before: wanted + 1 };
-  const { revisions } = await crud.store.history.revisions(call.principal.accountId, page);
+  const { revisions } = await context.store.history.revisions(call.principal.accountId, page);
   const [found] = revisions;
   if (found?.revision !== wanted) throw unknown(call);
-  return { status: 200, body: JSON.stringify(await view(found, call, crud)), revision: crud.store.revision };
+  return { status: 200, body: JSON.stringify(await view(found, call, context)), revision: context.store.revision };
 }
 
-async function view(revision: Revision, call: Call, crud: Crud, limit?: number): Promise<Record<string, unknown>> {
+async function view(
+  revision: Revision,
+  call: Call,
+  context: ObjectContext,
+  limit?: number,
+): Promise<Record<string, unknown>> {
   const { accountId } = call.principal;
   const ask = limit === undefined ? undefined : limit + 1;
-  const changes = await crud.store.history.changesOf(accountId, revision.revision, ask);
+  const changes = await context.store.history.changesOf(accountId, revision.revision, ask);
   return {
     revision: revision.revision,
     uri: `${call.baseUrl}${path}/${revision.revision}`,
@@ -134,13 +139,13 @@ async function view(revision: Revision, call: Call, crud: Crud, limit?: number):
     operation_id: revision.operation_id,
     reason: revision.reason ?? "",
     hash: revision.hash,
-    changes: changes.slice(0, limit).map((change) => objectChange(change, crud.views, call)),
+    changes: changes.slice(0, limit).map((change) => objectChange(change, context.views, call)),
     more_changes: limit !== undefined && changes.length > limit,
   };
 }
 
 /** The revision that the path names, which must be there already. */
-function readNumber(call: Call, { store }: Crud): number {
+function readNumber(call: Call, { store }: ObjectContext): number {
   const text = call.parameters[0] as string;
   const revision = /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : 0;
   if (revision === 0 || revision > store.revision) throw unknown(call);

@@ -4,7 +4,7 @@ import { Refusal } from "../../lib/errors.ts";
 import { isDocumentKind } from "../../resources/document-key.ts";
 import type { Change, Commit, Draft, Store, StoredObject } from "../../storage/store.ts";
 import type { Call, Reply } from "../operation/call.ts";
-import type { Crud } from "../objects/crud.ts";
+import type { ObjectContext } from "../objects/crud.ts";
 import { resourceNamed, resources } from "../operation/declarations.ts";
 import { once } from "../objects/pages.ts";
 import { judgeOf } from "../scopes/judge.ts";
@@ -27,9 +27,14 @@ type Past = Map<string, { readonly kind: string; readonly past: StoredObject | u
  * Brings back what the account had at `revision`; refused like any write whose outcome breaks a rule. A dry run
  * answers the same and changes nothing.
  */
-export async function rollback(revision: number, call: Call, crud: Crud, recent: RecentCommits): Promise<Reply> {
+export async function rollback(
+  revision: number,
+  call: Call,
+  context: ObjectContext,
+  recent: RecentCommits,
+): Promise<Reply> {
   const dryRun = isDryRun(call);
-  const { store, views } = crud;
+  const { store, views } = context;
   const { accountId } = call.principal;
   const watch = recent.begin();
   try {
@@ -41,7 +46,7 @@ export async function rollback(revision: number, call: Call, crud: Crud, recent:
     const work = (draft: Draft): readonly Change[] => {
       addCommits(past, accountId, watch.commits);
       if (draft.revision - 1 > store.revision) addUncommitted(past, accountId, draft, store);
-      draft.together(() => settle(call, crud, draft, restore(past, accountId, draft, crud)));
+      draft.together(() => settle(call, context, draft, restore(past, accountId, draft, context)));
       return draft.changes();
     };
     const reply = (made: readonly Change[], number: number, applied: boolean): Reply => {
@@ -85,21 +90,21 @@ function addUncommitted(past: Past, accountId: string, draft: Draft, store: Stor
 }
 
 /** What the server has set by itself stays: a certificate that it has obtained is not there twice. */
-function restore(past: Past, accountId: string, draft: Draft, { specials }: Crud): Put[] {
+function restore(past: Past, accountId: string, draft: Draft, { behaviours }: ObjectContext): Put[] {
   const puts: Put[] = [];
   for (const [id, { kind, past: then }] of past) {
-    const special = specials[kind];
+    const behaviour = behaviours[kind];
     if (!isDocumentKind(resourceNamed(kind))) continue;
     const present = draft.get(accountId, kind, id);
-    const configured = then && withoutServerSet(special, then.doc);
+    const configured = then && withoutServerSet(behaviour, then.doc);
     if (!then) {
-      if (!present || !withoutServerSet(special, present.doc)) continue;
-      special?.deleting?.(present, draft);
+      if (!present || !withoutServerSet(behaviour, present.doc)) continue;
+      behaviour?.deleting?.(present, draft);
       draft.delete(present);
     } else if (!configured) continue;
     else if (!present) puts.push({ object: draft.revive({ ...then, doc: configured }), before: undefined });
     else {
-      const doc = withServerSet(special, configured, present.doc);
+      const doc = withServerSet(behaviour, configured, present.doc);
       if (!isDeepStrictEqual(present.doc, doc)) puts.push({ object: draft.replace(present, doc), before: present });
     }
   }

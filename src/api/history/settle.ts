@@ -3,7 +3,7 @@ import { Refusal } from "../../lib/errors.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
 import { prepare } from "../objects/crud.ts";
-import type { Crud } from "../objects/crud.ts";
+import type { ObjectContext } from "../objects/crud.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 
 /** An object that a write of many has put into its draft. */
@@ -17,14 +17,14 @@ export interface Put {
  * Completes and checks what was put, as writes of one object do, once all of it is in place. A `Refusal` names
  * the object that it is about as `object_id` and `object_kind` in its details.
  */
-export function settle(call: Call, crud: Crud, draft: Draft, puts: readonly Put[]): void {
+export function settle(call: Call, context: ObjectContext, draft: Draft, puts: readonly Put[]): void {
   for (const { object, before } of puts) {
     const resource = resourceNamed(object.kind);
-    const special = crud.specials[object.kind];
+    const behaviour = context.behaviours[object.kind];
     try {
-      const { doc } = prepare(resource, call, draft, object.account_id, object.doc, before, special);
+      const { doc } = prepare(resource, call, draft, object.account_id, object.doc, before, behaviour);
       const settled = isDeepStrictEqual(doc, object.doc) ? object : draft.replace(object, doc);
-      if (!before) special?.created?.(draft, settled);
+      if (!before) behaviour?.created?.(draft, settled);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const details = { ...error.details, object_id: object.id, object_kind: object.kind };

@@ -10,12 +10,12 @@ import type { Key, KeyRing } from "./authenticate.ts";
 import { baseUrlOf } from "./base-url.ts";
 import { hasBody, noBody, readBody } from "./body.ts";
 import type { ApiPrincipal, Call, Operation, Reply } from "../operation/call.ts";
-import { makeConnectionAnswers } from "../connection-answers.ts";
-import { makeCors } from "../cors.ts";
+import { makeConnectionRefusals } from "./connection-refusals.ts";
+import { makeCors } from "./cors.ts";
 import { operationIds } from "./operation-ids.ts";
-import { settleHead } from "../request-head.ts";
+import { settleHead } from "./request-head.ts";
 import { checkVersion, headersOf, methodRefusal, readQuery, tooMany } from "./request-checks.ts";
-import { errorBody } from "../operation/problems.ts";
+import { errorBody } from "./error-body.ts";
 import { makeBuckets, makeRateLimit } from "./rate-limit.ts";
 import type { Allowance } from "./rate-limit.ts";
 import type { SourceRestriction } from "./source-restriction.ts";
@@ -80,7 +80,7 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
   );
   const count = (status: number): void => answered[Math.floor(status / 100) - 1]?.add();
   const nextOperationId = operationIds(clock);
-  const connectionAnswers = makeConnectionAnswers(nextOperationId, count, offered);
+  const connectionRefusals = makeConnectionRefusals(nextOperationId, count, offered);
   let stopping = false;
 
   const authenticate = (request: IncomingMessage): Key => {
@@ -167,7 +167,7 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
   };
 
   const handle = (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void => {
-    connectionAnswers.began(request, response);
+    connectionRefusals.began(request, response);
     const operationId = nextOperationId();
     const exchange: Exchange = {
       request,
@@ -208,8 +208,8 @@ export async function startServer(options: ServerOptions): Promise<ApiServer> {
   server.on("checkContinue", (request, response) => handle(request, response, true));
   // One that cannot be met is refused with the rest of the head.
   server.on("checkExpectation", (request, response) => handle(request, response, false));
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => connectionAnswers.failed(error.code, socket));
-  server.on("connect", (_request, socket) => connectionAnswers.connect(socket));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => connectionRefusals.failed(error.code, socket));
+  server.on("connect", (_request, socket) => connectionRefusals.connect(socket));
   // The size of the head is the bound; beyond a number, Node would drop fields without a word.
   server.maxHeadersCount = 0;
   server.maxConnections = limits.maxConnections;

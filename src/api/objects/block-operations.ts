@@ -7,12 +7,12 @@ import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import { pathNames, viewsFor, writeChange } from "./crud.ts";
-import type { Crud } from "./crud.ts";
+import type { ObjectContext } from "./crud.ts";
 import { modulesOf } from "../operation/declarations.ts";
 import { pastObject, pastQuery, readRevision } from "../history/past.ts";
 import { theOne } from "./lookup.ts";
 
-export function blockOperations(resource: ResourceDeclaration, crud: Crud): Operation[] {
+export function blockOperations(resource: ResourceDeclaration, context: ObjectContext): Operation[] {
   return modulesOf(resource).flatMap(([module, field]) => {
     const name = module.name;
     const schemaName = field.schemaName as string;
@@ -27,8 +27,8 @@ export function blockOperations(resource: ResourceDeclaration, crud: Crud): Oper
       takes: "object",
       input: field.fields,
       status: 200,
-      answers: schemaName,
-      run: (call) => put(resource, name, field.fields, call, crud),
+      replySchema: schemaName,
+      run: (call) => put(resource, name, field.fields, call, context),
     };
     const read: Operation = {
       ...shared,
@@ -38,13 +38,13 @@ export function blockOperations(resource: ResourceDeclaration, crud: Crud): Oper
       summary: `Get the ${name} module.`,
       takes: "nothing",
       status: 200,
-      answers: schemaName,
+      replySchema: schemaName,
       query: pastQuery,
       run(call) {
-        if (call.query.size > 0) return readPast(resource, name, call, crud);
-        const object = theOne(resource, call, crud.store);
+        if (call.query.size > 0) return readPast(resource, name, call, context);
+        const object = theOne(resource, call, context.store);
         requireBlock(object, name);
-        return reply(object, name, call, crud, crud.store.revision);
+        return reply(object, name, call, context, context.store.revision);
       },
     };
     const remove: Operation = {
@@ -55,17 +55,22 @@ export function blockOperations(resource: ResourceDeclaration, crud: Crud): Oper
       summary: `Remove the ${name} module.`,
       takes: "nothing",
       status: 204,
-      run: (call) => drop(resource, name, call, crud),
+      run: (call) => drop(resource, name, call, context),
     };
     return [replace, read, remove];
   });
 }
 
-async function readPast(resource: ResourceDeclaration, name: string, call: Call, crud: Crud): Promise<Reply> {
-  const revision = readRevision(call, crud.store);
-  const object = await pastObject(resource, call, crud.store, revision);
+async function readPast(
+  resource: ResourceDeclaration,
+  name: string,
+  call: Call,
+  context: ObjectContext,
+): Promise<Reply> {
+  const revision = readRevision(call, context.store);
+  const object = await pastObject(resource, call, context.store, revision);
   requireBlock(object, name);
-  return reply(object, name, call, crud, revision);
+  return reply(object, name, call, context, revision);
 }
 
 async function put(
@@ -73,18 +78,18 @@ async function put(
   name: string,
   fields: Fields,
   call: Call,
-  crud: Crud,
+  context: ObjectContext,
 ): Promise<Reply> {
   const body = { [name]: unwrap(call.body, fields) };
-  const { revision, result } = await writeChange(resource, call, crud, body).catch((error: unknown) => {
+  const { revision, result } = await writeChange(resource, call, context, body).catch((error: unknown) => {
     throw relativeTo(name, error);
   });
-  return reply(result, name, call, crud, revision);
+  return reply(result, name, call, context, revision);
 }
 
-async function drop(resource: ResourceDeclaration, name: string, call: Call, crud: Crud): Promise<Reply> {
+async function drop(resource: ResourceDeclaration, name: string, call: Call, context: ObjectContext): Promise<Reply> {
   const isSet = (object: StoredObject): void => requireBlock(object, name);
-  const { revision } = await writeChange(resource, call, crud, { [name]: null }, isSet);
+  const { revision } = await writeChange(resource, call, context, { [name]: null }, isSet);
   return { status: 204, revision };
 }
 
@@ -118,8 +123,8 @@ function requireBlock(object: StoredObject, name: string): void {
   throw new Refusal("module_unset", `module "${name}" is not set on ${object.id}`);
 }
 
-function reply(object: StoredObject, name: string, call: Call, crud: Crud, revision: number): Reply {
-  const views = viewsFor(call, crud);
+function reply(object: StoredObject, name: string, call: Call, context: ObjectContext, revision: number): Reply {
+  const views = viewsFor(call, context);
   const body = JSON.stringify(views.block(object, name, call.baseUrl));
   return { status: 200, body, etag: views.etag(object), revision };
 }

@@ -12,30 +12,30 @@ import type { Draft, Store, StoredObject, Written } from "../../storage/store.ts
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import { writeContext } from "../operation/call.ts";
 import { pathParameters } from "../operation/declarations.ts";
-import { identified, makeIdentities, noIdentities } from "./identities.ts";
-import type { Identities } from "./identities.ts";
+import { identified, makeModuleIdentities, noModuleIdentities } from "./module-identities.ts";
+import type { ModuleIdentities } from "./module-identities.ts";
 import { filterQuery, listFiltered } from "../filter/list.ts";
 import type { ReadPage } from "../filter/list.ts";
 import { getPast, listPast, pastQuery } from "../history/past.ts";
-import type { KeptPages, Page } from "./kept-pages.ts";
+import type { PageCache, Page } from "./page-cache.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import { accountOf, find, theOne } from "./lookup.ts";
 import { pageBody, pageQuery, readPageQuery } from "./pages.ts";
 import { checkIfMatch } from "./preconditions.ts";
-import { inputRefusal } from "../operation/problems.ts";
+import { inputRefusal } from "../operation/input-refusal.ts";
 import { narrowedBy, onlyWhere } from "../filter/narrow.ts";
 import { onlyVisible } from "../scopes/enforce.ts";
-import type { Special } from "../special/special.ts";
+import type { Behaviour } from "./behaviour.ts";
 import { changing } from "./views.ts";
 import type { Views } from "./views.ts";
 import { writeOnce } from "./write-once.ts";
 
-export interface Crud {
+export interface ObjectContext {
   readonly store: Store;
   readonly views: Views;
-  readonly pages: KeptPages;
+  readonly pages: PageCache;
   readonly liveObjects: LiveObjects;
-  readonly specials: Readonly<Record<string, Special>>;
+  readonly behaviours: Readonly<Record<string, Behaviour>>;
   readonly clock: Clock;
   /** Base of the server's own host names. */
   readonly domain: string;
@@ -48,20 +48,20 @@ export const pathNames: ReadonlySet<string> = new Set(["id", "edge_id", "subscri
 
 const allVerbs: readonly Verb[] = ["create", "get", "list", "update", "delete"];
 
-export function crudOperations(resource: ResourceDeclaration, crud: Crud): Operation[] {
+export function resourceOperations(resource: ResourceDeclaration, context: ObjectContext): Operation[] {
   if (resource.internal) return [];
   const verbs = resource.operations ?? allVerbs;
   const paths = [{ path: resource.path, listKey: resource.listKey }, ...(resource.aliases ?? [])];
-  const clearing = (resource.clears ?? []).map(({ path, input }) => clearOperation(resource, path, input, crud));
+  const clearing = (resource.clears ?? []).map(({ path, input }) => clearOperation(resource, path, input, context));
   return [
     ...paths.flatMap(({ path, listKey }, index) =>
-      verbs.map((verb) => operation(resource, verb, path, listKey, index, crud)),
+      verbs.map((verb) => operation(resource, verb, path, listKey, index, context)),
     ),
     ...clearing,
   ];
 }
 
-function clearOperation(resource: ResourceDeclaration, path: string, input: string, crud: Crud): Operation {
+function clearOperation(resource: ResourceDeclaration, path: string, input: string, context: ObjectContext): Operation {
   return {
     id: `delete${resource.schemaName}${typeName(path)}`,
     method: "DELETE",
@@ -72,7 +72,7 @@ function clearOperation(resource: ResourceDeclaration, path: string, input: stri
     takes: "nothing",
     status: 204,
     async run(call) {
-      const { revision } = await writeChange(resource, call, crud, { [input]: null });
+      const { revision } = await writeChange(resource, call, context, { [input]: null });
       return { status: 204, revision };
     },
   };
@@ -84,12 +84,12 @@ function operation(
   path: string,
   listKey: string,
   alias: number,
-  crud: Crud,
+  context: ObjectContext,
 ): Operation {
   const name = resource.schemaName;
   const suffix = alias === 0 ? "" : `At${typeName(path.slice(1))}`;
   const one = `${path}/{id}`;
-  const shared = { resource, verb, path: one, takes: "nothing", status: 200, answers: name } as const;
+  const shared = { resource, verb, path: one, takes: "nothing", status: 200, replySchema: name } as const;
   const text = words(resource);
   switch (verb) {
     case "create":
@@ -102,7 +102,7 @@ function operation(
         input: resource.fields,
         status: 201,
         summary: `Create ${text}.`,
-        run: (call) => create(resource, call, crud),
+        run: (call) => create(resource, call, context),
       };
     case "get":
       return {
@@ -111,7 +111,7 @@ function operation(
         method: "GET",
         ...(!resource.live && { query: pastQuery }),
         summary: `Get ${text}.`,
-        run: (call) => get(resource, call, crud),
+        run: (call) => get(resource, call, context),
       };
     case "list":
       return {
@@ -121,9 +121,9 @@ function operation(
         path,
         listKey,
         query: [...pageQuery, ...filterQuery, ...(resource.narrowedBy ?? []), ...(resource.live ? [] : pastQuery)],
-        answers: `${name}List${suffix}`,
+        replySchema: `${name}List${suffix}`,
         summary: `List ${plural(bare(resource))}, newest first.`,
-        run: (call) => list(resource, path, listKey, call, crud),
+        run: (call) => list(resource, path, listKey, call, context),
       };
     case "update":
       return {
@@ -133,50 +133,50 @@ function operation(
         takes: "object",
         input: resource.fields,
         summary: `Change the given attributes of ${text}.`,
-        run: (call) => update(resource, call, crud),
+        run: (call) => update(resource, call, context),
       };
     case "delete": {
-      const { answers: _, ...rest } = shared;
+      const { replySchema: _, ...rest } = shared;
       return {
         ...rest,
         id: `delete${name}${suffix}`,
         method: "DELETE",
         status: 204,
         summary: `Delete ${text}.`,
-        run: (call) => remove(resource, call, crud),
+        run: (call) => remove(resource, call, context),
       };
     }
   }
 }
 
 /** What the caller may see. */
-export function viewsFor({ principal }: Pick<Call, "principal">, { views }: Pick<Crud, "views">): Views {
+export function viewsFor({ principal }: Pick<Call, "principal">, { views }: Pick<ObjectContext, "views">): Views {
   return views.seenBy(principal.scope);
 }
 
-async function create(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {
+async function create(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
   const accountId = accountOf(resource, call);
   const body = withPath(resource, call);
   const owner = resource.ownedBy;
-  if (owner && resource.path.includes("{")) find(crud.store, accountId, owner.kind, String(body[owner.field]));
+  if (owner && resource.path.includes("{")) find(context.store, accountId, owner.kind, String(body[owner.field]));
   const { issues, doc } = parseFields(resource.fields, body, "create", undefined, pathNames);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
-  const special = crud.specials[resource.name];
-  const identities = await makeIdentities(resource, body, undefined, crud.clock.now());
+  const behaviour = context.behaviours[resource.name];
+  const identities = await makeModuleIdentities(resource, body, undefined, context.clock.now());
   const work = (draft: Draft): Created => {
-    const prepared = prepare(resource, call, draft, accountId, doc, undefined, special);
+    const prepared = prepare(resource, call, draft, accountId, doc, undefined, behaviour);
     const bare = draft.create(accountId, resource.name, prepared.doc);
-    const whole = identified(resource, bare.doc, undefined, identities, ownerOf(bare.id, crud));
+    const whole = identified(resource, bare.doc, undefined, identities, ownerOf(bare.id, context));
     const object = whole === bare.doc ? bare : draft.replace(bare, whole);
-    const more = special?.created?.(draft, object);
+    const more = behaviour?.created?.(draft, object);
     return { object, shown: { ...prepared.shown, ...more?.shown } };
   };
-  const views = viewsFor(call, crud);
+  const views = viewsFor(call, context);
   const reply = ({ object, shown }: Created, revision: number): Reply => {
     const body = JSON.stringify(views.render(object, call.baseUrl, shown));
     return { status: 201, body, etag: views.etag(object), revision };
   };
-  return writeOnce(call, crud.store, work, reply);
+  return writeOnce(call, context.store, work, reply);
 }
 
 interface Created {
@@ -184,12 +184,12 @@ interface Created {
   readonly shown: Doc;
 }
 
-function get(resource: ResourceDeclaration, call: Call, crud: Crud): Reply | Promise<Reply> {
-  if (call.query.size > 0) return getPast(resource, call, crud.store);
-  const object = theOne(resource, call, resource.live ? crud.liveObjects : crud.store);
-  const views = viewsFor(call, crud);
+function get(resource: ResourceDeclaration, call: Call, context: ObjectContext): Reply | Promise<Reply> {
+  if (call.query.size > 0) return getPast(resource, call, context.store);
+  const object = theOne(resource, call, resource.live ? context.liveObjects : context.store);
+  const views = viewsFor(call, context);
   const { body, contentLength } = views.sized(object, call.baseUrl);
-  const { revision } = crud.store;
+  const { revision } = context.store;
   if (resource.live) return { status: 200, body, contentLength, revision };
   return { status: 200, body, contentLength, etag: views.etag(object), revision };
 }
@@ -199,38 +199,38 @@ function list(
   path: string,
   listKey: string,
   call: Call,
-  crud: Crud,
+  context: ObjectContext,
 ): Reply | Promise<Reply> {
   const accountId = accountOf(resource, call);
   const visible: ReadPage = onlyVisible(call.principal, ({ limit, beforeId }) =>
     resource.live
-      ? crud.liveObjects.page(accountId, resource.name, { limit, beforeId })
-      : crud.store.page(accountId, resource.name, { limit, ...(beforeId !== undefined && { beforeId }) }),
+      ? context.liveObjects.page(accountId, resource.name, { limit, beforeId })
+      : context.store.page(accountId, resource.name, { limit, ...(beforeId !== undefined && { beforeId }) }),
   );
   const narrowed = narrowedBy(resource, call);
   const read = narrowed ? onlyWhere(narrowed.holds, visible) : visible;
   const place = { path, listKey, more: narrowed?.query ?? "" };
-  const views = viewsFor(call, crud);
-  if (call.query.has("filter")) return listFiltered(resource, place, call, { ...crud, views }, read);
-  if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, crud.store);
+  const views = viewsFor(call, context);
+  if (call.query.has("filter")) return listFiltered(resource, place, call, { ...context, views }, read);
+  if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, context.store);
   const { limit, beforeId } = readPageQuery(call);
   const render = ({ objects, more }: Page): string => {
     const items = objects.map((object) => views.json(object, call.baseUrl));
     const nextBeforeId = more ? objects.at(-1)?.id : undefined;
     return pageBody(call, path, listKey, items, { limit, nextBeforeId, more: place.more });
   };
-  const { revision } = crud.store;
-  if (changing.has(resource.name) || resource.live || narrowed || views !== crud.views) {
+  const { revision } = context.store;
+  if (changing.has(resource.name) || resource.live || narrowed || views !== context.views) {
     return { status: 200, body: render(read({ limit, beforeId })), revision };
   }
   const key = [accountId, call.baseUrl + path, limit, beforeId ?? ""].join(" ");
-  const { body, contentLength } = crud.pages.sent(key, revision, () => read({ limit, beforeId }), render);
+  const { body, contentLength } = context.pages.sent(key, revision, () => read({ limit, beforeId }), render);
   return { status: 200, body, contentLength, revision };
 }
 
-async function update(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {
-  const { revision, result } = await writeChange(resource, call, crud, call.body);
-  const views = viewsFor(call, crud);
+async function update(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
+  const { revision, result } = await writeChange(resource, call, context, call.body);
+  const views = viewsFor(call, context);
   return { status: 200, body: views.json(result, call.baseUrl), etag: views.etag(result), revision };
 }
 
@@ -238,16 +238,16 @@ async function update(resource: ResourceDeclaration, call: Call, crud: Crud): Pr
 export async function writeChange(
   resource: ResourceDeclaration,
   call: Call,
-  crud: Crud,
+  context: ObjectContext,
   body: JsonObject,
   check?: (previous: StoredObject) => void,
 ): Promise<Written<StoredObject>> {
-  const present = theOne(resource, call, crud.store);
+  const present = theOne(resource, call, context.store);
   check?.(present);
-  const identities = await makeIdentities(resource, body, present.doc, crud.clock.now());
-  return crud.store.write(writeContext(call), (draft) => {
+  const identities = await makeModuleIdentities(resource, body, present.doc, context.clock.now());
+  return context.store.write(writeContext(call), (draft) => {
     check?.(theOne(resource, call, draft));
-    return changeIn(draft, resource, call, crud, () => body, identities);
+    return changeIn(draft, resource, call, context, () => body, identities);
   });
 }
 
@@ -256,47 +256,47 @@ export function changeIn(
   draft: Draft,
   resource: ResourceDeclaration,
   call: Call,
-  crud: Crud,
+  context: ObjectContext,
   bodyFor: (previous: StoredObject) => JsonObject,
-  identities: Identities = noIdentities,
+  identities: ModuleIdentities = noModuleIdentities,
 ): StoredObject {
   const previous = theOne(resource, call, draft);
-  checkIfMatch(call, viewsFor(call, crud).etag(previous));
-  return change(resource, call, crud, draft, previous, bodyFor(previous), identities);
+  checkIfMatch(call, viewsFor(call, context).etag(previous));
+  return change(resource, call, context, draft, previous, bodyFor(previous), identities);
 }
 
 /** Parses `body` as a change of `previous` and stores what comes out; unchanged documents are not stored. */
 function change(
   resource: ResourceDeclaration,
   call: Call,
-  crud: Crud,
+  context: ObjectContext,
   draft: Draft,
   previous: StoredObject,
   body: JsonObject,
-  identities: Identities,
+  identities: ModuleIdentities,
 ): StoredObject {
   const given = Object.fromEntries(Object.entries(body).filter(([name]) => !pathNames.has(name)));
   const { issues, doc } = parseFields(resource.fields, given, "update", previous.doc);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
-  const special = crud.specials[resource.name];
-  const prepared = prepare(resource, call, draft, previous.account_id, doc, previous, special);
-  const owner = ownerOf(previous.id, crud);
+  const behaviour = context.behaviours[resource.name];
+  const prepared = prepare(resource, call, draft, previous.account_id, doc, previous, behaviour);
+  const owner = ownerOf(previous.id, context);
   const whole = identified(resource, prepared.doc, previous.doc, identities, owner);
   if (JSON.stringify(whole) === JSON.stringify(previous.doc)) return previous;
   return draft.replace(previous, whole);
 }
 
 /** What modules of the object may be told of it. */
-export function ownerOf(id: string, { domain, httpsPort }: Crud): ModuleOwner {
+export function ownerOf(id: string, { domain, httpsPort }: ObjectContext): ModuleOwner {
   return { id, domain, httpsPort: httpsPort() };
 }
 
-async function remove(resource: ResourceDeclaration, call: Call, crud: Crud): Promise<Reply> {
-  theOne(resource, call, crud.store);
-  const { revision } = await crud.store.write(writeContext(call), (draft) => {
+async function remove(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
+  theOne(resource, call, context.store);
+  const { revision } = await context.store.write(writeContext(call), (draft) => {
     const object = theOne(resource, call, draft);
-    checkIfMatch(call, viewsFor(call, crud).etag(object));
-    crud.specials[resource.name]?.deleting?.(object, draft);
+    checkIfMatch(call, viewsFor(call, context).etag(object));
+    context.behaviours[resource.name]?.deleting?.(object, draft);
     draft.delete(object);
   });
   return { status: 204, revision };
@@ -310,7 +310,7 @@ export function prepare(
   accountId: string,
   parsed: Doc,
   previous: StoredObject | undefined,
-  special: Special | undefined,
+  behaviour: Behaviour | undefined,
 ): { readonly doc: Doc; readonly shown?: Doc } {
   const issues: Issue[] = [];
   const derived = resource.derive?.(parsed as never);
@@ -319,7 +319,7 @@ export function prepare(
   if (issues.length === 0) checkRules(resource.rules ?? [], doc, "", issues);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
   const source = call.request.socket.remoteAddress ?? "";
-  return special?.prepare?.({ draft, accountId, principal: call.principal, source, doc, previous }) ?? { doc };
+  return behaviour?.prepare?.({ draft, accountId, principal: call.principal, source, doc, previous }) ?? { doc };
 }
 
 /** The body with what the path says put in, so that it wins. */

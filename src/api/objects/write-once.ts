@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Draft, Store } from "../../storage/store.ts";
 import { writeContext } from "../operation/call.ts";
 import type { Call, Reply } from "../operation/call.ts";
-import { missing, scopeFor } from "../scopes/missing.ts";
+import { missing, scopeFor } from "../operation/missing-scope.ts";
 import { isVisible } from "../operation/scope.ts";
 import { idempotencyKey } from "./preconditions.ts";
 

@@ -6,7 +6,7 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Operation as ResourceOperation, ResourceDeclaration } from "../../schema/resource.ts";
 import type { Fields } from "../../schema/fields.ts";
 import type { WriteContext } from "../../storage/store.ts";
-import { readReason } from "../reason.ts";
+import { readReason } from "./reason.ts";
 import { judgeOf } from "../scopes/judge.ts";
 import type { Scope } from "./scope.ts";
 
@@ -78,18 +78,18 @@ export interface Operation {
   /** Media type of an answer without a schema; plain text unless given. */
   readonly produces?: string;
   /** Name of the schema of the answer; absent: none. */
-  readonly answers?: string;
+  readonly replySchema?: string;
   /** The schemas of what is answered, where no resource has them: by name. */
   readonly schemas?: Readonly<Record<string, JsonSchema>>;
   /** For the description of the API: a body, and an answer, where they do not follow from the declarations. */
   readonly exampleBody?: JsonObject;
-  readonly exampleAnswer?: unknown;
+  readonly exampleReply?: unknown;
   /** Answers an object with its ETag, although it is of no resource. */
   readonly tagged?: boolean;
   /** A second media type that it answers, to those who accept it. */
   readonly alsoProduces?: string;
   /** What else it answers as plain text, by status. */
-  readonly plainAnswers?: Readonly<Record<number, { readonly description: string; readonly example: string }>>;
+  readonly plainReplies?: Readonly<Record<number, { readonly description: string; readonly example: string }>>;
   /** Changes nothing, although its method is not GET. */
   readonly reads?: boolean;
   /** Writes to storage, without being of one resource. */

@@ -15,7 +15,7 @@ import { failureOf, pauseMs } from "./failure.ts";
 import type { Failure } from "./failure.ts";
 import { certificateOf, changeJob, jobOf, policyOf, usualRenewal } from "./job.ts";
 import type { Job, Policy } from "./job.ts";
-import { systemWrite } from "./system-write.ts";
+import { systemWrite } from "../operation/system-write.ts";
 
 export interface AttemptContext {
   readonly store: Store;

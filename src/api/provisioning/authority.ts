@@ -10,7 +10,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { newKeyPair } from "../../lib/x509.ts";
 import type { Store } from "../../storage/store.ts";
 import type { AcmeSettings } from "../../settings/acme.ts";
-import { systemWrite } from "./system-write.ts";
+import { systemWrite } from "../operation/system-write.ts";
 
 export interface Authority {
   /** Rejects with `AcmeProblem`. */

@@ -8,7 +8,7 @@ import { attempt } from "./attempt.ts";
 import type { AttemptContext } from "./attempt.ts";
 import type { Failure } from "./failure.ts";
 import { certificateOf, changeJob, deleteJob, jobOf, policyOf } from "./job.ts";
-import { systemWrite } from "./system-write.ts";
+import { systemWrite } from "../operation/system-write.ts";
 
 export interface CertificateWork {
   /** Tries to get a certificate; true when there is a new one. */

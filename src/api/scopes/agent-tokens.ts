@@ -1,7 +1,7 @@
 /** Agent tokens that limited keys hand out: they let an agent serve no more than the key may configure. */
 import type { Reader, StoredObject } from "../../storage/store.ts";
 import type { Operation } from "../operation/call.ts";
-import { missing } from "./missing.ts";
+import { missing } from "../operation/missing-scope.ts";
 import { isVisible } from "../operation/scope.ts";
 import type { Scope } from "../operation/scope.ts";
 

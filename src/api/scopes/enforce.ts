@@ -7,7 +7,7 @@ import type { ReadPage } from "../filter/list.ts";
 import { onlyWhere } from "../filter/narrow.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import { accountOf, find, theOne } from "../objects/lookup.ts";
-import { missing, scopeOf } from "./missing.ts";
+import { missing, scopeOf } from "../operation/missing-scope.ts";
 import { hasPrefix, isVisible, isWithin, readScopes } from "../operation/scope.ts";
 import type { Scope } from "../operation/scope.ts";
 import { withoutHidden } from "./unnamed.ts";

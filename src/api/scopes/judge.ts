@@ -11,7 +11,7 @@ import { ownedKinds, resourceNamed, resourceOfId } from "../operation/declaratio
 import { kindsOf, trafficTypesOf } from "../events/event/types.ts";
 import { checkTokenWithin } from "./agent-tokens.ts";
 import { mentionedIds } from "./mentions.ts";
-import { missing, scopeFor } from "./missing.ts";
+import { missing, scopeFor } from "../operation/missing-scope.ts";
 import { reservationsUnder } from "./names.ts";
 import { isVisible } from "../operation/scope.ts";
 import type { Scope } from "../operation/scope.ts";

@@ -1,5 +1,5 @@
 /** What the edge tells of its traffic, as the description of the API shows it. */
-import { exampleBaseUrl } from "../objects/example-answers.ts";
+import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleId, exampleTime } from "../operation/examples.ts";
 
 const rule = { kind: "ip_policy_rule", id: exampleId("ip_policy_rule"), revision: 41 };

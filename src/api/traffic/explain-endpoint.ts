@@ -8,7 +8,7 @@ import type { EdgeQueries } from "../edges/queries.ts";
 import { theOne } from "../objects/lookup.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import { resourceNamed } from "../operation/declarations.ts";
-import { inputRefusal } from "../operation/problems.ts";
+import { inputRefusal } from "../operation/input-refusal.ts";
 import { exampleExplanation } from "./examples.ts";
 import {
   connectionFields,
@@ -18,7 +18,7 @@ import {
   requestExample,
   requestFields,
   sourceOf,
-} from "./explain.ts";
+} from "./explain-operations.ts";
 import { explanationSchema, stepSchema } from "./schemas.ts";
 
 interface Explaining {
@@ -43,9 +43,9 @@ export function explainEndpointOperation(explaining: Explaining): Operation {
     status: 200,
     input: requestFields satisfies Fields,
     exampleBody: { ...requestExample, url: "https://witty-swan.t.example.com/orders" },
-    answers: "Explanation",
+    replySchema: "Explanation",
     schemas: { Explanation: explanationSchema, Step: stepSchema },
-    exampleAnswer: exampleExplanation,
+    exampleReply: exampleExplanation,
     refusals: ["edge_silent", "not_an_agents_endpoint"],
     run: (call) => explainEndpoint(call, explaining),
   };

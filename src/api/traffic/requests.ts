@@ -4,7 +4,7 @@ import type { EdgeQuestion, RequestTrace } from "../../routing/planes/questions.
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
-import { exampleBaseUrl } from "../objects/example-answers.ts";
+import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleRequest } from "./examples.ts";
 import { requestListSchema, requestSchema, stepSchema } from "./schemas.ts";
 import { steps } from "./steps.ts";
@@ -22,8 +22,8 @@ export function requestOperations(queries: Pick<EdgeQueries, "ask">): Operation[
       query: pageQuery,
       summary:
         "List requests that ended lately, newest first: those that were denied, answered at the edge or failed, and a sample of the others.",
-      answers: "RequestList",
-      exampleAnswer: { requests: [exampleRequest], uri: exampleBaseUrl + path, next_page_uri: null },
+      replySchema: "RequestList",
+      exampleReply: { requests: [exampleRequest], uri: exampleBaseUrl + path, next_page_uri: null },
       schemas: { RequestList: requestListSchema, Request: requestSchema, Step: stepSchema },
       run: (call) => list(call, queries),
     },
@@ -33,8 +33,8 @@ export function requestOperations(queries: Pick<EdgeQueries, "ask">): Operation[
       method: "GET",
       path: `${path}/{id}`,
       summary: "Get a request that ended lately, by the id that its client was told, with everything that decided.",
-      answers: "Request",
-      exampleAnswer: exampleRequest,
+      replySchema: "Request",
+      exampleReply: exampleRequest,
       run: (call) => get(call, queries),
     },
   ];

@@ -38,7 +38,7 @@ export function referenceOperation(describe: () => JsonSchema): Operation {
     path: "/docs",
     summary: "The reference of this API, for people.",
     produces: "text/html",
-    exampleAnswer: '<!doctype html>\n<html lang="en">…</html>',
+    exampleReply: '<!doctype html>\n<html lang="en">…</html>',
     takes: "nothing",
     open: true,
     status: 200,

@@ -1,7 +1,7 @@
 /** Azure Monitor, the Logs Ingestion API, with a token that Entra gives for the client's secret. */
 import type { Doc } from "../../../schema/parse.ts";
 import type { Outbound } from "../../../outbound/client.ts";
-import { answeredProblem, readObject } from "./answer.ts";
+import { answeredProblem, readObject } from "./response.ts";
 import { NotDelivered, textOf } from "./target.ts";
 import type { TargetKind } from "./target.ts";
 

@@ -1,5 +1,5 @@
 /** Datadog, the log intake's version 2. */
-import { answeredProblem } from "./answer.ts";
+import { answeredProblem } from "./response.ts";
 import { textOf } from "./target.ts";
 import type { TargetKind } from "./target.ts";
 

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { signingKey } from "../../../resources/event-target.ts";
 import type { Event } from "../event/event.ts";
-import { answeredProblem } from "./answer.ts";
+import { answeredProblem } from "./response.ts";
 import { NotDelivered, leftover } from "./target.ts";
 import type { TargetKind } from "./target.ts";
 

@@ -1,6 +1,6 @@
 /** AWS CloudWatch Logs, PutLogEvents, into a log stream that is named after the destination. */
 import type { Event } from "../../event/event.ts";
-import { AwsProblem, awsCaller, unavailable } from "./call.ts";
+import { AwsProblem, awsCaller, unavailable } from "./request.ts";
 import { NotDelivered, textOf } from "../target.ts";
 import type { Leftover, TargetKind } from "../target.ts";
 

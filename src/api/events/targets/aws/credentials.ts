@@ -2,7 +2,7 @@
 import { awsEndpoint, readArn } from "../../../../lib/arn.ts";
 import type { Arn } from "../../../../lib/arn.ts";
 import type { Doc } from "../../../../schema/parse.ts";
-import { answeredProblem } from "../answer.ts";
+import { answeredProblem } from "../response.ts";
 import { NotDelivered } from "../target.ts";
 import type { TargetSurroundings } from "../target.ts";
 import { signedHeaders } from "./sign.ts";

@@ -1,5 +1,5 @@
 /** AWS Data Firehose, PutRecordBatch. Each event is a line. */
-import { awsCaller, unavailable } from "./call.ts";
+import { awsCaller, unavailable } from "./request.ts";
 import { recordProblem } from "./records.ts";
 import { leftover, textOf } from "../target.ts";
 import type { TargetKind } from "../target.ts";

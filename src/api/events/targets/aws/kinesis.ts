@@ -1,5 +1,5 @@
 /** AWS Kinesis Data Streams, PutRecords. */
-import { awsCaller, unavailable } from "./call.ts";
+import { awsCaller, unavailable } from "./request.ts";
 import { recordProblem } from "./records.ts";
 import { leftover, textOf } from "../target.ts";
 import type { TargetKind } from "../target.ts";

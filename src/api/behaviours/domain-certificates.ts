@@ -1,0 +1,23 @@
+/** The certificate of a reserved domain: an uploaded one, or a policy by which the server gets its own. */
+import { inputRefusal } from "../operation/input-refusal.ts";
+import type { Preparation } from "../objects/behaviour.ts";
+import type { Doc } from "../../schema/parse.ts";
+
+/** One excludes the other: setting one clears the other, giving both is refused. */
+export function settleCertificate({ doc, previous }: Preparation): Doc {
+  const { certificate_id: id, certificate_management_policy: policy } = doc;
+  if (id === null || policy === null) return doc;
+  const policyIsOld = JSON.stringify(previous?.doc["certificate_management_policy"]) === JSON.stringify(policy);
+  const idIsOld = previous?.doc["certificate_id"] === id;
+  // the server's own way: what it has obtained under the policy
+  if (policyIsOld && idIsOld) return doc;
+  if (policyIsOld && !idIsOld) return { ...doc, certificate_management_policy: null };
+  if (idIsOld && !policyIsOld) return { ...doc, certificate_id: null };
+  const path = "certificate_management_policy";
+  throw inputRefusal("reserved domain", [{ path, message: "must not be set together with certificate_id" }]);
+}
+
+/** The domain without the certificate that the server has obtained for it under its policy. */
+export function withoutObtained(doc: Doc): Doc {
+  return doc["certificate_management_policy"] === null ? doc : { ...doc, certificate_id: null };
+}

@@ -1,0 +1,39 @@
+/** Routes of HTTPS edges: the host that one names is a host of its edge, and its logins lead where they may. */
+import { hostMatches } from "../../lib/hostport.ts";
+import { readRouteMatch } from "../../lib/route-match.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { loginUrlCheck } from "./login-urls.ts";
+import type { Preparation, Behaviour, Surroundings } from "../objects/behaviour.ts";
+
+/** Hostports that a message lists. */
+const maxShown = 5;
+
+export function routeBehaviour({ events }: Pick<Surroundings, "events">): Behaviour {
+  const checkLoginUrls = loginUrlCheck(events);
+  return {
+    prepare(input) {
+      const { doc, previous } = input;
+      if (doc["match"] !== previous?.doc["match"]) checkHost(input);
+      checkLoginUrls(input);
+      return { doc };
+    },
+  };
+}
+
+/**
+ * Refuses a host that no hostport of the edge covers (decision 15): no request would ever match. That the edge gives
+ * up the hostport later is not refused, so that names can move; the route is then a problem of the edge's.
+ */
+function checkHost({ draft, accountId, doc }: Preparation): void {
+  const match = readRouteMatch(doc["match"] as string);
+  if (typeof match === "string" || match.host === "") return;
+  const edge = draft.get(accountId, "https_edge", doc["edge_id"] as string);
+  const hostports = (edge?.doc["hostports"] ?? []) as readonly string[];
+  const hosts = hostports.map((hostport) => hostport.slice(0, hostport.lastIndexOf(":")));
+  if (hosts.some((pattern) => hostMatches(pattern, match.host))) return;
+  const shown = hosts.slice(0, maxShown).map((host) => `"${host}"`);
+  const has =
+    shown.length === 0 ? "it has none" : `they are for ${shown.join(", ")}${hosts.length > maxShown ? ", …" : ""}`;
+  const why = `must start with "/" or with a host that a hostport of the edge covers, "${match.host}" is covered by none: ${has}`;
+  throw new Refusal("match_invalid", `the route would never match: "match" ${why}`, { match: why });
+}

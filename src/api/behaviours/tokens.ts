@@ -1,0 +1,50 @@
+/** API keys and agent tokens: made here, shown once, kept as a hash. */
+import { timestamp } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { newToken, tokenPrefixes } from "../../lib/tokens.ts";
+import type { Doc } from "../../schema/parse.ts";
+import type { ApiPrincipal } from "../operation/call.ts";
+import { withToken } from "../keys/token-docs.ts";
+import { inputRefusal } from "../operation/input-refusal.ts";
+import { scopeIssue } from "../operation/scope-kinds.ts";
+import type { Behaviour, Surroundings } from "../objects/behaviour.ts";
+
+export function apiKeyBehaviour({ keys, clock }: Surroundings): Behaviour {
+  return {
+    prepare({ doc, previous, principal }) {
+      if (previous) return { doc };
+      if (doc["operator"] === true && !principal.operator) {
+        throw new Refusal("operator_only", "only an operator's key can create an operator's key");
+      }
+      const wrong = (doc["scopes"] as readonly string[]).map(scopeIssue);
+      const issues = wrong.flatMap((must, index) =>
+        must === undefined ? [] : [{ path: `scopes[${index}]`, message: `must ${must}` }],
+      );
+      if (issues.length > 0) throw inputRefusal("API key", issues);
+      checkExpiry("API key", doc, principal, clock.now());
+      return withToken(doc, newToken(tokenPrefixes.apiKey));
+    },
+    live: (object) => ({ token: null, last_used_at: keys.lastUsedAt(object.id) }),
+  };
+}
+
+export function credentialBehaviour({ clock }: Surroundings): Behaviour {
+  return {
+    prepare({ doc, previous, principal }) {
+      if (previous) return { doc };
+      checkExpiry("agent token", doc, principal, clock.now());
+      return withToken(doc, newToken(tokenPrefixes.agent));
+    },
+  };
+}
+
+/** A token lives on from now, and one that a key makes which expires does not outlive it. */
+function checkExpiry(what: string, doc: Doc, { expiresAtMs }: Pick<ApiPrincipal, "expiresAtMs">, nowMs: number): void {
+  const given = doc["expires_at"] as string | null;
+  const refuse = (must: string): never => {
+    throw inputRefusal(what, [{ path: "expires_at", message: `must ${must}, is ${given ?? "never"}` }]);
+  };
+  if (given !== null && Date.parse(given) <= nowMs) refuse(`be later than ${timestamp(nowMs)}`);
+  if (expiresAtMs === undefined || (given !== null && Date.parse(given) <= expiresAtMs)) return;
+  refuse(`not be later than ${timestamp(expiresAtMs)}, when the key that makes it expires`);
+}

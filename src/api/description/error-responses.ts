@@ -1,0 +1,84 @@
+/** How failures are described: the statuses of each operation with their codes, header fields and examples. */
+import { catalogue, errorCode } from "../../lib/errors.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+import { schemaRef } from "../../schema/json-schema.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { failureHeaders } from "./response-headers.ts";
+import type { Operation } from "../operation/call.ts";
+import { exampleBaseUrl } from "../objects/example-replies.ts";
+import { exampleId, exampleOperationId } from "../operation/examples.ts";
+import { anyRefusals, refusalsOf } from "../operation/refusals.ts";
+
+/** What several operations share, by name. */
+export interface Shared {
+  readonly responses: Record<string, JsonSchema>;
+  readonly examples: Record<string, { readonly value: unknown }>;
+}
+
+/** What any operation may be answered with beside what it has of its own. */
+export function anyFailure(): JsonSchema {
+  return errorResponse("Any other failure.", [...anyRefusals, "method_not_allowed"]);
+}
+
+/** What `operation` may be refused with, by status; the responses themselves are put into `shared`. */
+export function errorResponses(operation: Operation, shared: Shared): Record<string, JsonSchema> {
+  const byStatus = new Map<number, RefusalName[]>();
+  for (const reason of refusalsOf(operation)) {
+    const { status } = catalogue[reason];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), reason]);
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, reasons]) => {
+      const names = reasons.toSorted((a, b) => catalogue[a].number - catalogue[b].number);
+      const name = `Refused${names.map((one) => catalogue[one].number).join("_")}`;
+      shared.responses[name] ??= errorResponse(
+        names.map((one) => `${errorCode(one)}: ${catalogue[one].what}`).join("\n"),
+        names,
+      );
+      return [String(status), { $ref: `#/components/responses/${name}` }];
+    }),
+  );
+}
+
+function errorResponse(description: string, reasons: readonly RefusalName[]): JsonSchema {
+  const examples = Object.fromEntries(reasons.map((reason) => [reason, { value: exampleError(reason) }]));
+  const content = { "application/json": { schema: { $ref: schemaRef("Error") }, examples } };
+  return { description, headers: failureHeaders(reasons), content };
+}
+
+function exampleError(reason: RefusalName): JsonSchema {
+  const { status, what } = catalogue[reason];
+  const details = { ...detailsOf(reason), operation_id: exampleOperationId };
+  return { error_code: errorCode(reason), status_code: status, msg: what, details };
+}
+
+/** What is told beside the message, of those that tell more. */
+function detailsOf(reason: RefusalName): Readonly<Record<string, string>> {
+  switch (reason) {
+    case "invalid_field":
+      return { description: "must be a string, is a number" };
+    case "unknown_field":
+      return { descripton: "is not known here" };
+    case "reference_unknown":
+      return { ip_policy_id: `there is no ip_policy "${exampleId("ip_policy")}"` };
+    case "precondition_failed":
+      return { etag: '"42"' };
+    case "method_not_allowed":
+      return { allow: "GET, HEAD, POST, OPTIONS" };
+    case "too_many_requests":
+      return { retry_after: "2" };
+    case "in_use":
+      return named("referrer", "ip_restriction", "/ip_restrictions");
+    case "domain_held":
+      return named("holder", "reserved_domain", "/reserved_domains");
+    case "hostport_held":
+      return named("holder", "https_edge", "/edges/https");
+    default:
+      return {};
+  }
+}
+
+function named(role: string, kind: string, path: string): Readonly<Record<string, string>> {
+  const id = exampleId(kind);
+  return { [`${role}_kind`]: kind, [`${role}_id`]: id, [`${role}_uri`]: `${exampleBaseUrl}${path}/${id}` };
+}

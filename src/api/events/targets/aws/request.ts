@@ -1,0 +1,77 @@
+/** Calls of AWS services that speak JSON over POST. */
+import { awsEndpoint, readArn } from "../../../../lib/arn.ts";
+import type { Arn } from "../../../../lib/arn.ts";
+import type { Doc } from "../../../../schema/parse.ts";
+import { answeredProblem, readObject } from "../response.ts";
+import { NotDelivered, textOf } from "../target.ts";
+import type { OperatorKeys } from "./operator-keys.ts";
+import type { TargetKind, TargetSurroundings } from "../target.ts";
+import { awsCredentials } from "./credentials.ts";
+import { signedHeaders } from "./sign.ts";
+
+export interface AwsService {
+  /** As in its ARNs and host names. */
+  readonly name: string;
+  /** Before the operation in `X-Amz-Target`. */
+  readonly prefix: string;
+}
+
+export interface AwsCaller {
+  readonly arn: Arn;
+  /** The answer of the operation. Rejects with `NotDelivered`, which has the service's error as `code`. */
+  call(operation: string, input: unknown): Promise<Readonly<Record<string, unknown>>>;
+}
+
+export class AwsProblem extends NotDelivered {
+  readonly code: string;
+
+  constructor(code: string, { message, retryAfterMs }: NotDelivered) {
+    super(message, retryAfterMs);
+    this.code = code;
+  }
+}
+
+/** Errors that say that the credentials are not, or no longer, good. */
+const stale = new Set(["ExpiredTokenException", "UnrecognizedClientException", "InvalidSignatureException"]);
+
+export function awsCaller(service: AwsService, arnText: string, value: Doc, around: TargetSurroundings): AwsCaller {
+  const arn = readArn(arnText);
+  if (!arn) throw new NotDelivered("the ARN cannot be read");
+  const url = new URL(textOf(value, "endpoint", awsEndpoint(arn, service.name)));
+  const credentials = awsCredentials(value["auth"] as Doc, arn, around);
+  const { outbound } = around;
+  return {
+    arn,
+    async call(operation, input) {
+      const body = JSON.stringify(input);
+      const keys = await credentials.keys();
+      const nowMs = outbound.clock.now();
+      const headers = await signedHeaders({
+        url,
+        service: service.name,
+        region: arn.region,
+        keys,
+        headers: { "content-type": "application/x-amz-json-1.1", "x-amz-target": `${service.prefix}.${operation}` },
+        body,
+        nowMs,
+      });
+      const answer = await outbound.send({ method: "POST", url, headers, body });
+      if (answer.status === 200) return readObject(answer.text);
+      const code = errorCode(readObject(answer.text)["__type"]);
+      if (stale.has(code)) credentials.forget();
+      throw new AwsProblem(code, answeredProblem(answer, `${code} to ${operation}`.trim(), nowMs));
+    },
+  };
+}
+
+/** The name of an error; what comes with it may repeat parts of the request, and is not told. */
+function errorCode(type: unknown): string {
+  const name = typeof type === "string" ? type.slice(type.lastIndexOf("#") + 1) : "";
+  return /^[A-Z][A-Za-z]{1,63}$/.test(name) ? name : "";
+}
+
+/** Of every AWS target. */
+export const unavailable: NonNullable<TargetKind["unavailable"]> = (value: Doc, aws: OperatorKeys | undefined) =>
+  (value["auth"] as Doc)["role"] === null || aws !== undefined
+    ? undefined
+    : "it has no AWS key of its own to take a role with: give `auth.creds`, or let the operator set --aws-access-key-id";

@@ -1,0 +1,23 @@
+import { Refusal } from "../../lib/errors.ts";
+import type { LiveObjects } from "../edges/live-objects.ts";
+import type { Call, Operation } from "../operation/call.ts";
+
+/** Operations on cloud endpoints, with a word on the other endpoints, which are changed where they come from. */
+export function onlyCloudEndpoints(operation: Operation, liveObjects: LiveObjects): Operation {
+  if (!operation.path.includes("{id}")) return operation;
+  return {
+    ...operation,
+    refusals: [...(operation.refusals ?? []), "endpoint_fixed"],
+    run(call) {
+      checkCloud(call, liveObjects);
+      return operation.run(call);
+    },
+  };
+}
+
+function checkCloud({ principal, parameters }: Call, liveObjects: LiveObjects): void {
+  const found = liveObjects.get(principal.accountId, "endpoint", parameters[0] as string);
+  if (!found || found.doc["type"] === "cloud") return;
+  const where = found.doc["type"] === "edge" ? "its edge: change or delete that" : "its agent: stop or restart that";
+  throw new Refusal("endpoint_fixed", `the endpoint comes from ${where}`);
+}

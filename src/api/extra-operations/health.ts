@@ -1,0 +1,58 @@
+/** Operations for machines that watch over this one; no key is asked for. */
+import { Refusal } from "../../lib/errors.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import { sumMetrics } from "../../lib/metrics-sum.ts";
+import { isLocal } from "../http/base-url.ts";
+import type { Operation } from "../operation/call.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
+import type { Readiness } from "../edges/readiness.ts";
+import { once } from "../objects/pages.ts";
+
+export function healthOperations(metrics: Metrics, queries: EdgeQueries, readiness: Readiness): Operation[] {
+  const shared = { method: "GET", takes: "nothing", open: true, status: 200 } as const;
+  const contentType = "text/plain; charset=utf-8";
+  return [
+    {
+      ...shared,
+      id: "getHealth",
+      path: "/healthz",
+      summary: "Whether the process is alive.",
+      exampleReply: "ok\n",
+      run: () => ({ status: 200, body: "ok\n", contentType }),
+    },
+    {
+      ...shared,
+      id: "getReadiness",
+      path: "/readyz",
+      query: ["of"],
+      summary:
+        "Whether traffic may be sent here: 200 when an edge is connected, has a configuration and is not draining, else 503 with the reason. Traffic needs no writes, so a database that takes none is only told of, in a second line; `?of=writes` asks whether writes are stored.",
+      exampleReply: "ready\n",
+      plainReplies: { 503: { description: "Why not.", example: "no edge has a configuration yet\n" } },
+      refusals: ["query_invalid"],
+      run(call) {
+        const of = once(call, "of") ?? "traffic";
+        if (of !== "traffic" && of !== "writes") {
+          throw new Refusal("query_invalid", `${call.operation.id}: "of" must be "traffic" or "writes"`);
+        }
+        const reason = readiness[of]();
+        const writes = of === "traffic" ? readiness.writes() : undefined;
+        const more = writes === undefined ? "" : `writes: ${writes}\n`;
+        return { status: reason === undefined ? 200 : 503, body: `${reason ?? "ready"}\n${more}`, contentType };
+      },
+    },
+    {
+      ...shared,
+      id: "getMetrics",
+      path: "/metrics",
+      summary: "Metrics of both planes in Prometheus' text format; only from this machine.",
+      exampleReply: "# HELP postern_tunnels Online tunnels.\n# TYPE postern_tunnels gauge\npostern_tunnels 2\n",
+      refusals: ["metrics_local_only"],
+      async run(call) {
+        if (!isLocal(call.request)) throw new Refusal("metrics_local_only");
+        const body = sumMetrics([metrics.render(), await queries.metrics()]);
+        return { status: 200, body, contentType: "text/plain; version=0.0.4; charset=utf-8" };
+      },
+    },
+  ];
+}

@@ -1,0 +1,50 @@
+/** The secrets of a vault, on a path of their own. */
+import type { Operation } from "../operation/call.ts";
+import { viewsFor } from "../objects/crud.ts";
+import type { ObjectContext } from "../objects/crud.ts";
+import { resourceNamed } from "../operation/declarations.ts";
+import { exampleBaseUrl, exampleList } from "../objects/example-replies.ts";
+import { exampleId } from "../operation/examples.ts";
+import { theOne } from "../objects/lookup.ts";
+import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
+import { onlyVisible } from "../scopes/enforce.ts";
+
+export function vaultSecretOperations(context: ObjectContext): Operation[] {
+  const { store } = context;
+  const vaults = resourceNamed("vault");
+  const secrets = resourceNamed("secret");
+  return [
+    {
+      id: "listVaultSecrets",
+      method: "GET",
+      path: `${vaults.path}/{id}/${secrets.listKey}`,
+      summary: "List the secrets of a vault, newest first.",
+      resource: vaults,
+      takes: "nothing",
+      query: pageQuery,
+      status: 200,
+      replySchema: `${secrets.schemaName}List`,
+      exampleReply: {
+        ...exampleList(secrets, "", secrets.listKey),
+        uri: `${exampleBaseUrl}${vaults.path}/${exampleId(vaults.name)}/${secrets.listKey}`,
+      },
+      run(call) {
+        const vault = theOne(vaults, call, store);
+        const { limit, beforeId } = readPageQuery(call);
+        const views = viewsFor(call, context);
+        const { objects, more } = onlyVisible(call.principal, ({ limit: count, beforeId: below }) =>
+          store.page(vault.account_id, secrets.name, {
+            limit: count,
+            parentId: vault.id,
+            ...(below !== undefined && { beforeId: below }),
+          }),
+        )({ limit, beforeId });
+        const items = objects.map((object) => views.json(object, call.baseUrl));
+        const path = `${vaults.path}/${vault.id}/${secrets.listKey}`;
+        const nextBeforeId = more ? objects.at(-1)?.id : undefined;
+        const body = pageBody(call, path, secrets.listKey, items, { limit, nextBeforeId });
+        return { status: 200, body, revision: store.revision };
+      },
+    },
+  ];
+}

@@ -1,0 +1,66 @@
+/** The head of a request as HTTP wants it, settled before an operation is looked for (RFC 9112 §3.2, RFC 9110 §7.2). */
+import type { IncomingMessage } from "node:http";
+import { Refusal } from "../../lib/errors.ts";
+import { isHostField } from "./base-url.ts";
+
+/**
+ * Checks what Node's parser leaves open: one Host that can be one, nothing twice that may be there once, no coding
+ * that is not undone here. A target in absolute form becomes the origin form, and its authority the Host, whatever
+ * that field says. Throws `Refusal`.
+ */
+export function settleHead(request: IncomingMessage): void {
+  const { headers, rawHeaders } = request;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    const single = singleByLength[name.length];
+    // Of these, Node keeps the first and drops the others.
+    if (single !== undefined && name.toLowerCase() === single) refuseSecond(rawHeaders, at, single);
+  }
+  const { host } = headers;
+  if (host === undefined) {
+    if (request.httpVersion !== "1.0") throw malformed("there is no Host field");
+  } else if (!isHostField(host)) {
+    throw malformed("the Host field is not a host with or without a port");
+  }
+  const coding = headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+    throw malformed("the only Transfer-Encoding that is taken is chunked");
+  }
+  const expectation = headers.expect;
+  if (expectation !== undefined && request.httpVersion !== "1.0" && expectation.toLowerCase() !== "100-continue") {
+    throw new Refusal("expectation_failed", "the only expectation that can be met is 100-continue");
+  }
+  if ((request.url as string).charCodeAt(0) !== slash) settleTarget(request);
+}
+
+const slash = 47;
+
+/** Fields that a request may have once, by the length of their name. */
+const singleByLength: readonly (string | undefined)[] = Array.from({ length: 16 }, (_, length) =>
+  ["host", "origin", "content-type", "authorization", "postern-reason", "idempotency-key"].find(
+    (name) => name.length === length,
+  ),
+);
+
+function refuseSecond(rawHeaders: readonly string[], first: number, name: string): void {
+  for (let at = first + 2; at < rawHeaders.length; at += 2) {
+    if ((rawHeaders[at] as string).toLowerCase() === name) throw malformed(`the field ${name} is there twice`);
+  }
+}
+
+/** `OPTIONS *` stays as it is. */
+function settleTarget(request: IncomingMessage): void {
+  const target = request.url as string;
+  if (target === "*" && request.method === "OPTIONS") return;
+  const parts = /^https?:\/\/(?<authority>[^/?#]*)(?<path>[^#]*)$/i.exec(target)?.groups;
+  if (!parts || !isHostField(parts["authority"] as string)) {
+    throw malformed("the request's target is neither a path nor an http URL");
+  }
+  const path = parts["path"] as string;
+  request.url = path.startsWith("/") ? path : `/${path}`;
+  request.headers.host = parts["authority"] as string;
+}
+
+function malformed(why: string): Refusal {
+  return new Refusal("bad_request", `the request cannot be read as HTTP: ${why}`);
+}

@@ -1,0 +1,17 @@
+/** What is stored of a token: its hash, never the token. */
+import { fingerprint, hashToken, tokenPrefixes } from "../../lib/tokens.ts";
+import type { TokenPrefix } from "../../lib/tokens.ts";
+import type { Doc } from "../../schema/parse.ts";
+
+/** `doc` with what is kept of `token`. */
+export function withToken(doc: Doc, token: string): { readonly doc: Doc; readonly shown: Doc } {
+  const hashed = { token_hash: hashToken(token).toString("hex"), fingerprint: fingerprint(token) };
+  return { doc: { ...doc, ...hashed }, shown: { token } };
+}
+
+/** A complete document of an API key or agent token for one that the server makes itself. */
+export function tokenDoc(prefix: TokenPrefix, token: string, description: string, operator: boolean): Doc {
+  const common = { description, metadata: "", owner_id: null, expires_at: null };
+  const own = prefix === tokenPrefixes.apiKey ? { operator, scopes: [] } : { acl: [] };
+  return { ...common, ...own, ...withToken({}, token).doc };
+}

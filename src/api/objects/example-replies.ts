@@ -1,0 +1,100 @@
+/** Answers as the API gives them, every field present: for its description, read from the declarations. */
+import type { Field, Fields } from "../../schema/fields.ts";
+import { emptyValue, inputName } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/parse.ts";
+import { renderFields } from "../../schema/render.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import type { Operation } from "../operation/call.ts";
+import { modulesOf, resourceNamed } from "../operation/declarations.ts";
+import { exampleId, exampleInput, exampleTime, exampleValue } from "../operation/examples.ts";
+import { uriOf, uriOfId } from "./views.ts";
+
+/** Operations that answer the same share it by its name. */
+export interface NamedExample {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+export const exampleBaseUrl = "https://api.example.com";
+
+/** Which values an answer shows. */
+interface Shown {
+  /** Also those that only a creation shows. */
+  readonly once: boolean;
+  /** All of them are the server's, also those that an input could leave out. */
+  readonly all: boolean;
+}
+
+/** What `operation` answers; throws where that follows from nothing. */
+export function exampleReply(operation: Operation): NamedExample {
+  const { id, replySchema, resource, block, listKey, verb } = operation;
+  if (operation.exampleReply !== undefined) return { name: id, value: operation.exampleReply };
+  if (replySchema === undefined || !resource) throw new Error(`describe ${id}: it has no example of its answer`);
+  const module = modulesOf(resource).find(([{ name }]) => name === block)?.[1];
+  if (module) return { name: replySchema, value: exampleShown(module.fields) };
+  if (listKey !== undefined) return { name: replySchema, value: exampleList(resource, operation.path, listKey) };
+  const once = verb === "create" && Object.values(resource.fields).some(isShownOnce);
+  return { name: once ? `${replySchema}Created` : replySchema, value: exampleObject(resource, once) };
+}
+
+/** A list of one object at `path`, whose parameters are ids of the resource's owner. */
+export function exampleList(resource: ResourceDeclaration, path: string, listKey: string): Record<string, unknown> {
+  const owner = resource.ownedBy?.kind;
+  const uri = path.replaceAll(/\{\w+\}/g, () => exampleId(owner as string));
+  return { [listKey]: [exampleObject(resource)], uri: exampleBaseUrl + uri, next_page_uri: null };
+}
+
+/** `once`: as the answer to its creation. */
+export function exampleObject(resource: ResourceDeclaration, once = false): Record<string, unknown> {
+  const { name, live, operations } = resource;
+  const all = live === true || operations?.includes("create") === false;
+  const doc = docOf(resource.fields, exampleInput(resource.fields, "create"), { once, all });
+  const id = exampleId(name);
+  return {
+    id,
+    uri: uriOf({ kind: name, id, doc }, exampleBaseUrl),
+    ...(!live && { created_at: exampleTime }),
+    ...rendered(resource.fields, doc),
+  };
+}
+
+/** Fields as an answer shows them, with what an input would have to give. */
+export function exampleShown(fields: Fields): Record<string, unknown> {
+  return rendered(fields, docOf(fields, exampleInput(fields, "create"), { once: false, all: false }));
+}
+
+function rendered(fields: Fields, doc: Doc): Record<string, unknown> {
+  return renderFields(fields, doc, {
+    uriOf: (id) => uriOfId(id, exampleBaseUrl),
+    children: (kind) => [exampleObject(resourceNamed(kind))],
+    live: doc,
+    redact: false,
+  });
+}
+
+function docOf(fields: Fields, given: Doc, shown: Shown): Doc {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => {
+      const key = inputName(name, field);
+      return [key, valueOf(name, field, given[key], shown)];
+    }),
+  );
+}
+
+function valueOf(name: string, field: Field, given: unknown, shown: Shown): unknown {
+  if (isShownOnce(field)) return shown.once ? field.example : null;
+  if (given === undefined && field.nullable) return null;
+  // What a reference cannot be changed from is what the object belongs to.
+  const isOwner = field.type === "ref" && field.immutable === true;
+  const servers = shown.all || isOwner || field.live === true || field.readOnly === true;
+  if (field.type === "object") return docOf(field.fields, (given ?? {}) as Doc, { ...shown, all: servers });
+  const value = given ?? (servers ? exampleValue(name, field) : emptyValue(field));
+  if (field.type !== "list" || field.of.type !== "object") return value;
+  const inner = field.of.fields;
+  return (value as readonly Doc[]).map((item) => docOf(inner, item, { ...shown, all: servers }));
+}
+
+/** Computed for each answer, and null in all but one. */
+function isShownOnce(field: Field): boolean {
+  return field.live === true && field.nullable === true && field.example !== undefined;
+}

@@ -1,0 +1,66 @@
+/** Modules that have an identity: made when they are set, kept as long as they are. */
+import { Refusal } from "../../lib/errors.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { ModuleOwner } from "../../traffic/module.ts";
+import type { Doc } from "../../schema/parse.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import { modulesOf } from "../operation/declarations.ts";
+
+/** By module name: what gives the module its identity, once its owner is known. */
+export type ModuleIdentities = ReadonlyMap<string, (owner: ModuleOwner) => Doc>;
+
+export const noModuleIdentities: ModuleIdentities = new Map();
+
+/** Makes identities for the modules that `body` sets and `present` does not have. May take some 100 ms. */
+export async function makeModuleIdentities(
+  resource: ResourceDeclaration,
+  body: JsonObject,
+  present: Doc | undefined,
+  nowMs: number,
+): Promise<ModuleIdentities> {
+  const missing = lackingIdentity(resource, body, present);
+  if (missing.length === 0) return noModuleIdentities;
+  const made = await Promise.all(
+    missing.map(async ([module]) => [module.name, await module.identify?.(nowMs)] as const),
+  );
+  return new Map(made as [string, (owner: ModuleOwner) => Doc][]);
+}
+
+/** Names of the modules for which `makeModuleIdentities` would make one. */
+export function missingModuleIdentities(
+  resource: ResourceDeclaration,
+  body: JsonObject,
+  present: Doc | undefined,
+): readonly string[] {
+  return lackingIdentity(resource, body, present).map(([module]) => module.name);
+}
+
+function lackingIdentity(resource: ResourceDeclaration, body: JsonObject, present: Doc | undefined) {
+  return modulesOf(resource).filter(
+    ([module]) => "identify" in module && isObject(body[module.name]) && !present?.[module.name],
+  );
+}
+
+/** `doc` with identities for the modules that `previous` did not have; the same object when there are none. */
+export function identified(
+  resource: ResourceDeclaration,
+  doc: Doc,
+  previous: Doc | undefined,
+  identities: ModuleIdentities,
+  owner: ModuleOwner,
+): Doc {
+  let done = doc;
+  for (const [module] of modulesOf(resource)) {
+    const { name } = module;
+    if (!("identify" in module) || !doc[name] || previous?.[name]) continue;
+    const make = identities.get(name);
+    // The module was removed by another write while this one was being prepared.
+    if (!make) throw new Refusal("write_unavailable", `module "${name}" has just been changed by another write`);
+    done = { ...done, [name]: { ...(doc[name] as Doc), ...make(owner) } };
+  }
+  return done;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,31 @@
+/** `Postern-Reason`: why a change is made, in the writer's own words, on a wire that carries bytes. */
+import { isUtf8 } from "node:buffer";
+import { Refusal } from "../../lib/errors.ts";
+
+/** Longest reason, bytes of UTF-8. */
+export const maxReasonBytes = 255;
+
+/**
+ * The reason in the value of the field: UTF-8, percent-encoded where it is no visible ASCII (as in URLs: a `%` without
+ * two digits stands for itself). Bytes that were sent as they are, as older clients do, are UTF-8 if they can be,
+ * else Latin-1. Throws `Refusal` for one that would have to be cut or guessed at.
+ */
+export function readReason(field: string | undefined): string | undefined {
+  const given = field?.trim();
+  if (given === undefined || given === "") return undefined;
+  const bytes = Buffer.from(
+    given.replaceAll(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
+    "latin1",
+  );
+  const isRaw = bytes.length === given.length;
+  if (!isRaw && !isUtf8(bytes)) throw refusal("must be percent-encoded UTF-8, and decodes to bytes that are none");
+  const reason = bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");
+  if (/\p{Cc}/u.test(reason)) throw refusal("must have no control characters");
+  const length = Buffer.byteLength(reason);
+  if (length > maxReasonBytes) throw refusal(`must be at most ${maxReasonBytes} bytes of UTF-8, is ${length} bytes`);
+  return reason;
+}
+
+function refusal(must: string): Refusal {
+  return new Refusal("reason_invalid", `the header Postern-Reason ${must}`);
+}

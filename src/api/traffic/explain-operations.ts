@@ -1,0 +1,251 @@
+/** Dry runs of described requests and connections at the edge. */
+import { normaliseAddress } from "../../lib/address.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { ExplanationReport, RequestDescription } from "../../routing/planes/questions.ts";
+import { f } from "../../schema/fields.ts";
+import type { Fields, Issue, StringFormat } from "../../schema/fields.ts";
+import { parseFields } from "../../schema/parse.ts";
+import type { Store } from "../../storage/store.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
+import { theOne } from "../objects/lookup.ts";
+import { resourceNamed } from "../operation/declarations.ts";
+import { inputRefusal } from "../operation/input-refusal.ts";
+import { exampleConnection, exampleExplanation } from "./examples.ts";
+import { seesSecrets } from "../operation/scope.ts";
+import { withoutAdded } from "./concealed-headers.ts";
+import { explanationSchema, stepSchema } from "./schemas.ts";
+import { steps } from "./steps.ts";
+
+interface Explaining {
+  readonly store: Store;
+  readonly queries: Pick<EdgeQueries, "ask">;
+}
+
+const address: StringFormat = {
+  name: "ip",
+  example: "192.0.2.1",
+  check: (text) => (normaliseAddress(text) === undefined ? "be an IPv4 or IPv6 address" : undefined),
+};
+const method: StringFormat = {
+  name: "method",
+  example: "GET",
+  check: (text) => (/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/.test(text) ? undefined : "be a method such as GET"),
+};
+const requestUrl: StringFormat = {
+  name: "url",
+  example: "https://app.example.com/orders?open",
+  check: (text) =>
+    partsOf(text) ? undefined : "be an https:// or http:// URL of visible ASCII, without user and fragment",
+};
+const target: StringFormat = {
+  name: "request-target",
+  example: "/orders?open",
+  check: (text) => (/^\/[\x21-\x7e]*$/.test(text) && !text.includes("#") ? undefined : "be a path in visible ASCII"),
+};
+const hostText: StringFormat = {
+  name: "host",
+  example: "app.example.com",
+  check: (text) =>
+    /^[\x21-\x7e]+$/.test(text) && !/[/?#@]/.test(text) ? undefined : "be a host, with or without port",
+};
+const fieldName: StringFormat = {
+  name: "field-name",
+  example: "user-agent",
+  check: (text) => (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text) ? undefined : "be the name of a header field"),
+};
+const fieldValue: StringFormat = {
+  name: "field-value",
+  example: "curl/8.0",
+  check: (text) => (/^[\t\x20-\x7e\x80-\xff]*$/.test(text) ? undefined : "be one line of Latin-1"),
+};
+
+const source = f.nullableString("Address of the client; the caller's own unless given.", { format: address });
+const headerMap = (doc: string) =>
+  f.map(doc, f.string("Value.", { maxBytes: 8192, format: fieldValue }), {
+    key: { type: "string", doc: "Name.", maxBytes: 255, format: fieldName },
+    maxItems: 128,
+  });
+
+export const requestFields = {
+  method: f.string("Method.", { default: "GET", format: method }),
+  url: f.nullableString("URL, in place of `host` and `path`.", { maxBytes: 16_384, format: requestUrl }),
+  host: f.nullableString("Host; the first one that the edge serves unless given.", { format: hostText }),
+  path: f.nullableString("Path and query; `/` unless given.", { maxBytes: 16_384, format: target }),
+  headers: headerMap("Header fields that the client sends. Host need not be among them."),
+  source_ip: source,
+  body: f.string("Body.", { maxBytes: 524_288 }),
+  response: f.object(
+    "What the upstream would answer, to see what becomes of it.",
+    {
+      status_code: f.uint32("Status.", { min: 200, max: 599, default: 200 }),
+      headers: headerMap("Header fields."),
+    },
+    { nullable: true },
+  ),
+} satisfies Fields;
+
+export const requestExample = {
+  method: "GET",
+  url: "https://app.example.com/orders?open",
+  headers: { "user-agent": "curl/8.0" },
+  source_ip: "192.0.2.1",
+};
+
+export const connectionFields = { source_ip: source } satisfies Fields;
+
+export function explainOperations({ store, queries }: Explaining): Operation[] {
+  const shared = {
+    method: "POST",
+    // It describes a request and changes nothing.
+    reads: true,
+    takes: "object",
+    status: 200,
+    replySchema: "Explanation",
+    schemas: { Explanation: explanationSchema, Step: stepSchema },
+    exampleReply: exampleExplanation,
+    refusals: ["edge_silent"],
+  } as const;
+  return [
+    {
+      ...shared,
+      id: "explainHTTPSEdge",
+      path: "/edges/https/{id}/explain",
+      summary: "Say what the edge would do with a request, without doing it.",
+      input: requestFields,
+      exampleBody: requestExample,
+      run: (call) => explainRequest(call, { store, queries }),
+    },
+    ...(["tls", "tcp"] as const).map((kind) => ({
+      ...shared,
+      id: `explain${kind.toUpperCase()}Edge`,
+      path: `/edges/${kind}/{id}/explain`,
+      summary: `Say what the ${kind.toUpperCase()} edge would do with a connection, without doing it.`,
+      input: connectionFields,
+      exampleReply: exampleConnection(kind),
+      run: (call: Call) => explainConnection(call, `${kind}_edge`, { store, queries }),
+    })),
+  ];
+}
+
+async function explainRequest(call: Call, { store, queries }: Explaining): Promise<Reply> {
+  const edge = theOne(resourceNamed("https_edge"), call, store);
+  const hostports = edge.doc["hostports"] as readonly string[] | null;
+  const request = describedRequest(call, "https", exampleHost(hostports?.[0]), "the edge has no hostport");
+  const { accountId } = call.principal;
+  const answer = await queries.ask({ name: "explain_request", accountId, siteId: edge.id, request });
+  if (answer.name === "elsewhere") throw elsewhere(call, `this edge: "${answer.host}" is not served by ${edge.id}`);
+  return reply(call, store, answer, request);
+}
+
+/** A host that leads to something else. @param place what it must lead to, and why it does not */
+export function elsewhere(call: Call, place: string): Refusal {
+  const path = typeof call.body["url"] === "string" ? "url" : "host";
+  return inputRefusal(call.operation.id, [{ path, message: `must lead to ${place}` }]);
+}
+
+/**
+ * The request that a call describes. Throws `Refusal`.
+ * @param usual the host unless the call names one @param without why there is none
+ */
+export function describedRequest(
+  call: Call,
+  scheme: "https" | "http",
+  usual: string | undefined,
+  without: string,
+): RequestDescription {
+  const { doc, issues } = parseFields(requestFields, call.body, "create");
+  const url = typeof doc["url"] === "string" ? partsOf(doc["url"]) : undefined;
+  const found: Issue[] = [...issues];
+  if (url && (doc["host"] !== null || doc["path"] !== null)) {
+    found.push({ path: "url", message: "must not be given together with host or path" });
+  }
+  if (url && url.scheme !== scheme) found.push({ path: "url", message: `must begin with ${scheme}://` });
+  const host = url?.host ?? (doc["host"] as string | null) ?? usual;
+  if (host === undefined) found.push({ path: "host", message: `is required: ${without}` });
+  if (found.length > 0) throw inputRefusal(call.operation.id, found);
+  const response = doc["response"] as { status_code: number; headers: Record<string, string> } | null;
+  return {
+    scheme,
+    method: doc["method"] as string,
+    host: host as string,
+    target: url?.target ?? (doc["path"] as string | null) ?? "/",
+    headers: Object.entries(doc["headers"] as Record<string, string>),
+    source: sourceOf(call, doc["source_ip"]),
+    body: doc["body"] as string,
+    response: response ? { status: response.status_code, headers: Object.entries(response.headers) } : undefined,
+  };
+}
+
+async function explainConnection(
+  call: Call,
+  kind: "tls_edge" | "tcp_edge",
+  { store, queries }: Explaining,
+): Promise<Reply> {
+  const edge = theOne(resourceNamed(kind), call, store);
+  const { doc, issues } = parseFields(connectionFields, call.body, "create");
+  if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
+  const { accountId } = call.principal;
+  const asked = { accountId, kind, siteId: edge.id, source: sourceOf(call, doc["source_ip"]) };
+  return reply(call, store, await queries.ask({ name: "explain_connection", ...asked }));
+}
+
+export function reply(
+  call: Call,
+  store: Pick<Store, "get">,
+  answer: Awaited<ReturnType<EdgeQueries["ask"]>>,
+  described?: RequestDescription,
+): Reply {
+  if (answer.name !== "explanation") {
+    throw new Refusal("edge_silent", `${call.operation.id}: the edge does not have this configuration yet`);
+  }
+  const { explanation } = answer;
+  const { accountId, scope } = call.principal;
+  if (seesSecrets(scope)) return { status: 200, body: JSON.stringify(view(explanation)) };
+  const { name, fields } = resourceNamed("https_edge_route");
+  const found = store.get(accountId, name, explanation.route?.id ?? "");
+  const told = withoutAdded(explanation, described, found && { doc: found.doc, fields });
+  return { status: 200, body: JSON.stringify(view(told)) };
+}
+
+function view(told: ExplanationReport): Record<string, unknown> {
+  const { near, tunnel, response } = told;
+  return {
+    revision: told.revision,
+    edge: told.edge ?? null,
+    route: told.route ?? null,
+    near_routes: near.map(({ id, matchType, match, reason }) => ({ id, match_type: matchType, match, reason })),
+    outcome: told.outcome,
+    status_code: told.status ?? null,
+    error_code: told.errorCode ?? null,
+    steps: steps(told.steps),
+    backend: told.backend ?? null,
+    tunnel: tunnel ? { id: tunnel.id, tunnel_session_id: tunnel.sessionId, forwards_to: tunnel.forwardsTo } : null,
+    address: told.address ?? null,
+    request_headers: fields(told.requestHeaders),
+    response: response ? { status_code: response.status, headers: fields(response.headers) } : null,
+  };
+}
+
+function fields(pairs: ExplanationReport["requestHeaders"]): readonly Record<string, string>[] {
+  return pairs.map(([name, value]) => ({ name, value }));
+}
+
+export function sourceOf(call: Call, given: unknown): string {
+  const text = typeof given === "string" ? given : (call.request.socket.remoteAddress ?? "");
+  return normaliseAddress(text) ?? "";
+}
+
+/** A host that the hostport covers; names under a wildcard are all alike. */
+function exampleHost(hostport: string | undefined): string | undefined {
+  return hostport?.slice(0, hostport.lastIndexOf(":")).replace(/^\*\./, "any.");
+}
+
+/** Host and target as they stand in the text: a parsed URL would already have another path. */
+function partsOf(
+  text: string,
+): { readonly scheme: string; readonly host: string; readonly target: string } | undefined {
+  const [, scheme = "", host, rest = ""] = /^(https?):\/\/([^/?#@\s]+)([\x21-\x7e]*)$/i.exec(text) ?? [];
+  if (host === undefined || rest.includes("#")) return undefined;
+  return { scheme: scheme.toLowerCase(), host, target: rest.startsWith("/") ? rest : `/${rest}` };
+}
