@@ -1,5 +1,5 @@
 import type { Field, Fields } from "../../src/schema/fields.ts";
-import { inputName } from "../../src/schema/parse.ts";
+import { inputName } from "../../src/schema/doc.ts";
 import { code, table } from "./markdown.ts";
 
 /** The fields of a resource or module, those of objects inside by their path. */

@@ -1,6 +1,6 @@
 /** Fields → JSON Schema 2020-12, for responses and for input. */
 import type { Field, Fields } from "./fields.ts";
-import { inputName } from "./parse.ts";
+import { inputName } from "./doc.ts";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 

@@ -15,13 +15,13 @@ import type {
   StringField,
   TimestampField,
 } from "./fields.ts";
+import { emptyValue, inputName } from "./doc.ts";
+import type { Doc } from "./doc.ts";
 import { concealed, isSealedField, isStandIn, secretMask } from "./concealment.ts";
 import { add, checkRules, maxShown, shown, wrong } from "./issues.ts";
 
 /** What the input is for: a new object, a change of some fields, or a whole module. */
 export type Mode = "create" | "update" | "replace";
-
-export type Doc = Readonly<Record<string, unknown>>;
 
 export interface Parsed {
   /** Complete by `fields` when there are no issues. */
@@ -90,11 +90,6 @@ function readFields(
   return doc;
 }
 
-/** The name of a field in input and storage. */
-export function inputName(name: string, field: Field): string {
-  return field.type === "ref" || field.type === "refList" ? field.input : name;
-}
-
 const namesOf = new WeakMap<Fields, ReadonlySet<string>>();
 
 /** Every name that input may have, with aliases and what is accepted but ignored. */
@@ -133,22 +128,6 @@ function isEmpty({ type }: Field, value: unknown): boolean {
   if (type === "list" || type === "refList") return Array.isArray(value) && value.length === 0;
   if (type === "map" || type === "object") return isObject(value) && Object.keys(value).length === 0;
   return value === (type === "integer" || type === "number" ? 0 : "");
-}
-
-/** What a field holds when nothing was given: also for fields that the server sets. */
-export function emptyValue(field: Field): unknown {
-  if (field.default !== undefined) return field.default;
-  if (field.nullable) return null;
-  return field.type === "object" ? emptyDoc(field.fields) : null;
-}
-
-/** A document with nothing but defaults in it. */
-export function emptyDoc(fields: Fields): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields)
-      .filter(([, field]) => !field.live)
-      .map(([name, field]) => [inputName(name, field), emptyValue(field)]),
-  );
 }
 
 function defaultValue(field: Field, path: string, issues: Issue[]): unknown {

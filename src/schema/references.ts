@@ -1,6 +1,6 @@
 import type { Field, Fields } from "./fields.ts";
-import { inputName } from "./parse.ts";
-import type { Doc } from "./parse.ts";
+import { inputName } from "./doc.ts";
+import type { Doc } from "./doc.ts";
 
 export interface Reference {
   /** Where in the document, e.g. `backend.backend_id`. */

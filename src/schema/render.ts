@@ -1,8 +1,8 @@
 /** A stored document → what a client sees: references as Refs, every field present. */
 import { concealed, isSealedField } from "./concealment.ts";
 import type { Field, Fields } from "./fields.ts";
-import { emptyValue, inputName } from "./parse.ts";
-import type { Doc } from "./parse.ts";
+import { emptyValue, inputName } from "./doc.ts";
+import type { Doc } from "./doc.ts";
 
 interface Ref {
   readonly id: string;

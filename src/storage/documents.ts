@@ -1,8 +1,9 @@
 /** Documents between memory, where secrets are open, and the database, where they are sealed. */
 import { isSealedField } from "../schema/concealment.ts";
 import type { Field, Fields } from "../schema/fields.ts";
-import { inputName } from "../schema/parse.ts";
-import type { Doc, Kind, Kinds } from "./kinds.ts";
+import { inputName } from "../schema/doc.ts";
+import type { Doc } from "../schema/doc.ts";
+import type { Kind, Kinds } from "./kinds.ts";
 import type { Sealer } from "./sealing.ts";
 import type { StoredObject } from "./store.ts";
 import { kindNamed } from "./view.ts";

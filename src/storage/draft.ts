@@ -1,7 +1,8 @@
 /** A write in the making, with the rules that hold between objects. */
 import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
-import type { Doc, Kinds } from "./kinds.ts";
+import type { Doc } from "../schema/doc.ts";
+import type { Kinds } from "./kinds.ts";
 import type { Overlay } from "./overlay.ts";
 import { checkClaims, checkReferences, checkUnused, deferChecks } from "./rules.ts";
 import type { Deferred } from "./rules.ts";

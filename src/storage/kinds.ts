@@ -3,12 +3,11 @@ import type { RefusalName } from "../lib/errors.ts";
 import type { ModuleDeclaration } from "../traffic/module.ts";
 import { f } from "../schema/fields.ts";
 import type { Field, Fields } from "../schema/fields.ts";
-import { emptyValue, inputName } from "../schema/parse.ts";
+import { emptyValue, inputName } from "../schema/doc.ts";
+import type { Doc } from "../schema/doc.ts";
 import { references } from "../schema/references.ts";
 import type { Reference } from "../schema/references.ts";
 import type { Claim, ResourceDeclaration, Use } from "../schema/resource.ts";
-
-export type Doc = Readonly<Record<string, unknown>>;
 
 export interface Declarations {
   readonly resources: readonly ResourceDeclaration[];
@@ -45,11 +44,6 @@ export function kindsOf({ resources, modules }: Declarations): Kinds {
   const all = resources.some(({ name }) => name === "account") ? resources : [plainAccount, ...resources];
   const stored = all.filter((resource) => !resource.live);
   return new Map(stored.map((resource) => [resource.name, kindOf(resource, modules, stored)]));
-}
-
-/** A document of the kind with nothing but defaults in it. */
-export function emptyDoc(fields: Fields): Record<string, unknown> {
-  return Object.fromEntries(storedFields(fields).map(([key, field]) => [key, emptyValue(field)]));
 }
 
 function kindOf(

@@ -3,6 +3,8 @@ import { idsBelow, insertId, removeIds } from "./sorted-ids.ts";
 import type { Account, Change, StoredObject } from "./store.ts";
 import { factsOf } from "./view.ts";
 import type { Facts, View } from "./view.ts";
+import { docOf } from "../schema/doc.ts";
+import { account as accounts } from "../resources/account.ts";
 
 /** Every committed object, indexed. A change costs what it changes, whatever else there is. */
 export class State implements View {
@@ -107,7 +109,7 @@ export class State implements View {
 
   #renewAccounts(id: string, after: StoredObject | undefined): void {
     const others = this.#accounts.filter((account) => account.id !== id);
-    if (after) others.push({ id, name: after.doc["name"] as string, created_at: after.created_at });
+    if (after) others.push({ id, name: docOf(after, accounts).name, created_at: after.created_at });
     this.#accounts = others.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 }

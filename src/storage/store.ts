@@ -3,10 +3,11 @@
  * committed write is in the database before it is answered; so reads never wait for a disk, and the rules
  * (references, unique names, ownership) are the same on both databases.
  */
+import type { Doc } from "../schema/doc.ts";
 import type { ResourceObject } from "../schema/object.ts";
 
 /** An object as kept. `doc` is complete and valid; secrets in it are open in memory and sealed at rest. */
-export type StoredObject = ResourceObject & { readonly created_at: string };
+export type StoredObject<D = Doc> = ResourceObject<D> & { readonly created_at: string };
 
 interface Principal {
   readonly accountId: string;
@@ -66,8 +67,8 @@ export interface Reader {
  * (`reference_unknown`), held names, and deletes of what is in use; a throw undoes the whole write.
  */
 export interface Draft extends Reader {
-  create(accountId: string, kind: string, doc: Readonly<Record<string, unknown>>): StoredObject;
-  replace(object: StoredObject, doc: Readonly<Record<string, unknown>>): StoredObject;
+  create(accountId: string, kind: string, doc: Doc): StoredObject;
+  replace(object: StoredObject, doc: Doc): StoredObject;
   /** Deletes it and, first, what it owns. */
   delete(object: StoredObject): void;
   /** Brings a deleted object back under its id, as it is given. */

@@ -5,7 +5,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { modules } from "../../src/modules/index.ts";
 import { resources } from "../../src/resources/index.ts";
-import { emptyDoc } from "../../src/schema/parse.ts";
+import { emptyDoc } from "../../src/schema/doc.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import { openStore } from "../../src/storage/open.ts";
 import type { StoreOptions } from "../../src/storage/open.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { modules } from "../../src/modules/index.ts";
 import { resources } from "../../src/resources/index.ts";
-import { emptyDoc } from "../../src/storage/kinds.ts";
+import { emptyDoc } from "../../src/schema/doc.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { startApi } from "../support/api.ts";

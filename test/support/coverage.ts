@@ -2,7 +2,7 @@
 import type { Field, Fields } from "../../src/schema/fields.ts";
 import { exampleInput, exampleValue } from "../../src/api/operation/examples.ts";
 import { maxShown } from "../../src/schema/issues.ts";
-import { inputName } from "../../src/schema/parse.ts";
+import { inputName } from "../../src/schema/doc.ts";
 
 type Input = Readonly<Record<string, unknown>>;
 type Direction = "create" | "update";

@@ -1,7 +1,7 @@
 /** Random inputs by the declarations: most are accepted, and rules across fields refuse the others. */
 import { exampleValue } from "../../src/api/operation/examples.ts";
 import type { Field, Fields } from "../../src/schema/fields.ts";
-import { inputName } from "../../src/schema/parse.ts";
+import { inputName } from "../../src/schema/doc.ts";
 import type { Random } from "./random.ts";
 
 /** An id of one of the kinds, if there is one. */

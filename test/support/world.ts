@@ -5,7 +5,7 @@ import { modulesOf, resourceNamed } from "../../src/api/operation/declarations.t
 import { exampleInput } from "../../src/api/operation/examples.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import type { Fields } from "../../src/schema/fields.ts";
-import { emptyDoc } from "../../src/schema/parse.ts";
+import { emptyDoc } from "../../src/schema/doc.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import type { Store } from "../../src/storage/store.ts";
 import type { TestApi } from "./api.ts";

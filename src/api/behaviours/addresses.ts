@@ -2,7 +2,7 @@
 import { randomInt } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import { portOf } from "../../resources/tcp-edge.ts";
-import { emptyDoc } from "../../schema/parse.ts";
+import { emptyDoc } from "../../schema/doc.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import type { Draft } from "../../storage/store.ts";
 import { checkAddressHost } from "./host-names.ts";

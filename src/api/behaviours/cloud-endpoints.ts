@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { timestamp } from "../../lib/clock.ts";
 import { parseEndpointUrl } from "../../schema/endpoint-url.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import { reserveAddress } from "./addresses.ts";
 import { claimName } from "./domains.ts";
 import type { Behaviour, Surroundings } from "../objects/behaviour.ts";

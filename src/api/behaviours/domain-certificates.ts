@@ -1,7 +1,7 @@
 /** The certificate of a reserved domain: an uploaded one, or a policy by which the server gets its own. */
 import { inputRefusal } from "../operation/input-refusal.ts";
 import type { Preparation } from "../objects/behaviour.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 
 /** One excludes the other: setting one clears the other, giving both is refused. */
 export function settleCertificate({ doc, previous }: Preparation): Doc {

@@ -1,7 +1,7 @@
 /** Who may use a host name: reserved by hand, or with the first hostport that has it (decision 4). */
 import { Refusal } from "../../lib/errors.ts";
 import { wildcardsOver } from "../../lib/host-cover.ts";
-import { emptyDoc } from "../../schema/parse.ts";
+import { emptyDoc } from "../../schema/doc.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { needsProof, unproven } from "../domain-proof/rules.ts";
 import type { Draft } from "../../storage/store.ts";

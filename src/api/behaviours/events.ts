@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import type { Issue } from "../../schema/fields.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import type { Preparation, Behaviour, Surroundings } from "../objects/behaviour.ts";
 import { targetOf } from "../events/targets.ts";

@@ -1,7 +1,7 @@
 /** Where logins send visitors and fetch from: over http only in networks that the operator has opened. */
 import { providerUrl } from "../../identity/login-fields.ts";
 import type { Issue } from "../../schema/fields.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import { modulesOf, resourceNamed } from "../operation/declarations.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import type { Preparation, Surroundings } from "../objects/behaviour.ts";

@@ -1,6 +1,6 @@
 /** Backends that are made of backends. */
 import { Refusal } from "../../lib/errors.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
 import type { Preparation, Behaviour } from "../objects/behaviour.ts";
 

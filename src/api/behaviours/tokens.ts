@@ -2,7 +2,7 @@
 import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { newToken, tokenPrefixes } from "../../lib/tokens.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
 import { withToken } from "../keys/token-docs.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";

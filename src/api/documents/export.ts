@@ -1,7 +1,7 @@
 /** What an account has, as a document whose application changes nothing. */
 import { Refusal } from "../../lib/errors.ts";
-import { inputName } from "../../schema/parse.ts";
-import type { Doc } from "../../schema/parse.ts";
+import { inputName } from "../../schema/doc.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { ApiPrincipal } from "../operation/call.ts";

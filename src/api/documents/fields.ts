@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../lib/json.ts";
 import { concealed, isSealedField, isStandIn } from "../../schema/concealment.ts";
 import type { Field, Fields, Issue } from "../../schema/fields.ts";
-import { emptyValue, inputName } from "../../schema/parse.ts";
-import type { Doc } from "../../schema/parse.ts";
+import { emptyValue, inputName } from "../../schema/doc.ts";
+import type { Doc } from "../../schema/doc.ts";
 import { isObject } from "./document.ts";
 
 /** Stands for a secret that stays as it is: documents need not hold it. */

@@ -3,12 +3,14 @@ import { Refusal } from "../../lib/errors.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
 import type { ResolveTxt } from "./resolver.ts";
 import { needsProof, recordFor, recordNames } from "./rules.ts";
 import type { ProofRules } from "./rules.ts";
+import { docOf } from "../../schema/doc.ts";
+import { reservedDomain } from "../../resources/reserved-domain.ts";
 
 export interface DomainChecks {
   /** `ownership` of a reserved domain. */
@@ -24,7 +26,7 @@ export interface DomainChecksOptions {
   readonly log: Log;
 }
 
-const kind = "reserved_domain";
+const kind = reservedDomain.name;
 const lookEveryMs = 60_000;
 /** A name that was reserved longer ago than this is looked up less often. */
 const freshMs = 3_600_000;
@@ -49,7 +51,7 @@ export function openDomainChecks({ store, rules, resolveTxt, clock, log }: Domai
   let isWanted = false;
 
   const note = (id: string, domain: StoredObject | undefined): void => {
-    if (domain?.doc["unproven"] !== true) pending.delete(id);
+    if (!domain || !docOf(domain, reservedDomain).unproven) pending.delete(id);
     else if (!pending.has(id)) {
       const entry = {
         accountId: domain.account_id,
@@ -63,12 +65,12 @@ export function openDomainChecks({ store, rules, resolveTxt, clock, log }: Domai
   const give = async (domain: StoredObject): Promise<void> => {
     await store.write(systemWrite(domain.account_id, "proveReservedDomain", clock), (draft) => {
       const now = draft.get(domain.account_id, kind, domain.id);
-      if (now?.doc["unproven"] === true) draft.replace(now, { ...now.doc, unproven: false });
+      if (now && docOf(now, reservedDomain).unproven) draft.replace(now, { ...now.doc, unproven: false });
     });
-    log.info("domain proven", { domain: domain.doc["domain"], account: domain.account_id });
+    log.info("domain proven", { domain: docOf(domain, reservedDomain).domain, account: domain.account_id });
   };
   const check = async (domain: StoredObject, entry: Pending): Promise<void> => {
-    const name = domain.doc["domain"] as string;
+    const { domain: name } = docOf(domain, reservedDomain);
     try {
       const isProven =
         !needsProof(store, domain.account_id, name, rules) ||
@@ -118,8 +120,7 @@ export function openDomainChecks({ store, rules, resolveTxt, clock, log }: Domai
   lookSoon();
   return {
     status(domain) {
-      const name = domain.doc["domain"] as string;
-      const isPending = domain.doc["unproven"] === true;
+      const { domain: name, unproven: isPending } = docOf(domain, reservedDomain);
       if (!isPending && !needsAny(name, rules)) return null;
       const entry = pending.get(domain.id);
       const record = rules.domainProof === "dns" ? recordFor(domain.account_id, name) : undefined;

@@ -1,13 +1,16 @@
 /** Cloud endpoints as `/endpoints` shows them. */
 import { parseEndpointUrl } from "../../schema/endpoint-url.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
 import { addressOf } from "./edge-endpoints.ts";
+import { docOf } from "../../schema/doc.ts";
+import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
 
 /** What follows from a cloud endpoint's URL. */
-export function servedBy(reader: Pick<Reader, "holder">, { account_id, doc }: StoredObject): Doc {
-  const { scheme, hostport } = parseEndpointUrl(doc["url"] as string);
-  return { ...addressOf(reader, account_id, scheme, hostport), public_url: doc["url"] };
+export function servedBy(reader: Pick<Reader, "holder">, object: StoredObject): Doc {
+  const { url } = docOf(object, cloudEndpoint);
+  const { scheme, hostport } = parseEndpointUrl(url);
+  return { ...addressOf(reader, object.account_id, scheme, hostport), public_url: url };
 }
 
 /** The stored object as one of the endpoints that answer now. */

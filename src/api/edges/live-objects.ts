@@ -1,6 +1,6 @@
 /** What the edges report of agents: sessions, tunnels and endpoints, as objects like the stored ones. */
 import { wildcardBase } from "../../lib/host-cover.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { SessionReport, TunnelReport } from "../../routing/planes/messages.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";

@@ -4,6 +4,8 @@ import type { RoutingChange } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { EdgeLine, EdgeObserver, Edges } from "./edges.ts";
+import { docOf } from "../../schema/doc.ts";
+import { reservedDomain } from "../../resources/reserved-domain.ts";
 
 /** Objects per message of a snapshot. */
 const snapshotChunk = 500;
@@ -58,8 +60,8 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
 }
 
 /** A name that is yet to be proven is held by nobody. */
-function isInEffect({ doc }: StoredObject): boolean {
-  return doc["unproven"] !== true;
+function isInEffect(object: StoredObject): boolean {
+  return object.kind !== reservedDomain.name || !docOf(object, reservedDomain).unproven;
 }
 
 function plain({ kind, id, account_id, revision, doc }: StoredObject): ResourceObject {

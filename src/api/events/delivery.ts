@@ -2,7 +2,7 @@
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { Event } from "./event/event.ts";
 import type { EventQueue } from "./queue.ts";
 import { NotDelivered } from "./targets/target.ts";

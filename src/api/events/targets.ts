@@ -1,5 +1,5 @@
 /** Every kind of target, by its name in a destination. */
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import { azureLogsIngestion } from "./targets/azure-logs-ingestion.ts";
 import { cloudwatchLogs } from "./targets/aws/cloudwatch-logs.ts";
 import { datadog } from "./targets/datadog.ts";

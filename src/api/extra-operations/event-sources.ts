@@ -1,6 +1,6 @@
 /** The sources of a subscription, each on a path of its own. */
 import { Refusal } from "../../lib/errors.ts";
-import { eventSourceFields } from "../../resources/event-subscription.ts";
+import { eventSourceFields, eventSubscription } from "../../resources/event-subscription.ts";
 import { objectSchema, schemaRef } from "../../schema/json-schema.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
@@ -14,6 +14,7 @@ import { exampleId } from "../operation/examples.ts";
 import { theOne } from "../objects/lookup.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { writeOnce } from "../objects/write-once.ts";
+import { docOf } from "../../schema/doc.ts";
 
 interface Source {
   readonly type: string;
@@ -163,8 +164,8 @@ function subscriptionOf(call: Call, { store }: ObjectContext): StoredObject {
   return theOne(resourceNamed("event_subscription"), ofSubscription(call), store);
 }
 
-function sourcesOf({ doc }: StoredObject): readonly Source[] {
-  return doc["sources"] as readonly Source[];
+function sourcesOf(subscription: StoredObject): readonly Source[] {
+  return docOf(subscription, eventSubscription).sources;
 }
 
 function typeOf({ parameters }: Call): string {

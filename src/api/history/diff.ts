@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { documentKeyField } from "../../resources/document-key.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
-import { emptyValue, inputName } from "../../schema/parse.ts";
-import type { Doc } from "../../schema/parse.ts";
+import { emptyValue, inputName } from "../../schema/doc.ts";
+import type { Doc } from "../../schema/doc.ts";
 import { concealed } from "../../schema/concealment.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 

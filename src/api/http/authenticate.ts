@@ -8,6 +8,9 @@ import type { ApiPrincipal } from "../operation/call.ts";
 import type { Bucket } from "./rate-limit.ts";
 import { readScopes } from "../operation/scope.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
+import { docOf } from "../../schema/doc.ts";
+import { apiKey } from "../../resources/api-key.ts";
+import { botUser } from "../../resources/bot-user.ts";
 
 export interface Key {
   readonly principal: ApiPrincipal;
@@ -27,15 +30,6 @@ export interface KeyRing {
   lastUsedAt(keyId: string): string | null;
 }
 
-interface KeyDoc {
-  readonly token_hash: string;
-  readonly fingerprint: string;
-  readonly owner_id: string | null;
-  readonly operator: boolean;
-  readonly scopes?: readonly string[];
-  readonly expires_at?: string | null;
-}
-
 const noHash = Buffer.alloc(32);
 
 export function openKeyRing(store: Store, clock: Clock): KeyRing {
@@ -44,7 +38,7 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
   // A client that repeats itself learns nothing from how long comparing takes: it has sent both texts.
   const verified = new WeakMap<object, { readonly authorization: string; readonly key: Key }>();
   const add = (object: StoredObject): void => {
-    const doc = object.doc as unknown as KeyDoc;
+    const doc = docOf(object, apiKey);
     const scope = readScopes(doc.scopes);
     const before = byId.get(object.id);
     const key: Key = {
@@ -63,13 +57,13 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
     byFingerprint.set(doc.fingerprint, key);
     byId.set(object.id, key);
   };
-  for (const object of store.objects(new Set(["api_key"]))) add(object);
+  for (const object of store.objects(new Set([apiKey.name]))) add(object);
   store.subscribe((commit) => {
     for (const { kind, before, after } of commit.changes) {
-      if (kind !== "api_key") continue;
+      if (kind !== apiKey.name) continue;
       if (after) add(after);
       else if (before) {
-        byFingerprint.delete(before.doc["fingerprint"] as string);
+        byFingerprint.delete(docOf(before, apiKey).fingerprint);
         byId.delete(before.id);
       }
     }
@@ -93,7 +87,8 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
         key = verify(authorization);
         verified.set(connection, { authorization, key });
       }
-      if (key.ownerId !== null && store.get(key.principal.accountId, "bot_user", key.ownerId)?.doc["active"] !== true) {
+      const owner = key.ownerId === null ? undefined : store.get(key.principal.accountId, botUser.name, key.ownerId);
+      if (key.ownerId !== null && !(owner && docOf(owner, botUser).active)) {
         throw new Refusal("unknown_credentials");
       }
       const now = clock.now();

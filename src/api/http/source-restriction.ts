@@ -4,7 +4,7 @@ import { normaliseAddress } from "../../lib/address.ts";
 import { compileAdmission } from "../../modules/ip-restriction.ts";
 import type { Look } from "../../traffic/module.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { Reader, Store } from "../../storage/store.ts";
 
 export interface SourceRestriction {

@@ -4,11 +4,18 @@ import { fingerprint, hashToken, maxTokenBytes, newToken, tokenPrefixes } from "
 import type { TokenPrefix } from "../../lib/tokens.ts";
 import type { Store } from "../../storage/store.ts";
 import { tokenDoc } from "./token-docs.ts";
+import { apiKey } from "../../resources/api-key.ts";
+import { credential } from "../../resources/credential.ts";
+import type { tokenFields } from "../../resources/token-fields.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import { docOf } from "../../schema/doc.ts";
 
 export interface FirstTokens {
   readonly apiKey: string;
   readonly authtoken: string;
 }
+
+type TokenResource = Pick<ResourceDeclaration<typeof tokenFields>, "name" | "fields">;
 
 /** A token that an operator chose must not be guessable within any rate limit. */
 const minChosenBytes = 20;
@@ -33,27 +40,28 @@ export async function ensureFirstTokens(
     }
   }
   const account = store.accounts()[0] ?? (await store.createAccount("default"));
-  const isFirst = [...store.objects(new Set(["api_key"]))].length === 0;
+  const isFirst = [...store.objects(new Set([apiKey.name]))].length === 0;
   const wanted: FirstTokens = {
     apiKey: bootstrap.apiKey ?? newToken(tokenPrefixes.apiKey),
     authtoken: bootstrap.authtoken ?? newToken(tokenPrefixes.agent),
   };
   const missing: { kind: string; prefix: TokenPrefix; token: string; description: string }[] = [];
-  const want = (kind: string, prefix: TokenPrefix, token: string, description: string): void => {
+  const want = (resource: TokenResource, prefix: TokenPrefix, token: string, description: string): void => {
+    const kind = resource.name;
     const holder = store.holder(account.id, "token", fingerprint(token));
-    if (holder?.kind === kind && holder.doc["token_hash"] === hashToken(token).toString("hex")) return;
+    if (holder?.kind === kind && docOf(holder, resource).token_hash === hashToken(token).toString("hex")) return;
     missing.push({ kind, prefix, token, description });
   };
   if (isFirst || bootstrap.apiKey !== undefined) {
-    want("api_key", tokenPrefixes.apiKey, wanted.apiKey, "First API key");
+    want(apiKey, tokenPrefixes.apiKey, wanted.apiKey, "First API key");
   }
   if (isFirst || bootstrap.authtoken !== undefined) {
-    want("credential", tokenPrefixes.agent, wanted.authtoken, "First agent token");
+    want(credential, tokenPrefixes.agent, wanted.authtoken, "First agent token");
   }
   if (missing.length === 0) return undefined;
   await store.write({ ...context, principal: { accountId: account.id, id: "system" } }, (draft) => {
     for (const { kind, prefix, token, description } of missing) {
-      draft.create(account.id, kind, tokenDoc(prefix, token, description, kind === "api_key"));
+      draft.create(account.id, kind, tokenDoc(prefix, token, description, kind === apiKey.name));
     }
   });
   return isFirst ? wanted : undefined;

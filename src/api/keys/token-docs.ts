@@ -1,7 +1,7 @@
 /** What is stored of a token: its hash, never the token. */
 import { fingerprint, hashToken, tokenPrefixes } from "../../lib/tokens.ts";
 import type { TokenPrefix } from "../../lib/tokens.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 
 /** `doc` with what is kept of `token`. */
 export function withToken(doc: Doc, token: string): { readonly doc: Doc; readonly shown: Doc } {

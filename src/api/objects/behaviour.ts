@@ -1,7 +1,7 @@
 /** What some resources do beyond their declaration; one file each in `behaviour/`. */
 import type { Clock } from "../../lib/clock.ts";
 import type { SuffixRules } from "../../lib/public-suffix.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
 import type { DomainChecks } from "../domain-proof/checker.ts";

@@ -6,7 +6,7 @@ import type { Issue } from "../../schema/fields.ts";
 import { typeName } from "../../schema/json-schema.ts";
 import { checkRules } from "../../schema/issues.ts";
 import { parseFields } from "../../schema/parse.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { Operation as Verb, ResourceDeclaration } from "../../schema/resource.ts";
 import type { Draft, Store, StoredObject, Written } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";

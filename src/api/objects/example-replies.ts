@@ -1,7 +1,7 @@
 /** Answers as the API gives them, every field present: for its description, read from the declarations. */
 import type { Field, Fields } from "../../schema/fields.ts";
-import { emptyValue, inputName } from "../../schema/parse.ts";
-import type { Doc } from "../../schema/parse.ts";
+import { emptyValue, inputName } from "../../schema/doc.ts";
+import type { Doc } from "../../schema/doc.ts";
 import { renderFields } from "../../schema/render.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Operation } from "../operation/call.ts";

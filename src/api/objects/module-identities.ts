@@ -2,7 +2,7 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ModuleOwner } from "../../traffic/module.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import { modulesOf } from "../operation/declarations.ts";
 

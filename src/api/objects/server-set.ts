@@ -1,6 +1,6 @@
 /** What the server has put into an account by itself: documents leave it out, and writes of many objects leave it alone. */
 import { isDeepStrictEqual } from "node:util";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { Behaviour } from "./behaviour.ts";
 
 /** The document without what the server set; undefined when the object as a whole is the server's. */

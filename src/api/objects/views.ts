@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Fields } from "../../schema/fields.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import { renderFields } from "../../schema/render.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";

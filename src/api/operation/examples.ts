@@ -1,6 +1,6 @@
 /** Inputs that the declarations accept, for the description of the API and for tests that cover it. */
 import type { Field, Fields } from "../../schema/fields.ts";
-import { inputName } from "../../schema/parse.ts";
+import { inputName } from "../../schema/doc.ts";
 import { resourceNamed } from "./declarations.ts";
 
 /** Id that stands for an object of `kind`. */

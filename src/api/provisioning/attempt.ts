@@ -8,7 +8,8 @@ import { timestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { KeyedCertificate } from "../../lib/x509.ts";
 import { tlsCertificate } from "../../resources/tls-certificate.ts";
-import { emptyDoc } from "../../schema/parse.ts";
+import { docOf, emptyDoc } from "../../schema/doc.ts";
+import type { DocOf } from "../../schema/doc.ts";
 import type { Draft, Store, StoredObject } from "../../storage/store.ts";
 import type { Authority } from "./authority.ts";
 import { failureOf, pauseMs } from "./failure.ts";
@@ -16,6 +17,8 @@ import type { Failure } from "./failure.ts";
 import { certificateOf, changeJob, jobOf, policyOf, usualRenewal } from "./job.ts";
 import type { Job, Policy } from "./job.ts";
 import { systemWrite } from "../operation/system-write.ts";
+import { reservedDomain } from "../../resources/reserved-domain.ts";
+import { acmeChallenge } from "../../resources/acme-challenge.ts";
 
 export interface AttemptContext {
   readonly store: Store;
@@ -56,7 +59,7 @@ export async function attempt(context: AttemptContext, domain: StoredObject): Pr
     const type = challengeType(context.challenges, job);
     let shown: Challenge | undefined;
     const made = await obtainCertificate(await authority.account(), {
-      name: String(domain.doc["domain"]),
+      name: docOf(domain, reservedDomain).domain,
       keyType: policy.private_key_type === "rsa" ? "rsa" : "ec",
       challenges: [type, ...context.challenges.filter((one) => one !== type)],
       replaces: replaced(store, domain),
@@ -65,7 +68,7 @@ export async function attempt(context: AttemptContext, domain: StoredObject): Pr
         const doc = await challengeDoc(domain, challenge, clock);
         const { revision } = await write((draft) => {
           withdraw(draft, domain);
-          draft.create(domain.account_id, "acme_challenge", doc);
+          draft.create(domain.account_id, acmeChallenge.name, doc);
         });
         await context.reachedEdge(revision);
       },
@@ -109,7 +112,10 @@ function stillWants(draft: Draft, { account_id, kind, id }: StoredObject, policy
 
 /** What succeeded last, and after each failure the next one. */
 function challengeType(types: readonly ChallengeType[], { challenge_type, failures }: Job): ChallengeType {
-  const last = Math.max(0, challenge_type === null ? 0 : types.indexOf(challenge_type));
+  const last = Math.max(
+    0,
+    types.findIndex((type) => type === challenge_type),
+  );
   return types[(last + failures) % types.length] as ChallengeType;
 }
 
@@ -123,8 +129,8 @@ async function challengeDoc(
   domain: StoredObject,
   challenge: Challenge,
   clock: Clock,
-): Promise<Record<string, unknown>> {
-  const name = String(domain.doc["domain"]);
+): Promise<DocOf<typeof acmeChallenge>> {
+  const name = docOf(domain, reservedDomain).domain;
   const shown = await challengeCertificate(name, challenge.keyAuthorization, clock.now());
   return {
     reserved_domain_id: domain.id,
@@ -137,28 +143,28 @@ async function challengeDoc(
 }
 
 function withdraw(draft: Draft, domain: StoredObject): void {
-  for (const challenge of draft.children("acme_challenge", domain.id)) draft.delete(challenge);
+  for (const challenge of draft.children(acmeChallenge.name, domain.id)) draft.delete(challenge);
 }
 
 /** Throws when the certificate is none that could have been uploaded. */
-function certificateDoc(domain: StoredObject, made: KeyedCertificate, clock: Clock): Record<string, unknown> {
+function certificateDoc(domain: StoredObject, made: KeyedCertificate, clock: Clock): DocOf<typeof tlsCertificate> {
   const doc = {
     ...emptyDoc(tlsCertificate.fields),
-    description: `Obtained for ${String(domain.doc["domain"])}`.slice(0, 255),
+    description: `Obtained for ${docOf(domain, reservedDomain).domain}`.slice(0, 255),
     certificate_pem: made.certificatePem,
     private_key_pem: made.keyPem,
     issued_at: timestamp(clock.now()),
   };
-  const derived = tlsCertificate.derive?.(doc as never) ?? {};
+  const derived = tlsCertificate.derive?.(doc) ?? {};
   if ("path" in derived) throw new Error(`obtain certificate: its ${derived.path} ${derived.message}`);
   return { ...doc, ...derived };
 }
 
 /** Gives the domain its certificate, and deletes the one that was obtained before unless somebody else uses it. */
-function install(draft: Draft, domain: StoredObject, doc: Record<string, unknown>, change: Partial<Job>): void {
+function install(draft: Draft, domain: StoredObject, doc: DocOf<typeof tlsCertificate>, change: Partial<Job>): void {
   const now = draft.get(domain.account_id, domain.kind, domain.id) as StoredObject;
   const before = jobOf(draft, domain.id).certificate_made;
-  const certificate = draft.create(domain.account_id, "tls_certificate", doc);
+  const certificate = draft.create(domain.account_id, tlsCertificate.name, doc);
   draft.replace(now, { ...now.doc, certificate_id: certificate.id });
   withdraw(draft, domain);
   changeJob(draft, domain, {
@@ -168,11 +174,11 @@ function install(draft: Draft, domain: StoredObject, doc: Record<string, unknown
     error_code: null,
     msg: "",
     retries_at: null,
-    renews_at: timestamp(usualRenewal(String(doc["certificate_pem"]))),
+    renews_at: timestamp(usualRenewal(doc.certificate_pem)),
     certificate_made: certificate.id,
     ...change,
   });
-  const old = before === null ? undefined : draft.get(domain.account_id, "tls_certificate", before);
+  const old = before === null ? undefined : draft.get(domain.account_id, tlsCertificate.name, before);
   if (old && draft.referrers(old.id).length === 0) draft.delete(old);
 }
 

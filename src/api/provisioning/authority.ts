@@ -11,6 +11,8 @@ import { newKeyPair } from "../../lib/x509.ts";
 import type { Store } from "../../storage/store.ts";
 import type { AcmeSettings } from "../../settings/acme.ts";
 import { systemWrite } from "../operation/system-write.ts";
+import { docOf } from "../../schema/doc.ts";
+import { acmeAccount } from "../../resources/acme-account.ts";
 
 export interface Authority {
   /** Rejects with `AcmeProblem`. */
@@ -72,14 +74,14 @@ export function openAuthority(store: Store, settings: AcmeSettings, clock: Clock
 async function accountKey(store: Store, directory: string, clock: Clock): Promise<string> {
   const owner = store.accounts()[0];
   if (!owner) throw new Error("find the ACME account: the server has no account");
-  const kept = store.holder(owner.id, "acme_directory", directory);
-  if (kept) return String(kept.doc["private_key_pem"]);
+  const present = store.holder(owner.id, "acme_directory", directory);
+  if (present) return docOf(present, acmeAccount).private_key_pem;
   const { privateKey } = await newKeyPair("ec");
   const made = privateKey.export({ type: "pkcs8", format: "pem" }) as string;
   const context = systemWrite(owner.id, "createACMEAccount", clock);
   const { result } = await store.write(context, (draft) => {
-    const present = draft.holder(owner.id, "acme_directory", directory);
-    return present ?? draft.create(owner.id, "acme_account", { directory, private_key_pem: made });
+    const other = draft.holder(owner.id, "acme_directory", directory);
+    return other ?? draft.create(owner.id, acmeAccount.name, { directory, private_key_pem: made });
   });
-  return String(result.doc["private_key_pem"]);
+  return docOf(result, acmeAccount).private_key_pem;
 }

@@ -9,6 +9,9 @@ import type { AttemptContext } from "./attempt.ts";
 import type { Failure } from "./failure.ts";
 import { certificateOf, changeJob, deleteJob, jobOf, policyOf } from "./job.ts";
 import { systemWrite } from "../operation/system-write.ts";
+import { docOf } from "../../schema/doc.ts";
+import { reservedDomain } from "../../resources/reserved-domain.ts";
+import { tlsCertificate } from "../../resources/tls-certificate.ts";
 
 export interface CertificateWork {
   /** Tries to get a certificate; true when there is a new one. */
@@ -31,7 +34,7 @@ export interface CertificateWorkOptions extends AttemptContext {
 
 /** An authority that wants new certificates renewed at once is not followed. */
 const leastAgeMs = 60 * 60 * 1000;
-const kind = "reserved_domain";
+const kind = reservedDomain.name;
 
 export function makeCertificateWork(options: CertificateWorkOptions): CertificateWork {
   const { store, authority, clock, log, metrics, random, signal } = options;
@@ -51,13 +54,13 @@ export function makeCertificateWork(options: CertificateWorkOptions): Certificat
       if (signal.aborted) return false;
       const result = failure?.code ?? "completed";
       metrics.counter("postern_certificate_attempts_total", "Attempts to get a certificate.", { result }).add();
-      noteResult(log, String(domain.doc["domain"]), failure);
+      noteResult(log, docOf(domain, reservedDomain).domain, failure);
       return failure === undefined;
     },
     // RFC 9773 §4.2: a random time within the window, and another only when the window has moved away from it.
     async askRenewal(domain, pem) {
       const window = await authority.renewalWindow(pem).catch((error: unknown) => {
-        log.debug("renewal information not read", { domain: domain.doc["domain"], error });
+        log.debug("renewal information not read", { domain: docOf(domain, reservedDomain).domain, error });
         return undefined;
       });
       if (!window) return clock.now() + usualRetryMs;
@@ -73,7 +76,7 @@ export function makeCertificateWork(options: CertificateWorkOptions): Certificat
       return asksAt;
     },
     async refuse(domain, { code, message }) {
-      log.warn("certificate not obtained", { domain: domain.doc["domain"], code, reason: message });
+      log.warn("certificate not obtained", { domain: docOf(domain, reservedDomain).domain, code, reason: message });
       await write(domain, "refuseCertificate", (draft, now) => {
         if (!policyOf(now)) return;
         const started_at = timestamp(clock.now());
@@ -105,7 +108,8 @@ function noteResult(log: Log, domain: string, failure: Failure | undefined): voi
 
 /** When the domain's certificate was obtained, milliseconds since 1970. */
 function issueTime(store: Store, domain: StoredObject): number {
-  const id = String(domain.doc["certificate_id"]);
-  const issuedAt = store.get(domain.account_id, "tls_certificate", id)?.doc["issued_at"];
+  const id = docOf(domain, reservedDomain).certificate_id;
+  const certificate = id === null ? undefined : store.get(domain.account_id, tlsCertificate.name, id);
+  const issuedAt = certificate && docOf(certificate, tlsCertificate).issued_at;
   return typeof issuedAt === "string" ? Date.parse(issuedAt) : 0;
 }

@@ -1,41 +1,31 @@
 /** How far the server is with the certificate of a domain: kept, shown, and read for when something is due. */
 import { X509Certificate } from "node:crypto";
-import type { ChallengeType } from "../../acme/challenge-types.ts";
 import { timestamp } from "../../lib/clock.ts";
 import { certificateJob } from "../../resources/certificate-job.ts";
-import { emptyDoc } from "../../schema/parse.ts";
-import type { Doc } from "../../schema/parse.ts";
+import { docOf, emptyDoc } from "../../schema/doc.ts";
+import type { Doc, DocOf } from "../../schema/doc.ts";
 import type { Draft, Reader, StoredObject } from "../../storage/store.ts";
+import { reservedDomain } from "../../resources/reserved-domain.ts";
+import { tlsCertificate } from "../../resources/tls-certificate.ts";
+import { acmeChallenge } from "../../resources/acme-challenge.ts";
 
 /** As stored. Times are RFC 3339. */
-export interface Job {
-  readonly started_at: string | null;
-  readonly under_way: boolean;
-  readonly failures: number;
-  readonly error_code: string | null;
-  readonly msg: string;
-  readonly retries_at: string | null;
-  readonly renews_at: string | null;
-  readonly certificate_made: string | null;
-  readonly challenge_type: ChallengeType | null;
-}
+export type Job = DocOf<typeof certificateJob>;
 
-const kind = "certificate_job";
-const newJob = emptyDoc(certificateJob.fields) as unknown as Job;
+export type Policy = NonNullable<DocOf<typeof reservedDomain>["certificate_management_policy"]>;
 
-export interface Policy {
-  readonly authority: string;
-  readonly private_key_type: "ecdsa" | "rsa";
-}
+const kind = certificateJob.name;
+const newJob = emptyDoc(certificateJob.fields);
 
 export function policyOf(domain: StoredObject): Policy | undefined {
+  const doc = docOf(domain, reservedDomain);
   // Nobody's yet, so nobody's certificate is to be had for it.
-  if (domain.doc["unproven"] === true) return undefined;
-  return (domain.doc["certificate_management_policy"] as Policy | null) ?? undefined;
+  return doc.unproven ? undefined : (doc.certificate_management_policy ?? undefined);
 }
 
 export function jobOf(reader: Reader, domainId: string): Job {
-  return (reader.children(kind, domainId)[0]?.doc as Job | undefined) ?? newJob;
+  const [job] = reader.children(kind, domainId);
+  return job ? docOf(job, certificateJob) : newJob;
 }
 
 export function changeJob(draft: Draft, domain: StoredObject, change: Partial<Job>): void {
@@ -45,7 +35,7 @@ export function changeJob(draft: Draft, domain: StoredObject, change: Partial<Jo
 }
 
 export function deleteJob(draft: Draft, domain: StoredObject): void {
-  for (const one of [...draft.children(kind, domain.id), ...draft.children("acme_challenge", domain.id)]) {
+  for (const one of [...draft.children(kind, domain.id), ...draft.children(acmeChallenge.name, domain.id)]) {
     draft.delete(one);
   }
 }
@@ -67,16 +57,16 @@ export function dueAt(reader: Reader, domain: StoredObject): number {
 
 /** PEM of the certificate that the domain refers to. */
 export function certificateOf(reader: Reader, domain: StoredObject): string | undefined {
-  const id = domain.doc["certificate_id"] as string | null;
-  const certificate = id === null ? undefined : reader.get(domain.account_id, "tls_certificate", id);
-  return certificate?.doc["certificate_pem"] as string | undefined;
+  const id = docOf(domain, reservedDomain).certificate_id;
+  const certificate = id === null ? undefined : reader.get(domain.account_id, tlsCertificate.name, id);
+  return certificate && docOf(certificate, tlsCertificate).certificate_pem;
 }
 
 /** `certificate_management_status` of a domain. @param isBusy this process is at it */
 export function statusOf(reader: Reader, domain: StoredObject, isBusy: boolean, now: number): Doc | null {
   if (!policyOf(domain)) return null;
   const job = jobOf(reader, domain.id);
-  const hasCertificate = domain.doc["certificate_id"] !== null;
+  const hasCertificate = docOf(domain, reservedDomain).certificate_id !== null;
   const isRunning = isBusy && job.under_way;
   const isIdle = job.started_at === null && hasCertificate;
   return {

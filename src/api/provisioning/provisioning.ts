@@ -4,7 +4,7 @@ import { AcmeProblem } from "../../acme/problem.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { AppliedRevisions } from "../edges/applied.ts";
 import { openAuthority } from "./authority.ts";
@@ -13,6 +13,8 @@ import { pauseMs, termsNotAgreed, wildcardRefused } from "./failure.ts";
 import type { Failure } from "./failure.ts";
 import { certificateOf, dueAt, jobOf, policyOf, statusOf } from "./job.ts";
 import type { AcmeSettings } from "../../settings/acme.ts";
+import { docOf } from "../../schema/doc.ts";
+import { reservedDomain } from "../../resources/reserved-domain.ts";
 
 export interface Provisioning {
   /** `certificate_management_status` of a domain. */
@@ -47,7 +49,7 @@ const maxRunning = 4;
 /** Questions of a server that has just started are spread over this. */
 const firstAskMs = 60 * 60 * 1000;
 const edgeTimeoutMs = 10_000;
-const kind = "reserved_domain";
+const kind = reservedDomain.name;
 
 export function openProvisioning(options: ProvisioningOptions): Provisioning {
   const { store, settings, applied, clock, log, metrics } = options;
@@ -143,6 +145,6 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
 
 /** Why the authority is not even asked. */
 function refusalOf(domain: StoredObject, settings: AcmeSettings): Failure | undefined {
-  if (String(domain.doc["domain"]).startsWith("*.")) return wildcardRefused;
+  if (docOf(domain, reservedDomain).domain.startsWith("*.")) return wildcardRefused;
   return settings.acmeAgree ? undefined : termsNotAgreed;
 }

@@ -4,8 +4,10 @@ import type { Operation } from "../operation/call.ts";
 import { missing } from "../operation/missing-scope.ts";
 import { isVisible } from "../operation/scope.ts";
 import type { Scope } from "../operation/scope.ts";
-
-type Labels = Readonly<Record<string, string>>;
+import { docOf } from "../../schema/doc.ts";
+import { reservedDomain } from "../../resources/reserved-domain.ts";
+import { credential } from "../../resources/credential.ts";
+import { tunnelGroupBackend } from "../../resources/tunnel-group-backend.ts";
 
 /** @throws Refusal unless each rule keeps to names that are reserved, and labels that are watched for, in the scope */
 export function checkTokenWithin(
@@ -18,7 +20,7 @@ export function checkTokenWithin(
   const accountId = token.account_id;
   const outside = (kind: string): readonly StoredObject[] =>
     draft.page(accountId, kind, { limit: Infinity }).objects.filter((one) => !isVisible(scope, one));
-  const rules = (token.doc["acl"] as readonly string[]).map((rule) => rule.replace(/^bind:/, "").toLowerCase());
+  const rules = docOf(token, credential).acl.map((rule) => rule.replace(/^bind:/, "").toLowerCase());
   if (rules.length === 0) refuse("an empty one allows everything");
   const labels = rules.filter((rule) => rule.includes("="));
   for (const rule of rules) {
@@ -28,13 +30,13 @@ export function checkTokenWithin(
     if (holder?.account_id !== accountId || !isVisible(scope, holder)) {
       refuse(`"${rule}" is no domain that is reserved for the key's metadata`);
     }
-    const other = outside("reserved_domain").find(({ doc }) => fits(host, doc["domain"] as string));
+    const other = outside(reservedDomain.name).find((one) => fits(host, docOf(one, reservedDomain).domain));
     if (other) refuse(`"${rule}" covers ${other.kind} "${other.id}"`);
   }
   if (labels.length === 0) return;
   // A tunnel serves the backends all of whose labels it has.
-  const served = outside("tunnel_group_backend").find(({ doc }) =>
-    Object.entries(doc["labels"] as Labels).every(([name, value]) =>
+  const served = outside(tunnelGroupBackend.name).find((backend) =>
+    Object.entries(docOf(backend, tunnelGroupBackend).labels).every(([name, value]) =>
       labels.some((rule) => fits(rule, `${name}=${value}`.toLowerCase())),
     ),
   );

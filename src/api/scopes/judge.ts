@@ -15,6 +15,8 @@ import { missing, scopeFor } from "../operation/missing-scope.ts";
 import { reservationsUnder } from "./names.ts";
 import { isVisible } from "../operation/scope.ts";
 import type { Scope } from "../operation/scope.ts";
+import { docOf } from "../../schema/doc.ts";
+import { eventSubscription } from "../../resources/event-subscription.ts";
 
 /** Undefined for keys that are not limited to some objects. */
 export function judgeOf({ operation, principal }: Pick<Call, "operation" | "principal">): Judge | undefined {
@@ -104,13 +106,13 @@ function checkReferences({ kind, before, after }: Change, { operation, scope, dr
 function judgeEvents({ kind, id, after }: Change, { operation, scope, draft }: Case): void {
   if (!after) return;
   const subscriptions =
-    kind === "event_subscription"
+    kind === eventSubscription.name
       ? [after]
       : kind === "event_destination"
-        ? draft.referrers(id).filter((referrer) => referrer.kind === "event_subscription")
+        ? draft.referrers(id).filter((referrer) => referrer.kind === eventSubscription.name)
         : [];
-  for (const { doc } of subscriptions) {
-    const types = new Set((doc["sources"] as readonly { readonly type: string }[]).map(({ type }) => type));
+  for (const subscription of subscriptions) {
+    const types = new Set(docOf(subscription, eventSubscription).sources.map(({ type }) => type));
     const why = "events tell of all objects of the account";
     if (scope.prefixes) throw missing(operation, "metadata:", why);
     if (trafficTypesOf(types).length > 0) throw missing(operation, "type:*", why);

@@ -1,5 +1,5 @@
 import type { Fields } from "../../schema/fields.ts";
-import type { Doc } from "../../schema/parse.ts";
+import type { Doc } from "../../schema/doc.ts";
 
 /** What the texts in a document name by id, which are no references: nothing holds on to it. */
 export function mentionedIds(fields: Fields, doc: Doc): readonly string[] {

@@ -2,8 +2,8 @@
 import type { ExplanationReport, RequestDescription } from "../../routing/planes/questions.ts";
 import { secretMask } from "../../schema/concealment.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
-import { inputName } from "../../schema/parse.ts";
-import type { Doc } from "../../schema/parse.ts";
+import { inputName } from "../../schema/doc.ts";
+import type { Doc } from "../../schema/doc.ts";
 
 type Pairs = ExplanationReport["requestHeaders"];
 

@@ -1,5 +1,5 @@
 /** Azure Monitor, the Logs Ingestion API, with a token that Entra gives for the client's secret. */
-import type { Doc } from "../../../schema/parse.ts";
+import type { Doc } from "../../../schema/doc.ts";
 import type { Outbound } from "../../../outbound/client.ts";
 import { answeredProblem, readObject } from "./response.ts";
 import { NotDelivered, textOf } from "./target.ts";

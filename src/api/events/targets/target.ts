@@ -1,5 +1,5 @@
 /** What a kind of destination is made of: one file each, listed in `targets.ts`. */
-import type { Doc } from "../../../schema/parse.ts";
+import type { Doc } from "../../../schema/doc.ts";
 import type { Event } from "../event/event.ts";
 import type { Outbound } from "../../../outbound/client.ts";
 import type { OperatorKeys } from "./aws/operator-keys.ts";

@@ -1,7 +1,7 @@
 /** Key pairs for AWS: the one that is given, or one of a role, which the token service lends for an hour. */
 import { awsEndpoint, readArn } from "../../../../lib/arn.ts";
 import type { Arn } from "../../../../lib/arn.ts";
-import type { Doc } from "../../../../schema/parse.ts";
+import type { Doc } from "../../../../schema/doc.ts";
 import { answeredProblem } from "../response.ts";
 import { NotDelivered } from "../target.ts";
 import type { TargetSurroundings } from "../target.ts";

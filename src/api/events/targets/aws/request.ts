@@ -1,7 +1,7 @@
 /** Calls of AWS services that speak JSON over POST. */
 import { awsEndpoint, readArn } from "../../../../lib/arn.ts";
 import type { Arn } from "../../../../lib/arn.ts";
-import type { Doc } from "../../../../schema/parse.ts";
+import type { Doc } from "../../../../schema/doc.ts";
 import { answeredProblem, readObject } from "../response.ts";
 import { NotDelivered, textOf } from "../target.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
