@@ -66,6 +66,9 @@ const confined: readonly { readonly what: string; readonly pattern: RegExp; read
   },
 ];
 
+/** Rooms inside which arrows still run back up. Nothing is added here; what is mended is taken out. */
+const knotted: readonly string[] = ["cli", "edge", "routing"];
+
 interface Import {
   readonly target: string;
   readonly typeOnly: boolean;
@@ -114,6 +117,18 @@ describe("the house", () => {
       done.add(file);
     };
     for (const file of sources) visit(file);
+  });
+
+  describe("no arrow runs back up inside a room", () => {
+    for (const room of Object.keys(allowed)) {
+      const arrows = arrowsInside(room);
+      const back = arrows.filter(([from, to]) => isReached(arrows, to, from)).map((arrow) => arrow.join(" → "));
+      if (knotted.includes(room)) {
+        it(`${room} is not there yet`, () => {
+          assert.notDeepEqual(back, [], `no arrow runs back up inside ${room} any more: take it out of "knotted"`);
+        });
+      } else it(room, () => assert.deepEqual(back, []));
+    }
   });
 
   for (const { what, pattern, to } of confined) {
@@ -173,6 +188,25 @@ function code(file: string): string {
 function roomOf(file: string): string {
   if (file.startsWith("sdk/")) return "sdk";
   return file.split("/")[1] ?? file;
+}
+
+/** From which folder of a room to which other one there are imports, of values or of types; the room itself is one. */
+function arrowsInside(room: string): (readonly [from: string, to: string])[] {
+  const arrows = new Map<string, readonly [from: string, to: string]>();
+  for (const file of sources.filter((one) => one.startsWith(`src/${room}/`))) {
+    for (const { target } of importsOf(file)) {
+      const [from, to] = [dirname(file), dirname(target)];
+      if (target.startsWith(`src/${room}/`) && from !== to) arrows.set(`${from} ${to}`, [from, to]);
+    }
+  }
+  return [...arrows.values()];
+}
+
+/** Whether the arrows lead from one folder to another. */
+function isReached(arrows: readonly (readonly [from: string, to: string])[], from: string, to: string): boolean {
+  const reached = new Set([from]);
+  for (const folder of reached) for (const [start, end] of arrows) if (start === folder) reached.add(end);
+  return reached.has(to);
 }
 
 function importsOf(file: string): Import[] {

@@ -1,58 +1,54 @@
-/** Resources that do more than their declaration says. */
-import type { Behaviour, Surroundings } from "./objects/behaviour.ts";
+/** Resources that do more than their declaration says, and what each needs for that. */
 import { accountBehaviour } from "./behaviours/accounts.ts";
 import { reservedAddrBehaviour, tcpEdgeBehaviour } from "./behaviours/addresses.ts";
+import type { AddressPool } from "./behaviours/addresses.ts";
+import { certificateBehaviour } from "./behaviours/certificates.ts";
 import { cloudEndpointBehaviour } from "./behaviours/cloud-endpoints.ts";
-import { hostportsBehaviour, reservedDomainBehaviour } from "./behaviours/domains.ts";
+import type { CloudEndpointRules } from "./behaviours/cloud-endpoints.ts";
+import { httpsEdgeBehaviour, reservedDomainBehaviour, tlsEdgeBehaviour } from "./behaviours/domains.ts";
+import type { DomainRules } from "./behaviours/domains.ts";
 import { eventDestinationBehaviour, eventSubscriptionBehaviour } from "./behaviours/events.ts";
+import type { EventRules } from "./behaviours/events.ts";
+import { ipRestrictionBehaviour } from "./behaviours/ip-restrictions.ts";
+import { applicationSessionBehaviour, tunnelBehaviour, tunnelGroupBackendBehaviour } from "./behaviours/live-links.ts";
+import { failoverBackendBehaviour, weightedBackendBehaviour } from "./behaviours/nesting.ts";
 import { routeBehaviour } from "./behaviours/routes.ts";
 import { secretBehaviour } from "./behaviours/secrets.ts";
-import { checkCarriesConnections, nestedBackendBehaviour } from "./behaviours/nesting.ts";
 import { staticBackendBehaviour } from "./behaviours/static-backends.ts";
+import type { UpstreamRules } from "./behaviours/static-backends.ts";
 import { apiKeyBehaviour, credentialBehaviour } from "./behaviours/tokens.ts";
-import { checkNotShutOut } from "./http/source-restriction.ts";
+import type { TokenRules } from "./behaviours/tokens.ts";
+import type { LiveObjects } from "./edges/live-objects.ts";
+import type { Behaviours } from "./objects/behaviour.ts";
 
-export function makeBehaviours(surroundings: Surroundings): Readonly<Record<string, Behaviour>> {
-  const { liveObjects } = surroundings;
-  const labelsOf = (doc: Readonly<Record<string, unknown>>) => doc["labels"] as Readonly<Record<string, string>>;
-  const reserving = hostportsBehaviour(surroundings);
-  return {
-    account: accountBehaviour,
-    api_key: apiKeyBehaviour(surroundings),
-    credential: credentialBehaviour(surroundings),
-    https_edge: reserving,
-    https_edge_route: routeBehaviour(surroundings),
-    tls_edge: {
-      prepare(input) {
-        checkCarriesConnections(input.draft, input);
-        return reserving.prepare(input);
-      },
-    },
-    tcp_edge: tcpEdgeBehaviour(surroundings),
-    cloud_endpoint: cloudEndpointBehaviour(surroundings),
-    reserved_addr: reservedAddrBehaviour(surroundings),
-    failover_backend: nestedBackendBehaviour,
-    weighted_backend: nestedBackendBehaviour,
-    ip_restriction: {
-      prepare({ draft, accountId, doc, source }) {
-        checkNotShutOut(draft, accountId, doc, source);
-        return { doc };
-      },
-    },
-    tls_certificate: { configured: (doc) => (doc["issued_at"] === null ? doc : undefined) },
-    secret: secretBehaviour,
-    event_destination: eventDestinationBehaviour(surroundings),
-    event_subscription: eventSubscriptionBehaviour(surroundings),
-    application_session: {
-      live: ({ doc }) => ({ edge: doc["edge_id"] || null, route: doc["route_id"] || null, endpoint: null }),
-    },
-    reserved_domain: reservedDomainBehaviour(surroundings),
-    static_backend: staticBackendBehaviour(surroundings),
-    tunnel_group_backend: {
-      live: ({ account_id, doc }) => ({ tunnels: liveObjects.matchingTunnels(account_id, labelsOf(doc)) }),
-    },
-    tunnel: {
-      live: ({ account_id, doc }) => ({ backends: liveObjects.matchingBackends(account_id, labelsOf(doc)) }),
-    },
-  };
+/** What all of them need together. */
+export interface BehaviourNeeds
+  extends AddressPool, CloudEndpointRules, DomainRules, EventRules, TokenRules, UpstreamRules {
+  readonly liveObjects: LiveObjects;
+}
+
+export function makeBehaviours(needs: BehaviourNeeds): Behaviours {
+  return Object.fromEntries([
+    accountBehaviour,
+    apiKeyBehaviour(needs),
+    credentialBehaviour(needs),
+    ipRestrictionBehaviour,
+    certificateBehaviour,
+    reservedDomainBehaviour(needs),
+    reservedAddrBehaviour(needs),
+    tunnelGroupBackendBehaviour(needs),
+    failoverBackendBehaviour,
+    weightedBackendBehaviour,
+    staticBackendBehaviour(needs),
+    httpsEdgeBehaviour(needs),
+    routeBehaviour(needs),
+    tlsEdgeBehaviour(needs),
+    tcpEdgeBehaviour(needs),
+    secretBehaviour,
+    eventDestinationBehaviour(needs),
+    eventSubscriptionBehaviour(needs),
+    applicationSessionBehaviour,
+    tunnelBehaviour(needs),
+    cloudEndpointBehaviour(needs),
+  ]);
 }

@@ -119,12 +119,11 @@ async function serve(
   const reserving = {
     ...proof,
     domainChecks,
-    httpsPort: () => edges.httpsPort() ?? options.httpsPort ?? (options.httpsListen.port || 443),
     requireReservation: requireReservedDomains,
     tcpPorts,
     allowLocalUpstreams,
   };
-  const surroundings = { clock, ...reserving, liveObjects, keys, events, provisioning };
+  const needs = { clock, ...reserving, liveObjects, keys, events, provisioning };
   const server = await startServer({
     listen: { ...options.apiListen, host: options.apiListen.host ?? "::" },
     ...(apiUrl !== undefined && { apiUrl }),
@@ -135,7 +134,15 @@ async function serve(
     restriction: openSourceRestriction(store),
     origins: options.apiOrigins,
     limits: { ...defaultLimits, ...options.limits, requestsPerMinute: options.apiRate },
-    ...makeOperations({ store, surroundings, queries, metrics, readiness, applied }),
+    ...makeOperations({
+      httpsPort: () => edges.httpsPort() ?? options.httpsPort ?? (options.httpsListen.port || 443),
+      store,
+      needs,
+      queries,
+      metrics,
+      readiness,
+      applied,
+    }),
   });
   const { address, port, family } = server.address;
   apiUrl ??= `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;

@@ -2,10 +2,9 @@
 import type { Metrics } from "../lib/metrics.ts";
 import type { Store } from "../storage/store.ts";
 import type { AppliedRevisions } from "./edges/applied.ts";
-import { blockOperations } from "./objects/block-operations.ts";
 import type { Operation } from "./operation/call.ts";
 import type { EdgeQueries } from "./edges/queries.ts";
-import { resourceOperations } from "./objects/crud.ts";
+import { resourceOperations } from "./crud/operations.ts";
 import { resourceNamed, resources } from "./operation/declarations.ts";
 import { declarativeOperations } from "./documents/operations.ts";
 import { revisionOperations } from "./history/revisions.ts";
@@ -25,14 +24,16 @@ import { makeBehaviours } from "./behaviours.ts";
 import { onlyCloudEndpoints } from "./extra-operations/fixed-endpoints.ts";
 import { vaultSecretOperations } from "./extra-operations/vault-secrets.ts";
 import { sessionOperations } from "./extra-operations/session-commands.ts";
-import type { Surroundings } from "./objects/behaviour.ts";
+import type { BehaviourNeeds } from "./behaviours.ts";
 import { makeViews } from "./objects/views.ts";
 import type { LiveValues } from "./objects/views.ts";
 import { waiting } from "./edges/wait.ts";
 
 export interface OperationsInput {
   readonly store: Store;
-  readonly surroundings: Surroundings;
+  readonly needs: BehaviourNeeds;
+  /** The port of HTTPS in public URLs. */
+  readonly httpsPort: () => number;
   readonly queries: EdgeQueries;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
@@ -46,9 +47,9 @@ export interface Operations {
 }
 
 export function makeOperations(input: OperationsInput): Operations {
-  const { store, surroundings, queries, metrics, readiness } = input;
-  const { liveObjects, clock, domain, httpsPort } = surroundings;
-  const behaviours = makeBehaviours(surroundings);
+  const { store, needs, httpsPort, queries, metrics, readiness } = input;
+  const { liveObjects, clock, domain } = needs;
+  const behaviours = makeBehaviours(needs);
   const live: Record<string, LiveValues> = {};
   for (const [name, behaviour] of Object.entries(behaviours)) if (behaviour.live) live[name] = behaviour.live;
   const lookup: Store["get"] = (accountId, kind, id) =>
@@ -57,7 +58,7 @@ export function makeOperations(input: OperationsInput): Operations {
   const context = { store, views, pages: makePageCache(), liveObjects, behaviours, clock, domain, httpsPort };
   const operations = [
     ...resources
-      .flatMap((resource) => [...resourceOperations(resource, context), ...blockOperations(resource, context)])
+      .flatMap((resource) => resourceOperations(resource, context))
       .map((one) => (one.resource?.name === "cloud_endpoint" ? onlyCloudEndpoints(one, liveObjects) : one)),
     ...sessionOperations(liveObjects, queries),
     ...vaultSecretOperations(context),
@@ -112,7 +113,8 @@ export function describedOperations(): readonly Operation[] {
   const nothing = {} as never;
   return makeOperations({
     store: nothing,
-    surroundings: nothing,
+    needs: nothing,
+    httpsPort: nothing,
     queries: nothing,
     metrics: nothing,
     readiness: nothing,

@@ -1,30 +1,38 @@
 /** Endpoints that are configured: their addresses are held as those of edges are. */
 import { isDeepStrictEqual } from "node:util";
 import { timestamp } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
+import type { DocOf } from "../../schema/doc.ts";
 import { parseEndpointUrl } from "../../schema/endpoint-url.ts";
-import type { Doc } from "../../schema/doc.ts";
+import type { LiveObjects } from "../edges/live-objects.ts";
+import { behaviourOf } from "../objects/behaviour.ts";
 import { reserveAddress } from "./addresses.ts";
 import { claimName } from "./domains.ts";
-import type { Behaviour, Surroundings } from "../objects/behaviour.ts";
+import type { ClaimRules } from "./host-names.ts";
 
-export function cloudEndpointBehaviour(surroundings: Surroundings): Behaviour {
-  return {
-    prepare(input) {
-      const { doc, previous } = input;
-      if (previous?.doc["url"] !== doc["url"]) {
-        const { scheme, hostport } = parseEndpointUrl(doc["url"] as string);
-        if (scheme === "tcp") {
-          reserveAddress(input, hostport, surroundings);
-        } else claimName(input, hostport, surroundings);
-      }
-      if (previous && isDeepStrictEqual(untimed(previous.doc), untimed(doc))) return { doc };
-      return { doc: { ...doc, updated_at: timestamp(surroundings.clock.now()) } };
-    },
-    configured: untimed,
-    live: (object) => surroundings.liveObjects.cloudEndpoint(object),
-  };
+export interface CloudEndpointRules extends ClaimRules {
+  readonly clock: Clock;
+  readonly liveObjects: ClaimRules["liveObjects"] & Pick<LiveObjects, "cloudEndpoint">;
 }
 
-function untimed(doc: Doc): Doc {
+export function cloudEndpointBehaviour(rules: CloudEndpointRules) {
+  return behaviourOf(cloudEndpoint, {
+    prepare(input) {
+      const { doc, previous } = input;
+      if (previous?.doc.url !== doc.url) {
+        const { scheme, hostport } = parseEndpointUrl(doc.url);
+        if (scheme === "tcp") reserveAddress(input, hostport, rules);
+        else claimName(input, hostport, rules);
+      }
+      if (previous && isDeepStrictEqual(untimed(previous.doc), untimed(doc))) return { doc };
+      return { doc: { ...doc, updated_at: timestamp(rules.clock.now()) } };
+    },
+    configured: untimed,
+    live: (object) => rules.liveObjects.cloudEndpoint(object),
+  });
+}
+
+function untimed(doc: DocOf<typeof cloudEndpoint>): DocOf<typeof cloudEndpoint> {
   return { ...doc, updated_at: null };
 }

@@ -1,14 +1,17 @@
 /** The certificate of a reserved domain: an uploaded one, or a policy by which the server gets its own. */
 import { inputRefusal } from "../operation/input-refusal.ts";
 import type { Preparation } from "../objects/behaviour.ts";
-import type { Doc } from "../../schema/doc.ts";
+import type { reservedDomain } from "../../resources/reserved-domain.ts";
+import type { DocOf } from "../../schema/doc.ts";
+
+type Domain = DocOf<typeof reservedDomain>;
 
 /** One excludes the other: setting one clears the other, giving both is refused. */
-export function settleCertificate({ doc, previous }: Preparation): Doc {
+export function settleCertificate({ doc, previous }: Pick<Preparation<Domain>, "doc" | "previous">): Domain {
   const { certificate_id: id, certificate_management_policy: policy } = doc;
   if (id === null || policy === null) return doc;
-  const policyIsOld = JSON.stringify(previous?.doc["certificate_management_policy"]) === JSON.stringify(policy);
-  const idIsOld = previous?.doc["certificate_id"] === id;
+  const policyIsOld = JSON.stringify(previous?.doc.certificate_management_policy) === JSON.stringify(policy);
+  const idIsOld = previous?.doc.certificate_id === id;
   // the server's own way: what it has obtained under the policy
   if (policyIsOld && idIsOld) return doc;
   if (policyIsOld && !idIsOld) return { ...doc, certificate_management_policy: null };
@@ -18,6 +21,6 @@ export function settleCertificate({ doc, previous }: Preparation): Doc {
 }
 
 /** The domain without the certificate that the server has obtained for it under its policy. */
-export function withoutObtained(doc: Doc): Doc {
-  return doc["certificate_management_policy"] === null ? doc : { ...doc, certificate_id: null };
+export function withoutObtained(doc: Domain): Domain {
+  return doc.certificate_management_policy === null ? doc : { ...doc, certificate_id: null };
 }

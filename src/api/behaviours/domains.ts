@@ -1,65 +1,80 @@
 /** Who may use a host name: reserved by hand, or with the first hostport that has it (decision 4). */
 import { Refusal } from "../../lib/errors.ts";
 import { wildcardsOver } from "../../lib/host-cover.ts";
+import { httpsEdge } from "../../resources/https-edge.ts";
+import { reservedDomain } from "../../resources/reserved-domain.ts";
+import { tlsEdge } from "../../resources/tls-edge.ts";
 import { emptyDoc } from "../../schema/doc.ts";
 import { resourceNamed } from "../operation/declarations.ts";
+import type { DomainChecks } from "../domain-proof/checker.ts";
+import type { LiveObjects } from "../edges/live-objects.ts";
+import type { Provisioning } from "../provisioning/provisioning.ts";
 import { needsProof, unproven } from "../domain-proof/rules.ts";
 import type { Draft } from "../../storage/store.ts";
 import { settleCertificate, withoutObtained } from "./domain-certificates.ts";
-import { checkName, checkNotReservedForAll } from "./host-names.ts";
+import { checkName, checkNotReservedForAll, newHostports } from "./host-names.ts";
+import type { ClaimRules, Claimant, NameRules } from "./host-names.ts";
+import { checkCarriesConnections } from "./nesting.ts";
 import { checkDomainNotServed } from "./served-names.ts";
-import type { Preparation, Behaviour, Surroundings } from "../objects/behaviour.ts";
+import { behaviourOf } from "../objects/behaviour.ts";
 
-export function reservedDomainBehaviour(surroundings: Surroundings): Behaviour {
-  return {
+export interface DomainRules extends NameRules {
+  readonly liveObjects: Pick<LiveObjects, "hasForeignHost" | "agentEndpoints">;
+  readonly domainChecks: Pick<DomainChecks, "status">;
+  readonly provisioning: Pick<Provisioning, "status">;
+}
+
+export function reservedDomainBehaviour(rules: DomainRules) {
+  return behaviourOf(reservedDomain, {
     prepare(input) {
       const { draft, accountId, doc, previous } = input;
       if (previous) return { doc: settleCertificate(input) };
-      const name = doc["domain"] as string;
-      checkName(draft, accountId, name, surroundings);
-      const isOpen = needsProof(draft, accountId, name, surroundings);
-      if (isOpen && surroundings.domainProof === "operator") throw unproven(accountId, name, surroundings);
+      const name = doc.domain;
+      checkName(draft, accountId, name, rules);
+      const isOpen = needsProof(draft, accountId, name, rules);
+      if (isOpen && rules.domainProof === "operator") throw unproven(accountId, name, rules);
       return { doc: { ...settleCertificate(input), unproven: isOpen } };
     },
-    deleting: (object, draft) => checkDomainNotServed(object, draft, surroundings.liveObjects),
+    deleting: (object, draft) => checkDomainNotServed(object, draft, rules.liveObjects),
     configured: withoutObtained,
     live(object) {
-      const name = object.doc["domain"] as string;
-      const below = name === surroundings.domain || name.endsWith(`.${surroundings.domain}`);
+      const name = object.doc.domain;
+      const below = name === rules.domain || name.endsWith(`.${rules.domain}`);
       return {
-        cname_target: below ? null : surroundings.domain,
-        ownership: surroundings.domainChecks.status(object),
-        certificate_management_status: surroundings.provisioning.status(object),
+        cname_target: below ? null : rules.domain,
+        ownership: rules.domainChecks.status(object),
+        certificate_management_status: rules.provisioning.status(object),
       };
     },
-  };
+  });
 }
 
-/** For edges whose hostports are names of the account. */
-export function hostportsBehaviour(surroundings: Surroundings) {
-  return {
-    prepare(input: Preparation) {
-      const { doc, previous } = input;
-      const before = new Set((previous?.doc["hostports"] ?? []) as readonly string[]);
-      for (const hostport of doc["hostports"] as readonly string[]) {
-        if (!before.has(hostport)) claimName(input, hostport, surroundings);
-      }
-      return { doc };
+export function httpsEdgeBehaviour(rules: ClaimRules) {
+  return behaviourOf(httpsEdge, {
+    prepare(input) {
+      for (const hostport of newHostports(input)) claimName(input, hostport, rules);
+      return { doc: input.doc };
     },
-  } satisfies Behaviour;
+  });
+}
+
+export function tlsEdgeBehaviour(rules: ClaimRules) {
+  return behaviourOf(tlsEdge, {
+    prepare(input) {
+      checkCarriesConnections(input.draft, input);
+      for (const hostport of newHostports(input)) claimName(input, hostport, rules);
+      return { doc: input.doc };
+    },
+  });
 }
 
 /** Makes sure that the name is nobody else's and no agent holds the hostport, and that the account has its domain. */
-export function claimName(
-  { draft, accountId, doc }: Pick<Preparation, "draft" | "accountId" | "doc">,
-  hostport: string,
-  surroundings: Surroundings,
-): void {
+export function claimName({ draft, accountId, doc }: Claimant, hostport: string, rules: ClaimRules): void {
   const name = hostport.slice(0, hostport.lastIndexOf(":"));
-  checkNotReservedForAll(name, surroundings);
-  const agent = surroundings.liveObjects.holderOfHostport(hostport);
+  checkNotReservedForAll(name, rules);
+  const agent = rules.liveObjects.holderOfHostport(hostport);
   if (agent) throw heldByAgent(hostport, agent.accountId === accountId ? agent.tunnelId : undefined);
-  reserve(draft, accountId, name, doc["metadata"], surroundings);
+  reserve(draft, accountId, name, doc.metadata, rules);
 }
 
 function heldByAgent(hostport: string, tunnelId: string | undefined): Refusal {
@@ -72,15 +87,15 @@ function heldByAgent(hostport: string, tunnelId: string | undefined): Refusal {
 }
 
 /** @param metadata of what the name is for: whoever may have that may have its name */
-function reserve(draft: Draft, accountId: string, name: string, metadata: unknown, surroundings: Surroundings): void {
+function reserve(draft: Draft, accountId: string, name: string, metadata: string, rules: ClaimRules): void {
   for (const candidate of [name, ...wildcardsOver(name)]) {
     if (draft.holder(accountId, "domain", candidate)?.account_id === accountId) return;
   }
-  checkName(draft, accountId, name, surroundings);
-  if (needsProof(draft, accountId, name, surroundings)) throw unproven(accountId, name, surroundings);
-  if (surroundings.requireReservation) {
+  checkName(draft, accountId, name, rules);
+  if (needsProof(draft, accountId, name, rules)) throw unproven(accountId, name, rules);
+  if (rules.requireReservation) {
     throw new Refusal("domain_unreserved", `domain "${name}" is not reserved in this account`);
   }
-  const empty = emptyDoc(resourceNamed("reserved_domain").fields);
-  draft.create(accountId, "reserved_domain", { ...empty, domain: name, metadata });
+  const empty = emptyDoc(resourceNamed(reservedDomain.name).fields);
+  draft.create(accountId, reservedDomain.name, { ...empty, domain: name, metadata });
 }

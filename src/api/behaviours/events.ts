@@ -4,12 +4,24 @@ import { Refusal } from "../../lib/errors.ts";
 import type { Issue } from "../../schema/fields.ts";
 import type { Doc } from "../../schema/doc.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
-import type { Preparation, Behaviour, Surroundings } from "../objects/behaviour.ts";
+import { eventDestination } from "../../resources/event-destination.ts";
+import { eventSubscription } from "../../resources/event-subscription.ts";
+import { docOf } from "../../schema/doc.ts";
+import type { DocOf } from "../../schema/doc.ts";
+import type { Events } from "../events/dispatcher.ts";
+import { behaviourOf } from "../objects/behaviour.ts";
+import type { Preparation } from "../objects/behaviour.ts";
 import { targetOf } from "../events/targets.ts";
 import { eventTypeIssue } from "../events/event/types.ts";
 
-export function eventDestinationBehaviour({ events }: Surroundings): Behaviour {
-  return {
+export interface EventRules {
+  readonly events: Pick<Events, "status" | "unavailability" | "allowPrivate">;
+}
+
+type Destination = DocOf<typeof eventDestination>;
+
+export function eventDestinationBehaviour({ events }: EventRules) {
+  return behaviourOf(eventDestination, {
     prepare(input) {
       const { name, value } = targetOf(input.doc);
       const why = events.unavailability(input.doc);
@@ -21,11 +33,11 @@ export function eventDestinationBehaviour({ events }: Surroundings): Behaviour {
       return { doc: name === "webhook" ? withSecret(input) : input.doc };
     },
     live: (destination) => ({ delivery: events.status(destination) }),
-  };
+  });
 }
 
 /** A destination that something is sent to cannot become one that nothing is delivered to. */
-function checkUnused({ draft, previous }: Preparation, why: string): void {
+function checkUnused({ draft, previous }: Pick<Preparation<Destination>, "draft" | "previous">, why: string): void {
   const subscription = previous && draft.referrers(previous.id)[0];
   if (!subscription) return;
   const message = `must be one that this server delivers to while ${subscription.id} uses it: ${why}`;
@@ -45,26 +57,24 @@ function checkUrls(name: string, value: Doc): void {
   }
 }
 
-function withSecret({ doc, previous }: Preparation): Doc {
-  const target = doc["target"] as Doc;
-  const webhook = target["webhook"] as Doc;
-  if (webhook["secret"] !== "") return doc;
-  const kept = ((previous?.doc["target"] as Doc | undefined)?.["webhook"] as Doc | null | undefined)?.["secret"];
-  const secret = kept ?? `whsec_${randomBytes(32).toString("base64")}`;
-  return { ...doc, target: { ...target, webhook: { ...webhook, secret } } };
+function withSecret({ doc, previous }: Pick<Preparation<Destination>, "doc" | "previous">): Destination {
+  const { webhook } = doc.target;
+  if (!webhook || webhook.secret !== "") return doc;
+  const secret = previous?.doc.target.webhook?.secret ?? `whsec_${randomBytes(32).toString("base64")}`;
+  return { ...doc, target: { ...doc.target, webhook: { ...webhook, secret } } };
 }
 
-export function eventSubscriptionBehaviour({ events }: Surroundings): Behaviour {
-  return {
+export function eventSubscriptionBehaviour({ events }: EventRules) {
+  return behaviourOf(eventSubscription, {
     prepare({ draft, accountId, doc }) {
       const issues: Issue[] = [];
-      for (const [index, { type }] of (doc["sources"] as readonly { readonly type: string }[]).entries()) {
+      for (const [index, { type }] of doc.sources.entries()) {
         const issue = eventTypeIssue(type);
         if (issue !== undefined) issues.push({ path: `sources[${index}].type`, message: `must ${issue}` });
       }
-      for (const [index, id] of (doc["destination_ids"] as readonly string[]).entries()) {
-        const destination = draft.get(accountId, "event_destination", id);
-        const why = destination && events.unavailability(destination.doc);
+      for (const [index, id] of doc.destination_ids.entries()) {
+        const destination = draft.get(accountId, eventDestination.name, id);
+        const why = destination && events.unavailability(docOf(destination, eventDestination));
         if (why === undefined) continue;
         const message = `must be a destination that this server delivers to: ${why}`;
         issues.push({ path: `destination_ids[${index}]`, message });
@@ -75,5 +85,5 @@ export function eventSubscriptionBehaviour({ events }: Surroundings): Behaviour 
     live: ({ id }, baseUrl) => ({
       uri: (source: Doc) => `${baseUrl}/event_subscriptions/${id}/sources/${String(source["type"])}`,
     }),
-  };
+  });
 }

@@ -4,26 +4,51 @@ import { wildcardBase, wildcardsOver } from "../../lib/host-cover.ts";
 import { isPublicSuffix } from "../../lib/public-suffix.ts";
 import { isServerName } from "../../lib/server-names.ts";
 import { needsProof, unproven } from "../domain-proof/rules.ts";
+import type { ProofRules } from "../domain-proof/rules.ts";
 import type { Draft } from "../../storage/store.ts";
-import type { Surroundings } from "../objects/behaviour.ts";
+import type { LiveObjects } from "../edges/live-objects.ts";
+import type { Preparation } from "../objects/behaviour.ts";
 
-type Rules = Pick<Surroundings, "domain" | "suffixes" | "domainProof" | "liveObjects">;
+export interface NameRules extends ProofRules {
+  /** Names that agents serve. */
+  readonly liveObjects: Pick<LiveObjects, "hasForeignHost">;
+}
+
+/** As `NameRules`, for names that are reserved with the first object that has them. */
+export interface ClaimRules extends NameRules {
+  /** They need a reservation first. */
+  readonly requireReservation: boolean;
+  readonly liveObjects: Pick<LiveObjects, "hasForeignHost" | "holderOfHostport">;
+}
+
+/** What takes a name or an address: whoever may have that may have what is reserved for it. */
+export type Claimant = Pick<Preparation<{ readonly metadata: string }>, "draft" | "accountId" | "doc">;
+
+/** The hostports of an edge that it has not had before. */
+export function newHostports({ doc, previous }: Pick<Preparation<Hostports>, "doc" | "previous">): readonly string[] {
+  const before = new Set(previous?.doc.hostports);
+  return doc.hostports.filter((hostport) => !before.has(hostport));
+}
+
+interface Hostports {
+  readonly hostports: readonly string[];
+}
 
 /** Throws `domain_held` or `domain_public` for a name that the account cannot take. @param name lower case */
-export function checkName(draft: Draft, accountId: string, name: string, rules: Rules): void {
+export function checkName(draft: Draft, accountId: string, name: string, rules: NameRules): void {
   checkNotReservedForAll(name, rules);
   checkNotTaken(draft, accountId, name, rules);
 }
 
 /** As `checkName`, for the host of a TCP address: below the server's own domain every port is an address of its own. */
-export function checkAddressHost(draft: Draft, accountId: string, name: string, rules: Rules): void {
+export function checkAddressHost(draft: Draft, accountId: string, name: string, rules: NameRules): void {
   if (name === rules.domain) return;
   checkName(draft, accountId, name, rules);
   const isHeld = draft.holder(accountId, "domain", name)?.account_id === accountId;
   if (!isHeld && needsProof(draft, accountId, name, rules)) throw unproven(accountId, name, rules);
 }
 
-export function checkNotReservedForAll(name: string, { domain, suffixes }: Rules): void {
+export function checkNotReservedForAll(name: string, { domain, suffixes }: NameRules): void {
   if (isServerName(name, domain)) {
     const below = wildcardBase(name) === domain ? ": names for all accounts are made below it" : "";
     throw new Refusal("domain_held", `domain "${name}" belongs to the server${below}`);
@@ -34,7 +59,7 @@ export function checkNotReservedForAll(name: string, { domain, suffixes }: Rules
 }
 
 /** Storage refuses as well what other accounts have reserved; here are the words, and the agents' names (R5). */
-function checkNotTaken(draft: Draft, accountId: string, name: string, { liveObjects }: Rules): void {
+function checkNotTaken(draft: Draft, accountId: string, name: string, { liveObjects }: NameRules): void {
   for (const candidate of [name, ...wildcardsOver(name)]) {
     const holder = draft.holder(accountId, "domain", candidate);
     if (!holder || holder.account_id === accountId) continue;

@@ -4,11 +4,18 @@ import type { Issue } from "../../schema/fields.ts";
 import type { Doc } from "../../schema/doc.ts";
 import { modulesOf, resourceNamed } from "../operation/declarations.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
-import type { Preparation, Surroundings } from "../objects/behaviour.ts";
+import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
+import type { Events } from "../events/dispatcher.ts";
+import type { Preparation } from "../objects/behaviour.ts";
+
+export interface LoginUrlRules {
+  /** Logins may lead where events may be sent. */
+  readonly events: Pick<Events, "allowPrivate">;
+}
 
 /** Judges the fields of a route's modules that are URLs of identity providers; throws `Refusal`. */
-export function loginUrlCheck(events: Surroundings["events"]): (input: Preparation) => void {
-  const fields = modulesOf(resourceNamed("https_edge_route")).flatMap(([{ name: module }, block]) =>
+export function loginUrlCheck({ events }: LoginUrlRules): (input: Pick<Preparation, "doc" | "previous">) => void {
+  const fields = modulesOf(resourceNamed(httpsEdgeRoute.name)).flatMap(([{ name: module }, block]) =>
     Object.entries(block.fields)
       .filter(([, field]) => field.type === "string" && field.format === providerUrl)
       .map(([field]) => ({ module, field })),

@@ -2,19 +2,45 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
-import type { Preparation, Behaviour } from "../objects/behaviour.ts";
+import { failoverBackend } from "../../resources/failover-backend.ts";
+import { httpResponseBackend } from "../../resources/http-response-backend.ts";
+import { tcpEdge } from "../../resources/tcp-edge.ts";
+import { tlsEdge } from "../../resources/tls-edge.ts";
+import { weightedBackend } from "../../resources/weighted-backend.ts";
+import { docOf } from "../../schema/doc.ts";
+import { behaviourOf } from "../objects/behaviour.ts";
+import type { Preparation } from "../objects/behaviour.ts";
 
 const maxDepth = 5;
-const nestedKinds: readonly string[] = ["failover_backend", "weighted_backend"];
+const nestedKinds: readonly string[] = [failoverBackend.name, weightedBackend.name];
 
 /** Refuses members that lead back to the backend itself, and nesting that is too deep. */
-export const nestedBackendBehaviour: Behaviour = {
-  prepare({ draft, accountId, doc, previous }) {
-    for (const id of memberIds(doc)) checkBelow(draft, accountId, id, previous?.id, 1);
-    if (previous) checkAbove(draft, accountId, doc, previous);
-    return { doc };
+export const failoverBackendBehaviour = behaviourOf(failoverBackend, {
+  prepare(input) {
+    checkMembers(input, ({ backends }) => backends);
+    return { doc: input.doc };
   },
-};
+});
+
+export const weightedBackendBehaviour = behaviourOf(weightedBackend, {
+  prepare(input) {
+    checkMembers(input, ({ backends }) => Object.keys(backends));
+    return { doc: input.doc };
+  },
+});
+
+function checkMembers<D>(input: Preparation<D>, idsOf: (doc: D) => readonly string[]): void {
+  const { draft, accountId, doc, previous } = input;
+  const ids = idsOf(doc);
+  for (const id of ids) checkBelow(draft, accountId, id, previous?.id, 1);
+  if (!previous) return;
+  const before = new Set(idsOf(previous.doc));
+  checkAbove(
+    draft,
+    previous,
+    ids.filter((id) => !before.has(id)),
+  );
+}
 
 /** Refuses a backend of a TLS or TCP edge that would answer in HTTP, by itself or by a member. */
 export function checkCarriesConnections(
@@ -27,21 +53,24 @@ export function checkCarriesConnections(
   if (fixed !== undefined) throw needsHttp("backend.backend_id", `it leads to "${fixed}"`);
 }
 
-/** Refuses members that answer in HTTP where an edge above carries whole connections. */
-function checkAbove(reader: Reader, accountId: string, doc: Doc, previous: StoredObject): void {
-  const before = new Set(memberIds(previous.doc));
-  for (const id of memberIds(doc)) {
-    const fixed = before.has(id) ? undefined : httpResponseBelow(reader, accountId, id, 1);
-    const edge = fixed === undefined ? undefined : connectionEdgeAbove(reader, previous.id, 0);
+/** Refuses new members that answer in HTTP where an edge above carries whole connections. */
+function checkAbove(
+  reader: Reader,
+  { account_id, id: backendId }: Pick<StoredObject, "account_id" | "id">,
+  added: readonly string[],
+): void {
+  for (const id of added) {
+    const fixed = httpResponseBelow(reader, account_id, id, 1);
+    const edge = fixed === undefined ? undefined : connectionEdgeAbove(reader, backendId, 0);
     if (edge) throw needsHttp("backends", `"${fixed}" would come under ${edge.kind} "${edge.id}"`);
   }
 }
 
 function httpResponseBelow(reader: Reader, accountId: string, id: string, depth: number): string | undefined {
   if (depth > maxDepth) return undefined;
-  if (reader.get(accountId, "http_response_backend", id)) return id;
+  if (reader.get(accountId, httpResponseBackend.name, id)) return id;
   const nested = nestedKinds.map((kind) => reader.get(accountId, kind, id)).find((found) => found !== undefined);
-  for (const member of nested ? memberIds(nested.doc) : []) {
+  for (const member of nested ? memberIds(nested) : []) {
     const found = httpResponseBelow(reader, accountId, member, depth + 1);
     if (found !== undefined) return found;
   }
@@ -51,7 +80,7 @@ function httpResponseBelow(reader: Reader, accountId: string, id: string, depth:
 function connectionEdgeAbove(reader: Reader, id: string, depth: number): StoredObject | undefined {
   if (depth > maxDepth) return undefined;
   for (const referrer of reader.referrers(id)) {
-    if (referrer.kind === "tls_edge" || referrer.kind === "tcp_edge") return referrer;
+    if (referrer.kind === tlsEdge.name || referrer.kind === tcpEdge.name) return referrer;
     const found = nestedKinds.includes(referrer.kind) ? connectionEdgeAbove(reader, referrer.id, depth + 1) : undefined;
     if (found) return found;
   }
@@ -71,13 +100,13 @@ function checkBelow(reader: Reader, accountId: string, id: string, root: string 
   if (depth > maxDepth) throw refusal(`they are nested deeper than ${maxDepth}`);
   for (const kind of nestedKinds) {
     const found = reader.get(accountId, kind, id);
-    for (const member of found ? memberIds(found.doc) : []) checkBelow(reader, accountId, member, root, depth + 1);
+    for (const member of found ? memberIds(found) : []) checkBelow(reader, accountId, member, root, depth + 1);
   }
 }
 
-function memberIds(doc: Readonly<Record<string, unknown>>): readonly string[] {
-  const members = doc["backends"] as readonly string[] | Readonly<Record<string, number>>;
-  return Array.isArray(members) ? members : Object.keys(members);
+function memberIds(backend: StoredObject): readonly string[] {
+  if (backend.kind === failoverBackend.name) return docOf(backend, failoverBackend).backends;
+  return Object.keys(docOf(backend, weightedBackend).backends);
 }
 
 function refusal(why: string): Refusal {

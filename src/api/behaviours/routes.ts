@@ -2,33 +2,39 @@
 import { hostMatches } from "../../lib/hostport.ts";
 import { readRouteMatch } from "../../lib/route-match.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
+import { httpsEdge } from "../../resources/https-edge.ts";
+import { docOf } from "../../schema/doc.ts";
+import type { DocOf } from "../../schema/doc.ts";
+import { behaviourOf } from "../objects/behaviour.ts";
 import { loginUrlCheck } from "./login-urls.ts";
-import type { Preparation, Behaviour, Surroundings } from "../objects/behaviour.ts";
+import type { LoginUrlRules } from "./login-urls.ts";
+import type { Preparation } from "../objects/behaviour.ts";
 
 /** Hostports that a message lists. */
 const maxShown = 5;
 
-export function routeBehaviour({ events }: Pick<Surroundings, "events">): Behaviour {
-  const checkLoginUrls = loginUrlCheck(events);
-  return {
+export function routeBehaviour(rules: LoginUrlRules) {
+  const checkLoginUrls = loginUrlCheck(rules);
+  return behaviourOf(httpsEdgeRoute, {
     prepare(input) {
       const { doc, previous } = input;
-      if (doc["match"] !== previous?.doc["match"]) checkHost(input);
+      if (doc.match !== previous?.doc.match) checkHost(input);
       checkLoginUrls(input);
       return { doc };
     },
-  };
+  });
 }
 
 /**
  * Refuses a host that no hostport of the edge covers (decision 15): no request would ever match. That the edge gives
  * up the hostport later is not refused, so that names can move; the route is then a problem of the edge's.
  */
-function checkHost({ draft, accountId, doc }: Preparation): void {
-  const match = readRouteMatch(doc["match"] as string);
+function checkHost({ draft, accountId, doc }: Preparation<DocOf<typeof httpsEdgeRoute>>): void {
+  const match = readRouteMatch(doc.match);
   if (typeof match === "string" || match.host === "") return;
-  const edge = draft.get(accountId, "https_edge", doc["edge_id"] as string);
-  const hostports = (edge?.doc["hostports"] ?? []) as readonly string[];
+  const edge = draft.get(accountId, httpsEdge.name, doc.edge_id ?? "");
+  const hostports = edge ? docOf(edge, httpsEdge).hostports : [];
   const hosts = hostports.map((hostport) => hostport.slice(0, hostport.lastIndexOf(":")));
   if (hosts.some((pattern) => hostMatches(pattern, match.host))) return;
   const shown = hosts.slice(0, maxShown).map((host) => `"${host}"`);

@@ -1,16 +1,18 @@
 /** Secrets of vaults: the vault may be given by name. */
 import { Refusal } from "../../lib/errors.ts";
-import type { Behaviour } from "../objects/behaviour.ts";
+import { secret } from "../../resources/secret.ts";
+import { vault } from "../../resources/vault.ts";
+import { behaviourOf } from "../objects/behaviour.ts";
 
-export const secretBehaviour: Behaviour = {
+export const secretBehaviour = behaviourOf(secret, {
   prepare({ draft, accountId, doc, previous }) {
-    const name = doc["vault_name"] as string;
+    const name = doc.vault_name;
     if (previous || name === "") return { doc };
-    const vault = draft.holder(accountId, "vault", name);
-    if (!vault) {
+    const holder = draft.holder(accountId, vault.name, name);
+    if (!holder) {
       const message = `there is no vault "${name}"`;
       throw new Refusal("reference_unknown", `"vault_name": ${message}`, { vault_name: message });
     }
-    return { doc: { ...doc, vault_id: vault.id, vault_name: "" } };
+    return { doc: { ...doc, vault_id: holder.id, vault_name: "" } };
   },
-};
+});

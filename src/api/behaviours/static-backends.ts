@@ -1,22 +1,28 @@
 /** Backends at addresses: none that the edge would not dial. */
 import { Refusal } from "../../lib/errors.ts";
 import { forbiddenAddress } from "../../lib/upstream-address.ts";
-import type { Behaviour, Surroundings } from "../objects/behaviour.ts";
+import { staticBackend } from "../../resources/static-backend.ts";
+import { behaviourOf } from "../objects/behaviour.ts";
+
+export interface UpstreamRules {
+  /** Backends may name loopback and link-local addresses. */
+  readonly allowLocalUpstreams: boolean;
+}
 
 /** Refuses addresses that are written out. Names may lead anywhere tomorrow: the edge judges them when it dials. */
-export function staticBackendBehaviour({ allowLocalUpstreams }: Pick<Surroundings, "allowLocalUpstreams">): Behaviour {
-  return {
+export function staticBackendBehaviour({ allowLocalUpstreams }: UpstreamRules) {
+  return behaviourOf(staticBackend, {
     prepare({ doc, previous }) {
-      const address = doc["address"] as string;
+      const { address } = doc;
       const literal = /^(?:\[([^\]]+)\]|([0-9.]+)):/
         .exec(address)
         ?.slice(1)
         .find((text) => text !== undefined);
-      if (literal === undefined || address === previous?.doc["address"]) return { doc };
+      if (literal === undefined || address === previous?.doc.address) return { doc };
       const forbidden = forbiddenAddress(literal, allowLocalUpstreams);
       if (forbidden === undefined) return { doc };
       const why = `must be an address that this server sends to: "${literal}" is ${forbidden}`;
       throw new Refusal("address_forbidden", `the backend would get nothing: "address" ${why}`, { address: why });
     },
-  };
+  });
 }

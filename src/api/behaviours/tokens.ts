@@ -2,21 +2,29 @@
 import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { newToken, tokenPrefixes } from "../../lib/tokens.ts";
-import type { Doc } from "../../schema/doc.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
 import { withToken } from "../keys/token-docs.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { scopeIssue } from "../operation/scope-kinds.ts";
-import type { Behaviour, Surroundings } from "../objects/behaviour.ts";
+import { apiKey } from "../../resources/api-key.ts";
+import { credential } from "../../resources/credential.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { KeyRing } from "../http/authenticate.ts";
+import { behaviourOf } from "../objects/behaviour.ts";
 
-export function apiKeyBehaviour({ keys, clock }: Surroundings): Behaviour {
-  return {
+export interface TokenRules {
+  readonly clock: Clock;
+  readonly keys: Pick<KeyRing, "lastUsedAt">;
+}
+
+export function apiKeyBehaviour({ keys, clock }: TokenRules) {
+  return behaviourOf(apiKey, {
     prepare({ doc, previous, principal }) {
       if (previous) return { doc };
-      if (doc["operator"] === true && !principal.operator) {
+      if (doc.operator && !principal.operator) {
         throw new Refusal("operator_only", "only an operator's key can create an operator's key");
       }
-      const wrong = (doc["scopes"] as readonly string[]).map(scopeIssue);
+      const wrong = doc.scopes.map(scopeIssue);
       const issues = wrong.flatMap((must, index) =>
         must === undefined ? [] : [{ path: `scopes[${index}]`, message: `must ${must}` }],
       );
@@ -25,22 +33,26 @@ export function apiKeyBehaviour({ keys, clock }: Surroundings): Behaviour {
       return withToken(doc, newToken(tokenPrefixes.apiKey));
     },
     live: (object) => ({ token: null, last_used_at: keys.lastUsedAt(object.id) }),
-  };
+  });
 }
 
-export function credentialBehaviour({ clock }: Surroundings): Behaviour {
-  return {
+export function credentialBehaviour({ clock }: Pick<TokenRules, "clock">) {
+  return behaviourOf(credential, {
     prepare({ doc, previous, principal }) {
       if (previous) return { doc };
       checkExpiry("agent token", doc, principal, clock.now());
       return withToken(doc, newToken(tokenPrefixes.agent));
     },
-  };
+  });
 }
 
 /** A token lives on from now, and one that a key makes which expires does not outlive it. */
-function checkExpiry(what: string, doc: Doc, { expiresAtMs }: Pick<ApiPrincipal, "expiresAtMs">, nowMs: number): void {
-  const given = doc["expires_at"] as string | null;
+function checkExpiry(
+  what: string,
+  { expires_at: given }: { readonly expires_at: string | null },
+  { expiresAtMs }: Pick<ApiPrincipal, "expiresAtMs">,
+  nowMs: number,
+): void {
   const refuse = (must: string): never => {
     throw inputRefusal(what, [{ path: "expires_at", message: `must ${must}, is ${given ?? "never"}` }]);
   };

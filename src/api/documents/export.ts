@@ -5,7 +5,7 @@ import type { Doc } from "../../schema/doc.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
-import type { ObjectContext } from "../objects/crud.ts";
+import type { ObjectContext } from "../objects/context.ts";
 import { seesSecrets } from "../operation/scope.ts";
 import { withoutServerSet } from "../objects/server-set.ts";
 import { defaultDocument, documentKinds, maxDocumentObjects, storedKey } from "./document.ts";

@@ -6,7 +6,7 @@ import type { ObjectChange } from "../history/change-set.ts";
 import { documentKeyField } from "../../resources/document-key.ts";
 import type { Change, StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
-import type { ObjectContext } from "../objects/crud.ts";
+import type { ObjectContext } from "../objects/context.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { seesSecrets } from "../operation/scope.ts";
 import type { Outcome } from "./apply.ts";

@@ -4,10 +4,12 @@ import { eventSourceFields, eventSubscription } from "../../resources/event-subs
 import { objectSchema, schemaRef } from "../../schema/json-schema.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
-import { writeContext } from "../operation/call.ts";
+import { writeContext } from "../objects/write-context.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import { changeIn, pathNames, viewsFor } from "../objects/crud.ts";
-import type { ObjectContext } from "../objects/crud.ts";
+import { changeIn } from "../objects/change.ts";
+import { pathNames } from "../objects/lookup.ts";
+import { viewsFor } from "../objects/context.ts";
+import type { ObjectContext } from "../objects/context.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleId } from "../operation/examples.ts";

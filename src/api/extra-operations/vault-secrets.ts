@@ -1,13 +1,13 @@
 /** The secrets of a vault, on a path of their own. */
 import type { Operation } from "../operation/call.ts";
-import { viewsFor } from "../objects/crud.ts";
-import type { ObjectContext } from "../objects/crud.ts";
+import { viewsFor } from "../objects/context.ts";
+import type { ObjectContext } from "../objects/context.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { exampleBaseUrl, exampleList } from "../objects/example-replies.ts";
 import { exampleId } from "../operation/examples.ts";
 import { theOne } from "../objects/lookup.ts";
 import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
-import { onlyVisible } from "../scopes/enforce.ts";
+import { onlyVisible } from "../objects/read-page.ts";
 
 export function vaultSecretOperations(context: ObjectContext): Operation[] {
   const { store } = context;

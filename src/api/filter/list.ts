@@ -4,6 +4,7 @@ import { Refusal } from "../../lib/errors.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { Call, Reply } from "../operation/call.ts";
+import type { ReadPage } from "../objects/read-page.ts";
 import { once, pageBody, readPageQuery } from "../objects/pages.ts";
 import { seesSecrets } from "../operation/scope.ts";
 import type { Views } from "../objects/views.ts";
@@ -16,11 +17,6 @@ export const filterQuery = ["filter"] as const;
 const stepObjects = 100;
 /** Objects looked at for one page; the next page goes on after them. */
 const maxObjects = 200_000;
-
-export type ReadPage = (request: { readonly limit: number; readonly beforeId: string | undefined }) => {
-  readonly objects: readonly StoredObject[];
-  readonly more: boolean;
-};
 
 /** Rejects with `Refusal` for a filter that cannot be read. `read`: a page of what the caller may see. */
 export async function listFiltered(

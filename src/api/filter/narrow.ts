@@ -1,12 +1,9 @@
-/** Lists of the objects that have one of some values, and of those that satisfy a condition. */
+/** Lists of the objects that have one of some values. */
 import { Refusal } from "../../lib/errors.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
-import type { ReadPage } from "./list.ts";
 
-/** Objects looked at in one step. */
-const stepObjects = 100;
 /** Values of one parameter. */
 const maxValues = 100;
 
@@ -30,23 +27,5 @@ export function narrowedBy(resource: ResourceDeclaration, call: Call): Narrowing
     holds: (object) =>
       wanted.every(([name, values]) => values.has(String(name === "id" ? object.id : object.doc[name]))),
     query: `&${new URLSearchParams(pairs).toString()}`,
-  };
-}
-
-/** Pages of what `holds`, as full as the others. */
-export function onlyWhere(holds: (object: StoredObject) => boolean, read: ReadPage): ReadPage {
-  return ({ limit, beforeId }) => {
-    const objects = [];
-    let below = beforeId;
-    for (;;) {
-      const page = read({ limit: stepObjects, beforeId: below });
-      for (const object of page.objects) {
-        if (!holds(object)) continue;
-        if (objects.length === limit) return { objects, more: true };
-        objects.push(object);
-      }
-      if (!page.more) return { objects, more: false };
-      below = page.objects.at(-1)?.id;
-    }
   };
 }

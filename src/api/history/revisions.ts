@@ -5,7 +5,7 @@ import { schemaRef } from "../../schema/json-schema.ts";
 import { checkRetained } from "../../storage/retention.ts";
 import type { Revision } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import type { ObjectContext } from "../objects/crud.ts";
+import type { ObjectContext } from "../objects/context.ts";
 import { resourceOfId, resources } from "../operation/declarations.ts";
 import { once, pageBody, readLimit } from "../objects/pages.ts";
 import { ruleRefusals } from "../operation/refusals.ts";

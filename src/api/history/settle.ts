@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { Refusal } from "../../lib/errors.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
-import { prepare } from "../objects/crud.ts";
-import type { ObjectContext } from "../objects/crud.ts";
+import { prepare } from "../objects/prepare.ts";
+import type { ObjectContext } from "../objects/context.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 
 /** An object that a write of many has put into its draft. */

@@ -4,7 +4,9 @@ import { normaliseAddress } from "../../lib/address.ts";
 import { compileAdmission } from "../../modules/ip-restriction.ts";
 import type { Look } from "../../traffic/module.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { Doc } from "../../schema/doc.ts";
+import { ipRestriction } from "../../resources/ip-restriction.ts";
+import { docOf } from "../../schema/doc.ts";
+import type { DocOf } from "../../schema/doc.ts";
 import type { Reader, Store } from "../../storage/store.ts";
 
 export interface SourceRestriction {
@@ -12,6 +14,7 @@ export interface SourceRestriction {
   check(accountId: string, peer: { readonly remoteAddress?: string | undefined }): void;
 }
 
+type Restriction = DocOf<typeof ipRestriction>;
 type Admits = (source: string) => Step;
 
 const kinds: ReadonlySet<string> = new Set(["ip_restriction", "ip_policy", "ip_policy_rule"]);
@@ -29,7 +32,8 @@ export function openSourceRestriction(store: Store): SourceRestriction {
       let admits = compiled.get(accountId);
       if (!admits) {
         if (compiled.has(accountId)) return;
-        admits = compile(store, accountId, store.holder(accountId, "ip_restriction", "api")?.doc);
+        const restriction = store.holder(accountId, ipRestriction.name, "api");
+        admits = compile(store, accountId, restriction && docOf(restriction, ipRestriction));
         compiled.set(accountId, admits);
         if (!admits) return;
       }
@@ -41,21 +45,21 @@ export function openSourceRestriction(store: Store): SourceRestriction {
 }
 
 /** Refuses a restriction that would shut out whoever makes it. */
-export function checkNotShutOut(reader: Reader, accountId: string, restriction: Doc, source: string): void {
-  const admits = restriction["type"] === "api" ? compile(reader, accountId, restriction) : undefined;
+export function checkNotShutOut(reader: Reader, accountId: string, restriction: Restriction, source: string): void {
+  const admits = restriction.type === "api" ? compile(reader, accountId, restriction) : undefined;
   if (!admits || isAdmitted(admits, source)) return;
   const message = `must be policies that admit your own address, "${source}"`;
   throw new Refusal("restriction_shuts_out", `the restriction ${message}`, { ip_policy_ids: message });
 }
 
-function compile(reader: Reader, accountId: string, restriction: Doc | undefined): Admits | undefined {
-  if (restriction?.["enforced"] !== true) return undefined;
+function compile(reader: Reader, accountId: string, restriction: Restriction | undefined): Admits | undefined {
+  if (!restriction?.enforced) return undefined;
   const look: Look = {
     accountId,
     get: (kind, id) => reader.get(accountId, kind, id),
     children: (kind, parentId) => reader.children(kind, parentId),
   };
-  return compileAdmission(restriction["ip_policy_ids"] as readonly string[], { shared: (_key, make) => make(look) });
+  return compileAdmission(restriction.ip_policy_ids, { shared: (_key, make) => make(look) });
 }
 
 function isAdmitted(admits: Admits, source: string): boolean {

@@ -4,7 +4,7 @@ import type { TokenPrefix } from "../../lib/tokens.ts";
 import type { Doc } from "../../schema/doc.ts";
 
 /** `doc` with what is kept of `token`. */
-export function withToken(doc: Doc, token: string): { readonly doc: Doc; readonly shown: Doc } {
+export function withToken<D extends Doc>(doc: D, token: string) {
   const hashed = { token_hash: hashToken(token).toString("hex"), fingerprint: fingerprint(token) };
   return { doc: { ...doc, ...hashed }, shown: { token } };
 }

@@ -5,6 +5,9 @@ import type { Reader, StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
 import { pathParameters } from "../operation/declarations.ts";
 
+/** Names that clients put into bodies although the path says it already (semantics, "Ids"). */
+export const pathNames: ReadonlySet<string> = new Set(["id", "edge_id", "subscription_id"]);
+
 /** The account whose objects the call is about; accounts belong to the operator's. */
 export function accountOf(resource: ResourceDeclaration, call: Call): string {
   if (resource.operatorOnly && !call.principal.operator) throw new Refusal("operator_only");

@@ -3,18 +3,12 @@
  * the same ones: they never change, each new state of one is another object.
  */
 import { isAscii } from "node:buffer";
-import type { StoredObject } from "../../storage/store.ts";
+import type { Page } from "./read-page.ts";
 
 /** Pages kept at most, those asked for last; 8 MiB. */
 const maxPages = 32;
 /** A longer page is made anew each time. */
 const maxPageBytes = 262_144;
-
-export interface Page {
-  readonly objects: readonly StoredObject[];
-  /** Older objects follow. */
-  readonly more: boolean;
-}
 
 export interface SentPage {
   /** A text without characters beyond ASCII leaves in one write with the head; others are encoded once. */

@@ -1,7 +1,7 @@
 /** Writes that an `Idempotency-Key` makes happen once: the answer is stored in the same commit. */
 import { createHash } from "node:crypto";
 import type { Draft, Store } from "../../storage/store.ts";
-import { writeContext } from "../operation/call.ts";
+import { writeContext } from "./write-context.ts";
 import type { Call, Reply } from "../operation/call.ts";
 import { missing, scopeFor } from "../operation/missing-scope.ts";
 import { isVisible } from "../operation/scope.ts";

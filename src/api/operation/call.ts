@@ -5,9 +5,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Operation as ResourceOperation, ResourceDeclaration } from "../../schema/resource.ts";
 import type { Fields } from "../../schema/fields.ts";
-import type { WriteContext } from "../../storage/store.ts";
-import { readReason } from "./reason.ts";
-import { judgeOf } from "../scopes/judge.ts";
+import type { Judge } from "../../storage/store.ts";
 import type { Scope } from "./scope.ts";
 
 export interface ApiPrincipal {
@@ -34,6 +32,8 @@ export interface Call {
   /** Without slash at the end; every URI of the answer begins with it. */
   readonly baseUrl: string;
   readonly request: IncomingMessage;
+  /** Judges what the call writes, where its key is limited to some objects. */
+  readonly judge?: Judge;
 }
 
 export interface Reply {
@@ -97,20 +97,6 @@ export interface Operation {
   /** What it may be refused with beyond what follows from the rest. */
   readonly refusals?: readonly RefusalName[];
   run(call: Call): Reply | Promise<Reply>;
-}
-
-/** Throws `Refusal` for a reason that cannot be kept as it was given. */
-export function writeContext(call: Call): WriteContext {
-  const { accountId, id } = call.principal;
-  const reason = readReason(header(call.request, "postern-reason"));
-  const judge = judgeOf(call);
-  return {
-    principal: { accountId, id, source: call.request.socket.remoteAddress ?? "" },
-    operation: call.operation.id,
-    operationId: call.operationId,
-    ...(reason !== undefined && { reason }),
-    ...(judge && { judge }),
-  };
 }
 
 /** The value of a header field, several joined as one list. */

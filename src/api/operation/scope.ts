@@ -35,6 +35,11 @@ export function isWithin(inner: Scope | undefined, outer: Scope | undefined): bo
   return !prefixes || (inner.prefixes?.every((prefix) => prefixes.some((wide) => prefix.startsWith(wide))) ?? false);
 }
 
+/** Whether a key of the scope may see every object of its account. */
+export function seesEverything(scope: Pick<Scope, "kinds" | "prefixes"> | undefined): boolean {
+  return !scope?.kinds && !scope?.prefixes;
+}
+
 /** Whether a key of the scope may see the object. */
 export function isVisible(
   scope: Pick<Scope, "kinds" | "prefixes"> | undefined,

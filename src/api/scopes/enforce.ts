@@ -1,15 +1,14 @@
 /** Calls by keys that are limited: refused where a scope is missing. What they write is judged in its draft, see `judge.ts`. */
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Reader, Store } from "../../storage/store.ts";
-import type { ApiPrincipal, Call, Operation } from "../operation/call.ts";
+import type { Call, Operation } from "../operation/call.ts";
 import { resourceNamed } from "../operation/declarations.ts";
-import type { ReadPage } from "../filter/list.ts";
-import { onlyWhere } from "../filter/narrow.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import { accountOf, find, theOne } from "../objects/lookup.ts";
 import { missing, scopeOf } from "../operation/missing-scope.ts";
-import { hasPrefix, isVisible, isWithin, readScopes } from "../operation/scope.ts";
+import { hasPrefix, isWithin, readScopes, seesEverything } from "../operation/scope.ts";
 import type { Scope } from "../operation/scope.ts";
+import { makeJudge } from "./judge.ts";
 import { withoutHidden } from "./unnamed.ts";
 
 /** The operation, limited to what the caller's key may do. */
@@ -25,7 +24,7 @@ export function scoped(operation: Operation, store: Store, liveObjects: LiveObje
       if (!scope) return operation.run(call);
       check(operation, call, scope, store, liveObjects);
       try {
-        const reply = operation.run(call);
+        const reply = operation.run(seesEverything(scope) ? call : { ...call, judge: makeJudge(operation, scope) });
         if (!(reply instanceof Promise)) return reply;
         return reply.catch((error: unknown) => {
           throw withoutHidden(error, call.principal, reader);
@@ -35,11 +34,6 @@ export function scoped(operation: Operation, store: Store, liveObjects: LiveObje
       }
     },
   };
-}
-
-/** The pages of a list without the objects that the caller's key may not see. */
-export function onlyVisible({ scope }: ApiPrincipal, read: ReadPage): ReadPage {
-  return scope?.prefixes || scope?.kinds ? onlyWhere((object) => isVisible(scope, object), read) : read;
 }
 
 function check(operation: Operation, call: Call, scope: Scope, store: Store, liveObjects: LiveObjects): void {

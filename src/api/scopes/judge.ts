@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { references } from "../../schema/references.ts";
 import type { Change, Draft, Judge, Reader, StoredObject } from "../../storage/store.ts";
-import type { Call } from "../operation/call.ts";
+import type { Operation } from "../operation/call.ts";
 import { ownedKinds, resourceNamed, resourceOfId } from "../operation/declarations.ts";
 import { kindsOf, trafficTypesOf } from "../events/event/types.ts";
 import { checkTokenWithin } from "./agent-tokens.ts";
@@ -18,17 +18,15 @@ import type { Scope } from "../operation/scope.ts";
 import { docOf } from "../../schema/doc.ts";
 import { eventSubscription } from "../../resources/event-subscription.ts";
 
-/** Undefined for keys that are not limited to some objects. */
-export function judgeOf({ operation, principal }: Pick<Call, "operation" | "principal">): Judge | undefined {
-  const { scope } = principal;
-  if (!scope?.prefixes && !scope?.kinds) return undefined;
+/** For what a key of the scope writes by the operation. */
+export function makeJudge(operation: Operation, scope: Scope): Judge {
   return (draft) => {
     for (const change of draft.changes()) judgeChange(change, { operation, scope, draft });
   };
 }
 
 interface Case {
-  readonly operation: Call["operation"];
+  readonly operation: Operation;
   readonly scope: Scope;
   readonly draft: Draft;
 }
@@ -64,7 +62,7 @@ function demand(object: StoredObject, { operation, scope }: Case, anyKind: boole
 }
 
 /** Whether it follows from the operation that the object is made, such as the reservation of a name. */
-function isMadeAlong({ kind, before }: Change, { resource }: Call["operation"]): boolean {
+function isMadeAlong({ kind, before }: Change, { resource }: Operation): boolean {
   return !before && kind !== resource?.name;
 }
 

@@ -6,13 +6,15 @@ import { typeName } from "../../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import { pathNames, viewsFor, writeChange } from "./crud.ts";
-import type { ObjectContext } from "./crud.ts";
+import { pathNames } from "../objects/lookup.ts";
+import { viewsFor } from "../objects/context.ts";
+import { writeChange } from "../objects/change.ts";
+import type { ObjectContext } from "../objects/context.ts";
 import { modulesOf } from "../operation/declarations.ts";
 import { pastObject, pastQuery, readRevision } from "../history/past.ts";
-import { theOne } from "./lookup.ts";
+import { theOne } from "../objects/lookup.ts";
 
-export function blockOperations(resource: ResourceDeclaration, context: ObjectContext): Operation[] {
+export function moduleOperations(resource: ResourceDeclaration, context: ObjectContext): Operation[] {
   return modulesOf(resource).flatMap(([module, field]) => {
     const name = module.name;
     const schemaName = field.schemaName as string;

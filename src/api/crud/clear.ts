@@ -1,0 +1,24 @@
+/** DELETE of single fields, on paths of their own. */
+import { typeName } from "../../schema/json-schema.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import { writeChange } from "../objects/change.ts";
+import type { ObjectContext } from "../objects/context.ts";
+import type { Operation } from "../operation/call.ts";
+import { oneOf } from "./collection.ts";
+
+export function clearOperations(resource: ResourceDeclaration, context: ObjectContext): Operation[] {
+  return (resource.clears ?? []).map(({ path, input }) => ({
+    id: `delete${resource.schemaName}${typeName(path)}`,
+    method: "DELETE",
+    path: `${resource.path}/{id}/${path}`,
+    summary: `Unset ${input} of ${oneOf(resource)}.`,
+    resource,
+    verb: "clear",
+    takes: "nothing",
+    status: 204,
+    async run(call) {
+      const { revision } = await writeChange(resource, call, context, { [input]: null });
+      return { status: 204, revision };
+    },
+  }));
+}

@@ -1,0 +1,69 @@
+import type { JsonObject } from "../../lib/json.ts";
+import type { Doc } from "../../schema/doc.ts";
+import { parseFields } from "../../schema/parse.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import type { Draft, StoredObject } from "../../storage/store.ts";
+import { ownerOf, viewsFor } from "../objects/context.ts";
+import type { ObjectContext } from "../objects/context.ts";
+import { accountOf, find, pathNames } from "../objects/lookup.ts";
+import { identified, makeModuleIdentities } from "../objects/module-identities.ts";
+import { prepare } from "../objects/prepare.ts";
+import { writeOnce } from "../objects/write-once.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
+import { pathParameters } from "../operation/declarations.ts";
+import { inputRefusal } from "../operation/input-refusal.ts";
+import { oneOf } from "./collection.ts";
+import type { Collection } from "./collection.ts";
+
+export function createOperation({ resource, path, suffix }: Collection, context: ObjectContext): Operation {
+  return {
+    id: `create${resource.schemaName}${suffix}`,
+    method: "POST",
+    path,
+    summary: `Create ${oneOf(resource)}.`,
+    resource,
+    verb: "create",
+    takes: "object",
+    input: resource.fields,
+    status: 201,
+    replySchema: resource.schemaName,
+    run: (call) => create(resource, call, context),
+  };
+}
+
+interface Created {
+  readonly object: StoredObject;
+  readonly shown: Doc;
+}
+
+async function create(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
+  const accountId = accountOf(resource, call);
+  const body = withPath(resource, call);
+  const owner = resource.ownedBy;
+  if (owner && resource.path.includes("{")) find(context.store, accountId, owner.kind, String(body[owner.field]));
+  const { issues, doc } = parseFields(resource.fields, body, "create", undefined, pathNames);
+  if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
+  const behaviour = context.behaviours[resource.name];
+  const identities = await makeModuleIdentities(resource, body, undefined, context.clock.now());
+  const work = (draft: Draft): Created => {
+    const prepared = prepare(resource, call, draft, accountId, doc, undefined, behaviour);
+    const bare = draft.create(accountId, resource.name, prepared.doc);
+    const whole = identified(resource, bare.doc, undefined, identities, ownerOf(bare.id, context));
+    const object = whole === bare.doc ? bare : draft.replace(bare, whole);
+    const more = behaviour?.created?.(draft, object);
+    return { object, shown: { ...prepared.shown, ...more?.shown } };
+  };
+  const views = viewsFor(call, context);
+  const reply = ({ object, shown }: Created, revision: number): Reply => {
+    const body = JSON.stringify(views.render(object, call.baseUrl, shown));
+    return { status: 201, body, etag: views.etag(object), revision };
+  };
+  return writeOnce(call, context.store, work, reply);
+}
+
+/** The body with what the path says put in, so that it wins. */
+function withPath(resource: ResourceDeclaration, call: Call): JsonObject {
+  const names = pathParameters(resource);
+  if (names.length === 0) return call.body;
+  return { ...call.body, ...Object.fromEntries(names.map((name, index) => [name, call.parameters[index]])) };
+}

@@ -1,0 +1,66 @@
+/** Pages of a collection: of the present, of the past, or of what a filter accepts. */
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import { filterQuery, listFiltered } from "../filter/list.ts";
+import { narrowedBy } from "../filter/narrow.ts";
+import { listPast, pastQuery } from "../history/past.ts";
+import { viewsFor } from "../objects/context.ts";
+import type { ObjectContext } from "../objects/context.ts";
+import { accountOf } from "../objects/lookup.ts";
+import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
+import { onlyVisible, onlyWhere } from "../objects/read-page.ts";
+import type { Page, ReadPage } from "../objects/read-page.ts";
+import { changing } from "../objects/views.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
+import { manyOf, plural } from "./collection.ts";
+import type { Collection } from "./collection.ts";
+
+export function listOperation(collection: Collection, context: ObjectContext): Operation {
+  const { resource, path, listKey, suffix } = collection;
+  return {
+    id: `list${plural(resource.schemaName)}${suffix}`,
+    method: "GET",
+    path,
+    summary: `List ${manyOf(resource)}, newest first.`,
+    resource,
+    verb: "list",
+    takes: "nothing",
+    listKey,
+    query: [...pageQuery, ...filterQuery, ...(resource.narrowedBy ?? []), ...(resource.live ? [] : pastQuery)],
+    status: 200,
+    replySchema: `${resource.schemaName}List${suffix}`,
+    run: (call) => list(collection, call, context),
+  };
+}
+
+function list(collection: Collection, call: Call, context: ObjectContext): Reply | Promise<Reply> {
+  const { resource, path, listKey } = collection;
+  const accountId = accountOf(resource, call);
+  const visible = onlyVisible(call.principal, pagesOf(resource, accountId, context));
+  const narrowed = narrowedBy(resource, call);
+  const read = narrowed ? onlyWhere(narrowed.holds, visible) : visible;
+  const views = viewsFor(call, context);
+  const more = narrowed?.query ?? "";
+  if (call.query.has("filter")) {
+    return listFiltered(resource, { path, listKey, more }, call, { store: context.store, views }, read);
+  }
+  if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, context.store);
+  const { limit, beforeId } = readPageQuery(call);
+  const render = (page: Page): string => {
+    const items = page.objects.map((object) => views.json(object, call.baseUrl));
+    const nextBeforeId = page.more ? page.objects.at(-1)?.id : undefined;
+    return pageBody(call, path, listKey, items, { limit, nextBeforeId, more });
+  };
+  const { revision } = context.store;
+  if (changing.has(resource.name) || resource.live || narrowed || views !== context.views) {
+    return { status: 200, body: render(read({ limit, beforeId })), revision };
+  }
+  const key = [accountId, call.baseUrl + path, limit, beforeId ?? ""].join(" ");
+  const { body, contentLength } = context.pages.sent(key, revision, () => read({ limit, beforeId }), render);
+  return { status: 200, body, contentLength, revision };
+}
+
+function pagesOf({ name, live }: ResourceDeclaration, accountId: string, context: ObjectContext): ReadPage {
+  const { liveObjects, store } = context;
+  if (live) return (request) => liveObjects.page(accountId, name, request);
+  return ({ limit, beforeId }) => store.page(accountId, name, { limit, ...(beforeId !== undefined && { beforeId }) });
+}

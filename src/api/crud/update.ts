@@ -1,0 +1,29 @@
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import { writeChange } from "../objects/change.ts";
+import { viewsFor } from "../objects/context.ts";
+import type { ObjectContext } from "../objects/context.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
+import { oneOf } from "./collection.ts";
+import type { Collection } from "./collection.ts";
+
+export function updateOperation({ resource, path, suffix }: Collection, context: ObjectContext): Operation {
+  return {
+    id: `update${resource.schemaName}${suffix}`,
+    method: "PATCH",
+    path: `${path}/{id}`,
+    summary: `Change the given attributes of ${oneOf(resource)}.`,
+    resource,
+    verb: "update",
+    takes: "object",
+    input: resource.fields,
+    status: 200,
+    replySchema: resource.schemaName,
+    run: (call) => update(resource, call, context),
+  };
+}
+
+async function update(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
+  const { revision, result } = await writeChange(resource, call, context, call.body);
+  const views = viewsFor(call, context);
+  return { status: 200, body: views.json(result, call.baseUrl), etag: views.etag(result), revision };
+}

@@ -1,0 +1,67 @@
+/** Changes of one object, whoever asks for them. */
+import type { JsonObject } from "../../lib/json.ts";
+import { parseFields } from "../../schema/parse.ts";
+import type { ResourceDeclaration } from "../../schema/resource.ts";
+import type { Draft, StoredObject, Written } from "../../storage/store.ts";
+import type { Call } from "../operation/call.ts";
+import { inputRefusal } from "../operation/input-refusal.ts";
+import { ownerOf, viewsFor } from "./context.ts";
+import type { ObjectContext } from "./context.ts";
+import { pathNames, theOne } from "./lookup.ts";
+import { identified, makeModuleIdentities, noModuleIdentities } from "./module-identities.ts";
+import type { ModuleIdentities } from "./module-identities.ts";
+import { checkIfMatch } from "./preconditions.ts";
+import { prepare } from "./prepare.ts";
+import { writeContext } from "./write-context.ts";
+
+/** Changes the object that the path names by `body`, in a write of its own. */
+export async function writeChange(
+  resource: ResourceDeclaration,
+  call: Call,
+  context: ObjectContext,
+  body: JsonObject,
+  check?: (previous: StoredObject) => void,
+): Promise<Written<StoredObject>> {
+  const present = theOne(resource, call, context.store);
+  check?.(present);
+  const identities = await makeModuleIdentities(resource, body, present.doc, context.clock.now());
+  return context.store.write(writeContext(call), (draft) => {
+    check?.(theOne(resource, call, draft));
+    return changeIn(draft, resource, call, context, () => body, identities);
+  });
+}
+
+/** Changes the object that the path names by what `bodyFor` makes of its state in the write that `draft` is of. */
+export function changeIn(
+  draft: Draft,
+  resource: ResourceDeclaration,
+  call: Call,
+  context: ObjectContext,
+  bodyFor: (previous: StoredObject) => JsonObject,
+  identities: ModuleIdentities = noModuleIdentities,
+): StoredObject {
+  const previous = theOne(resource, call, draft);
+  checkIfMatch(call, viewsFor(call, context).etag(previous));
+  return change(resource, call, context, draft, previous, bodyFor(previous), identities);
+}
+
+/** Parses `body` as a change of `previous` and stores what comes out; unchanged documents are not stored. */
+function change(
+  resource: ResourceDeclaration,
+  call: Call,
+  context: ObjectContext,
+  draft: Draft,
+  previous: StoredObject,
+  body: JsonObject,
+  identities: ModuleIdentities,
+): StoredObject {
+  const given = Object.fromEntries(Object.entries(body).filter(([name]) => !pathNames.has(name)));
+  const { issues, doc } = parseFields(resource.fields, given, "update", previous.doc);
+  if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
+  const behaviour = context.behaviours[resource.name];
+  const prepared = prepare(resource, call, draft, previous.account_id, doc, previous, behaviour);
+  const owner = ownerOf(previous.id, context);
+  const whole = identified(resource, prepared.doc, previous.doc, identities, owner);
+  if (JSON.stringify(whole) === JSON.stringify(previous.doc)) return previous;
+  return draft.replace(previous, whole);
+}
