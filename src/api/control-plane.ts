@@ -19,6 +19,7 @@ import { openDomainChecks } from "./domain-proof/checker.ts";
 import { makeResolveTxt } from "./domain-proof/resolver.ts";
 import type { ResolveTxt } from "./domain-proof/resolver.ts";
 import { startEvents } from "./events/dispatcher.ts";
+import { operatorKeys } from "./events/targets/aws/operator-keys.ts";
 import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
@@ -95,13 +96,15 @@ async function serve(
   const problems = trackProblems(log);
   metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
   metrics.gauge("postern_revision_applied", "Revision that every edge serves.", () => applied.everywhere() ?? 0);
-  metrics.gauge("postern_tunnel_sessions", "Connected agents.", () => liveObjects.count("tunnel_session"));
-  metrics.gauge("postern_tunnels", "Online tunnels.", () => liveObjects.count("tunnel"));
+  metrics.gauge("postern_tunnel_sessions", "Connected agents.", () => liveObjects.count("sessions"));
+  metrics.gauge("postern_tunnels", "Online tunnels.", () => liveObjects.count("tunnels"));
   metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.count());
   let { apiUrl } = options;
   const events = await startEvents({
     store,
-    settings: options,
+    dataDirectory: options.data,
+    allowPrivate: options.allowLocalUpstreams,
+    aws: operatorKeys(options),
     clock,
     log,
     metrics,

@@ -4,6 +4,7 @@ import type { Doc } from "../../schema/doc.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
 import { addressOf } from "./edge-endpoints.ts";
 import { docOf } from "../../schema/doc.ts";
+import { endpoint } from "../../resources/endpoint.ts";
 import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
 
 /** What follows from a cloud endpoint's URL. */
@@ -16,5 +17,5 @@ export function servedBy(reader: Pick<Reader, "holder">, object: StoredObject): 
 /** The stored object as one of the endpoints that answer now. */
 export function asEndpoint(reader: Pick<Reader, "holder">, object: StoredObject): StoredObject {
   const { created_at, doc } = object;
-  return { ...object, kind: "endpoint", doc: { ...doc, created_at, ...servedBy(reader, object) } };
+  return { ...object, kind: endpoint.name, doc: { ...doc, created_at, ...servedBy(reader, object) } };
 }

@@ -1,41 +1,62 @@
 /** Edges that have an online backend, as endpoints of type `edge`: one per hostport. */
 import { createHash } from "node:crypto";
+import { endpoint } from "../../resources/endpoint.ts";
+import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
+import { httpsEdge } from "../../resources/https-edge.ts";
+import { tcpEdge } from "../../resources/tcp-edge.ts";
+import { tlsEdge } from "../../resources/tls-edge.ts";
+import { docOf } from "../../schema/doc.ts";
+import type { DocOf } from "../../schema/doc.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
 
 /** Backends may be members of backends; deeper nesting is refused on write. */
 const maxDepth = 10;
-const schemes: Readonly<Record<string, string>> = { https_edge: "https", tls_edge: "tls", tcp_edge: "tcp" };
 
-/** Walks up from the online backends to the edges that refer to them: costs what is online, not what exists. */
-export function edgeEndpoints(
-  reader: Reader,
-  accountId: string,
-  onlineBackends: readonly StoredObject[],
-): StoredObject[] {
+interface EdgeKind {
+  readonly scheme: "https" | "tls" | "tcp";
+  docOf(edge: StoredObject): Pick<DocOf<typeof httpsEdge>, "hostports" | "description" | "metadata">;
+}
+
+const edgeKinds: Readonly<Record<string, EdgeKind>> = {
+  [httpsEdge.name]: { scheme: "https", docOf: (edge) => docOf(edge, httpsEdge) },
+  [tlsEdge.name]: { scheme: "tls", docOf: (edge) => docOf(edge, tlsEdge) },
+  [tcpEdge.name]: { scheme: "tcp", docOf: (edge) => docOf(edge, tcpEdge) },
+};
+
+/** Walks up from the online backends of an account to the edges that refer to them: costs what is online, not what exists. */
+export function edgeEndpoints(reader: Reader, onlineBackends: readonly StoredObject[]): StoredObject[] {
   const edges = new Map<string, StoredObject>();
   const seen = new Set<string>();
   const climb = (object: StoredObject, depth: number): void => {
     if (seen.has(object.id) || depth > maxDepth) return;
     seen.add(object.id);
     for (const referrer of reader.referrers(object.id)) {
-      const edgeId = referrer.doc["edge_id"];
-      const edge = typeof edgeId === "string" ? reader.get(accountId, "https_edge", edgeId) : referrer;
-      if (edge && edge.kind in schemes) edges.set(edge.id, edge);
+      const edge = edgeOf(reader, referrer);
+      if (edge) edges.set(edge.id, edge);
       else climb(referrer, depth + 1);
     }
   };
   for (const backend of onlineBackends) climb(backend, 0);
   return [...edges.values()].flatMap((edge) =>
-    (edge.doc["hostports"] as readonly string[]).map((hostport) => endpointOf(reader, edge, hostport)),
+    (edgeKinds[edge.kind]?.docOf(edge).hostports ?? []).map((hostport) => endpointOf(reader, edge, hostport)),
   );
 }
 
+/** The edge that what refers to a backend belongs to; undefined for other backends. */
+function edgeOf(reader: Reader, referrer: StoredObject): StoredObject | undefined {
+  if (referrer.kind in edgeKinds) return referrer;
+  if (referrer.kind !== httpsEdgeRoute.name) return undefined;
+  return reader.get(referrer.account_id, httpsEdge.name, docOf(referrer, httpsEdgeRoute).edge_id ?? "");
+}
+
 function endpointOf(reader: Reader, edge: StoredObject, hostport: string): StoredObject {
-  const scheme = schemes[edge.kind] as string;
+  const kind = edgeKinds[edge.kind] as EdgeKind;
+  const { scheme } = kind;
+  const { description, metadata } = kind.docOf(edge);
   const address = addressOf(reader, edge.account_id, scheme, hostport);
   const url = scheme === "tcp" || address.port !== 443 ? `${scheme}://${hostport}` : `${scheme}://${address.host}`;
   return {
-    kind: "endpoint",
+    kind: endpoint.name,
     id: idOf(edge.id, hostport),
     account_id: edge.account_id,
     revision: edge.revision,
@@ -47,8 +68,8 @@ function endpointOf(reader: Reader, edge: StoredObject, hostport: string): Store
       url,
       ...address,
       type: "edge",
-      description: edge.doc["description"],
-      metadata: edge.doc["metadata"],
+      description,
+      metadata,
       edge: edge.id,
       bindings: ["public"],
     },

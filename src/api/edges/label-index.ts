@@ -1,6 +1,6 @@
 /** Sets of labels per account, found by containment without looking at all of them. */
 
-type Labels = Readonly<Record<string, string>>;
+export type Labels = Readonly<Record<string, string>>;
 
 export interface LabelIndex<T> {
   add(accountId: string, id: string, labels: Labels, value: T): void;

@@ -4,6 +4,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Event } from "./event/event.ts";
+import type { EventCounters } from "./counters.ts";
 import type { EventQueue } from "./queue.ts";
 import { NotDelivered } from "./targets/target.ts";
 import type { Target, TargetLimits } from "./targets/target.ts";
@@ -12,12 +13,6 @@ export interface DeliverySurroundings {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: EventCounters;
-}
-
-export interface EventCounters {
-  delivered: number;
-  dropped: number;
-  failures: number;
 }
 
 const firstPauseMs = 1_000;

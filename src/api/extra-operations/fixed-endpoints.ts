@@ -1,4 +1,6 @@
 import { Refusal } from "../../lib/errors.ts";
+import { endpoint } from "../../resources/endpoint.ts";
+import { docOf } from "../../schema/doc.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import type { Call, Operation } from "../operation/call.ts";
 
@@ -16,8 +18,9 @@ export function onlyCloudEndpoints(operation: Operation, liveObjects: LiveObject
 }
 
 function checkCloud({ principal, parameters }: Call, liveObjects: LiveObjects): void {
-  const found = liveObjects.get(principal.accountId, "endpoint", parameters[0] as string);
-  if (!found || found.doc["type"] === "cloud") return;
-  const where = found.doc["type"] === "edge" ? "its edge: change or delete that" : "its agent: stop or restart that";
+  const found = liveObjects.get(principal.accountId, endpoint.name, parameters[0] as string);
+  const type = found && docOf(found, endpoint).type;
+  if (type === undefined || type === "cloud") return;
+  const where = type === "edge" ? "its edge: change or delete that" : "its agent: stop or restart that";
   throw new Refusal("endpoint_fixed", `the endpoint comes from ${where}`);
 }

@@ -1,0 +1,86 @@
+/** Sessions, tunnels and endpoints of agents as the edges report them, for as long as they say so. */
+import type { SessionReport, TunnelReport } from "../../routing/planes/messages.ts";
+import type { Reader } from "../../storage/store.ts";
+import type { EdgeLine, EdgeObserver } from "./edges.ts";
+import { makeLabelIndex } from "./label-index.ts";
+import type { LabelIndex } from "./label-index.ts";
+import { endpointObject, sessionObject, tunnelObject } from "./live-docs.ts";
+import { makeObjectsByAccount } from "./objects-by-account.ts";
+import type { ObjectsByAccount } from "./objects-by-account.ts";
+import { makeAgentNames } from "./agent-names.ts";
+import type { AgentNames } from "./agent-names.ts";
+
+export interface AgentObjects extends EdgeObserver {
+  readonly sessions: ObjectsByAccount;
+  readonly tunnels: ObjectsByAccount;
+  readonly endpoints: ObjectsByAccount;
+  /** Tunnels by their labels. */
+  readonly labelled: LabelIndex<TunnelReport>;
+  readonly names: AgentNames;
+}
+
+/** A report with the line that it came over: it is over with that. */
+interface Reported<T> {
+  readonly report: T;
+  readonly line: EdgeLine;
+}
+
+export function makeAgentObjects(reader: Reader): AgentObjects {
+  const [sessions, tunnels, endpoints] = [makeObjectsByAccount(), makeObjectsByAccount(), makeObjectsByAccount()];
+  const labelled = makeLabelIndex<TunnelReport>();
+  const names = makeAgentNames();
+  const openTunnels = new Map<string, Reported<TunnelReport>>();
+  const openSessions = new Map<string, Reported<SessionReport>>();
+
+  const closeTunnel = (id: string): void => {
+    const report = openTunnels.get(id)?.report;
+    if (!report) return;
+    const { accountId, labels, endpoint } = report;
+    openTunnels.delete(id);
+    tunnels.remove(accountId, id);
+    if (labels) labelled.remove(accountId, id, labels);
+    if (endpoint) endpoints.remove(accountId, endpoint.id);
+    names.remove(report);
+  };
+  const openTunnel = (report: TunnelReport, line: EdgeLine): void => {
+    closeTunnel(report.id);
+    openTunnels.set(report.id, { report, line });
+    tunnels.put(tunnelObject(report));
+    if (report.labels) labelled.add(report.accountId, report.id, report.labels, report);
+    const endpoint = endpointObject(report, reader);
+    if (endpoint) endpoints.put(endpoint);
+    names.add(report);
+  };
+  const closeSession = (id: string): void => {
+    const report = openSessions.get(id)?.report;
+    if (report) sessions.remove(report.accountId, id);
+    openSessions.delete(id);
+  };
+  return {
+    sessions,
+    tunnels,
+    endpoints,
+    labelled,
+    names,
+    receive(message, line) {
+      switch (message.type) {
+        case "hello":
+          for (const [id, one] of openTunnels) if (one.line === line) closeTunnel(id);
+          for (const [id, one] of openSessions) if (one.line === line) closeSession(id);
+          return;
+        case "session_opened":
+          openSessions.set(message.session.id, { report: message.session, line });
+          sessions.put(sessionObject(message.session));
+          return;
+        case "session_closed":
+          closeSession(message.sessionId);
+          return;
+        case "tunnel_opened":
+          openTunnel(message.tunnel, line);
+          return;
+        case "tunnel_closed":
+          closeTunnel(message.tunnelId);
+      }
+    },
+  };
+}

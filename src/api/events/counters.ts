@@ -1,0 +1,20 @@
+import type { Metrics } from "../../lib/metrics.ts";
+
+export interface EventCounters {
+  delivered: number;
+  dropped: number;
+  failures: number;
+}
+
+/** Counters of all deliveries together, as metrics. */
+export function makeEventCounters(metrics: Metrics): EventCounters {
+  const counters: EventCounters = { delivered: 0, dropped: 0, failures: 0 };
+  metrics.counterOf("postern_events_delivered_total", "Events delivered.", () => counters.delivered);
+  metrics.counterOf(
+    "postern_events_dropped_total",
+    "Events given up: after a day, or because too many waited; also those that an edge dropped.",
+    () => counters.dropped,
+  );
+  metrics.counterOf("postern_event_failures_total", "Attempts to deliver events that failed.", () => counters.failures);
+  return counters;
+}

@@ -1,0 +1,45 @@
+/** Targets of destinations, opened with the clients by which this server reaches them. */
+import { join } from "node:path";
+import type { Clock } from "../../lib/clock.ts";
+import { openOutbound } from "../../outbound/client.ts";
+import { eventDestination } from "../../resources/event-destination.ts";
+import { docOf } from "../../schema/doc.ts";
+import type { StoredObject } from "../../storage/store.ts";
+import { openTarget } from "./targets.ts";
+import type { OperatorKeys } from "./targets/aws/operator-keys.ts";
+import type { Target } from "./targets/target.ts";
+
+export interface OpenTargetsOptions {
+  readonly clock: Clock;
+  /** Files are written below `events/` in it, in a folder per account. */
+  readonly dataDirectory: string;
+  readonly allowPrivate: boolean;
+  readonly ca?: string | undefined;
+  readonly aws?: OperatorKeys | undefined;
+}
+
+export interface TargetOpener {
+  open(destination: StoredObject): Target;
+  /** Lets go of what the targets share; they are closed one by one. */
+  close(): void;
+}
+
+export function makeTargetOpener({ clock, dataDirectory, allowPrivate, ca, aws }: OpenTargetsOptions): TargetOpener {
+  const outbound = { purpose: "events", clock, ca, reach: allowPrivate ? "any" : "public" } as const;
+  const operatorOutbound = openOutbound({
+    ...outbound,
+    ...(!allowPrivate && aws?.stsEndpoint !== undefined && { reach: "any_https" }),
+  });
+  return {
+    open: (destination) =>
+      openTarget(docOf(destination, eventDestination), {
+        destinationId: destination.id,
+        accountId: destination.account_id,
+        outbound: openOutbound(outbound),
+        operatorOutbound,
+        aws,
+        directory: join(dataDirectory, "events", destination.account_id),
+      }),
+    close: () => operatorOutbound.close(),
+  };
+}

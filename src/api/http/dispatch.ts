@@ -1,0 +1,57 @@
+/** From a request's head to the reply of its operation. */
+import type { IncomingMessage } from "node:http";
+import { Refusal } from "../../lib/errors.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
+import type { Admit } from "./access.ts";
+import { hasBody, noBody, readBody } from "./body.ts";
+import type { Cors } from "./cors.ts";
+import type { Exchange } from "./exchange.ts";
+import { methodRefusal, readQuery } from "./request-checks.ts";
+import { settleHead } from "./request-head.ts";
+import { makeRouter } from "./router.ts";
+
+export interface DispatchOptions {
+  readonly operations: readonly Operation[];
+  /** The methods that the API has anywhere. */
+  readonly offered: string;
+  readonly cors: Cors;
+  readonly admit: Admit;
+  baseUrlOf(request: IncomingMessage): string;
+}
+
+const noQuery = new URLSearchParams();
+
+/** Runs the operation that a request is for. What it refuses it throws, or rejects with. */
+export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => Reply | Promise<Reply> {
+  const { offered, cors, admit } = options;
+  const router = makeRouter(options.operations);
+  return (exchange) => {
+    const { request, response } = exchange;
+    settleHead(request);
+    const url = request.url as string;
+    if (request.method === "OPTIONS") {
+      const asked = url === "*" ? ["allow", offered] : cors.preflight(request);
+      if (asked) return { status: 204, headers: asked };
+    }
+    const mark = url.indexOf("?");
+    const found = router(mark < 0 ? url : url.slice(0, mark));
+    if (!found) throw new Refusal("unknown_path", `there is no path ${JSON.stringify(url.slice(0, 128))}`);
+    if (request.method === "OPTIONS") return { status: 204, headers: ["allow", found.allow] };
+    const operation = found.operations.get(request.method as string);
+    if (!operation) throw methodRefusal(request, found.allow);
+    if (!operation.open) admit(exchange);
+    const call: Call = {
+      operation,
+      operationId: exchange.operationId,
+      principal: exchange.principal,
+      parameters: found.parameters,
+      query: mark < 0 ? noQuery : readQuery(operation, url.slice(mark + 1)),
+      body: noBody,
+      baseUrl: options.baseUrlOf(request),
+      request,
+    };
+    if (!hasBody(request)) return operation.run(call);
+    const reading = readBody(operation, request, response, exchange.expectsContinue);
+    return reading.then((body) => operation.run({ ...call, body }));
+  };
+}

@@ -1,0 +1,69 @@
+/** The listener of the API: Node's server with its bounds, from listening to its end. */
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { ConnectionRefusals } from "./connection-refusals.ts";
+
+export interface ListenerOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly maxConnections: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly connectionRefusals: ConnectionRefusals;
+  handle(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void;
+}
+
+export interface Listener {
+  readonly address: AddressInfo;
+  /** Takes no new connections and resolves when the requests under way are answered, at the latest after 5 s. */
+  stop(): Promise<void>;
+}
+
+const stopTimeoutMs = 5_000;
+
+/** Rejects when the address is taken. */
+export async function startListener(options: ListenerOptions): Promise<Listener> {
+  const { clock, log, connectionRefusals, handle } = options;
+  const server = createServer(
+    {
+      maxHeaderSize: 16_384,
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 75_000,
+      connectionsCheckingInterval: 2_000,
+      insecureHTTPParser: false,
+      requireHostHeader: false,
+    },
+    (request, response) => handle(request, response, false),
+  );
+  server.on("checkContinue", (request, response) => handle(request, response, true));
+  // One that cannot be met is refused with the rest of the head.
+  server.on("checkExpectation", (request, response) => handle(request, response, false));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => connectionRefusals.failed(error.code, socket));
+  server.on("connect", (_request, socket) => connectionRefusals.connect(socket));
+  // The size of the head is the bound; beyond a number, Node would drop fields without a word.
+  server.maxHeadersCount = 0;
+  server.maxConnections = options.maxConnections;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.listen.port, options.listen.host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  server.on("error", (error) => log.error("API listener failed", { error }));
+  return {
+    address: server.address() as AddressInfo,
+    stop: () =>
+      new Promise((resolve) => {
+        const timer = clock.after(stopTimeoutMs, () => server.closeAllConnections());
+        server.close(() => {
+          timer.cancel();
+          resolve();
+        });
+        server.closeIdleConnections();
+      }),
+  };
+}
