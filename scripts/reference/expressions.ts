@@ -3,7 +3,7 @@ import type { FunctionDeclaration, Overload } from "../../src/cel/checking/decla
 import { listFunctions } from "../../src/cel/functions/lists.ts";
 import { standardFunctions } from "../../src/cel/functions/standard.ts";
 import { stringFunctions } from "../../src/cel/functions/strings.ts";
-import { defaultLimits } from "../../src/cel/limits.ts";
+import { defaultLimits } from "../../src/cel/values/limits.ts";
 import { acceptedByConformance, leftOutSuites, refusedLater, refusedSooner } from "../../test/cel/left-out.ts";
 import { code, page, table } from "./markdown.ts";
 

@@ -19,7 +19,7 @@ import { openDomainChecks } from "./domain-proof/checker.ts";
 import { makeResolveTxt } from "./domain-proof/resolver.ts";
 import type { ResolveTxt } from "./domain-proof/resolver.ts";
 import { startEvents } from "./events/dispatcher.ts";
-import { operatorKeys } from "./events/targets/aws/operator-keys.ts";
+import { operatorKeys } from "./events/targets/operator-keys.ts";
 import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";

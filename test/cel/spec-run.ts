@@ -10,7 +10,7 @@ import type { Environment, VariableDeclaration } from "../../src/cel/checking/en
 import { equal } from "../../src/cel/values/equal.ts";
 import { Failure } from "../../src/cel/values/failure.ts";
 import { issueText } from "../../src/cel/syntax/issue.ts";
-import { defaultLimits } from "../../src/cel/limits.ts";
+import { defaultLimits } from "../../src/cel/values/limits.ts";
 import { Run } from "../../src/cel/values/run.ts";
 import type { Type } from "../../src/cel/checking/types.ts";
 import { kindOf } from "../../src/cel/values/values.ts";

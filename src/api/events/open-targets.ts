@@ -6,7 +6,7 @@ import { eventDestination } from "../../resources/event-destination.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import { openTarget } from "./targets.ts";
-import type { OperatorKeys } from "./targets/aws/operator-keys.ts";
+import type { OperatorKeys } from "./targets/operator-keys.ts";
 import type { Target } from "./targets/target.ts";
 
 export interface OpenTargetsOptions {

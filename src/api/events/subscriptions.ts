@@ -5,7 +5,7 @@ import { docOf } from "../../schema/doc.ts";
 import type { Cursor, Store, StoredObject } from "../../storage/store.ts";
 import { lastPosition } from "./change-queue.ts";
 import { unavailability } from "./targets.ts";
-import type { OperatorKeys } from "./targets/aws/operator-keys.ts";
+import type { OperatorKeys } from "./targets/operator-keys.ts";
 
 /** Ids of the destinations whose deliveries a change of the object may change; none for objects of other kinds. */
 export function destinationIdsOf(object: StoredObject): readonly string[] {

@@ -6,7 +6,7 @@ import { datadog } from "./targets/datadog.ts";
 import { file } from "./targets/file.ts";
 import { firehose } from "./targets/aws/firehose.ts";
 import { kinesis } from "./targets/aws/kinesis.ts";
-import type { OperatorKeys } from "./targets/aws/operator-keys.ts";
+import type { OperatorKeys } from "./targets/operator-keys.ts";
 import type { Target, TargetKind, TargetSurroundings } from "./targets/target.ts";
 import { webhook } from "./targets/webhook.ts";
 

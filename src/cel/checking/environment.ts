@@ -1,7 +1,7 @@
 /** What expressions of one kind may mention: variables, functions, limits. A room declares its own once. */
 import type { FunctionDeclaration } from "./declarations.ts";
-import { defaultLimits } from "../limits.ts";
-import type { Limits } from "../limits.ts";
+import { defaultLimits } from "../values/limits.ts";
+import type { Limits } from "../values/limits.ts";
 import { types, typeOf } from "./types.ts";
 import type { Type } from "./types.ts";
 import { TypeValue } from "../values/values.ts";

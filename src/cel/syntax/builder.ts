@@ -1,5 +1,5 @@
 /** Makes nodes: numbers them, and keeps their number and depth within the limits. */
-import type { Limits } from "../limits.ts";
+import type { Limits } from "../values/limits.ts";
 import { SourceFault } from "./source-fault.ts";
 import { childrenOf } from "./tree.ts";
 import type { Node } from "./tree.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { defaultLimits } from "../limits.ts";
+import { defaultLimits } from "../values/limits.ts";
 import { issueText } from "./issue.ts";
 import { parse } from "./parse.ts";
 import { endOfExpression } from "./tokens.ts";

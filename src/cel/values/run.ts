@@ -1,6 +1,6 @@
 /** One evaluation under way: what it reads, what it may still take, and the variables of its loops. */
 import { Failure } from "./failure.ts";
-import type { Limits } from "../limits.ts";
+import type { Limits } from "./limits.ts";
 import type { Value } from "./values.ts";
 
 /** Steps that several evaluations share, e.g. all those of one request. */

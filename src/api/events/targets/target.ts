@@ -2,7 +2,7 @@
 import type { Doc } from "../../../schema/doc.ts";
 import type { Event } from "../event/event.ts";
 import type { Outbound } from "../../../outbound/client.ts";
-import type { OperatorKeys } from "./aws/operator-keys.ts";
+import type { OperatorKeys } from "./operator-keys.ts";
 
 /** A destination's target, open for delivery: it may keep connections and tokens between deliveries. */
 export interface Target {

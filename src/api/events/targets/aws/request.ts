@@ -4,7 +4,7 @@ import type { Arn } from "../../../../lib/arn.ts";
 import type { Doc } from "../../../../schema/doc.ts";
 import { answeredProblem, readObject } from "../response.ts";
 import { NotDelivered, textOf } from "../target.ts";
-import type { OperatorKeys } from "./operator-keys.ts";
+import type { OperatorKeys } from "../operator-keys.ts";
 import type { TargetKind, TargetSurroundings } from "../target.ts";
 import { awsCredentials } from "./credentials.ts";
 import { signedHeaders } from "./sign.ts";

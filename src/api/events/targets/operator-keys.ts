@@ -1,4 +1,4 @@
-import type { EventSettings } from "../../../../settings/events.ts";
+import type { EventSettings } from "../../../settings/events.ts";
 
 /** The operator's own access to AWS, with which roles are taken. */
 export interface OperatorKeys {
