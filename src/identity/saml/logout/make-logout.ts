@@ -1,0 +1,89 @@
+import { randomBytes } from "node:crypto";
+import { writeInstant } from "../instant.ts";
+import type { IdpMetadata } from "../metadata/idp-metadata.ts";
+import { saml, samlp, status } from "../names.ts";
+import type { NameId } from "../response/name-id.ts";
+import type { FlowInput } from "../requests/authn-request.ts";
+import { makeRelay, requestIdOf } from "../requests/relay.ts";
+import { sendTo } from "../transport/outgoing.ts";
+import type { Outgoing } from "../transport/outgoing.ts";
+import { element } from "../xml/write.ts";
+
+export interface LogoutRequestInput extends FlowInput {
+  /** As it came with the assertion. */
+  readonly name: NameId;
+  /** Empty for none. */
+  readonly sessionIndex: string;
+}
+
+export interface LogoutResponseInput {
+  readonly entityId: string;
+  readonly idp: IdpMetadata;
+  readonly signingKeyPem: string;
+  /** The `id` and `relayState` of the request that is answered. */
+  readonly inResponseTo: string;
+  readonly relayState?: string;
+  readonly nowMs: number;
+}
+
+/** A provider need not act on it later, milliseconds. */
+const requestLivesMs = 5 * 60 * 1000;
+
+/** A signed LogoutRequest (saml-core §3.7.1); undefined when the provider offers no logout that we speak. */
+export function makeLogoutRequest(input: LogoutRequestInput): Outgoing | undefined {
+  const { idp, name, signingKeyPem } = input;
+  const { redirect, post } = idp.signOut;
+  const to = { redirect: redirect?.location, post: post?.location };
+  const key = Buffer.from(input.relayKey, "base64");
+  const relayFor = { purpose: "logout", routeId: input.routeId } as const;
+  const relayState = makeRelay({ flowId: input.flowId, host: input.host, sentMs: input.nowMs }, relayFor, key);
+  const message = element(
+    "samlp:LogoutRequest",
+    {
+      "xmlns:samlp": samlp,
+      "xmlns:saml": saml,
+      ID: requestIdOf(input.flowId, relayFor, key),
+      Version: "2.0",
+      IssueInstant: writeInstant(input.nowMs),
+      NotOnOrAfter: writeInstant(input.nowMs + requestLivesMs),
+      Destination: to.redirect ?? to.post,
+    },
+    element("saml:Issuer", {}, input.entityId),
+    element(
+      "saml:NameID",
+      { Format: name.format, NameQualifier: name.nameQualifier, SPNameQualifier: name.spNameQualifier },
+      name.nameId,
+    ),
+    input.sessionIndex === "" ? undefined : element("samlp:SessionIndex", {}, input.sessionIndex),
+  );
+  return sendTo(present(to), { message, field: "SAMLRequest", relayState, signingKeyPem });
+}
+
+/** A signed LogoutResponse that says that it was done (saml-core §3.7.2); undefined as above. */
+export function makeLogoutResponse(input: LogoutResponseInput): Outgoing | undefined {
+  const { redirect, post } = input.idp.signOut;
+  const to = { redirect: redirect?.responseLocation, post: post?.responseLocation };
+  const message = element(
+    "samlp:LogoutResponse",
+    {
+      "xmlns:samlp": samlp,
+      "xmlns:saml": saml,
+      ID: `_${randomBytes(20).toString("hex")}`,
+      Version: "2.0",
+      IssueInstant: writeInstant(input.nowMs),
+      Destination: to.redirect ?? to.post,
+      InResponseTo: input.inResponseTo,
+    },
+    element("saml:Issuer", {}, input.entityId),
+    element("samlp:Status", {}, element("samlp:StatusCode", { Value: status.success })),
+  );
+  const { relayState, signingKeyPem } = input;
+  return sendTo(present(to), { message, field: "SAMLResponse", relayState, signingKeyPem });
+}
+
+function present(to: Readonly<Record<"redirect" | "post", string | undefined>>): { redirect?: string; post?: string } {
+  return {
+    ...(to.redirect !== undefined && { redirect: to.redirect }),
+    ...(to.post !== undefined && { post: to.post }),
+  };
+}

@@ -1,0 +1,55 @@
+import { hash, X509Certificate } from "node:crypto";
+import { bindings, ds, md, samlp } from "../names.ts";
+import { element } from "../xml/write.ts";
+
+export interface ServiceProvider {
+  readonly entityId: string;
+  readonly acsUrl: string;
+  readonly sloUrl: string;
+  readonly nameIdFormat: string;
+  /** PEM; two in a rollover. */
+  readonly signingCertificates: readonly string[];
+}
+
+export interface Document {
+  readonly body: string;
+  readonly contentType: string;
+  /** A strong one, with its quotes (RFC 9110 §8.8.3). */
+  readonly etag: string;
+}
+
+/** What the route tells identity providers of itself (saml-metadata §2.4.4). The same words give the same bytes. */
+export function writeSpMetadata(provider: ServiceProvider): Document {
+  const service = (name: string, binding: string, location: string, more: Readonly<Record<string, string>> = {}) =>
+    element(name, { Binding: binding, Location: location, ...more });
+  const { xml } = element(
+    "md:EntityDescriptor",
+    { "xmlns:md": md, entityID: provider.entityId },
+    element(
+      "md:SPSSODescriptor",
+      { AuthnRequestsSigned: "true", WantAssertionsSigned: "true", protocolSupportEnumeration: samlp },
+      ...provider.signingCertificates.map((pem) =>
+        element(
+          "md:KeyDescriptor",
+          { use: "signing" },
+          element(
+            "ds:KeyInfo",
+            { "xmlns:ds": ds },
+            element("ds:X509Data", {}, element("ds:X509Certificate", {}, derOf(pem))),
+          ),
+        ),
+      ),
+      service("md:SingleLogoutService", bindings.redirect, provider.sloUrl),
+      service("md:SingleLogoutService", bindings.post, provider.sloUrl),
+      element("md:NameIDFormat", {}, provider.nameIdFormat),
+      service("md:AssertionConsumerService", bindings.post, provider.acsUrl, { index: "0", isDefault: "true" }),
+    ),
+  );
+  const body = `<?xml version="1.0" encoding="UTF-8"?>\n${xml}\n`;
+  const etag = `"${hash("sha256", body, "base64url").slice(0, 22)}"`;
+  return { body, contentType: "application/samlmetadata+xml", etag };
+}
+
+function derOf(pem: string): string {
+  return new X509Certificate(pem).raw.toString("base64");
+}

@@ -1,0 +1,59 @@
+import { writeInstant } from "../instant.ts";
+import type { IdpMetadata } from "../metadata/idp-metadata.ts";
+import { bindings, saml, samlp } from "../names.ts";
+import { sendTo } from "../transport/outgoing.ts";
+import type { Outgoing } from "../transport/outgoing.ts";
+import { element } from "../xml/write.ts";
+import { makeRelay, requestIdOf } from "./relay.ts";
+
+/** Our side of a flow that goes to the provider and comes back. */
+export interface FlowInput {
+  readonly routeId: string;
+  readonly entityId: string;
+  readonly idp: IdpMetadata;
+  /** The route's `request_signing_key_pem`. */
+  readonly signingKeyPem: string;
+  /** 128 bits in base64url. */
+  readonly flowId: string;
+  /** See `Relay`. */
+  readonly host: string;
+  /** The newest of the keys for RelayState, base64. */
+  readonly relayKey: string;
+  /** Wall clock, milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+export interface AuthnRequestInput extends FlowInput {
+  readonly acsUrl: string;
+  readonly nameIdFormat: string;
+  readonly forceAuthn: boolean;
+}
+
+/** A signed AuthnRequest (saml-core §3.4.1), by redirect where the provider offers it, else by POST. */
+export function makeAuthnRequest(input: AuthnRequestInput): Outgoing {
+  const { idp, signingKeyPem } = input;
+  const key = Buffer.from(input.relayKey, "base64");
+  const to = { purpose: "login", routeId: input.routeId } as const;
+  const relayState = makeRelay({ flowId: input.flowId, host: input.host, sentMs: input.nowMs }, to, key);
+  const id = requestIdOf(input.flowId, to, key);
+  const destination = idp.signOn.redirect ?? idp.signOn.post;
+  const message = element(
+    "samlp:AuthnRequest",
+    {
+      "xmlns:samlp": samlp,
+      "xmlns:saml": saml,
+      ID: id,
+      Version: "2.0",
+      IssueInstant: writeInstant(input.nowMs),
+      Destination: destination,
+      ForceAuthn: input.forceAuthn ? "true" : undefined,
+      ProtocolBinding: bindings.post,
+      AssertionConsumerServiceURL: input.acsUrl,
+    },
+    element("saml:Issuer", {}, input.entityId),
+    element("samlp:NameIDPolicy", { Format: input.nameIdFormat, AllowCreate: "true" }),
+  );
+  const outgoing = sendTo(idp.signOn, { message, field: "SAMLRequest", relayState, signingKeyPem });
+  if (!outgoing) throw new Error("make AuthnRequest: the metadata has no address to sign on at");
+  return outgoing;
+}

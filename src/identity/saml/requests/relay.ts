@@ -1,0 +1,71 @@
+/**
+ * RelayState and request ids, by which a flow is recognised that nobody remembers: what is sent out comes back with
+ * the answer, under a MAC. The identity provider and the visitor see it, so it holds nothing that is secret.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+export type RelayPurpose = "login" | "logout";
+
+export interface Relay {
+  /** 128 bits in base64url: 22 characters. */
+  readonly flowId: string;
+  /** Which host of the edge to go on to: six characters of its hash, or its labels under a wildcard. */
+  readonly host: string;
+  /** When the request was made, milliseconds since 1970; kept in whole seconds. */
+  readonly sentMs: number;
+}
+
+export interface RelayFor {
+  readonly purpose: RelayPurpose;
+  readonly routeId: string;
+}
+
+export interface RelayRead extends Relay {
+  /** The `ID` of the request that went out with it. */
+  readonly requestId: string;
+}
+
+/** saml-bindings §3.4.3 and §3.5.3, bytes. */
+const maxRelayBytes = 80;
+/** Seconds are counted from 2020, so that six digits in base 36 last until 2088. */
+const epochMs = Date.UTC(2020, 0, 1);
+const timeDigits = 6;
+/** 96 bits of the MAC: it is asked about online only, and the room is scarce. */
+const macLength = 16;
+const shape = /^([A-Za-z0-9_-]{22})([0-9a-z]{6})([A-Za-z0-9_-]{16})([a-z0-9._-]{1,36})$/;
+
+/** The length that `host` of a relay may have. */
+export const maxRelayHost = maxRelayBytes - 22 - timeDigits - macLength;
+
+/** Throws when the host is longer than `maxRelayHost`, or anything else does not fit its form. */
+export function makeRelay(relay: Relay, to: RelayFor, key: Buffer): string {
+  const time = Math.floor((relay.sentMs - epochMs) / 1000)
+    .toString(36)
+    .padStart(timeDigits, "0");
+  const text = `${relay.flowId}${time}${macOf(relay.flowId, time, relay.host, to, key)}${relay.host}`;
+  const fits = time.length === timeDigits && shape.test(text);
+  if (!fits) throw new Error("make RelayState: the flow's id, time or host has not the form that fits");
+  return text;
+}
+
+/** What was sent out under one of the keys, for this purpose and route; undefined for any other text. */
+export function readRelay(text: string, to: RelayFor, keys: readonly Buffer[]): RelayRead | undefined {
+  const [, flowId, time, mac, host] = shape.exec(text) ?? [];
+  if (flowId === undefined || time === undefined || mac === undefined || host === undefined) return undefined;
+  for (const key of keys) {
+    if (!timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(flowId, time, host, to, key)))) continue;
+    const sentMs = epochMs + Number.parseInt(time, 36) * 1000;
+    return { flowId, host, sentMs, requestId: requestIdOf(flowId, to, key) };
+  }
+  return undefined;
+}
+
+/** The `ID` of the flow's request: nobody can make an answer to a request that we did not send. */
+export function requestIdOf(flowId: string, to: RelayFor, key: Buffer): string {
+  return `_${createHmac("sha256", key).update(`saml-request\0${to.purpose}\0${to.routeId}\0${flowId}`).digest("hex")}`;
+}
+
+function macOf(flowId: string, time: string, host: string, to: RelayFor, key: Buffer): string {
+  const text = `saml-relay\0${to.purpose}\0${to.routeId}\0${flowId}${time}${host}`;
+  return createHmac("sha256", key).update(text).digest("base64url").slice(0, macLength);
+}

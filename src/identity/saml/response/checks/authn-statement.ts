@@ -1,0 +1,35 @@
+import { readInstant } from "../../instant.ts";
+import { saml } from "../../names.ts";
+import { refused } from "../../refusal.ts";
+import { attributeOf, elementsIn, isNamed } from "../../xml/element.ts";
+import { isVisible } from "../name-id.ts";
+import { issueWindowMs } from "../work.ts";
+import type { Verdict, Work } from "../work.ts";
+
+const maxSessionIndex = 256;
+
+/** 10: the visitor signed in, once, at a time that the route accepts. */
+export function checkAuthnStatement(work: Work): Verdict {
+  const { nowMs, skewMs, forceAuthn } = work.input;
+  const statements = elementsIn(work.assertion).filter((one) => isNamed(one, saml, "AuthnStatement"));
+  const [statement, ...more] = statements;
+  if (!statement || more.length > 0) {
+    return refused("saml_authn_statement", `the Assertion has ${statements.length} AuthnStatements`);
+  }
+  const signedInMs = readInstant(attributeOf(statement, "AuthnInstant"));
+  if (signedInMs === undefined) return "the AuthnStatement has no AuthnInstant that can be read";
+  if (signedInMs > nowMs + issueWindowMs) return "the visitor signed in ahead of now";
+  // Without a request of ours, what was just done is what the route can ask for.
+  const sinceMs = work.relay?.sentMs ?? nowMs - issueWindowMs;
+  if (forceAuthn && signedInMs + skewMs < sinceMs) return "the visitor was not asked to sign in anew";
+  const until = attributeOf(statement, "SessionNotOnOrAfter");
+  const untilMs = readInstant(until);
+  if (until !== undefined && untilMs === undefined) return "SessionNotOnOrAfter cannot be read";
+  if (untilMs !== undefined && untilMs + skewMs <= nowMs) return "the session at the provider has ended";
+  const sessionIndex = attributeOf(statement, "SessionIndex") ?? "";
+  if (sessionIndex.length > maxSessionIndex || !isVisible(sessionIndex))
+    return "SessionIndex is too long or cannot be seen";
+  work.sessionIndex = sessionIndex;
+  work.sessionNotOnOrAfterMs = untilMs;
+  return undefined;
+}

@@ -1,0 +1,37 @@
+import { readInstant } from "../../instant.ts";
+import { bearer, saml } from "../../names.ts";
+import { attributeOf, elementsIn, isNamed } from "../../xml/element.ts";
+import type { XmlElement } from "../../xml/element.ts";
+import type { Verdict, Work } from "../work.ts";
+
+/** 8: whoever brings the assertion may use it here and now, for the request that the Response is for (saml-profiles §4.1.4.2). */
+export function checkConfirmation(work: Work): Verdict {
+  const confirmations = elementsIn(work.subject).filter((one) => isNamed(one, saml, "SubjectConfirmation"));
+  const bearers = confirmations.filter((one) => attributeOf(one, "Method") === bearer);
+  let issue = "the Assertion has no bearer SubjectConfirmation";
+  for (const confirmation of bearers) {
+    const data = elementsIn(confirmation).filter((one) => isNamed(one, saml, "SubjectConfirmationData"));
+    const [only] = data;
+    const found =
+      only && data.length === 1 ? dataIssue(only, work) : "a SubjectConfirmation has not one SubjectConfirmationData";
+    if (found === undefined) return undefined;
+    issue = found;
+  }
+  return issue;
+}
+
+function dataIssue(data: XmlElement, work: Work): string | undefined {
+  const { acsUrl, nowMs, skewMs } = work.input;
+  if (attributeOf(data, "Recipient") !== acsUrl) return "the SubjectConfirmation has another Recipient";
+  if (attributeOf(data, "NotBefore") !== undefined) return "the SubjectConfirmation has a NotBefore";
+  const untilMs = readInstant(attributeOf(data, "NotOnOrAfter"));
+  if (untilMs === undefined) return "the SubjectConfirmation has no NotOnOrAfter that can be read";
+  if (untilMs + skewMs <= nowMs) return "the SubjectConfirmation has expired";
+  const inResponseTo = attributeOf(data, "InResponseTo");
+  if (inResponseTo !== attributeOf(work.response, "InResponseTo")) {
+    return "the SubjectConfirmation is for another request than the Response";
+  }
+  work.confirmedUntilMs = untilMs;
+  work.inResponseTo = inResponseTo;
+  return undefined;
+}

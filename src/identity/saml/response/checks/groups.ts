@@ -1,0 +1,15 @@
+import { refused } from "../../refusal.ts";
+import { attributesOf, valuesOf } from "../attributes.ts";
+import type { Verdict, Work } from "../work.ts";
+
+/** The attribute that `authorized_groups` is about. */
+const groupsAttribute = ["groups"];
+
+/** 13: the visitor is in one of the groups that the route admits, if it names any. Letter by letter, and whole (I5). */
+export function checkGroups(work: Work): Verdict {
+  const { authorizedGroups } = work.input;
+  work.attributes = attributesOf(work.assertion);
+  work.groups = valuesOf(work.attributes, groupsAttribute);
+  if (authorizedGroups.length === 0 || work.groups.some((one) => authorizedGroups.includes(one))) return undefined;
+  return refused("saml_group", `none of the visitor's ${work.groups.length} groups is admitted`);
+}

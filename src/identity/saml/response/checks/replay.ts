@@ -1,0 +1,23 @@
+import { issueWindowMs } from "../work.ts";
+import type { Verdict, Work } from "../work.ts";
+
+/** 12: nobody has signed in with this assertion before. */
+export async function checkReplay({
+  host,
+  input,
+  assertionId,
+  confirmedUntilMs,
+  issuedMs,
+  origin,
+}: Work): Promise<Verdict> {
+  const claimed = await host.claim({
+    messageId: assertionId,
+    // Whichever check refuses it first.
+    untilMs: Math.min(confirmedUntilMs + input.skewMs, issuedMs + issueWindowMs + 1),
+    unsolicited: origin.by === "provider",
+  });
+  if (claimed === "first") return undefined;
+  return claimed === "used"
+    ? "the Assertion was used before"
+    : "whether the Assertion was used before cannot be found out";
+}

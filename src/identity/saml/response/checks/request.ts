@@ -1,0 +1,44 @@
+import { refused } from "../../refusal.ts";
+import type { Verdict, Work } from "../work.ts";
+
+/** A login takes no longer, milliseconds. */
+const maxFlowMs = 15 * 60 * 1000;
+
+/** 11: a request of ours asked for this; or none did, the route takes such logins, and it leads to the route. */
+export async function checkRequest(work: Work): Promise<Verdict> {
+  const { inResponseTo, relay } = work;
+  if (inResponseTo === undefined) return unsolicited(work);
+  const { nowMs, skewMs } = work.input;
+  if (!relay) return refused("saml_relay_state", "RelayState is not one that was sent out for this route");
+  if (relay.sentMs > nowMs + skewMs) return refused("saml_relay_state", "RelayState is of a time ahead of now");
+  if (nowMs - relay.sentMs > maxFlowMs) {
+    return refused("saml_late", `the login was begun ${Math.round((nowMs - relay.sentMs) / 60_000)} minutes ago`);
+  }
+  if (inResponseTo !== relay.requestId) return "the Response is for another request than RelayState";
+  work.origin = { by: "request", flowId: relay.flowId, host: relay.host, sentMs: relay.sentMs };
+  return undefined;
+}
+
+async function unsolicited(work: Work): Promise<Verdict> {
+  const { relayState, input, host } = work;
+  if (!input.allowIdpInitiated) return refused("saml_unsolicited", "the login was begun at the provider");
+  if (work.relay) return "the Response names no request, though RelayState is of one";
+  if (relayState === undefined) {
+    if (input.home === undefined)
+      return refused("saml_relay_url", "the login was begun at the provider without RelayState");
+    work.origin = { by: "provider", url: input.home };
+    return undefined;
+  }
+  const url = httpsUrl(relayState);
+  if (url === undefined) return refused("saml_relay_url", "RelayState is not an https URL");
+  if (!(await host.leadsHere(url))) return refused("saml_relay_route", "RelayState does not lead to this route");
+  work.origin = { by: "provider", url };
+  return undefined;
+}
+
+/** In the one form that is both judged and followed. */
+function httpsUrl(text: string): string | undefined {
+  const url = /^https:\/\/[\x21-\x5b\x5d-\x7e]+$/.test(text) ? URL.parse(text) : null;
+  if (!url || url.protocol !== "https:" || url.username !== "" || url.password !== "") return undefined;
+  return url.href;
+}

@@ -1,0 +1,46 @@
+import { nameIdFormats } from "../names.ts";
+import { attributeOf, textIn } from "../xml/element.ts";
+import type { XmlElement } from "../xml/element.ts";
+
+export interface NameId {
+  readonly nameId: string;
+  /** As the message has it. */
+  readonly format?: string;
+  /** Whose name it is, where the provider says so; a logout has to repeat it (saml-core §3.7.3). */
+  readonly nameQualifier?: string;
+  readonly spNameQualifier?: string;
+}
+
+interface Expected {
+  readonly entityId: string;
+  readonly nameIdFormat: string;
+}
+
+const maxNameId = 256;
+/** As long as an entity id may be. */
+const maxQualifier = 1024;
+
+/** The name in a NameID (saml-core §2.2.2, §8.3); a text says why it is not one that the route takes. */
+export function nameIdOf(element: XmlElement, { entityId, nameIdFormat }: Expected): NameId | string {
+  const format = attributeOf(element, "Format");
+  const any = nameIdFormats.unspecified.some((one) => one === nameIdFormat);
+  if (!any && format !== nameIdFormat) return "the NameID is not of the format that the route asks for";
+  const qualifier = attributeOf(element, "SPNameQualifier");
+  if (qualifier !== undefined && qualifier !== entityId) return "the NameID is for another service";
+  const nameQualifier = attributeOf(element, "NameQualifier");
+  if (nameQualifier !== undefined && nameQualifier.length > maxQualifier) return "the NameQualifier is too long";
+  const nameId = textIn(element);
+  if (nameId.length === 0 || nameId.length > maxNameId) return `the NameID has not 1 to ${maxNameId} characters`;
+  if (!isVisible(nameId)) return "the NameID has characters that cannot be seen";
+  return {
+    nameId,
+    ...(format !== undefined && { format }),
+    ...(nameQualifier !== undefined && { nameQualifier }),
+    ...(qualifier !== undefined && { spNameQualifier: qualifier }),
+  };
+}
+
+/** No controls, no format characters, no separators but a space between others. */
+export function isVisible(text: string): boolean {
+  return !/[\p{C}\p{Zl}\p{Zp}]|[^\P{Zs} ]|^ | $/u.test(text);
+}

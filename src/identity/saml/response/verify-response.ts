@@ -1,0 +1,77 @@
+import type { SamlRefusal } from "../refusal.ts";
+import { refused } from "../refusal.ts";
+import { XmlIssue } from "../xml/element.ts";
+import { displayNameOf, emailOf } from "./attributes.ts";
+import { checkAuthnStatement } from "./checks/authn-statement.ts";
+import { checkConditions } from "./checks/conditions.ts";
+import { checkConfirmation } from "./checks/confirmation.ts";
+import { checkDocument } from "./checks/document.ts";
+import { checkEnvelope } from "./checks/envelope.ts";
+import { checkForm } from "./checks/form.ts";
+import { checkGroups } from "./checks/groups.ts";
+import { checkOneAssertion } from "./checks/one-assertion.ts";
+import { checkReplay } from "./checks/replay.ts";
+import { checkRequest } from "./checks/request.ts";
+import { checkSignatures } from "./checks/signatures.ts";
+import { checkStatus } from "./checks/status.ts";
+import { checkSubject } from "./checks/subject.ts";
+import type { LoginOrigin, ResponseHost, ResponseInput, SamlIdentity, Verdict, Work } from "./work.ts";
+
+export type ResponseOutcome =
+  | { readonly identity: SamlIdentity; readonly origin: LoginOrigin }
+  /** `check`: the name of the one that ended it. */
+  | { readonly refused: SamlRefusal; readonly check: string };
+
+/** In this order; the first that fails ends the login (I4). */
+const checks: readonly (readonly [name: string, check: (work: Work) => Verdict | Promise<Verdict>])[] = [
+  ["form", checkForm],
+  ["document", checkDocument],
+  ["envelope", checkEnvelope],
+  ["status", checkStatus],
+  ["one assertion", checkOneAssertion],
+  ["signatures", checkSignatures],
+  ["subject", checkSubject],
+  ["confirmation", checkConfirmation],
+  ["conditions", checkConditions],
+  ["authn statement", checkAuthnStatement],
+  ["request", checkRequest],
+  ["replay", checkReplay],
+  ["groups", checkGroups],
+];
+
+/**
+ * Judges what a browser brought to the Assertion Consumer Service. Nothing of it is believed before every check has
+ * passed; throws only for bugs, and what `host` throws.
+ */
+export async function verifyResponse(input: ResponseInput, host: ResponseHost): Promise<ResponseOutcome> {
+  const work = { input, host } as Work;
+  for (const [name, check] of checks) {
+    const verdict = await verdictOf(check, work);
+    if (verdict !== undefined) {
+      return { refused: typeof verdict === "string" ? refused("saml_assertion", verdict) : verdict, check: name };
+    }
+  }
+  return { identity: identityIn(work), origin: work.origin };
+}
+
+/** What is not built as it should be is thrown deep within; all else is said. */
+async function verdictOf(check: (work: Work) => Verdict | Promise<Verdict>, work: Work): Promise<Verdict> {
+  try {
+    return await check(work);
+  } catch (error) {
+    if (error instanceof XmlIssue) return error.message;
+    throw error;
+  }
+}
+
+function identityIn({ nameId, sessionIndex, sessionNotOnOrAfterMs, attributes, groups }: Work): SamlIdentity {
+  return {
+    ...nameId,
+    sessionIndex,
+    ...(sessionNotOnOrAfterMs !== undefined && { sessionNotOnOrAfterMs }),
+    attributes,
+    email: emailOf(attributes, nameId.nameId, nameId.format),
+    name: displayNameOf(attributes),
+    groups,
+  };
+}

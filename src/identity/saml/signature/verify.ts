@@ -1,0 +1,103 @@
+/** Verifies enveloped XML signatures of one shape (I4); what has another is refused, not interpreted. */
+import { hash, timingSafeEqual } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { readBase64 } from "../base64.ts";
+import { ds } from "../names.ts";
+import { canonical } from "../xml/canonical.ts";
+import { attributeOf, elementsIn, isNamed, textIn, XmlIssue } from "../xml/element.ts";
+import type { XmlElement } from "../xml/element.ts";
+import { digests, enveloped, exclusiveC14n, signatureAlgorithms } from "./algorithms.ts";
+import { verifiesWith } from "./keys.ts";
+
+const maxPrefixes = 32;
+
+/**
+ * Throws `XmlIssue` unless `signature` is of the profile, covers its parent whole but for itself, and was made by one
+ * of the keys. Keys in the document are not looked at.
+ */
+export function verifyEnveloped(signature: XmlElement, keys: readonly KeyObject[]): void {
+  const [signedInfo, value, keyInfo, ...more] = elementsIn(signature);
+  if (!signedInfo || !isNamed(signedInfo, ds, "SignedInfo")) throw new XmlIssue("the signature lacks its SignedInfo");
+  if (!value || !isNamed(value, ds, "SignatureValue")) throw new XmlIssue("the signature lacks its SignatureValue");
+  if (more.length > 0 || (keyInfo && !isNamed(keyInfo, ds, "KeyInfo"))) {
+    throw new XmlIssue("the signature holds more than SignedInfo, SignatureValue and KeyInfo");
+  }
+  const [c14n, method, reference] = children(signedInfo, ["CanonicalizationMethod", "SignatureMethod", "Reference"]);
+  const inclusive = exclusive(c14n, "CanonicalizationMethod");
+  const algorithm = bare(method);
+  if (!signatureAlgorithms.has(algorithm))
+    throw new XmlIssue(`the signature's algorithm is not admitted: ${shown(algorithm)}`);
+  const bytes = readBase64(textIn(value));
+  if (!bytes) throw new XmlIssue("the SignatureValue is not base64");
+  const data = Buffer.from(canonical(signedInfo, { inclusive }));
+  if (!verifiesWith(keys, algorithm, data, bytes)) {
+    throw new XmlIssue("the signature verifies with no certificate of the metadata");
+  }
+  // Last: what nobody signed costs no canonical form of the whole.
+  checkDigest(reference, signature);
+}
+
+/** The reference leads to the parent, by its ID, with the two transforms and nothing between. */
+function checkDigest(reference: XmlElement, signature: XmlElement): void {
+  const target = signature.parent as XmlElement;
+  const id = attributeOf(target, "ID");
+  if (!id || reference.attributes.length !== 1 || attributeOf(reference, "URI") !== `#${id}`) {
+    throw new XmlIssue("the signature refers to another element than the one it is in");
+  }
+  const [transforms, method, value] = children(reference, ["Transforms", "DigestMethod", "DigestValue"]);
+  const [first, second] = children(transforms, ["Transform", "Transform"]);
+  if (bare(first) !== enveloped) throw new XmlIssue("the signature's first transform is not the enveloped one");
+  const inclusive = exclusive(second, "second transform");
+  const digest = digests.get(bare(method));
+  if (!digest) throw new XmlIssue(`the digest's algorithm is not admitted: ${shown(bare(method))}`);
+  const claimed = readBase64(textIn(value));
+  const made = hash(digest, canonical(target, { without: signature, inclusive }), "buffer");
+  if (claimed?.length !== made.length || !timingSafeEqual(claimed, made)) {
+    throw new XmlIssue("what is signed was changed: its digest differs");
+  }
+}
+
+/** Exactly these children, of the namespace of signatures, in this order. */
+function children<const Names extends readonly string[]>(
+  of: XmlElement,
+  names: Names,
+): { readonly [Name in keyof Names]: XmlElement } {
+  const found = elementsIn(of);
+  if (found.length !== names.length || !found.every((one, at) => isNamed(one, ds, names[at] as string))) {
+    throw new XmlIssue(`${of.local} of the signature does not hold exactly ${names.join(", ")}`);
+  }
+  return found as unknown as { readonly [Name in keyof Names]: XmlElement };
+}
+
+/** The algorithm of an element that has neither content nor any other attribute. */
+function bare(method: XmlElement): string {
+  if (elementsIn(method).length > 0) throw new XmlIssue(`${method.local} of the signature has parameters`);
+  return algorithmOf(method);
+}
+
+function algorithmOf(method: XmlElement): string {
+  const algorithm = attributeOf(method, "Algorithm");
+  if (algorithm === undefined || method.attributes.length !== 1) {
+    throw new XmlIssue(`${method.local} of the signature has no Algorithm, or more than that`);
+  }
+  return algorithm;
+}
+
+/** Exclusive C14N, with the prefixes that are to be treated as inclusive C14N treats them. */
+function exclusive(method: XmlElement, what: string): readonly string[] {
+  if (algorithmOf(method) !== exclusiveC14n) throw new XmlIssue(`the signature's ${what} is not exclusive C14N`);
+  const [list, ...more] = elementsIn(method);
+  if (!list) return [];
+  const prefixes = attributeOf(list, "PrefixList");
+  const known = isNamed(list, exclusiveC14n, "InclusiveNamespaces") && list.attributes.length === 1;
+  if (!known || prefixes === undefined || more.length > 0 || list.children.length > 0) {
+    throw new XmlIssue(`the signature's ${what} has unknown parameters`);
+  }
+  const found = prefixes.split(" ").filter((one) => one !== "");
+  if (found.length > maxPrefixes) throw new XmlIssue(`the signature's ${what} lists more than ${maxPrefixes} prefixes`);
+  return found.map((one) => (one === "#default" ? "" : one));
+}
+
+function shown(identifier: string): string {
+  return JSON.stringify(identifier.slice(0, 100));
+}

@@ -1,0 +1,50 @@
+const maxFields = 100;
+
+/**
+ * The named fields of a form or a query (WHATWG URL §5.1), decoded strictly; which of them are there. A text says what
+ * is wrong: a name given twice, or what cannot be decoded.
+ */
+export function formFields<Name extends string>(
+  text: string,
+  names: readonly Name[],
+): Partial<Record<Name, string>> | string {
+  const found: Partial<Record<Name, string>> = {};
+  const raw = rawFields(text, names);
+  if (typeof raw === "string") return raw;
+  for (const [name, value] of Object.entries(raw) as [Name, string][]) {
+    try {
+      found[name] = decodeURIComponent(value.replaceAll("+", " "));
+    } catch {
+      return `${name} is not encoded as forms are`;
+    }
+  }
+  return found;
+}
+
+/** The same, not decoded: the very octets that a signature of the redirect binding covers. */
+export function rawFields<Name extends string>(
+  text: string,
+  names: readonly Name[],
+): Partial<Record<Name, string>> | string {
+  const found: Partial<Record<Name, string>> = {};
+  const fields = text.split("&", maxFields + 1);
+  if (fields.length > maxFields) return `there are more than ${maxFields} fields`;
+  for (const field of fields) {
+    const equals = field.indexOf("=");
+    const written = equals < 0 ? field : field.slice(0, equals);
+    const name = names.find((one) => one === decoded(written));
+    if (name === undefined) continue;
+    if (found[name] !== undefined) return `${name} is given twice`;
+    found[name] = equals < 0 ? "" : field.slice(equals + 1);
+  }
+  return found;
+}
+
+/** A name in any spelling is that name, so that none is given twice under two spellings. */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name.replaceAll("+", " "));
+  } catch {
+    return "";
+  }
+}

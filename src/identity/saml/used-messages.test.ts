@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { makeUsedMessages } from "./used-messages.ts";
+
+describe("messages that may be taken once", () => {
+  it("I4: are first once, until they are refused by themselves", () => {
+    const used = makeUsedMessages(10);
+    assert.equal(used.claim("a", 100, 0), "first");
+    assert.equal(used.claim("a", 100, 99), "used");
+    assert.equal(used.claim("b", 100, 99), "first");
+    assert.equal(used.claim("a", 200, 100), "first");
+  });
+
+  it("I4: are not taken when there is no room to remember them", () => {
+    const used = makeUsedMessages(2);
+    used.claim("a", 5000, 0);
+    used.claim("b", 1500, 0);
+    assert.equal(used.claim("c", 5000, 0), "unknown");
+    assert.equal(used.claim("c", 5000, 999), "unknown");
+    assert.equal(used.claim("a", 5000, 2000), "used");
+    assert.equal(used.claim("c", 5000, 2000), "first");
+    assert.equal(used.claim("d", 5000, 2000), "unknown");
+  });
+});

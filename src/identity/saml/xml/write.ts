@@ -1,0 +1,35 @@
+import { isXmlText } from "./characters.ts";
+import { XmlIssue } from "./element.ts";
+import { attributeText, elementText } from "./escape.ts";
+
+/** XML that is written already, as against text that has to be escaped. */
+export interface Markup {
+  readonly xml: string;
+}
+
+type Attributes = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Writes one element; attributes that are undefined are left out, and so are children. Names come from code, never
+ * from a visitor. Throws `XmlIssue` for text that XML cannot carry.
+ */
+export function element(
+  name: string,
+  attributes: Attributes,
+  ...children: readonly (Markup | string | undefined)[]
+): Markup {
+  let xml = `<${name}`;
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== undefined) xml += ` ${key}="${attributeText(carried(value))}"`;
+  }
+  xml += ">";
+  for (const child of children) {
+    if (child !== undefined) xml += typeof child === "string" ? elementText(carried(child)) : child.xml;
+  }
+  return { xml: `${xml}</${name}>` };
+}
+
+function carried(text: string): string {
+  if (!isXmlText(text)) throw new XmlIssue("has a character that XML does not admit");
+  return text;
+}

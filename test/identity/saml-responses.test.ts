@@ -1,0 +1,168 @@
+/** Logins by SAML: what an honest provider says is taken, in the forms that providers sign it in. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { verifyResponse } from "../../src/identity/saml/response/verify-response.ts";
+import { craft } from "../support/crafted-signature.ts";
+import { algorithms, formBody, makeProviderKeys, responseXml, signXml } from "../support/saml-idp.ts";
+import {
+  bring,
+  freshHost,
+  honest,
+  inputFor,
+  metadataOf,
+  minute,
+  now,
+  relayState,
+  signedForms,
+  signedResponse,
+  told,
+} from "../support/saml-login.ts";
+
+const [first, second, elliptic] = await Promise.all([makeProviderKeys(), makeProviderKeys(), makeProviderKeys("ec")]);
+const idp = metadataOf(first);
+
+describe("a response of SAML", () => {
+  for (const parts of signedForms) {
+    it(`lets the visitor in who is named, with ${parts.join(" and ")} signed`, async () => {
+      const outcome = await bring(idp, signedResponse(honest(), parts, { key: first.keyPem }));
+      assert.deepEqual(outcome, {
+        identity: {
+          nameId: "ada",
+          format: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent",
+          sessionIndex: "session-1",
+          sessionNotOnOrAfterMs: now + 480 * minute,
+          attributes: [
+            { name: "email", values: ["Ada@Example.com"] },
+            { name: "displayName", values: ["Ada Löwe"] },
+            { name: "groups", values: ["staff", "admins"] },
+          ],
+          email: "ada@example.com",
+          name: "Ada Löwe",
+          groups: ["staff", "admins"],
+        },
+        origin: { by: "request", flowId: "abcdefghijklmnopqrstuv", host: "abc123", sentMs: now - minute },
+      });
+    });
+  }
+
+  it("may be signed by any certificate of the metadata, of either kind, with any SHA-2", async () => {
+    const several = metadataOf(second, elliptic, first);
+    for (const signing of [
+      { key: first.keyPem },
+      { key: second.keyPem, algorithm: algorithms.rsaSha512, digest: algorithms.sha512 },
+      { key: elliptic.keyPem, algorithm: algorithms.ecdsaSha256 },
+    ]) {
+      assert.equal(told(await bring(several, signedResponse(honest(), ["Assertion"], signing))), "in: ada");
+    }
+  });
+
+  it("may list prefixes as inclusive, and show a certificate, which nobody looks at", async () => {
+    for (const parts of signedForms) {
+      const signing = { key: first.keyPem, shown: second.certificatePem };
+      assert.equal(told(await bring(idp, signedResponse(honest(), parts, signing))), "in: ada");
+    }
+    for (const prefixes of [["xs"], ["saml", "xs"], ["samlp", "unbound"]]) {
+      const xml = craft(responseXml(honest()), "Assertion", first.keyPem, { prefixes });
+      assert.equal(told(await bring(idp, xml)), "in: ada");
+    }
+  });
+
+  it("may come with an XML declaration and lines that end in CR LF", async () => {
+    const xml = signedResponse(honest(), ["Assertion"], { key: first.keyPem });
+    assert.equal(told(await bring(idp, `<?xml version="1.0" encoding="UTF-8"?>\n${xml}`)), "in: ada");
+    assert.equal(told(await bring(idp, xml.replaceAll("\n", "\r\n"))), "in: ada");
+  });
+
+  it("is told by its NameID's format, unless the route takes any", async () => {
+    const email = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
+    const said = honest({ format: email, nameId: "Grace@Example.com", attributes: {} });
+    const xml = signedResponse(said, ["Assertion"], { key: first.keyPem });
+    assert.equal(told(await bring(idp, xml)), "subject 5305");
+    const nameIdFormat = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
+    const outcome = await bring(idp, xml, { nameIdFormat });
+    assert.ok("identity" in outcome);
+    assert.equal(outcome.identity.email, "grace@example.com");
+    assert.deepEqual(outcome.identity.groups, []);
+  });
+
+  it("I5: lets in who is in one of the groups, letter by letter", async () => {
+    const xml = signedResponse(honest(), ["Assertion"], { key: first.keyPem });
+    const asked = async (...authorizedGroups: string[]) => told(await bring(idp, xml, { authorizedGroups }));
+    assert.equal(await asked("others", "admins"), "in: ada");
+    for (const group of ["Admins", "admin", "admins ", "staff,admins", ""]) {
+      assert.equal(await asked(group), "groups 5312");
+    }
+    const none = signedResponse(honest({ attributes: { Groups: ["admins"] } }), ["Assertion"], { key: first.keyPem });
+    assert.equal(told(await bring(idp, none, { authorizedGroups: ["admins"] })), "groups 5312");
+  });
+
+  it("makes no text of an attribute that holds elements", async () => {
+    const xml = responseXml(honest()).replace(">staff<", "><b>staff</b><");
+    const outcome = await bring(idp, signXml(xml, "Assertion", { key: first.keyPem }));
+    assert.deepEqual("identity" in outcome && outcome.identity.groups, ["admins"]);
+  });
+});
+
+describe("a login that was begun at the provider", () => {
+  const unasked = honest({ responseInResponseTo: undefined, inResponseTo: undefined });
+  const xml = signedResponse(unasked, ["Assertion"], { key: first.keyPem });
+  const come = (relay: string | undefined, change = {}) =>
+    verifyResponse(
+      inputFor(idp, formBody("SAMLResponse", xml, relay), { allowIdpInitiated: true, ...change }),
+      freshHost(),
+    );
+
+  it("goes on to the address in RelayState, if that leads to the route", async () => {
+    const outcome = await come("https://app.tunnel.example/a?b=1");
+    assert.ok("origin" in outcome);
+    assert.deepEqual(outcome.origin, { by: "provider", url: "https://app.tunnel.example/a?b=1" });
+    assert.equal(told(await come("https://app.tunnel.example.evil.example/")), "request 5322");
+  });
+
+  it("goes to the one place there is without RelayState, and nowhere if there are several", async () => {
+    for (const relay of [undefined, ""]) {
+      const outcome = await come(relay, { home: "https://app.tunnel.example/" });
+      assert.deepEqual("origin" in outcome && outcome.origin, { by: "provider", url: "https://app.tunnel.example/" });
+      assert.equal(told(await come(relay)), "request 5321");
+    }
+  });
+
+  it("I3: follows no RelayState but an https URL", async () => {
+    for (const relay of [
+      "http://app.tunnel.example/",
+      "//app.tunnel.example/",
+      "/a",
+      "app",
+      "javascript:alert(1)",
+      "https://app.tunnel.example\\@evil.example/",
+      "https://user@app.tunnel.example/",
+      "https://app.tunnel.example/\r\nSet-Cookie: a=b",
+      "https://app.tunnel.example/ a",
+      "https:app.tunnel.example/",
+      "HTTPS://app.tunnel.example/ü",
+    ]) {
+      assert.equal(told(await come(relay)), "request 5321", relay);
+    }
+  });
+
+  it("is refused where the route does not take such logins", async () => {
+    assert.equal(told(await come("https://app.tunnel.example/", { allowIdpInitiated: false })), "request 5317");
+    assert.equal(told(await come(relayState())), "request 5305");
+  });
+
+  it("is claimed where every node sees it, and refused when that cannot be asked", async () => {
+    const claims: unknown[] = [];
+    const input = inputFor(idp, formBody("SAMLResponse", xml, "https://app.tunnel.example/"), {
+      allowIdpInitiated: true,
+    });
+    const outcome = await verifyResponse(input, {
+      leadsHere: () => Promise.resolve(true),
+      claim: (claim) => {
+        claims.push(claim);
+        return Promise.resolve("unknown" as const);
+      },
+    });
+    assert.equal(told(outcome), "replay 5305");
+    assert.deepEqual(claims, [{ messageId: "_assertion-1", untilMs: now + 5 * minute + 1, unsolicited: true }]);
+  });
+});
