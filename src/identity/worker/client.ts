@@ -1,0 +1,213 @@
+/** Calls to a worker thread: bounded in number and in time; a worker that dies or hangs is started again. */
+import { Worker } from "node:worker_threads";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { IdentityCalls } from "./calls.ts";
+import type { Calls, FromWorker, Host, ToWorker } from "./messages.ts";
+
+/** Why a call has no result. `failed` is a bug in what was called; the others pass. */
+export class WorkerFailure extends Error {
+  readonly why: "full" | "late" | "died" | "stopped" | "failed";
+
+  constructor(why: WorkerFailure["why"], message: string) {
+    super(`ask the identity worker: ${message}`);
+    this.why = why;
+  }
+}
+
+export interface WorkerPlan {
+  /** Reads its calls by `serveCalls`. */
+  readonly file: URL;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Calls that wait for their turn; 1000 unless given. Further ones fail at once. */
+  readonly maxWaiting?: number;
+  /** What the worker may keep, MiB; 256 unless given. Beyond it dies, and the thread that carries traffic does not. */
+  readonly maxHeapMb?: number;
+}
+
+export interface WorkerClient<Made extends Calls> {
+  /**
+   * Asks for one call, with the functions that the call may ask back for. Rejects with `WorkerFailure`: after
+   * `timeoutMs`, waiting included, at the latest.
+   */
+  call<Name extends keyof Made & string>(
+    name: Name,
+    input: Parameters<Made[Name]>[0],
+    options?: { readonly host?: Parameters<Made[Name]>[1]; readonly timeoutMs?: number },
+  ): Promise<Awaited<ReturnType<Made[Name]>>>;
+  /** Ends the worker; calls that have no result yet, and later ones, fail. */
+  stop(): Promise<void>;
+}
+
+interface Pending {
+  readonly id: number;
+  readonly name: string;
+  readonly input: unknown;
+  readonly host: Host;
+  readonly outcome: PromiseWithResolvers<unknown>;
+  readonly timer: Timer;
+}
+
+const usualTimeoutMs = 10_000;
+const usualMaxWaiting = 1000;
+/** Calls that the worker has at once: enough to keep it busy while some of them wait for an answer. */
+const maxUnderWay = 64;
+/** A worker that says nothing to a ping for this long hangs. */
+const silenceMs = 1000;
+/** Before a worker that died is started again, doubling up to the longest; milliseconds. */
+const firstPauseMs = 100;
+const longestPauseMs = 5000;
+const usualHeapMb = 256;
+
+/** The worker of this server's own calls. It is started with the first of them. */
+export function startIdentityWorker(plan: Omit<WorkerPlan, "file">): WorkerClient<IdentityCalls> {
+  return startWorker<IdentityCalls>({ ...plan, file: new URL("./worker.ts", import.meta.url) });
+}
+
+/** A worker of any calls. */
+export function startWorker<Made extends Calls>(plan: WorkerPlan): WorkerClient<Made> {
+  return new Client(plan);
+}
+
+class Client<Made extends Calls> implements WorkerClient<Made> {
+  readonly #plan: WorkerPlan;
+  readonly #waiting = new Map<number, Pending>();
+  readonly #underWay = new Map<number, Pending>();
+  #worker: Worker | undefined;
+  #exited: Promise<void> = Promise.resolve();
+  #restart: Timer | undefined;
+  #silence: Timer | undefined;
+  #deaths = 0;
+  #calls = 0;
+  #stopped = false;
+
+  constructor(plan: WorkerPlan) {
+    this.#plan = plan;
+  }
+
+  call<Name extends keyof Made & string>(
+    name: Name,
+    input: Parameters<Made[Name]>[0],
+    options: { readonly host?: Parameters<Made[Name]>[1]; readonly timeoutMs?: number } = {},
+  ): Promise<Awaited<ReturnType<Made[Name]>>> {
+    if (this.#stopped) return Promise.reject(new WorkerFailure("stopped", "it has been ended"));
+    const { maxWaiting = usualMaxWaiting, clock } = this.#plan;
+    if (this.#waiting.size >= maxWaiting) {
+      return Promise.reject(new WorkerFailure("full", `${maxWaiting} calls wait already`));
+    }
+    const id = (this.#calls += 1);
+    const outcome = Promise.withResolvers<unknown>();
+    const timer = clock.after(options.timeoutMs ?? usualTimeoutMs, () => this.#late(id));
+    this.#waiting.set(id, { id, name, input, host: (options.host ?? {}) as Host, outcome, timer });
+    this.#send();
+    return outcome.promise as Promise<Awaited<ReturnType<Made[Name]>>>;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#restart?.cancel();
+    this.#silence?.cancel();
+    this.#fail([...this.#waiting.values(), ...this.#underWay.values()], "stopped", "it has been ended");
+    await this.#worker?.terminate();
+    await this.#exited;
+  }
+
+  #send(): void {
+    if (this.#restart) return;
+    for (const call of this.#waiting.values()) {
+      if (this.#underWay.size >= maxUnderWay) break;
+      this.#worker ??= this.#start();
+      this.#worker.ref();
+      this.#waiting.delete(call.id);
+      this.#underWay.set(call.id, call);
+      this.#say({ type: "call", id: call.id, name: call.name, input: call.input });
+    }
+    if (this.#underWay.size === 0) this.#worker?.unref();
+  }
+
+  #say(message: ToWorker): void {
+    this.#worker?.postMessage(message);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#plan.file, {
+      name: "identity",
+      resourceLimits: { maxOldGenerationSizeMb: this.#plan.maxHeapMb ?? usualHeapMb },
+    });
+    let cause = "it has ended";
+    worker.on("message", (message: FromWorker) => this.#heard(message));
+    worker.on("error", (error) => (cause = error instanceof Error ? error.message : String(error)));
+    this.#exited = new Promise((resolve) => {
+      worker.on("exit", () => {
+        resolve();
+        if (!this.#stopped) this.#died(cause);
+      });
+    });
+    return worker;
+  }
+
+  #heard(message: FromWorker): void {
+    this.#silence?.cancel();
+    this.#silence = undefined;
+    if (message.type === "pong") return;
+    const call = this.#underWay.get(message.id);
+    if (message.type === "question") {
+      void this.#answer(message.question, call, message.name, message.value);
+      return;
+    }
+    if (!call) return;
+    this.#deaths = 0;
+    this.#underWay.delete(call.id);
+    call.timer.cancel();
+    if (message.type === "result") call.outcome.resolve(message.value);
+    else call.outcome.reject(new WorkerFailure("failed", `${call.name}: ${message.message}`));
+    this.#send();
+  }
+
+  async #answer(question: number, call: Pending | undefined, name: string, value: unknown): Promise<void> {
+    try {
+      const answer = call && Object.hasOwn(call.host, name) ? call.host[name] : undefined;
+      if (!answer) throw new Error(`nobody knows ${name}`);
+      this.#say({ type: "answer", question, value: await answer(value as never) });
+    } catch (error) {
+      this.#say({ type: "failed answer", question, message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  #late(id: number): void {
+    const wasSent = this.#underWay.has(id);
+    const call = this.#underWay.get(id) ?? this.#waiting.get(id);
+    if (call) this.#fail([call], "late", `${call.name} was not done in time`);
+    if (!wasSent || this.#silence) return this.#send();
+    this.#say({ type: "ping" });
+    this.#silence = this.#plan.clock.after(silenceMs, () => {
+      this.#silence = undefined;
+      this.#plan.log.error("identity worker hangs, ending it");
+      void this.#worker?.terminate();
+    });
+  }
+
+  #died(cause: string): void {
+    this.#worker = undefined;
+    this.#silence?.cancel();
+    this.#silence = undefined;
+    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** this.#deaths);
+    this.#deaths += 1;
+    this.#plan.log.error("identity worker died, starting it again", { cause, pauseMs });
+    this.#restart = this.#plan.clock.after(pauseMs, () => {
+      this.#restart = undefined;
+      this.#send();
+    });
+    this.#fail([...this.#underWay.values()], "died", cause);
+  }
+
+  #fail(calls: readonly Pending[], why: WorkerFailure["why"], message: string): void {
+    for (const call of calls) {
+      this.#waiting.delete(call.id);
+      this.#underWay.delete(call.id);
+      call.timer.cancel();
+      call.outcome.reject(new WorkerFailure(why, message));
+    }
+  }
+}
