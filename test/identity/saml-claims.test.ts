@@ -126,6 +126,14 @@ const wrong: Readonly<Record<string, Wrong>> = {
     told: "status 5305",
   },
   "a Status without a code": { edit: replace(/<samlp:StatusCode[^>]*>/, ""), told: "status 5305" },
+  "the Assertion in Extensions": {
+    edit: (xml) => {
+      const [assertion = ""] = /<saml:Assertion.*<\/saml:Assertion>/s.exec(xml) ?? [];
+      const without = xml.replace(assertion, "");
+      return without.replace("<samlp:Status>", `<samlp:Extensions>${assertion}</samlp:Extensions><samlp:Status>`);
+    },
+    told: "one assertion 5305",
+  },
   "an encrypted assertion": {
     edit: (xml) =>
       insert("</samlp:Response>", '<saml:EncryptedAssertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"/>')(xml),

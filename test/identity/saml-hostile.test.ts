@@ -181,7 +181,24 @@ describe("a document with two signatures", () => {
     const xml = responseXml(honest());
     assert.equal(told(await bring(idp, own(evil(xml, "Assertion"), "Response"))), "signatures 5305");
     assert.equal(told(await bring(idp, evil(own(xml, "Assertion"), "Response"))), "signatures 5305");
-    assert.equal(told(await bring(idp, own(own(xml, "Assertion"), "Assertion"))), "signatures 5305");
+    const twice = await bring(idp, own(own(xml, "Assertion"), "Assertion"));
+    assert.match("refused" in twice ? twice.refused.reason : "", /signed twice/);
+  });
+
+  it("I4: is refused with another message that the provider signed, at any place of it", async () => {
+    const logout = `<samlp:LogoutRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_logout" Version="2.0"><saml:Issuer>x</saml:Issuer></samlp:LogoutRequest>`;
+    const genuine = signXml(logout, "LogoutRequest", signing);
+    const forged = responseXml(honest({ nameId: "mallory" })).replace(
+      "<samlp:Status>",
+      "<samlp:Extensions></samlp:Extensions>$&",
+    );
+    let atSignatures = 0;
+    for (const at of places(forged)) {
+      const outcome = told(await bring(idp, inserted(forged, at, genuine)));
+      assert.match(outcome, / 5\d{3}$/);
+      if (outcome === "signatures 5305") atSignatures += 1;
+    }
+    assert.ok(atSignatures > 10, "the document is refused for its signature alone");
   });
 
   it("I4: is refused without any signature", async () => {
