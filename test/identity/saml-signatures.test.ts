@@ -127,6 +127,14 @@ const shapes: Readonly<Record<string, Shape>> = {
   "SignedInfo within SignedInfo": {
     signature: (info, signed) => info.replace("<ds:SignedInfo>", `<ds:SignedInfo>${info}`) + value(signed),
   },
+  "something else that is signed like SignedInfo": {
+    sign: (text) =>
+      createSign("sha256").update(text.replaceAll("ds:SignedInfo", "ds:Manifest")).sign(keys.keyPem, "base64"),
+    signature: (info, signed) => info.replaceAll("ds:SignedInfo", "ds:Manifest") + value(signed),
+  },
+  "something else that holds the value": {
+    signature: (info, signed) => `${info}<ds:DigestValue>${signed}</ds:DigestValue>`,
+  },
   "SignedInfo of no namespace": {
     signature: (info, signed) => info.replaceAll("ds:SignedInfo>", "SignedInfo>") + value(signed),
   },

@@ -130,7 +130,8 @@ describe("metadata of an identity provider", () => {
       "/sso",
       "",
       "javascript:alert(1)",
-      "https://user:password@idp.example/",
+      "https://user@idp.example/",
+      "https://:password@idp.example/",
       "https://idp.example/#a",
       "https://idp.example/ a",
       `https://idp.example/${"a".repeat(2048)}`,
@@ -153,6 +154,7 @@ describe("metadata of an identity provider", () => {
     assert.match(reasonOf(replaced(/entityID="[^"]*"/, `entityID="${"e".repeat(1025)}"`)), /entityID/);
     assert.match(reasonOf(replaced("SAML:2.0:protocol", "SAML:1.1:protocol")), /no identity provider/);
     assert.match(reasonOf(`<!DOCTYPE x>${xml.slice(xml.indexOf("<md"))}`), /DOCTYPE/);
+    assert.match(reasonOf(xml.replaceAll("md:EntityDescriptor", "md:Odd")), /no entity's/);
     assert.match(reasonOf(" ".repeat(1_048_577)), /longer/);
     assert.match(
       reasonOf(
