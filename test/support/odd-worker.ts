@@ -24,6 +24,7 @@ export const oddCalls = {
   never: (): Promise<never> => new Promise(() => {}),
   ask: async (input: string, host: { readonly know: (value: string) => Promise<string> }): Promise<string> =>
     `answered ${await host.know(input)}`,
+  pry: (_: unknown, host: Readonly<Record<string, (value: string) => Promise<unknown>>>) => host["constructor"]?.("a"),
 };
 
 if (parentPort) serveCalls(parentPort as MessagePort, oddCalls);

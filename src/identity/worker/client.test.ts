@@ -64,6 +64,7 @@ describe("the identity worker", () => {
       const know = (value: string) => Promise.resolve(value.toUpperCase());
       assert.equal(await client.call("ask", "a", { host: { know } }), "answered A");
       await assert.rejects(client.call("ask", "a"), /nobody knows know/);
+      await assert.rejects(client.call("pry", undefined, { host: {} }), /nobody knows constructor/);
       const fails = { know: () => Promise.reject(new Error("unknown")) };
       await assert.rejects(client.call("ask", "a", { host: fails }), /unknown/);
     });
