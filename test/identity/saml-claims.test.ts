@@ -1,7 +1,7 @@
 /** Everything that a response says, wrong in every way, and signed all the same. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { verifyResponse } from "../../src/identity/saml/response/verify-response.ts";
+import { verifyResponse } from "../../src/identity/saml/response/checks/verify-response.ts";
 import type { ResponseInput } from "../../src/identity/saml/response/work.ts";
 import { makeRelay } from "../../src/identity/saml/requests/relay.ts";
 import { formBody, makeProviderKeys, responseXml } from "../support/saml-idp.ts";

@@ -1,7 +1,7 @@
 /** What a browser posts, before it is XML, and XML that is meant to cost too much. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { verifyResponse } from "../../src/identity/saml/response/verify-response.ts";
+import { verifyResponse } from "../../src/identity/saml/response/checks/verify-response.ts";
 import { makeProviderKeys, responseXml, signXml } from "../support/saml-idp.ts";
 import {
   bring,

@@ -1,7 +1,7 @@
 /** Logins by SAML: what an honest provider says is taken, in the forms that providers sign it in. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { verifyResponse } from "../../src/identity/saml/response/verify-response.ts";
+import { verifyResponse } from "../../src/identity/saml/response/checks/verify-response.ts";
 import { craft } from "../support/crafted-signature.ts";
 import { algorithms, formBody, makeProviderKeys, responseXml, signXml } from "../support/saml-idp.ts";
 import {

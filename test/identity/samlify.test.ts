@@ -7,7 +7,7 @@ import { verifyLogout } from "../../src/identity/saml/logout/verify-logout.ts";
 import { readIdpMetadata } from "../../src/identity/saml/metadata/read-metadata.ts";
 import { writeSpMetadata } from "../../src/identity/saml/metadata/write-metadata.ts";
 import { makeAuthnRequest } from "../../src/identity/saml/requests/authn-request.ts";
-import { verifyResponse } from "../../src/identity/saml/response/verify-response.ts";
+import { verifyResponse } from "../../src/identity/saml/response/checks/verify-response.ts";
 import { writeInstant } from "../../src/identity/saml/instant.ts";
 import { formBody, makeProviderKeys, persistent } from "../support/saml-idp.ts";
 import {

@@ -3,8 +3,8 @@ import { readIdpMetadata } from "../../src/identity/saml/metadata/read-metadata.
 import type { IdpMetadata } from "../../src/identity/saml/metadata/idp-metadata.ts";
 import { makeRelay, requestIdOf } from "../../src/identity/saml/requests/relay.ts";
 import { makeUsedMessages } from "../../src/identity/saml/used-messages.ts";
-import { verifyResponse } from "../../src/identity/saml/response/verify-response.ts";
-import type { ResponseOutcome } from "../../src/identity/saml/response/verify-response.ts";
+import { verifyResponse } from "../../src/identity/saml/response/checks/verify-response.ts";
+import type { ResponseOutcome } from "../../src/identity/saml/response/checks/verify-response.ts";
 import type { ResponseHost, ResponseInput } from "../../src/identity/saml/response/work.ts";
 import type { KeyedCertificate } from "../../src/lib/x509.ts";
 import { derOf, formBody, idpEntityId, metadataXml, persistent, responseXml, signXml } from "./saml-idp.ts";

@@ -4,7 +4,7 @@ import type { LogoutInput } from "../saml/logout/verify-logout.ts";
 import { readIdpMetadata } from "../saml/metadata/read-metadata.ts";
 import { writeSpMetadata } from "../saml/metadata/write-metadata.ts";
 import { makeAuthnRequest } from "../saml/requests/authn-request.ts";
-import { verifyResponse } from "../saml/response/verify-response.ts";
+import { verifyResponse } from "../saml/response/checks/verify-response.ts";
 import type { ResponseHost } from "../saml/response/work.ts";
 
 /** All that the identity worker does, so that the thread which carries traffic does none of it. */

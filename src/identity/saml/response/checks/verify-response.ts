@@ -1,21 +1,21 @@
-import type { SamlRefusal } from "../refusal.ts";
-import { refused } from "../refusal.ts";
-import { XmlIssue } from "../xml/element.ts";
-import { displayNameOf, emailOf } from "./attributes.ts";
-import { checkAuthnStatement } from "./checks/authn-statement.ts";
-import { checkConditions } from "./checks/conditions.ts";
-import { checkConfirmation } from "./checks/confirmation.ts";
-import { checkDocument } from "./checks/document.ts";
-import { checkEnvelope } from "./checks/envelope.ts";
-import { checkForm } from "./checks/form.ts";
-import { checkGroups } from "./checks/groups.ts";
-import { checkOneAssertion } from "./checks/one-assertion.ts";
-import { checkReplay } from "./checks/replay.ts";
-import { checkRequest } from "./checks/request.ts";
-import { checkSignatures } from "./checks/signatures.ts";
-import { checkStatus } from "./checks/status.ts";
-import { checkSubject } from "./checks/subject.ts";
-import type { LoginOrigin, ResponseHost, ResponseInput, SamlIdentity, Verdict, Work } from "./work.ts";
+import type { SamlRefusal } from "../../refusal.ts";
+import { refused } from "../../refusal.ts";
+import { XmlIssue } from "../../xml/element.ts";
+import { displayNameOf, emailOf } from "../attributes.ts";
+import { checkAuthnStatement } from "./authn-statement.ts";
+import { checkConditions } from "./conditions.ts";
+import { checkConfirmation } from "./confirmation.ts";
+import { checkDocument } from "./document.ts";
+import { checkEnvelope } from "./envelope.ts";
+import { checkForm } from "./form.ts";
+import { checkGroups } from "./groups.ts";
+import { checkOneAssertion } from "./one-assertion.ts";
+import { checkReplay } from "./replay.ts";
+import { checkRequest } from "./request.ts";
+import { checkSignatures } from "./signatures.ts";
+import { checkStatus } from "./status.ts";
+import { checkSubject } from "./subject.ts";
+import type { LoginOrigin, ResponseHost, ResponseInput, SamlIdentity, Verdict, Work } from "../work.ts";
 
 export type ResponseOutcome =
   | { readonly identity: SamlIdentity; readonly origin: LoginOrigin }
