@@ -1,0 +1,160 @@
+/** The handshake that a ClientHello leads to: that of the site which its server name means. */
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { ConnectionFacts, ServedCertificate, TlsFacts } from "../../traffic/exchange.ts";
+import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
+import { alert } from "../tls/alert.ts";
+import type { Certificates } from "../tls/certificates.ts";
+import { noDemands, sameDemands } from "../tls/demands.ts";
+import { makeTlsServers } from "../tls/servers.ts";
+import { makeAccountConnections } from "./account-connections.ts";
+import type { HandshakeResult } from "./handshake-counter.ts";
+import { connectionFacts } from "./listener.ts";
+import type { Client, PublicListenerContext } from "./listener.ts";
+
+type HttpProtocol = "h2" | "http/1.1";
+
+export interface HttpsHandshakesOptions extends Pick<PublicListenerContext, "limits" | "clock"> {
+  /** The site for a lower-case server name, now. */
+  readonly siteFor: (host: string) => Site | undefined;
+  /** TLS edges and endpoints, which have names of their own; whole connections to them are passed on. */
+  readonly connections?: OpaqueConnections | undefined;
+  readonly certificates: Certificates;
+  /** Offered to clients, the preferred one first. */
+  readonly protocols: readonly HttpProtocol[];
+  /**
+   * A connection whose handshake has ended. Without a site for its server name, or without a server name, it is
+   * served too: requests on it are told so, in a page instead of a TLS error.
+   */
+  serve(socket: TLSSocket, facts: ConnectionFacts, protocol: HttpProtocol): void;
+}
+
+export interface OpaqueConnections {
+  /** The site for a lower-case server name, now. */
+  siteFor(host: string): ConnectionSite | undefined;
+  /** Asked when the ClientHello was read and nothing was answered. */
+  admits(site: ConnectionSite, source: string): boolean;
+  /**
+   * A connection that was admitted: decrypted, or where the site passes TLS through as it came, paused and with its
+   * ClientHello to be read first.
+   */
+  serve(socket: Socket, facts: ConnectionFacts, site: ConnectionSite): void;
+}
+
+export interface HttpsHandshakes {
+  /**
+   * Answers a ClientHello, which is still to be read from the socket. Rejects when no certificate could be made.
+   * @param startedAt when the connection was accepted, milliseconds since 1970
+   */
+  begin(socket: Socket, client: Client, serverName: string, startedAt: number): Promise<void>;
+  stop(): void;
+}
+
+/** What a handshake was begun with, which must still hold when it has ended. */
+interface Begun {
+  readonly socket: Socket;
+  readonly client: Client;
+  readonly serverName: string;
+  readonly startedAt: number;
+  readonly opaque: ConnectionSite | undefined;
+  readonly site: Site | ConnectionSite | undefined;
+  readonly certificate: ServedCertificate;
+}
+
+/** @param ended told how each handshake ended */
+export function makeHttpsHandshakes(
+  options: HttpsHandshakesOptions,
+  ended: (result: HandshakeResult) => void,
+): HttpsHandshakes {
+  const { siteFor, connections, certificates, limits, clock } = options;
+  const servers = makeTlsServers(options.protocols, clock);
+  // nobody here knows what is spoken behind a TLS edge
+  const opaqueServers = makeTlsServers([], clock);
+  const accounts = makeAccountConnections(limits.connectionsPerAccount);
+
+  /** Counts an HTTPS connection to its account; false when that has as many as it may. */
+  const enter = (socket: Socket, accountId: string): boolean => {
+    if (accounts.isFull(accountId)) return false;
+    accounts.enter(accountId);
+    socket.once("close", () => accounts.leave(accountId));
+    return true;
+  };
+  const refuse = (socket: Socket, result: HandshakeResult): void => {
+    ended(result);
+    socket.destroy();
+  };
+  /** The site may have been changed during the handshake, which may have asked for less than it does now. */
+  const isOutdated = ({ serverName, opaque, site }: Begun): boolean => {
+    const current = connections?.siteFor(serverName) ?? siteFor(serverName);
+    if (opaque && current?.id !== opaque.id) return true;
+    return !sameDemands(current?.handshake ?? noDemands, site?.handshake ?? noDemands);
+  };
+  const serve = (tls: TLSSocket, begun: Begun): void => {
+    const { socket, client, serverName, startedAt, opaque, certificate } = begun;
+    if (isOutdated(begun)) {
+      refuse(tls, "outdated");
+      return;
+    }
+    ended("completed");
+    const facts = { ...connectionFacts(socket, client, startedAt), tls: tlsFacts(tls, serverName, certificate) };
+    if (opaque) connections?.serve(tls, facts, opaque);
+    else options.serve(tls, facts, tls.alpnProtocol === "h2" ? "h2" : "http/1.1");
+  };
+
+  return {
+    async begin(socket, client, serverName, startedAt) {
+      const opaque = connections?.siteFor(serverName);
+      if (opaque && !connections?.admits(opaque, client.address)) {
+        refuse(socket, "denied");
+        return;
+      }
+      if (opaque?.handshake.passthrough) {
+        ended("passed_through");
+        connections?.serve(socket, connectionFacts(socket, client, startedAt), opaque);
+        return;
+      }
+      const site = opaque ?? siteFor(serverName);
+      if (site && !opaque && !enter(socket, site.accountId)) {
+        refuse(socket, "account_limit");
+        return;
+      }
+      const certificate = opaque?.certificate ?? (await certificates.choose(serverName, site));
+      if (socket.destroyed) return;
+      if (!certificate) {
+        ended("unknown_name");
+        socket.end(alert("unrecognizedName"), () => socket.destroy());
+        return;
+      }
+      const begun: Begun = { socket, client, serverName, startedAt, opaque, site, certificate };
+      let failure: HandshakeResult = "failed";
+      const late = clock.after(limits.handshakeTimeoutMs, () => {
+        failure = "timeout";
+        socket.destroy();
+      });
+      const chosen = (opaque ? opaqueServers : servers).server(
+        site?.id ?? "",
+        site?.handshake ?? noDemands,
+        certificate,
+      );
+      chosen.accept(socket, (result) => {
+        late.cancel();
+        if (result instanceof Error) ended(failure);
+        else serve(result, begun);
+      });
+    },
+    stop() {
+      servers.stop();
+      opaqueServers.stop();
+    },
+  };
+}
+
+function tlsFacts(socket: TLSSocket, serverName: string, serverCertificate: ServedCertificate): TlsFacts {
+  return {
+    serverName,
+    version: socket.getProtocol() ?? "",
+    cipher: socket.getCipher().standardName,
+    clientCertificate: socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined,
+    serverCertificate,
+  };
+}
