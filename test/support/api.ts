@@ -92,6 +92,7 @@ export async function startApi(
     {
       ...defaultsOf(controlPlaneSettings),
       apiListen: { host: "127.0.0.1", port: 0 },
+      httpsListen: { host: "127.0.0.1", port: 0 },
       database: made.url,
       data: "/",
       sealingKey: fixedKey,
