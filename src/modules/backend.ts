@@ -1,5 +1,6 @@
 import { f } from "../schema/fields.ts";
-import { backendKinds, planOf } from "../traffic/parts/backend-plan.ts";
+import { backendKinds } from "../schema/backend-kinds.ts";
+import { planOf } from "../traffic/parts/backend-plan.ts";
 import { defineModule } from "../traffic/module.ts";
 
 export const backend = defineModule({

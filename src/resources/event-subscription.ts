@@ -1,10 +1,11 @@
 import { f, notes } from "../schema/fields.ts";
+import { trafficEventTypes } from "./traffic-event-types.ts";
 import { defineResource } from "../schema/resource.ts";
 
 /** A kind of event that a subscription is for. */
 export const eventSourceFields = {
   type: f.string(
-    "`<resource>_created.v0`, `<resource>_updated.v0`, `<resource>_deleted.v0`, `http_request_complete.v0` or `tcp_connection_closed.v0`.",
+    `\`<resource>_created.v0\`, \`<resource>_updated.v0\`, \`<resource>_deleted.v0\`, ${trafficEventTypes.map((type) => `\`${type}\``).join(" or ")}.`,
     {
       required: true,
       format: {

@@ -2,7 +2,7 @@
 import { readArn } from "../lib/arn.ts";
 import { f } from "../schema/fields.ts";
 import { secretMask } from "../schema/concealment.ts";
-import type { Concealment, Rule, StringFormat } from "../schema/fields.ts";
+import type { Concealment, Rule, StringFormat, StoredOf } from "../schema/fields.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -228,6 +228,11 @@ export const eventTarget = {
   required: true,
   rules: [exactlyOne(Object.keys(members))],
 } as const;
+
+export type EventTargetName = keyof typeof members;
+
+/** What a destination says of a target of that name. */
+export type EventTargetValue<N extends EventTargetName> = NonNullable<StoredOf<typeof members>[N]>;
 
 /** Bytes of the key that a webhook's secret stands for. */
 export function signingKey(secret: string): Buffer {

@@ -1,9 +1,10 @@
 import { f, notes } from "../schema/fields.ts";
+import type { BackendKind } from "../schema/backend-kinds.ts";
 import { defineResource } from "../schema/resource.ts";
-import { backendKinds } from "./backend-kinds.ts";
+import { backendKinds } from "../schema/backend-kinds.ts";
 
 export const failoverBackend = defineResource({
-  name: "failover_backend",
+  name: "failover_backend" satisfies BackendKind,
   schemaName: "FailoverBackend",
   path: "/backends/failover",
   listKey: "backends",

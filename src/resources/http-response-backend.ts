@@ -1,9 +1,10 @@
 import { f, notes } from "../schema/fields.ts";
 import { headerName, headerValue } from "../schema/formats.ts";
+import type { BackendKind } from "../schema/backend-kinds.ts";
 import { defineResource } from "../schema/resource.ts";
 
 export const httpResponseBackend = defineResource({
-  name: "http_response_backend",
+  name: "http_response_backend" satisfies BackendKind,
   schemaName: "HTTPResponseBackend",
   path: "/backends/http_response",
   listKey: "backends",

@@ -1,9 +1,10 @@
 import { f, notes } from "../schema/fields.ts";
 import { address } from "../schema/formats.ts";
+import type { BackendKind } from "../schema/backend-kinds.ts";
 import { defineResource } from "../schema/resource.ts";
 
 export const staticBackend = defineResource({
-  name: "static_backend",
+  name: "static_backend" satisfies BackendKind,
   schemaName: "StaticBackend",
   path: "/backends/static",
   listKey: "backends",

@@ -1,5 +1,6 @@
 import { f, notes } from "../schema/fields.ts";
 import { label } from "../schema/formats.ts";
+import type { BackendKind } from "../schema/backend-kinds.ts";
 import { defineResource } from "../schema/resource.ts";
 
 /** Labels as backends watch for them and agents bind them. */
@@ -16,7 +17,7 @@ const labelsField = f.map(
 );
 
 export const tunnelGroupBackend = defineResource({
-  name: "tunnel_group_backend",
+  name: "tunnel_group_backend" satisfies BackendKind,
   schemaName: "TunnelGroupBackend",
   path: "/backends/tunnel_group",
   listKey: "backends",

@@ -647,7 +647,7 @@ export interface FailoverBackend {
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
   /**
-   * Ids of the backends, in order. (id of a tunnel group backend or a failover backend or a weighted backend or an http
+   * Ids of the backends, in order. (id of a tunnel group backend or a weighted backend or a failover backend or an http
    * response backend or a static backend)
    */
   readonly backends: readonly string[];
@@ -660,7 +660,7 @@ export interface FailoverBackendCreate {
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /**
-   * Ids of the backends, in order. (id of a tunnel group backend or a failover backend or a weighted backend or an http
+   * Ids of the backends, in order. (id of a tunnel group backend or a weighted backend or a failover backend or an http
    * response backend or a static backend)
    */
   readonly backends: readonly string[];
@@ -673,7 +673,7 @@ export interface FailoverBackendUpdate {
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /**
-   * Ids of the backends, in order. (id of a tunnel group backend or a failover backend or a weighted backend or an http
+   * Ids of the backends, in order. (id of a tunnel group backend or a weighted backend or a failover backend or an http
    * response backend or a static backend)
    */
   readonly backends?: readonly string[] | undefined;

@@ -1,5 +1,7 @@
 /** Every kind of target, by its name in a destination. */
-import type { Doc } from "../../schema/doc.ts";
+import type { EventTargetName, EventTargetValue } from "../../resources/event-target.ts";
+import type { eventDestination } from "../../resources/event-destination.ts";
+import type { DocOf } from "../../schema/doc.ts";
 import { azureLogsIngestion } from "./targets/azure-logs-ingestion.ts";
 import { cloudwatchLogs } from "./targets/aws/cloudwatch-logs.ts";
 import { datadog } from "./targets/datadog.ts";
@@ -10,7 +12,7 @@ import type { OperatorKeys } from "./targets/operator-keys.ts";
 import type { Target, TargetKind, TargetSurroundings } from "./targets/target.ts";
 import { webhook } from "./targets/webhook.ts";
 
-const kinds: Readonly<Record<string, TargetKind>> = {
+const kinds: { readonly [N in EventTargetName]: TargetKind<N> } = {
   webhook,
   file,
   firehose,
@@ -20,28 +22,43 @@ const kinds: Readonly<Record<string, TargetKind>> = {
   azure_logs_ingestion: azureLogsIngestion,
 };
 
+type Destination = Pick<DocOf<typeof eventDestination>, "target">;
+
+/** A target by its name, and what the destination says of it. */
+type Chosen<N extends EventTargetName = EventTargetName> = {
+  [M in N]: { readonly name: M; readonly value: EventTargetValue<M> };
+}[N];
+
 /** The one member of a destination's target that is set. */
-export function targetOf(doc: Doc): { readonly name: string; readonly value: Doc } {
-  for (const [name, value] of Object.entries(doc["target"] as Doc)) {
-    if (value !== null) return { name, value: value as Doc };
-  }
+export function targetOf({ target }: Destination): Chosen {
+  for (const [name, value] of Object.entries(target)) if (value !== null) return { name, value } as Chosen;
   throw new Error("read target: none is set");
 }
 
 /** Why this server cannot deliver to a destination, as a clause; undefined when it can. */
-export function unavailability(doc: Doc, aws: OperatorKeys | undefined): string | undefined {
-  const { name, value } = targetOf(doc);
-  const why = kinds[name]?.unavailable?.(value, aws);
-  return why === undefined ? undefined : `this server cannot deliver to ${name}: ${why}`;
+export function unavailability(destination: Destination, aws: OperatorKeys | undefined): string | undefined {
+  const chosen = targetOf(destination);
+  const why = whyUnavailable(chosen, aws);
+  return why === undefined ? undefined : `this server cannot deliver to ${chosen.name}: ${why}`;
+}
+
+function whyUnavailable<N extends EventTargetName>(
+  { name, value }: Chosen<N>,
+  aws: OperatorKeys | undefined,
+): string | undefined {
+  return kinds[name].unavailable?.(value, aws);
 }
 
 /** A target that cannot be opened says why at each delivery. */
-export function openTarget(doc: Doc, surroundings: TargetSurroundings): Target {
-  const { name, value } = targetOf(doc);
+export function openTarget(destination: Destination, surroundings: TargetSurroundings): Target {
   try {
-    return (kinds[name] as TargetKind).open(value, surroundings);
+    return open(targetOf(destination), surroundings);
   } catch (error) {
     const limits = { events: 1, bytes: 1, perEvent: 0, eventBytes: Infinity };
     return { limits, deliver: () => Promise.reject(error as Error), close() {} };
   }
+}
+
+function open<N extends EventTargetName>({ name, value }: Chosen<N>, surroundings: TargetSurroundings): Target {
+  return kinds[name].open(value, surroundings);
 }

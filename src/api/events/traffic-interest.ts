@@ -1,7 +1,7 @@
 /** Who wants events of traffic: told to the edges, so that accounts without subscriptions cost them nothing. */
 import type { EdgeLine, Edges } from "../edges/edges.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
-import type { TrafficEventType } from "../../routing/planes/traffic.ts";
+import type { TrafficEventType } from "../../resources/traffic-event-types.ts";
 import type { Event } from "./event/event.ts";
 import { trafficEvent } from "./event/traffic-event.ts";
 

@@ -5,7 +5,7 @@ import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
 import { codeOf, outcomeOf } from "../../routing/planes/questions.ts";
-import type { RequestReport, TrafficEventType, TrafficReport } from "../../routing/planes/traffic.ts";
+import type { RequestReport, TrafficReport } from "../../routing/planes/traffic.ts";
 import type { TrafficWanted } from "../../routing/planes/traffic.ts";
 import type { ClosedConnection } from "../connections/closed-connection.ts";
 import type { FinishedExchange } from "../http/context.ts";
@@ -53,7 +53,7 @@ const maxUserAgent = 512;
 
 export function makeTrafficReports({ send, clock, metrics, ...options }: TrafficReportsOptions): TrafficReports {
   const limits = { ...defaultLimits, ...options.limits };
-  let wanted = new Map<string, ReadonlySet<TrafficEventType>>();
+  let wanted = new Map<string, ReadonlySet<TrafficReport["type"]>>();
   let waiting: TrafficReport[] = [];
   const ofAccount = new Map<string, number>();
   const dropped = new Map<string, number>();

@@ -1,8 +1,6 @@
 /** What an edge tells of finished traffic to accounts that want to know: plain JSON, no secret in it. */
+import type { TrafficEventType } from "../../resources/traffic-event-types.ts";
 import type { Outcome, StepReport } from "./questions.ts";
-
-/** Types of events that traffic has. */
-export type TrafficEventType = TrafficReport["type"];
 
 export type TrafficReport = RequestReport | ConnectionReport;
 
@@ -26,7 +24,7 @@ interface Report {
 }
 
 export interface RequestReport extends Report {
-  readonly type: "http_request_complete.v0";
+  readonly type: Extract<TrafficEventType, `http_${string}`>;
   readonly id: string;
   readonly routeId: string | null;
   readonly method: string;
@@ -48,7 +46,7 @@ export interface RequestReport extends Report {
 export type ConnectionOutcome = "served" | "denied" | "broken" | "account_limit" | "no_upstream" | "abandoned";
 
 export interface ConnectionReport extends Report {
-  readonly type: "tcp_connection_closed.v0";
+  readonly type: Extract<TrafficEventType, `tcp_${string}`>;
   readonly protocol: "tls" | "tcp";
   readonly outcome: ConnectionOutcome;
 }

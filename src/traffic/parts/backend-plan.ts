@@ -1,16 +1,9 @@
 import { parseHostport } from "../../lib/hostport.ts";
+import { backendKinds } from "../../schema/backend-kinds.ts";
+import type { BackendKind } from "../../schema/backend-kinds.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { Look } from "../module.ts";
 import type { UpstreamPlan } from "../upstream-plan.ts";
-
-/** Kinds of backends, the commonest first: an id may be of any. */
-export const backendKinds = [
-  "tunnel_group_backend",
-  "weighted_backend",
-  "failover_backend",
-  "http_response_backend",
-  "static_backend",
-] as const;
 
 /** Backends that a plan may hold, each time that one is referred to. */
 const maxMembers = 1000;
@@ -32,7 +25,7 @@ function plan(look: Look, id: string, above: readonly string[], count: { members
   if (!backend) throw new Error(`find backend "${id}": it does not exist`);
   const { doc, revision } = backend;
   const path = [...above, id];
-  switch (backend.kind as (typeof backendKinds)[number]) {
+  switch (backend.kind as BackendKind) {
     case "tunnel_group_backend":
       return {
         kind: "tunnel_group",

@@ -1,9 +1,9 @@
 /** The types of events that there are: three per resource that is stored, and those of traffic. */
-import type { TrafficEventType } from "../../../routing/planes/traffic.ts";
+import { trafficEventTypes } from "../../../resources/traffic-event-types.ts";
+import type { TrafficEventType } from "../../../resources/traffic-event-types.ts";
 import type { Change } from "../../../storage/store.ts";
 import { resources } from "../../operation/declarations.ts";
 
-const trafficEventTypes: readonly TrafficEventType[] = ["http_request_complete.v0", "tcp_connection_closed.v0"];
 const kinds = resources.filter((resource) => !resource.live && !resource.internal).map(({ name }) => name);
 
 const ofChanges: ReadonlySet<string> = new Set(

@@ -1,8 +1,8 @@
 /** Azure Monitor, the Logs Ingestion API, with a token that Entra gives for the client's secret. */
-import type { Doc } from "../../../schema/doc.ts";
+import type { EventTargetValue } from "../../../resources/event-target.ts";
 import type { Outbound } from "../../../outbound/client.ts";
-import { answeredProblem, readObject } from "./response.ts";
-import { NotDelivered, textOf } from "./target.ts";
+import { refusedBy, readObject } from "./response.ts";
+import { NotDelivered } from "./target.ts";
 import type { TargetKind } from "./target.ts";
 
 /** 1 MB per request. */
@@ -18,11 +18,11 @@ const defaultScope = "https://monitor.azure.com//.default";
 /** Renewed so long before it ends. */
 const marginMs = 5 * 60_000;
 
-export const azureLogsIngestion: TargetKind = {
+export const azureLogsIngestion: TargetKind<"azure_logs_ingestion"> = {
   open(value, { outbound }) {
-    const part = (name: string): string => encodeURIComponent(textOf(value, name));
-    const base = textOf(value, "logs_ingestion_uri").replace(/\/+$/, "");
-    const stream = `dataCollectionRules/${part("data_collection_rule_id")}/streams/${part("data_collection_stream_name")}`;
+    const base = value.logs_ingestion_uri.replace(/\/+$/, "");
+    const [rule, name] = [value.data_collection_rule_id, value.data_collection_stream_name].map(encodeURIComponent);
+    const stream = `dataCollectionRules/${rule}/streams/${name}`;
     const url = new URL(`${base}/${stream}?api-version=${version}`);
     const token = tokenSource(value, outbound);
     return {
@@ -34,20 +34,23 @@ export const azureLogsIngestion: TargetKind = {
         const answer = await outbound.send({ method: "POST", url, headers, body: `[${rows.join(",")}]` });
         if (answer.status === 204) return undefined;
         if (answer.status === 401) token.forget();
-        throw answeredProblem(answer, errorCode(answer.text), outbound.clock.now());
+        throw refusedBy(answer, errorCode(answer.text), outbound.clock.now());
       },
       close: () => outbound.close(),
     };
   },
 };
 
-function tokenSource(value: Doc, outbound: Outbound): { get(): Promise<string>; forget(): void } {
-  const authority = textOf(value, "authority_host", defaultAuthority).replace(/\/+$/, "");
-  const url = new URL(`${authority}/${encodeURIComponent(textOf(value, "tenant_id"))}/oauth2/v2.0/token`);
+function tokenSource(
+  value: EventTargetValue<"azure_logs_ingestion">,
+  outbound: Outbound,
+): { get(): Promise<string>; forget(): void } {
+  const authority = (value.authority_host || defaultAuthority).replace(/\/+$/, "");
+  const url = new URL(`${authority}/${encodeURIComponent(value.tenant_id)}/oauth2/v2.0/token`);
   const body = new URLSearchParams({
     grant_type: "client_credentials",
-    client_id: textOf(value, "client_id"),
-    client_secret: textOf(value, "client_secret"),
+    client_id: value.client_id,
+    client_secret: value.client_secret,
     scope: scopes[url.hostname] ?? defaultScope,
   }).toString();
   let kept: { readonly token: string; readonly endsAt: number } | undefined;
@@ -58,7 +61,7 @@ function tokenSource(value: Doc, outbound: Outbound): { get(): Promise<string>; 
       const headers = { "content-type": "application/x-www-form-urlencoded" };
       const answer = await outbound.send({ method: "POST", url, headers, body });
       const { access_token: token, expires_in: life, error } = readObject(answer.text);
-      if (answer.status !== 200) throw answeredProblem(answer, tokenProblem(error, answer.text), nowMs);
+      if (answer.status !== 200) throw refusedBy(answer, tokenRefusal(error, answer.text), nowMs);
       if (typeof token !== "string" || !/^[!-~]+$/.test(token)) throw new NotDelivered("the answer has no token");
       kept = { token, endsAt: nowMs + Number(life) * 1000 };
       return token;
@@ -79,7 +82,7 @@ const tokenErrors = new Set([
   "invalid_scope",
 ]);
 
-function tokenProblem(error: unknown, text: string): string {
+function tokenRefusal(error: unknown, text: string): string {
   const name = tokenErrors.has(String(error)) ? `${String(error)} ` : "";
   const number = /\bAADSTS\d{4,8}\b/.exec(text)?.[0];
   return `${name}${number === undefined ? "" : `(${number}) `}when asked for a token`;

@@ -1,24 +1,23 @@
 /** Datadog, the log intake's version 2. */
-import { answeredProblem } from "./response.ts";
-import { textOf } from "./target.ts";
+import { refusedBy } from "./response.ts";
 import type { TargetKind } from "./target.ts";
 
 /** 1,000 logs and 5 MB per request, 1 MB per log; quotes are escaped in it. */
 const limits = { events: 1000, bytes: 2_000_000, perEvent: 600, eventBytes: 500_000 } as const;
 
-export const datadog: TargetKind = {
+export const datadog: TargetKind<"datadog"> = {
   open(value, { outbound }) {
-    const site = textOf(value, "ddsite", "datadoghq.com");
-    const url = new URL(textOf(value, "endpoint", `https://http-intake.logs.${site}/api/v2/logs`));
-    const headers = { "content-type": "application/json", "dd-api-key": textOf(value, "api_key") };
-    const [ddtags, service] = [textOf(value, "ddtags"), textOf(value, "service")];
+    const site = value.ddsite || "datadoghq.com";
+    const url = new URL(value.endpoint || `https://http-intake.logs.${site}/api/v2/logs`);
+    const headers = { "content-type": "application/json", "dd-api-key": value.api_key };
+    const { ddtags, service } = value;
     const attributes = { ddsource: "postern", ...(ddtags !== "" && { ddtags }), ...(service !== "" && { service }) };
     return {
       limits,
       async deliver(events) {
         const body = JSON.stringify(events.map((event) => ({ ...attributes, message: event.body })));
         const answer = await outbound.send({ method: "POST", url, headers, body });
-        if (answer.status !== 202) throw answeredProblem(answer, "", outbound.clock.now());
+        if (answer.status !== 202) throw refusedBy(answer, "", outbound.clock.now());
         return undefined;
       },
       close: () => outbound.close(),

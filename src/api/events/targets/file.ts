@@ -8,9 +8,9 @@ const maxFileBytes = 64 * 1024 * 1024;
 const limits = { events: 500, bytes: 16 * 1024 * 1024, perEvent: 1, eventBytes: 8 * 1024 * 1024 } as const;
 const newline = 10;
 
-export const file: TargetKind = {
+export const file: TargetKind<"file"> = {
   open(value, { directory }) {
-    const path = join(directory, String(value["name"]));
+    const path = join(directory, value.name);
     return {
       limits,
       async deliver(events) {

@@ -4,8 +4,8 @@ import { NotDelivered } from "./target.ts";
 /** Longer is not believed. */
 const longestWaitMs = 60 * 60_000;
 
-/** The problem that an answer other than success is; `what` is all that is told of its content. */
-export function answeredProblem({ status, headers }: OutboundAnswer, what = "", nowMs = 0): NotDelivered {
+/** What a response other than success means; `what` is all that is told of its content. */
+export function refusedBy({ status, headers }: OutboundAnswer, what = "", nowMs = 0): NotDelivered {
   const wait = retryAfter(headers["retry-after"], nowMs);
   return new NotDelivered(`the receiver answered ${status}${what === "" ? "" : ` ${what}`}`, wait);
 }

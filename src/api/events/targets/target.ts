@@ -1,5 +1,5 @@
 /** What a kind of destination is made of: one file each, listed in `targets.ts`. */
-import type { Doc } from "../../../schema/doc.ts";
+import type { EventTargetName, EventTargetValue } from "../../../resources/event-target.ts";
 import type { Event } from "../event/event.ts";
 import type { Outbound } from "../../../outbound/client.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
@@ -43,10 +43,10 @@ export interface TargetSurroundings {
   readonly directory: string;
 }
 
-export interface TargetKind {
+export interface TargetKind<N extends EventTargetName> {
   /** Why this server cannot deliver there, as a clause; undefined when it can. */
-  unavailable?(value: Doc, aws: OperatorKeys | undefined): string | undefined;
-  open(value: Doc, surroundings: TargetSurroundings): Target;
+  unavailable?(value: EventTargetValue<N>, aws: OperatorKeys | undefined): string | undefined;
+  open(value: EventTargetValue<N>, surroundings: TargetSurroundings): Target;
 }
 
 /** Nothing was taken. */
@@ -58,12 +58,6 @@ export class NotDelivered extends Error {
     super(message);
     this.retryAfterMs = retryAfterMs;
   }
-}
-
-/** A member of a target; `otherwise` where it is empty or absent. */
-export function textOf(value: Doc, name: string, otherwise = ""): string {
-  const text = value[name];
-  return typeof text === "string" && text !== "" ? text : otherwise;
 }
 
 /** What `failed` says of the events at those places; in order, all behind the first one are sent again as well. */

@@ -2,17 +2,17 @@
 import { createHmac } from "node:crypto";
 import { signingKey } from "../../../resources/event-target.ts";
 import type { Event } from "../event/event.ts";
-import { answeredProblem } from "./response.ts";
+import { refusedBy } from "./response.ts";
 import { NotDelivered, leftover } from "./target.ts";
 import type { TargetKind } from "./target.ts";
 
 /** One POST each; so many at once where their order is free. */
 const limits = { events: 16, bytes: 16 * 1024 * 1024, perEvent: 0, eventBytes: 8 * 1024 * 1024 } as const;
 
-export const webhook: TargetKind = {
+export const webhook: TargetKind<"webhook"> = {
   open(value, { outbound }) {
-    const url = new URL(String(value["url"]));
-    const key = signingKey(String(value["secret"]));
+    const url = new URL(value.url);
+    const key = signingKey(value.secret);
     // As an earlier version may have stored it: everybody could make such signatures.
     if (key.length === 0) throw new NotDelivered("its secret stands for an empty key: set another one");
     /** Redirects are not followed. */
@@ -24,7 +24,7 @@ export const webhook: TargetKind = {
         headers: headersFor(key, event, nowMs),
         body: event.body,
       });
-      if (answer.status < 200 || answer.status > 299) throw answeredProblem(answer, "", nowMs);
+      if (answer.status < 200 || answer.status > 299) throw refusedBy(answer, "", nowMs);
     };
     return {
       limits,

@@ -1,7 +1,7 @@
 /** AWS CloudWatch Logs, PutLogEvents, into a log stream that is named after the destination. */
 import type { Event } from "../../event/event.ts";
-import { AwsProblem, awsCaller, unavailable } from "./request.ts";
-import { NotDelivered, textOf } from "../target.ts";
+import { AwsFailure, awsCaller, unavailable } from "./request.ts";
+import { NotDelivered } from "../target.ts";
 import type { Leftover, TargetKind } from "../target.ts";
 
 const service = { name: "logs", prefix: "Logs_20140328" } as const;
@@ -10,10 +10,10 @@ const limits = { events: 10_000, bytes: 1024 * 1024, perEvent: 26, eventBytes: 2
 /** The events of one request may not lie further apart. */
 const spanMs = 24 * 60 * 60_000;
 
-export const cloudwatchLogs: TargetKind = {
+export const cloudwatchLogs: TargetKind<"cloudwatch_logs"> = {
   unavailable,
   open(value, around) {
-    const { call, arn } = awsCaller(service, textOf(value, "log_group_arn"), value, around);
+    const { call, arn } = awsCaller(service, value.log_group_arn, value, around);
     const place = {
       logGroupName: arn.resource.replace(/^log-group:/, "").replace(/:\*$/, ""),
       logStreamName: `postern/${around.destinationId}`,
@@ -27,7 +27,7 @@ export const cloudwatchLogs: TargetKind = {
       try {
         await call("CreateLogStream", place);
       } catch (error) {
-        if (!(error instanceof AwsProblem && error.code === "ResourceAlreadyExistsException")) throw error;
+        if (!(error instanceof AwsFailure && error.code === "ResourceAlreadyExistsException")) throw error;
       }
     };
     return {
@@ -38,7 +38,7 @@ export const cloudwatchLogs: TargetKind = {
         try {
           answer = await put(now);
         } catch (error) {
-          if (!(error instanceof AwsProblem && error.code === "ResourceNotFoundException")) throw error;
+          if (!(error instanceof AwsFailure && error.code === "ResourceNotFoundException")) throw error;
           await makeStream();
           answer = await put(now);
         }

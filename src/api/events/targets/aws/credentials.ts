@@ -1,13 +1,16 @@
 /** Key pairs for AWS: the one that is given, or one of a role, which the token service lends for an hour. */
 import { awsEndpoint, readArn } from "../../../../lib/arn.ts";
 import type { Arn } from "../../../../lib/arn.ts";
-import type { Doc } from "../../../../schema/doc.ts";
-import { answeredProblem } from "../response.ts";
+import type { EventTargetValue } from "../../../../resources/event-target.ts";
+import { refusedBy } from "../response.ts";
 import { NotDelivered } from "../target.ts";
 import type { TargetSurroundings } from "../target.ts";
 import { signedHeaders } from "./sign.ts";
 import type { AwsKeys } from "./sign.ts";
 import { parseTime } from "../../../../lib/rfc3339.ts";
+
+/** How a target is signed in to: a key pair, or a role. */
+export type AwsAuth = EventTargetValue<"firehose" | "kinesis" | "cloudwatch_logs">["auth"];
 
 export interface AwsCredentials {
   keys(): Promise<AwsKeys>;
@@ -19,16 +22,13 @@ const lifeSeconds = 3600;
 /** Renewed so long before they end. */
 const marginMs = 5 * 60_000;
 
-export function awsCredentials(auth: Doc, resource: Arn, surroundings: TargetSurroundings): AwsCredentials {
-  const given = auth["creds"] as Doc | null;
-  if (given) {
-    const keys = {
-      accessKeyId: String(given["aws_access_key_id"]),
-      secretAccessKey: String(given["aws_secret_access_key"]),
-    };
+export function awsCredentials(auth: AwsAuth, resource: Arn, surroundings: TargetSurroundings): AwsCredentials {
+  const { creds } = auth;
+  if (creds) {
+    const keys = { accessKeyId: creds.aws_access_key_id, secretAccessKey: creds.aws_secret_access_key };
     return { keys: () => Promise.resolve(keys), forget() {} };
   }
-  const role = String((auth["role"] as Doc)["role_arn"]);
+  const role = auth.role?.role_arn ?? "";
   const { clock } = surroundings.outbound;
   let lent: { readonly keys: AwsKeys; readonly endsAt: number } | undefined;
   return {
@@ -76,7 +76,7 @@ async function assumeRole(
   const read = (name: string): string => new RegExp(`<${name}>([^<]*)</${name}>`).exec(answer.text)?.[1] ?? "";
   if (answer.status !== 200) {
     const code = /^[A-Za-z]{1,64}$/.exec(read("Code"))?.[0] ?? "";
-    throw answeredProblem(answer, `${code} to AssumeRole`.trim(), nowMs);
+    throw refusedBy(answer, `${code} to AssumeRole`.trim(), nowMs);
   }
   const keys = {
     accessKeyId: read("AccessKeyId"),

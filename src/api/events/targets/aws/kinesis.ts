@@ -1,17 +1,17 @@
 /** AWS Kinesis Data Streams, PutRecords. */
 import { awsCaller, unavailable } from "./request.ts";
-import { recordProblem } from "./records.ts";
-import { leftover, textOf } from "../target.ts";
+import { recordFailure } from "./records.ts";
+import { leftover } from "../target.ts";
 import type { TargetKind } from "../target.ts";
 
 const service = { name: "kinesis", prefix: "Kinesis_20131202" } as const;
 /** 500 records and 5 MiB per request, 1 MiB per record, keys included. */
 const limits = { events: 500, bytes: 5 * 1024 * 1024, perEvent: 64, eventBytes: 1024 * 1024 - 64 } as const;
 
-export const kinesis: TargetKind = {
+export const kinesis: TargetKind<"kinesis"> = {
   unavailable,
   open(value, around) {
-    const stream = textOf(value, "stream_arn");
+    const stream = value.stream_arn;
     const caller = awsCaller(service, stream, value, around);
     return {
       limits,
@@ -24,7 +24,7 @@ export const kinesis: TargetKind = {
             PartitionKey: ordered ? around.accountId : id,
           })),
         });
-        return leftover(events, recordProblem(answer["Records"]), ordered);
+        return leftover(events, recordFailure(answer["Records"]), ordered);
       },
       close: () => around.outbound.close(),
     };

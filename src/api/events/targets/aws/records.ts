@@ -1,5 +1,5 @@
 /** What an answer that has a result per record says of the one at a place; undefined: it was taken. */
-export function recordProblem(results: unknown): (index: number) => string | undefined {
+export function recordFailure(results: unknown): (index: number) => string | undefined {
   const list: readonly unknown[] = Array.isArray(results) ? results : [];
   return (index) => {
     const result = list[index] as Readonly<Record<string, unknown>> | undefined;

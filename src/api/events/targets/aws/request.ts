@@ -1,12 +1,12 @@
 /** Calls of AWS services that speak JSON over POST. */
 import { awsEndpoint, readArn } from "../../../../lib/arn.ts";
 import type { Arn } from "../../../../lib/arn.ts";
-import type { Doc } from "../../../../schema/doc.ts";
-import { answeredProblem, readObject } from "../response.ts";
-import { NotDelivered, textOf } from "../target.ts";
+import { refusedBy, readObject } from "../response.ts";
+import { NotDelivered } from "../target.ts";
 import type { OperatorKeys } from "../operator-keys.ts";
-import type { TargetKind, TargetSurroundings } from "../target.ts";
+import type { TargetSurroundings } from "../target.ts";
 import { awsCredentials } from "./credentials.ts";
+import type { AwsAuth } from "./credentials.ts";
 import { signedHeaders } from "./sign.ts";
 
 export interface AwsService {
@@ -16,13 +16,20 @@ export interface AwsService {
   readonly prefix: string;
 }
 
+/** What all AWS targets say of themselves. */
+interface AwsTarget {
+  readonly auth: AwsAuth;
+  /** Instead of the service's own; "" for that. */
+  readonly endpoint: string;
+}
+
 export interface AwsCaller {
   readonly arn: Arn;
   /** The answer of the operation. Rejects with `NotDelivered`, which has the service's error as `code`. */
   call(operation: string, input: unknown): Promise<Readonly<Record<string, unknown>>>;
 }
 
-export class AwsProblem extends NotDelivered {
+export class AwsFailure extends NotDelivered {
   readonly code: string;
 
   constructor(code: string, { message, retryAfterMs }: NotDelivered) {
@@ -34,11 +41,16 @@ export class AwsProblem extends NotDelivered {
 /** Errors that say that the credentials are not, or no longer, good. */
 const stale = new Set(["ExpiredTokenException", "UnrecognizedClientException", "InvalidSignatureException"]);
 
-export function awsCaller(service: AwsService, arnText: string, value: Doc, around: TargetSurroundings): AwsCaller {
+export function awsCaller(
+  service: AwsService,
+  arnText: string,
+  value: AwsTarget,
+  around: TargetSurroundings,
+): AwsCaller {
   const arn = readArn(arnText);
   if (!arn) throw new NotDelivered("the ARN cannot be read");
-  const url = new URL(textOf(value, "endpoint", awsEndpoint(arn, service.name)));
-  const credentials = awsCredentials(value["auth"] as Doc, arn, around);
+  const url = new URL(value.endpoint || awsEndpoint(arn, service.name));
+  const credentials = awsCredentials(value.auth, arn, around);
   const { outbound } = around;
   return {
     arn,
@@ -59,7 +71,7 @@ export function awsCaller(service: AwsService, arnText: string, value: Doc, arou
       if (answer.status === 200) return readObject(answer.text);
       const code = errorCode(readObject(answer.text)["__type"]);
       if (stale.has(code)) credentials.forget();
-      throw new AwsProblem(code, answeredProblem(answer, `${code} to ${operation}`.trim(), nowMs));
+      throw new AwsFailure(code, refusedBy(answer, `${code} to ${operation}`.trim(), nowMs));
     },
   };
 }
@@ -71,7 +83,7 @@ function errorCode(type: unknown): string {
 }
 
 /** Of every AWS target. */
-export const unavailable: NonNullable<TargetKind["unavailable"]> = (value: Doc, aws: OperatorKeys | undefined) =>
-  (value["auth"] as Doc)["role"] === null || aws !== undefined
+export const unavailable = ({ auth }: AwsTarget, aws: OperatorKeys | undefined): string | undefined =>
+  auth.role === null || aws !== undefined
     ? undefined
     : "it has no AWS key of its own to take a role with: give `auth.creds`, or let the operator set --aws-access-key-id";
