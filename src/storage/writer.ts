@@ -4,54 +4,33 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { timestamp } from "../lib/clock.ts";
-import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
-import type { Log } from "../lib/log.ts";
-import { openIdempotency } from "./idempotency.ts";
-import { runWork } from "./run-work.ts";
 import { Availability } from "./availability.ts";
-import { CommitInDoubt, Superseded } from "./database.ts";
-import type { Database, Step } from "./database.ts";
+import { runBatch } from "./batch.ts";
+import type { WaitingWrite } from "./batch.ts";
+import { Commits } from "./commits.ts";
+import type { CommitsOptions } from "./commits.ts";
+import { CommitInDoubt } from "./database.ts";
+import type { Step } from "./database.ts";
 import type { Documents } from "./documents.ts";
+import { openIdempotency } from "./idempotency.ts";
 import type { Kinds } from "./kinds.ts";
-import { Overlay } from "./overlay.ts";
 import type { Quotas } from "../settings/storage.ts";
-import { batchOf, holderStep, stepsOf, takeOverStep } from "./record.ts";
-import type { Batch, Entry, Head } from "./record.ts";
+import { batchOf } from "./record.ts";
+import type { Batch } from "./record.ts";
+import { runWork } from "./run-work.ts";
 import type { Sealer } from "./sealing.ts";
-import type { State } from "./state.ts";
 import type { Commit, Cursor, Draft, Judge, Once, Replayed, Store, WriteContext, Written } from "./store.ts";
-import { Usage } from "./usage.ts";
 
 /** Writes that may wait; more are refused at once. */
 const maxWaiting = 10_000;
 /** Writes of one commit; bounds its size and the time that it takes. */
 const maxBatch = 1000;
-/** How long the writers of a commit in doubt wait to learn its outcome. */
-const doubtMs = 10_000;
-const doubtPauseMs = 250;
-
-export interface WriterOptions {
+export interface WriterOptions extends CommitsOptions {
   readonly kinds: Kinds;
   readonly quotas: Quotas;
-  readonly state: State;
-  readonly usage: Usage;
-  readonly database: Database;
   readonly documents: Documents;
   readonly sealer: Sealer;
-  readonly head: Head;
-  /** Whom the database names instead of `head.holder` when that could not be stored yet. */
-  readonly predecessor?: string | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-interface Waiting {
-  readonly context: WriteContext;
-  readonly work: (draft: Draft) => unknown;
-  readonly once: Once<never> | undefined;
-  readonly resolve: (outcome: Written<unknown> | Replayed) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 /** Steps for a commit of their own. */
@@ -61,35 +40,21 @@ interface Chore {
   readonly reject: (error: unknown) => void;
 }
 
-/** A stored batch, or one whose fate is not known yet, with what it does to the state. */
-interface Outcome {
-  readonly batch: Batch;
-  readonly overlay: Overlay;
-  readonly usage: Usage;
-  readonly commits: readonly Commit[];
-}
-
 export class Writer {
   readonly #options: WriterOptions;
-  readonly #listeners: ((commit: Commit) => void)[] = [];
-  #head: Head;
-  #waiting: Waiting[] = [];
+  readonly #commits: Commits;
+  readonly #availability: Availability;
+  #waiting: WaitingWrite[] = [];
   /** Cursors to be kept with the next commit; undefined ones are dropped. */
   #cursors = new Map<string, Cursor | undefined>();
   #chores: Chore[] = [];
   #running: Promise<void> | undefined;
-  #doubt: Outcome | undefined;
-  /** Set while the database is still to be taken over from this holder. */
-  #predecessor: string | undefined;
-  readonly #availability: Availability;
   /** It is to be found out whether writes can be stored, though there may be none. */
   #isTrying = false;
   #closed = false;
 
   constructor(options: WriterOptions) {
     this.#options = options;
-    this.#head = options.head;
-    this.#predecessor = options.predecessor;
     const { clock, log } = options;
     this.#availability = new Availability({
       clock,
@@ -99,7 +64,8 @@ export class Writer {
         this.#running ??= this.#run();
       },
     });
-    if (this.#predecessor !== undefined) this.#availability.startsUnavailable();
+    if (options.predecessor !== undefined) this.#availability.startsUnavailable();
+    this.#commits = new Commits(options, this.#availability);
   }
 
   get condition(): Store["condition"] {
@@ -107,11 +73,11 @@ export class Writer {
   }
 
   get revision(): number {
-    return this.#head.revision;
+    return this.#commits.head.revision;
   }
 
   subscribe(listener: (commit: Commit) => void): void {
-    this.#listeners.push(listener);
+    this.#commits.subscribe(listener);
   }
 
   write(
@@ -151,7 +117,7 @@ export class Writer {
   rehearse<T>(work: (draft: Draft) => T, judge?: Judge): T {
     const { kinds, quotas, state, usage, clock } = this.#options;
     const nowMs = clock.now();
-    const at = { revision: this.#head.revision + 1, nowMs, at: timestamp(nowMs) };
+    const at = { revision: this.revision + 1, nowMs, at: timestamp(nowMs) };
     return runWork({ kinds, quotas, base: state, usage, judge, ...at }, work).result;
   }
 
@@ -188,155 +154,36 @@ export class Writer {
 
   async #doChore(chore: Chore | undefined): Promise<void> {
     if (!chore) return;
-    const { database } = this.#options;
     try {
-      await this.#takeOver();
-      await database.store([holderStep(database.dialect, this.#head.holder), ...chore.steps]);
+      await this.#commits.maintain(chore.steps);
       chore.resolve();
     } catch (error) {
       chore.reject(error);
     }
   }
 
-  async #process(waiting: readonly Waiting[]): Promise<void> {
-    const { kinds, quotas, state, database, documents, sealer, clock } = this.#options;
-    await this.#settleDoubt();
-    await this.#takeOver();
+  async #process(waiting: readonly WaitingWrite[]): Promise<void> {
+    const { kinds, quotas, state, usage, database, documents, sealer, clock } = this.#options;
+    await this.#commits.settle();
     const nowMs = clock.now();
-    const at = timestamp(nowMs);
-    const wanted = waiting.flatMap(({ context, once }) =>
+    const keyed = waiting.flatMap(({ context, once }) =>
       once ? [{ accountId: context.principal.accountId, key: once.key }] : [],
     );
-    const answers = await openIdempotency(database, sealer, wanted, nowMs);
-    const overlay = new Overlay(kinds, state);
-    const usage = new Usage(this.#options.usage);
-    const entries: Entry[] = [];
-    const commits: Commit[] = [];
-    const replies: (() => void)[] = [];
-    let revision = this.#head.revision;
-    for (const { context, work, once, resolve, reject } of waiting) {
-      const { accountId } = context.principal;
-      try {
-        const replayed = once && answers.find(accountId, once);
-        if (replayed) {
-          replies.push(() => resolve(replayed));
-          continue;
-        }
-        const limits = {
-          // What the server does by itself follows from what was let in, and must not get stuck half-way.
-          quotas: context.principal.id === "system" ? undefined : quotas,
-          base: overlay,
-          usage,
-          judge: context.judge,
-        };
-        const { result, changes, added } = runWork({ kinds, revision: revision + 1, nowMs, at, ...limits }, work);
-        const answer = once?.answer(result as never, changes.length > 0 ? revision + 1 : revision);
-        if (changes.length > 0) {
-          revision += 1;
-          overlay.merge(changes);
-          usage.add(added);
-          entries.push({ revision, at, context, changes });
-          commits.push({ revision, accountId, changes });
-        }
-        if (once) answers.add(accountId, once, revision, answer as string, nowMs);
-        const written = { revision, result };
-        replies.push(() => resolve(written));
-      } catch (error) {
-        // It may be due to an earlier write of this batch, so it holds only once that one is stored.
-        replies.push(() => reject(error));
-      }
-    }
+    const answers = await openIdempotency(database, sealer, keyed, nowMs);
+    const run = runBatch(waiting, { kinds, quotas, state, usage, answers, revision: this.revision, nowMs });
     const cursors = this.#cursors;
-    if (entries.length > 0 || answers.added.length > 0 || cursors.size > 0) {
+    if (run.entries.length > 0 || answers.added.length > 0 || cursors.size > 0) {
       const rest = { answers: answers.added, ...cursorRows(cursors) };
-      const batch = batchOf(documents, this.#head, entries, overlay.changes(), rest);
+      const batch = batchOf(documents, this.#commits.head, run.entries, run.overlay.changes(), rest);
       this.#cursors = new Map();
       try {
-        await this.#store({ batch, overlay, usage, commits });
+        await this.#commits.store({ ...run, batch });
       } catch (error) {
         this.#cursors = new Map([...cursors, ...this.#cursors]);
         throw error;
       }
-    } else if (waiting.length === 0) {
-      await database.store([holderStep(database.dialect, this.#head.holder)]);
-      this.#availability.works();
-    }
-    for (const reply of replies) reply();
-  }
-
-  /** Puts this process's name into the head where the start could not. */
-  async #takeOver(): Promise<void> {
-    if (this.#predecessor === undefined) return;
-    const { database } = this.#options;
-    await database.store([takeOverStep(database.dialect, this.#head, this.#predecessor)]);
-    this.#predecessor = undefined;
-  }
-
-  /** @throws Error when nothing was stored, or when that could not be found out in time */
-  async #store(outcome: Outcome): Promise<void> {
-    const { database } = this.#options;
-    try {
-      await database.store(stepsOf(database.dialect, outcome.batch));
-    } catch (error) {
-      if (!(error instanceof CommitInDoubt)) throw error;
-      this.#doubt = outcome;
-      if (await this.#settled(error)) return;
-      throw new Error("commit: the database undid it", { cause: error });
-    }
-    this.#publish(outcome);
-  }
-
-  /** Asks until it knows whether the commit in doubt was stored, for a while. */
-  async #settled(doubt: CommitInDoubt): Promise<boolean> {
-    const { clock } = this.#options;
-    const until = clock.monotonic() + doubtMs;
-    for (;;) {
-      try {
-        return await this.#settleDoubt();
-      } catch (error) {
-        if (error instanceof Superseded) throw error;
-        if (clock.monotonic() >= until) throw doubt;
-      }
-      await new Promise<void>((resume) => void clock.after(doubtPauseMs, resume));
-    }
-  }
-
-  /** Finds out whether the commit in doubt was stored, and if so makes it visible. */
-  async #settleDoubt(): Promise<boolean> {
-    const doubt = this.#doubt;
-    if (!doubt) return false;
-    const { database, log } = this.#options;
-    const { before, after } = doubt.batch;
-    const head = await database.transact((transaction) =>
-      transaction.selectFrom("head").selectAll().where("id", "=", 1).executeTakeFirstOrThrow(),
-    );
-    const stands = (at: Head): boolean =>
-      head.revision === at.revision && head.hash === at.hash && head.holder === at.holder;
-    if (!stands(before) && !stands(after)) {
-      throw new Superseded("store writes: another process has taken the database over; this one must be restarted");
-    }
-    this.#doubt = undefined;
-    const stored = !stands(before);
-    log.warn("commit in doubt settled", { stored, revision: head.revision });
-    if (stored) this.#publish(doubt);
-    return stored;
-  }
-
-  #publish({ batch, overlay, usage, commits }: Outcome): void {
-    const { state, log } = this.#options;
-    state.merge(overlay.changes());
-    this.#options.usage.add(usage.added());
-    this.#head = batch.after;
-    this.#availability.works();
-    for (const commit of commits) {
-      for (const listener of this.#listeners) {
-        try {
-          listener(commit);
-        } catch (error) {
-          log.error("a listener failed on a commit", { revision: commit.revision, error });
-        }
-      }
-    }
+    } else if (waiting.length === 0) await this.#commits.probe();
+    run.reply();
   }
 }
 

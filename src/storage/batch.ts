@@ -1,0 +1,92 @@
+/** Writes that are stored together, run one after the other on what the earlier ones left. */
+import { timestamp } from "../lib/clock.ts";
+import type { Idempotency } from "./idempotency.ts";
+import type { Kinds } from "./kinds.ts";
+import { Overlay } from "./overlay.ts";
+import type { Quotas } from "./quotas.ts";
+import type { Entry } from "./record.ts";
+import { runWork } from "./run-work.ts";
+import type { State } from "./state.ts";
+import type { Commit, Draft, Once, Replayed, WriteContext, Written } from "./store.ts";
+import { Usage } from "./usage.ts";
+
+export interface WaitingWrite {
+  readonly context: WriteContext;
+  readonly work: (draft: Draft) => unknown;
+  readonly once: Once<never> | undefined;
+  readonly resolve: (outcome: Written<unknown> | Replayed) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface BatchContext {
+  readonly kinds: Kinds;
+  readonly quotas: Quotas;
+  readonly state: State;
+  readonly usage: Usage;
+  readonly answers: Idempotency;
+  /** The last one before the batch. */
+  readonly revision: number;
+  readonly nowMs: number;
+}
+
+/** What the writes come to, none of which is stored yet. */
+export interface BatchRun {
+  readonly overlay: Overlay;
+  readonly usage: Usage;
+  readonly entries: readonly Entry[];
+  readonly commits: readonly Commit[];
+  /** Answers the writers: called once everything is stored. */
+  reply(): void;
+}
+
+export function runBatch(waiting: readonly WaitingWrite[], context: BatchContext): BatchRun {
+  const { kinds, answers, nowMs } = context;
+  const at = timestamp(nowMs);
+  const overlay = new Overlay(kinds, context.state);
+  const usage = new Usage(context.usage);
+  const entries: Entry[] = [];
+  const commits: Commit[] = [];
+  const replies: (() => void)[] = [];
+  let { revision } = context;
+  for (const { context: of, work, once, resolve, reject } of waiting) {
+    const { accountId, id: principalId } = of.principal;
+    try {
+      const replayed = once && answers.find(accountId, once);
+      if (replayed) {
+        replies.push(() => resolve(replayed));
+        continue;
+      }
+      const limits = {
+        // What the server does by itself follows from what was let in, and must not get stuck half-way.
+        quotas: principalId === "system" ? undefined : context.quotas,
+        base: overlay,
+        usage,
+        judge: of.judge,
+      };
+      const { result, changes, added } = runWork({ kinds, revision: revision + 1, nowMs, at, ...limits }, work);
+      const answer = once?.answer(result as never, changes.length > 0 ? revision + 1 : revision);
+      if (changes.length > 0) {
+        revision += 1;
+        overlay.merge(changes);
+        usage.add(added);
+        entries.push({ revision, at, context: of, changes });
+        commits.push({ revision, accountId, changes });
+      }
+      if (once) answers.add(accountId, once, revision, answer as string, nowMs);
+      const written = { revision, result };
+      replies.push(() => resolve(written));
+    } catch (error) {
+      // It may be due to an earlier write of this batch, so it holds only once that one is stored.
+      replies.push(() => reject(error));
+    }
+  }
+  return {
+    overlay,
+    usage,
+    entries,
+    commits,
+    reply() {
+      for (const reply of replies) reply();
+    },
+  };
+}
