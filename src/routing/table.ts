@@ -17,6 +17,8 @@ import type { Problem, RoutingChange } from "./planes/messages.ts";
 import { childrenKey, objectKey, ownerOf } from "./compile/object-set.ts";
 import { Ports } from "./compile/ports.ts";
 import type { Unit } from "./compile/units.ts";
+import { docOf } from "../schema/doc.ts";
+import { account as accounts } from "../resources/account.ts";
 
 /** The data plane's configuration, compiled: looked up on each request, changed write by write. */
 export function makeRoutingTable(clock: Clock, declared: readonly ModuleDeclaration[] = modules): RoutingTable {
@@ -129,8 +131,8 @@ class Table implements RoutingTable {
   }
 
   accountName(accountId: string): string {
-    const name = this.object("account", accountId)?.doc["name"];
-    return typeof name === "string" ? name : "";
+    const account = this.object(accounts.name, accountId);
+    return account ? docOf(account, accounts).name : "";
   }
 
   restriction(accountId: string, part: "agent" | "endpoints"): ((source: string) => Step) | undefined {

@@ -3,7 +3,7 @@ import { timestamp } from "../lib/clock.ts";
 import type { Idempotency } from "./idempotency.ts";
 import type { Kinds } from "./kinds.ts";
 import { Overlay } from "./overlay.ts";
-import type { Quotas } from "./quotas.ts";
+import type { Quotas } from "../settings/storage.ts";
 import type { Entry } from "./record.ts";
 import { runWork } from "./run-work.ts";
 import type { State } from "./state.ts";

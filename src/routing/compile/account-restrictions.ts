@@ -2,6 +2,8 @@ import type { CompiledModule } from "../../traffic/module.ts";
 import { skipped } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ResourceObject } from "../../schema/object.ts";
+import { docOf } from "../../schema/doc.ts";
+import { ipRestriction } from "../../resources/ip-restriction.ts";
 
 export type Admits = (source: string) => Step;
 
@@ -29,8 +31,8 @@ export class AccountRestrictions {
   }
 
   /** Puts one into effect; true when it starts or stops being enforced. */
-  set({ account_id, doc }: ResourceObject, admits: Admits | undefined): boolean {
-    const key = `${account_id} ${String(doc["type"])}`;
+  set(object: ResourceObject, admits: Admits | undefined): boolean {
+    const key = `${object.account_id} ${docOf(object, ipRestriction).type}`;
     let restriction = this.#byPart.get(key);
     if (!restriction) this.#byPart.set(key, (restriction = makeRestriction()));
     const was = restriction.admits !== undefined;

@@ -5,8 +5,8 @@
 import { parseEndpointUrl } from "../../schema/endpoint-url.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { RoutingChange } from "../planes/messages.ts";
-
-const cloudEndpointKind = "cloud_endpoint";
+import { docOf } from "../../schema/doc.ts";
+import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
 
 /** What an endpoint may have been, whatever its URL was. */
 const kinds = ["https_edge_route", "https_edge", "tls_edge", "tcp_edge"] as const;
@@ -14,7 +14,7 @@ const kinds = ["https_edge_route", "https_edge", "tls_edge", "tcp_edge"] as cons
 /** The objects, with edges in place of cloud endpoints. */
 export function* objectsAsEdges(objects: Iterable<ResourceObject>): Iterable<ResourceObject> {
   for (const object of objects) {
-    if (object.kind === cloudEndpointKind) yield* edgesOf(object);
+    if (object.kind === cloudEndpoint.name) yield* edgesOf(object);
     else yield object;
   }
 }
@@ -22,7 +22,7 @@ export function* objectsAsEdges(objects: Iterable<ResourceObject>): Iterable<Res
 /** The changes, with those of edges in place of those of cloud endpoints: what one was goes, what it is comes. */
 export function* changesAsEdges(changes: readonly RoutingChange[]): Iterable<RoutingChange> {
   for (const change of changes) {
-    if (change.kind !== cloudEndpointKind) {
+    if (change.kind !== cloudEndpoint.name) {
       yield change;
       continue;
     }
@@ -36,8 +36,9 @@ export function* changesAsEdges(changes: readonly RoutingChange[]): Iterable<Rou
 }
 
 function edgesOf(object: ResourceObject): readonly ResourceObject[] {
-  const { scheme, hostport } = parseEndpointUrl(String(object.doc["url"]));
-  const traffic_policy = { enabled: true, value: object.doc["traffic_policy"] };
+  const { url, traffic_policy: value } = docOf(object, cloudEndpoint);
+  const { scheme, hostport } = parseEndpointUrl(url);
+  const traffic_policy = { enabled: true, value };
   const hostports = [hostport];
   if (scheme !== "https") return [{ ...object, kind: `${scheme}_edge`, doc: { hostports, traffic_policy } }];
   const match = { match_type: "path_prefix", match: "/" };
@@ -49,5 +50,5 @@ function edgesOf(object: ResourceObject): readonly ResourceObject[] {
 
 /** The kind that was configured, of an object that may stand for a cloud endpoint. */
 export function configuredKind({ kind, id }: Pick<ResourceObject, "kind" | "id">): string {
-  return id.startsWith("ep_") ? cloudEndpointKind : kind;
+  return id.startsWith("ep_") ? cloudEndpoint.name : kind;
 }

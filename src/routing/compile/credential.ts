@@ -2,6 +2,9 @@ import type { ResourceObject } from "../../schema/object.ts";
 import type { CompiledCredential } from "../sites/compiled.ts";
 import { nothing } from "./units.ts";
 import type { Compilation, Compiler, Owner } from "./compilation.ts";
+import { docOf } from "../../schema/doc.ts";
+import { botUser } from "../../resources/bot-user.ts";
+import { credential as credentials } from "../../resources/credential.ts";
 
 interface CredentialOwner extends Owner {
   credential: CompiledCredential | undefined;
@@ -9,7 +12,7 @@ interface CredentialOwner extends Owner {
 
 /** Agent tokens, looked up by fingerprint. */
 export class CredentialCompiler implements Compiler<CredentialOwner> {
-  readonly kind = "credential";
+  readonly kind = credentials.name;
   readonly owners = new Map<string, CredentialOwner>();
   readonly #compilation: Compilation;
   readonly #byFingerprint = new Map<string, CompiledCredential>();
@@ -28,25 +31,29 @@ export class CredentialCompiler implements Compiler<CredentialOwner> {
 
   compile(owner: CredentialOwner): void {
     const { object } = owner;
-    const { id, account_id: accountId, doc } = object;
-    const ownerId = typeof doc["owner_id"] === "string" ? doc["owner_id"] : "";
+    const { id, account_id: accountId } = object;
+    const { owner_id: ownerId, token_hash, acl, expires_at: expiresAt, fingerprint } = docOf(object, credentials);
     owner.credential = Object.freeze({
       id,
       accountId,
-      tokenHash: Buffer.from(String(doc["token_hash"]), "hex"),
-      acl: Array.isArray(doc["acl"]) ? (doc["acl"] as string[]) : nothing,
+      tokenHash: Buffer.from(token_hash, "hex"),
+      acl: acl,
       active: this.#compilation.units.compile(
         owner,
         object,
-        (scope) => ownerId === "" || scope.get("bot_user", ownerId)?.doc["active"] === true,
+        (scope) => !ownerId || isActive(scope.get(botUser.name, ownerId)),
       ),
-      expiresAtMs: typeof doc["expires_at"] === "string" ? Date.parse(doc["expires_at"]) : undefined,
+      expiresAtMs: expiresAt ? Date.parse(expiresAt) : undefined,
     });
-    this.#byFingerprint.set(String(doc["fingerprint"]), owner.credential);
+    this.#byFingerprint.set(fingerprint, owner.credential);
   }
 
   withdraw(owner: CredentialOwner): void {
-    if (owner.credential) this.#byFingerprint.delete(String(owner.object.doc["fingerprint"]));
+    if (owner.credential) this.#byFingerprint.delete(docOf(owner.object, credentials).fingerprint);
     owner.credential = undefined;
   }
+}
+
+function isActive(owner: ResourceObject | undefined): boolean {
+  return owner !== undefined && docOf(owner, botUser).active;
 }

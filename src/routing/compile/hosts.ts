@@ -1,6 +1,8 @@
 import type { ResourceObject } from "../../schema/object.ts";
 import { HostMap } from "../sites/host-map.ts";
 import { nothing } from "./units.ts";
+import { docOf } from "../../schema/doc.ts";
+import { reservedDomain } from "../../resources/reserved-domain.ts";
 
 /** Who holds host names: edges that serve them, and reservations. HTTPS and TLS edges share the names. */
 export class Hosts<Holder extends { readonly object: ResourceObject }> {
@@ -46,8 +48,8 @@ export class Hosts<Holder extends { readonly object: ResourceObject }> {
   }
 }
 
-function nameOf({ doc }: ResourceObject): string {
-  return String(doc["domain"]).toLowerCase();
+function nameOf(reservation: ResourceObject): string {
+  return docOf(reservation, reservedDomain).domain.toLowerCase();
 }
 
 export function hostportsOf({ doc }: ResourceObject): readonly string[] {

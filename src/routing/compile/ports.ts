@@ -1,5 +1,7 @@
 import { parsePort } from "../../lib/hostport.ts";
 import type { ResourceObject } from "../../schema/object.ts";
+import { docOf } from "../../schema/doc.ts";
+import { reservedAddr } from "../../resources/reserved-addr.ts";
 
 /** Who holds the ports of TCP addresses: edges that serve them, and reservations. */
 export class Ports {
@@ -13,7 +15,7 @@ export class Ports {
 
   /** Takes in a change of a `reserved_addr`. */
   reserve(before: ResourceObject | undefined, after: ResourceObject | null): void {
-    replace(this.#reserved, before, after, ({ doc }) => [parsePort(String(doc["addr"]))]);
+    replace(this.#reserved, before, after, (reservation) => [parsePort(docOf(reservation, reservedAddr).addr)]);
   }
 
   /** The edge or, failing that, the reservation that the port belongs to. */

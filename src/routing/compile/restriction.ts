@@ -7,13 +7,15 @@ import type { Admits } from "./account-restrictions.ts";
 import { nothing } from "./units.ts";
 import { problemOf } from "./compilation.ts";
 import type { Again, Compilation, Compiler, Owner } from "./compilation.ts";
+import { docOf } from "../../schema/doc.ts";
+import { ipRestriction } from "../../resources/ip-restriction.ts";
 
 /** What carries the account's restriction of its endpoints in it. */
 const restrictedKinds = ["tls_edge", "tcp_edge", "https_edge_route"];
 
 /** Where the parts of an account may be used from. */
 export class RestrictionCompiler implements Compiler {
-  readonly kind = "ip_restriction";
+  readonly kind = ipRestriction.name;
   readonly owners = new Map<string, Owner>();
   readonly #compilation: Compilation;
 
@@ -46,14 +48,16 @@ export class RestrictionCompiler implements Compiler {
 
   /** Puts an account's restriction into effect, or lifts it. */
   #restrict(object: ResourceObject, admits: Admits | undefined, again: Again): void {
-    if (!this.#compilation.restrictions.set(object, admits) || object.doc["type"] !== "endpoints") return;
+    if (!this.#compilation.restrictions.set(object, admits) || docOf(object, ipRestriction).type !== "endpoints")
+      return;
     again.all(restrictedKinds, object.account_id);
   }
 }
 
 /** Throws when a policy cannot be used; until that is mended nobody is admitted. */
-function admissionOf({ doc }: ResourceObject, scope: Scope): Admits | undefined {
-  return doc["enforced"] === true ? compileAdmission(doc["ip_policy_ids"] as readonly string[], scope) : undefined;
+function admissionOf(object: ResourceObject, scope: Scope): Admits | undefined {
+  const { enforced, ip_policy_ids } = docOf(object, ipRestriction);
+  return enforced ? compileAdmission(ip_policy_ids, scope) : undefined;
 }
 
 const unusable = denied("ip_restriction", "source_denied", "the account's restriction has a problem");

@@ -2,6 +2,8 @@ import { canonicalPath } from "../../lib/canonical-path.ts";
 import { readRouteMatch } from "../../lib/route-match.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { RoutePlace } from "../sites/hosted-routes.ts";
+import { docOf } from "../../schema/doc.ts";
+import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 
 /** Where a stored route stands, and what is wrong with its match. */
 export interface FoundPlace {
@@ -16,9 +18,8 @@ export interface FoundPlace {
  * stored before that: such a route is closed, and stands where an upstream that is less strict would look for what
  * the match names. Otherwise a wider route would serve that, without the restriction that was written for it.
  */
-export function placeOf({ doc }: ResourceObject): FoundPlace {
-  const type = String(doc["match_type"]);
-  const match = String(doc["match"]);
+export function placeOf(route: ResourceObject): FoundPlace {
+  const { match_type: type, match } = docOf(route, httpsEdgeRoute);
   const read = readRouteMatch(match);
   if (typeof read !== "string") return { place: { type, ...read }, issue: undefined };
   const path = match.startsWith("/") ? lenientPath(match) : undefined;

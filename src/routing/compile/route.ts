@@ -14,6 +14,8 @@ import { joined, problemOf } from "./compilation.ts";
 import type { Compilation, Compiler, Owner } from "./compilation.ts";
 import type { HttpsEdgeCompiler, HttpsEdgeOwner } from "./https-edge.ts";
 import { placeOf } from "./route-place.ts";
+import { docOf } from "../../schema/doc.ts";
+import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 
 interface RouteOwner extends Owner {
   /** Set while it is in effect. */
@@ -24,7 +26,7 @@ interface RouteOwner extends Owner {
 
 /** Routes of HTTPS edges: each takes over what the account and its edge demand. */
 export class RouteCompiler implements Compiler<RouteOwner> {
-  readonly kind = "https_edge_route";
+  readonly kind = httpsEdgeRoute.name;
   readonly owners = new Map<string, RouteOwner>();
   readonly #compilation: Compilation;
   readonly #edges: HttpsEdgeCompiler;
@@ -97,9 +99,9 @@ export class RouteCompiler implements Compiler<RouteOwner> {
   }
 
   /** The edge of a route, if it is of the same account. */
-  #edgeOf({ account_id, doc }: ResourceObject): HttpsEdgeOwner | undefined {
-    const edge = this.#edges.owners.get(String(doc["edge_id"]));
-    return edge?.object.account_id === account_id ? edge : undefined;
+  #edgeOf(object: ResourceObject): HttpsEdgeOwner | undefined {
+    const edge = this.#edges.owners.get(docOf(object, httpsEdgeRoute).edge_id ?? "");
+    return edge?.object.account_id === object.account_id ? edge : undefined;
   }
 }
 
@@ -142,11 +144,15 @@ class Route implements CompiledRoute {
 
 function matchedStep(object: ResourceObject): Step {
   const { kind, id, revision } = object;
-  return passed("router", `matched ${String(object.doc["match_type"])} "${matchOf(object)}"`, { kind, id, revision });
+  return passed("router", `matched ${docOf(object, httpsEdgeRoute).match_type} "${matchOf(object)}"`, {
+    kind,
+    id,
+    revision,
+  });
 }
 
-function matchOf({ doc }: ResourceObject): string {
-  return String(doc["match"]);
+function matchOf(route: ResourceObject): string {
+  return docOf(route, httpsEdgeRoute).match;
 }
 
 /** A host that its edge does not serve, as the end of "must …": nothing would ever match. */

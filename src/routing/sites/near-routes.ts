@@ -1,8 +1,10 @@
-import type { NearRoute } from "../planes/questions.ts";
 import { hostMatches } from "../../lib/hostport.ts";
 import { readRouteMatch } from "../../lib/route-match.ts";
 import type { RouteMatch } from "../../lib/route-match.ts";
 import type { ResourceObject } from "../../schema/object.ts";
+import type { NearRoute } from "../planes/questions.ts";
+import { docOf } from "../../schema/doc.ts";
+import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 
 const maxNear = 20;
 
@@ -16,10 +18,10 @@ export function nearRoutes(
   matched: string | undefined,
 ): readonly NearRoute[] {
   const near: NearRoute[] = [];
-  for (const { id, doc } of routes) {
+  for (const route of routes) {
+    const { id } = route;
     if (id === matched || near.length >= maxNear) continue;
-    const match = String(doc["match"]);
-    const matchType = String(doc["match_type"]);
+    const { match, match_type: matchType } = docOf(route, httpsEdgeRoute);
     const read = readRouteMatch(match);
     const reason =
       typeof read === "string" ? `no request can match it: it must ${read}` : why(matchType, read, host, path);
