@@ -167,6 +167,14 @@ describe("the house", () => {
     }
   });
 
+  it("names refusals in tests by the catalogue's names, and by numbers only where a client's own code compares them", () => {
+    const clients = ["test/api/ngrok-api-client.test.ts"];
+    const numbered = globSync(["src/**/*.test.ts", "test/**/*.ts"]).filter((file) =>
+      /ERR_POSTERN_\d{2,}/.test(code(file)),
+    );
+    assert.deepEqual(numbered, clients);
+  });
+
   it("imports types as statements of their own, which type stripping removes whole", () => {
     const faults = sources.filter((file) => /^import \{[^}]*\btype [A-Za-z]/m.test(code(file)));
     assert.deepEqual(faults, []);

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { describedOperations } from "../../src/api/operations.ts";
 import type { Operation } from "../../src/api/operation/call.ts";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { badInputs, referringInputs } from "../support/coverage.ts";
@@ -63,8 +64,11 @@ for (const database of databases) {
       it(`${id} refuses a caller without credentials, and one with another version or none`, async () => {
         const path = operation.path.replaceAll(/\{\w+\}/g, "x");
         const none = await api.request(method, path, { headers: { authorization: undefined } });
-        assert.deepEqual([none.status, none.body.error_code], [401, "ERR_POSTERN_200"]);
-        for (const [version, code] of [["1", "ERR_POSTERN_217"] as const, [undefined, "ERR_POSTERN_218"] as const]) {
+        assert.deepEqual([none.status, none.body.error_code], [401, errorCode("missing_credentials")]);
+        for (const [version, code] of [
+          ["1", errorCode("version_unsupported")] as const,
+          [undefined, errorCode("version_missing")] as const,
+        ]) {
           const response = await api.request(method, path, { headers: { "service-version": version } });
           assert.deepEqual([response.status, response.body.error_code], [400, code]);
         }
@@ -113,7 +117,7 @@ for (const database of databases) {
         it(`P2: ${id} refuses a body, and does nothing`, async () => {
           const { path } = await callFor(operation);
           const response = await api.request(method, path, { body: { a: 1 } });
-          assert.deepEqual([response.status, response.body.error_code], [400, "ERR_POSTERN_211"]);
+          assert.deepEqual([response.status, response.body.error_code], [400, errorCode("body_unexpected")]);
           if (method === "DELETE" && operation.verb === "delete") {
             assert.equal((await api.request("DELETE", path)).status, others[id] ? 409 : 204);
           }
@@ -149,12 +153,12 @@ for (const database of databases) {
           const texts = ["{", "[]", "null", '"x"', '{"a":1,"a":1}', '{"a":{"b":1,"b":1}}', '{"__proto__":{}}', deep];
           for (const text of texts) {
             const response = await api.request(method, path, { body: text, headers });
-            assert.deepEqual([response.status, response.body.error_code], [400, "ERR_POSTERN_213"], text);
+            assert.deepEqual([response.status, response.body.error_code], [400, errorCode("body_unreadable")], text);
           }
           const typed = await api.request(method, path, { body, headers: { "content-type": "text/plain" } });
-          assert.deepEqual([typed.status, typed.body.error_code], [415, "ERR_POSTERN_210"]);
+          assert.deepEqual([typed.status, typed.body.error_code], [415, errorCode("content_type")]);
           const unknown = await api.request(method, path, { body: { ...body, constructor: {} } });
-          assert.deepEqual([unknown.status, unknown.body.error_code], [400, "ERR_POSTERN_214"], unknown.text);
+          assert.deepEqual([unknown.status, unknown.body.error_code], [400, errorCode("unknown_field")], unknown.text);
         });
       }
 
@@ -181,7 +185,11 @@ for (const database of databases) {
             const answers = [];
             for (const { what, body: referring } of referringInputs(fields, direction, body, idOf)) {
               const { status, body } = await api.request(method, path, { body: referring });
-              assert.deepEqual([what, status, body.error_code], [what, 404, "ERR_POSTERN_7007"], JSON.stringify(body));
+              assert.deepEqual(
+                [what, status, body.error_code],
+                [what, 404, errorCode("reference_unknown")],
+                JSON.stringify(body),
+              );
               answers.push(JSON.stringify([body.msg, { ...body.details, operation_id: "" }]));
             }
             return answers;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { modulesOf, resourceNamed, resources } from "../../src/api/operation/declarations.ts";
 import { describedOperations } from "../../src/api/operations.ts";
+import { errorCode } from "../../src/lib/errors.ts";
 import type { Field, Fields } from "../../src/schema/fields.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import { startApi } from "../support/api.ts";
@@ -61,7 +62,7 @@ for (const database of databases) {
       `${resourceNamed(kind).path}/${id}`;
     async function assertHeld(path: string, holder: Body): Promise<void> {
       const { status, body } = await remove(path);
-      assert.deepEqual([status, body.error_code], [409, "ERR_POSTERN_1420"], `${path}: ${JSON.stringify(body)}`);
+      assert.deepEqual([status, body.error_code], [409, errorCode("in_use")], `${path}: ${JSON.stringify(body)}`);
       assert.deepEqual([body.details.referrer_id, body.details.referrer_uri], [holder.id, holder.uri]);
       assert.equal((await api.request("GET", path)).status, 200);
     }
@@ -211,7 +212,7 @@ for (const database of databases) {
       for (const path of ["/plan", "/apply"]) {
         const body = { document: "both", prune: true, objects: { https_edge: { e: edge } } };
         const refused = await api.request("POST", path, { body });
-        assert.deepEqual([refused.status, refused.body.error_code], [409, "ERR_POSTERN_1420"], refused.text);
+        assert.deepEqual([refused.status, refused.body.error_code], [409, errorCode("in_use")], refused.text);
       }
       const gone = await apply({});
       assert.equal(gone.status, 200, gone.text);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { lapseMs } from "../../src/api/domain-proof/checker.ts";
 import { makeResolveTxt } from "../../src/api/domain-proof/resolver.ts";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { makeManualClock } from "../support/clock.ts";
@@ -74,7 +75,7 @@ for (const database of databases) {
         ["/edges/https", { hostports: ["unheard.example.net:443"] }],
       ] as const) {
         const { status, body: answer } = await api.request("POST", path, { body });
-        assert.deepEqual([status, answer.error_code], [403, "ERR_POSTERN_415"], path);
+        assert.deepEqual([status, answer.error_code], [403, errorCode("domain_unproven")], path);
         assert.match(answer.details.record_name, /^_postern-challenge\./);
         assert.match(answer.details.record_value, /^postern-account=/);
       }
@@ -165,7 +166,7 @@ for (const database of databases) {
           ["/edges/https", { hostports: ["shop.example.com:443"] }],
         ] as const) {
           const refused = await api.request("POST", path, { body });
-          assert.deepEqual([refused.status, refused.body.error_code], [403, "ERR_POSTERN_415"]);
+          assert.deepEqual([refused.status, refused.body.error_code], [403, errorCode("domain_unproven")]);
           assert.equal(refused.body.details.record_name, undefined);
         }
         const [account] = (await api.ok("GET", "/accounts")).accounts;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -33,7 +34,7 @@ for (const database of databases) {
       assert.equal((await api.ok("GET", `${path}?at_revision=${changed}`)).description, "second");
       for (const absent of [0, born - 1, changed + 1]) {
         const response = await api.request("GET", `${path}?at_revision=${absent}`);
-        assert.deepEqual([response.status, response.body.error_code], [404, "ERR_POSTERN_222"]);
+        assert.deepEqual([response.status, response.body.error_code], [404, errorCode("not_found")]);
       }
     });
 
@@ -52,7 +53,10 @@ for (const database of databases) {
       const block = `${path}/routes/${route.id}/compression`;
       assert.deepEqual(await api.ok("GET", `${block}?at_revision=${revision}`), { enabled: true });
       const later = Number(revision) + 1;
-      assert.equal((await api.request("GET", `${block}?at_revision=${later}`)).body.error_code, "ERR_POSTERN_7125");
+      assert.equal(
+        (await api.request("GET", `${block}?at_revision=${later}`)).body.error_code,
+        errorCode("module_unset"),
+      );
       const list = await api.ok("GET", `/edges/https?at_revision=${revision}`);
       assert.deepEqual(list.https_edges, [whole.body]);
     });
@@ -79,12 +83,12 @@ for (const database of databases) {
     it("refuses revisions that are none", async () => {
       for (const text of ["", "-1", "x", "1.5", "9".repeat(16)]) {
         const response = await api.request("GET", `/bot_users?at_revision=${text}`);
-        assert.deepEqual([response.status, response.body.error_code], [400, "ERR_POSTERN_230"], text);
+        assert.deepEqual([response.status, response.body.error_code], [400, errorCode("query_invalid")], text);
       }
       const future = await api.request("GET", "/bot_users?at_revision=999999999");
-      assert.deepEqual([future.status, future.body.error_code], [404, "ERR_POSTERN_242"]);
+      assert.deepEqual([future.status, future.body.error_code], [404, errorCode("revision_unknown")]);
       const live = await api.request("GET", "/tunnels?at_revision=1");
-      assert.equal(live.body.error_code, "ERR_POSTERN_231");
+      assert.equal(live.body.error_code, errorCode("query_unknown"));
     });
 
     it("P1: shows nothing of another account's past", async () => {

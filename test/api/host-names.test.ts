@@ -1,6 +1,7 @@
 /** Which host names accounts may hold: none of the server's, none that are everybody's, none that cover others'. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -52,7 +53,7 @@ for (const database of databases) {
       }
       for (const name of ["*.postern.test", "*.test"]) await assertRefused(name, 413);
       const tcp = await api.request("POST", "/edges/tcp", { body: { hostports: ["idp.postern.test:9000"] } });
-      assert.deepEqual([tcp.status, tcp.body.error_code], [409, "ERR_POSTERN_413"]);
+      assert.deepEqual([tcp.status, tcp.body.error_code], [409, errorCode("domain_held")]);
       await api.ok("POST", "/edges/tcp", { hostports: ["postern.test:9000"] });
       await api.ok("POST", "/reserved_domains", { domain: "idp2.postern.test" });
     });
@@ -62,7 +63,7 @@ for (const database of databases) {
         await assertRefused(name, 414);
       }
       const tcp = await api.request("POST", "/edges/tcp", { body: { hostports: ["*.com:9001"] } });
-      assert.equal(tcp.body.error_code, "ERR_POSTERN_414");
+      assert.equal(tcp.body.error_code, errorCode("domain_public"));
       for (const name of ["*.lan", "nas", "*.shop.example.com", "a.customers.example", "*.b.github.io"]) {
         await api.ok("POST", "/reserved_domains", { domain: name });
       }
@@ -74,7 +75,7 @@ for (const database of databases) {
       for (const name of ["*.v.test", "*.a.v.test"]) await assertRefused(name, 413, other);
       for (const name of ["x.w.test", "x.y.w.test", "*.y.w.test"]) await assertRefused(name, 413, other);
       const tcp = { key: other, body: { hostports: ["x.w.test:9002"] } };
-      assert.equal((await api.request("POST", "/edges/tcp", tcp)).body.error_code, "ERR_POSTERN_413");
+      assert.equal((await api.request("POST", "/edges/tcp", tcp)).body.error_code, errorCode("domain_held"));
       await api.ok("POST", "/reserved_domains", { domain: "a.v.test" }, other);
       await api.ok("POST", "/reserved_domains", { domain: "w.test" }, other);
       await api.ok("POST", "/reserved_domains", { domain: "mine.w.test" });
@@ -89,7 +90,7 @@ for (const database of databases) {
       await api.ok("POST", "/reserved_domains", { domain: "two.x.test" }, other);
       // Past states come back without being asked for by name.
       const back = await api.request("POST", `/revisions/${wild.headers["postern-revision"]}/rollback`);
-      assert.deepEqual([back.status, back.body.error_code], [409, "ERR_POSTERN_413"], back.text);
+      assert.deepEqual([back.status, back.body.error_code], [409, errorCode("domain_held")], back.text);
     });
 
     it("R5: that two accounts ask for at once go to one of them, covering ones as well", async () => {
@@ -115,7 +116,7 @@ for (const database of databases) {
       api.edge.send({ type: "tunnel_opened", tunnel: { ...tunnel, startedAt: "2026-01-01T00:00:00Z" } });
       for (const name of ["live.y.test", "*.y.test"]) {
         const { status, body } = await api.request("POST", "/reserved_domains", { body: { domain: name } });
-        assert.deepEqual([status, body.error_code], [409, "ERR_POSTERN_413"], name);
+        assert.deepEqual([status, body.error_code], [409, errorCode("domain_held")], name);
       }
       await api.ok("POST", "/reserved_domains", { domain: "*.y.test" }, other);
     });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { modulesOf, resources } from "../../src/api/operation/declarations.ts";
+import { errorCode } from "../../src/lib/errors.ts";
 import { modules } from "../../src/modules/index.ts";
 import { createAuthority } from "../../src/lib/x509.ts";
 import { startApi } from "../support/api.ts";
@@ -134,7 +135,7 @@ describe("modules", () => {
     const path = await makeRoute({ saml: { idp_metadata: metadata } });
     const oidc = { issuer: "https://issuer.example.com", client_id: "a", client_secret: "b" };
     const both = await api.request("PATCH", path, { body: { oidc } });
-    assert.deepEqual([both.status, both.body.error_code], [400, "ERR_POSTERN_7079"]);
+    assert.deepEqual([both.status, both.body.error_code], [400, errorCode("login_exclusive")]);
     const swapped = await api.ok("PATCH", path, { saml: null, oidc });
     assert.deepEqual([swapped.saml, swapped.oidc.issuer], [null, oidc.issuer]);
   });
@@ -153,7 +154,11 @@ describe("modules", () => {
       const client = await api.request("PUT", `/edges/tls/${through.id}/mutual_tls`, {
         body: { certificate_authority_ids: [authority.id] },
       });
-      assert.deepEqual([client.status, client.body.error_code], [400, "ERR_POSTERN_7062"], terminate_at);
+      assert.deepEqual(
+        [client.status, client.body.error_code],
+        [400, errorCode("module_needs_termination")],
+        terminate_at,
+      );
     }
     const https = await api.ok("POST", "/edges/https", { tls_termination: {} });
     assert.equal(https.tls_termination.terminate_at, "edge");

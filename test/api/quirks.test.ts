@@ -1,6 +1,7 @@
 /** What public clients send that a stricter server would not understand (semantics, "Bodies", "Lists"). */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -244,7 +245,7 @@ describe("the habits of public clients", () => {
     const oidc = { issuer: "https://id.example.com", client_id: "a", client_secret: "b" };
     await api.ok("PATCH", path, { oidc });
     const oauth = { provider: { gitlab: { client_id: "a", client_secret: "b" } } };
-    assert.equal((await api.request("PATCH", path, { body: { oauth } })).body.error_code, "ERR_POSTERN_7079");
+    assert.equal((await api.request("PATCH", path, { body: { oauth } })).body.error_code, errorCode("login_exclusive"));
     const swapped = await api.ok("PATCH", path, { oauth, oidc: null });
     assert.equal(swapped.oidc, null);
     assert.equal(swapped.oauth.provider.gitlab.client_id, "a");

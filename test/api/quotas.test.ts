@@ -1,6 +1,7 @@
 /** D9: what an account may store, as clients of the API meet it. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -36,7 +37,7 @@ for (const database of databases) {
     const revisionOf = async (key: string): Promise<number> =>
       Number((await api.request("GET", "/bot_users", { key })).headers["postern-revision"]);
     const isFull = ({ status, body, headers, text }: ApiResponse, present: number, wanted: number): void => {
-      assert.deepEqual([status, body.error_code], [403, "ERR_POSTERN_246"], text);
+      assert.deepEqual([status, body.error_code], [403, errorCode("too_many_objects")], text);
       // Waiting does not help, so nobody is told to.
       assert.equal(headers["retry-after"], undefined);
       assert.equal(body.details.setting, "--account-max-objects");
@@ -94,7 +95,7 @@ for (const database of databases) {
       }
       for (const query of ["?dry_run=true", ""]) {
         const refused = await api.request("POST", `/revisions/${full}/rollback${query}`, { key });
-        assert.deepEqual([refused.status, refused.body.error_code], [403, "ERR_POSTERN_246"], refused.text);
+        assert.deepEqual([refused.status, refused.body.error_code], [403, errorCode("too_many_objects")], refused.text);
       }
       assert.deepEqual(await names(key), []);
       await restart();
@@ -115,7 +116,7 @@ for (const database of databases) {
         assert.deepEqual([first.status, second.status, third.status], [201, 201, 403], third.text);
         assert.deepEqual(
           [third.body.error_code, third.body.details.setting],
-          ["ERR_POSTERN_246", "--owner-max-objects"],
+          [errorCode("too_many_objects"), "--owner-max-objects"],
         );
       }
     });
@@ -127,7 +128,7 @@ for (const database of databases) {
       const kept = await api.ok("POST", "/backends/http_response", response, key);
       const refused = async (method: string, path: string, body: unknown): Promise<Body> => {
         const answer = await api.request(method, path, { key, body });
-        assert.deepEqual([answer.status, answer.body.error_code], [403, "ERR_POSTERN_247"], answer.text);
+        assert.deepEqual([answer.status, answer.body.error_code], [403, errorCode("account_full")], answer.text);
         assert.equal(answer.headers["retry-after"], undefined);
         assert.deepEqual([answer.body.details.limit, answer.body.details.setting], ["20000", "--account-max-bytes"]);
         return answer.body.details.present;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { describedOperations } from "../../src/api/operations.ts";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { edgeAnswers, otherCalls } from "../support/other-calls.ts";
@@ -24,7 +25,7 @@ for (const database of databases) {
     const call = (method: string, path: string, body?: unknown, as = key): Promise<ApiResponse> =>
       api.request(method, path, { key: as, ...(body !== undefined && { body }) });
     const refused = (response: ApiResponse, scope: string): void => {
-      assert.deepEqual([response.status, response.body.error_code], [403, "ERR_POSTERN_245"], response.text);
+      assert.deepEqual([response.status, response.body.error_code], [403, errorCode("scope_missing")], response.text);
       assert.equal(response.body.details.scope, scope, response.text);
     };
     const sharedEdge = async (): Promise<{ edge: Body; route: Body }> => {

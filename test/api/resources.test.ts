@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { ApiResponse, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -38,9 +39,12 @@ for (const database of databases) {
       const body = { ip_policy_id: policy.id, cidr: "192.0.2.0/24", action: "allow" };
       const rule = await api.ok("POST", "/ip_policy_rules", body);
       assert.deepEqual(rule.ip_policy, { id: policy.id, uri: policy.uri });
-      assert.equal((await api.request("POST", "/ip_policy_rules", { body })).body.error_code, "ERR_POSTERN_1408");
+      assert.equal(
+        (await api.request("POST", "/ip_policy_rules", { body })).body.error_code,
+        errorCode("cidr_duplicate"),
+      );
       const wrong = await api.request("PATCH", `/ip_policy_rules/${rule.id}`, { body: { cidr: "192.0.2.1/24" } });
-      assert.equal(wrong.body.error_code, "ERR_POSTERN_1409");
+      assert.equal(wrong.body.error_code, errorCode("cidr_invalid"));
       assert.match(wrong.body.details.cidr, /192\.0\.2\.0\/24/);
       const fixed = await api.request("PATCH", `/ip_policy_rules/${rule.id}`, { body: { action: "deny" } });
       assert.equal(fixed.status, 400);
@@ -54,7 +58,11 @@ for (const database of databases) {
       const failover = await api.ok("POST", "/backends/failover", { backends: [group.id, fixed.id] });
       const weighted = await api.ok("POST", "/backends/weighted", { backends: { [failover.id]: 1 } });
       const refused = (response: ApiResponse) => {
-        assert.deepEqual([response.status, response.body.error_code], [400, "ERR_POSTERN_6525"], response.text);
+        assert.deepEqual(
+          [response.status, response.body.error_code],
+          [400, errorCode("backend_needs_http")],
+          response.text,
+        );
         assert.match(response.body.msg, new RegExp(fixed.id));
       };
       for (const kind of ["tcp", "tls"]) {
@@ -82,7 +90,7 @@ for (const database of databases) {
         tcp_edge: { port: { backend: { backend_id: "both" } } },
       };
       const planned = await api.request("POST", "/plan", { body: { objects } });
-      assert.deepEqual([planned.status, planned.body.error_code], [400, "ERR_POSTERN_6525"], planned.text);
+      assert.deepEqual([planned.status, planned.body.error_code], [400, errorCode("backend_needs_http")], planned.text);
     });
 
     it("chooses TCP addresses among the ports that the platform gives out", async () => {
@@ -94,7 +102,7 @@ for (const database of databases) {
         ].map(({ addr }) => addr as string);
         assert.deepEqual(taken.sort(), ["postern.test:31000", "postern.test:31001"]);
         const full = await narrow.request("POST", "/reserved_addrs", { body: {} });
-        assert.deepEqual([full.status, full.body.error_code], [409, "ERR_POSTERN_722"]);
+        assert.deepEqual([full.status, full.body.error_code], [409, errorCode("hostport_held")]);
         assert.match(full.body.msg, /31000 to 31001/);
       } finally {
         await narrow.stop();
@@ -117,7 +125,10 @@ for (const database of databases) {
       assert.equal(inUse.status, 409);
       assert.equal(inUse.body.details.referrer_uri, route.uri);
       assert.equal((await api.request("DELETE", `${path}/${route.id}/backend`)).status, 204);
-      assert.equal((await api.request("GET", `${path}/${route.id}/backend`)).body.error_code, "ERR_POSTERN_7125");
+      assert.equal(
+        (await api.request("GET", `${path}/${route.id}/backend`)).body.error_code,
+        errorCode("module_unset"),
+      );
       assert.equal((await api.ok("GET", `${path}/${route.id}`)).backend, null);
       const other = await api.ok("POST", "/edges/https", {});
       assert.equal((await api.request("GET", `/edges/https/${other.id}/routes/${route.id}`)).status, 404);
@@ -136,11 +147,11 @@ for (const database of databases) {
         const made = await make(cidr);
         assert.deepEqual([made.status, made.body.cidr], [201, cidr]);
         const again = await make(same);
-        assert.deepEqual([again.status, again.body.error_code], [409, "ERR_POSTERN_1408"]);
+        assert.deepEqual([again.status, again.body.error_code], [409, errorCode("cidr_duplicate")]);
         const changed = await api.ok("PATCH", `/ip_policy_rules/${made.body.id}`, { cidr: same });
         assert.equal(changed.cidr, same);
       }
-      assert.equal((await make("192.0.2")).body.error_code, "ERR_POSTERN_1409");
+      assert.equal((await make("192.0.2")).body.error_code, errorCode("cidr_invalid"));
     });
 
     it("lets routes differ by match type alone, and refuses the same match twice", async () => {
@@ -149,7 +160,7 @@ for (const database of databases) {
       await api.ok("POST", path, { match_type: "path_prefix", match: "/a" });
       await api.ok("POST", path, { match_type: "exact_path", match: "/a" });
       const again = await api.request("POST", path, { body: { match_type: "exact_path", match: "/a" } });
-      assert.deepEqual([again.status, again.body.error_code], [409, "ERR_POSTERN_7126"]);
+      assert.deepEqual([again.status, again.body.error_code], [409, errorCode("route_exists")]);
     });
 
     it("reserves the domain of a hostport by itself and gives one hostport one holder", async () => {

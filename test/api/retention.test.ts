@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { makeManualClock } from "../support/clock.ts";
@@ -59,12 +60,12 @@ for (const database of databases) {
       ] as const) {
         const response = await api.request(method, path);
         const { error_code, msg, details } = response.body;
-        assert.deepEqual([response.status, error_code], [410, "ERR_POSTERN_248"], `${method} ${path}`);
+        assert.deepEqual([response.status, error_code], [410, errorCode("revision_pruned")], `${method} ${path}`);
         assert.match(msg, new RegExp(`the oldest one that is kept is ${oldest} \\(setting --history-days\\)`));
         assert.equal(details.oldest_revision, String(oldest));
       }
       const unknown = await api.request("GET", "/revisions/999999");
-      assert.deepEqual([unknown.status, unknown.body.error_code], [404, "ERR_POSTERN_242"]);
+      assert.deepEqual([unknown.status, unknown.body.error_code], [404, errorCode("revision_unknown")]);
     });
 
     it("shows and brings back what was last changed long before the oldest revision", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -49,7 +50,7 @@ for (const database of databases) {
         "a%00",
       ]) {
         const refused = await api.request("POST", "/ip_policies", { body: {}, headers: { "postern-reason": reason } });
-        assert.deepEqual([refused.status, refused.body.error_code], [400, "ERR_POSTERN_221"], reason);
+        assert.deepEqual([refused.status, refused.body.error_code], [400, errorCode("reason_invalid")], reason);
       }
       assert.equal(await count(), before);
     });
@@ -138,7 +139,7 @@ for (const database of databases) {
     it("P1: are of one account", async () => {
       const made = await api.request("POST", "/ip_policies", { body: {} });
       const foreign = await api.request("GET", `/revisions/${numberOf(made)}`, { key: tenantKey });
-      assert.deepEqual([foreign.status, foreign.body.error_code], [404, "ERR_POSTERN_242"]);
+      assert.deepEqual([foreign.status, foreign.body.error_code], [404, errorCode("revision_unknown")]);
       assert.deepEqual((await api.ok("GET", "/revisions", undefined, tenantKey)).revisions, []);
       for (const id of ["0", "-1", "x", "999999999"]) {
         assert.equal((await api.request("GET", `/revisions/${id}`)).status, 404, id);
@@ -223,7 +224,7 @@ for (const database of databases) {
       const nothing = await api.request("POST", `${path}?dry_run=true`, { key: tenantKey });
       assert.deepEqual(nothing.body.changes, []);
       const wrong = await api.request("POST", `${path}?dry_run=maybe`, { key: tenantKey });
-      assert.deepEqual([wrong.status, wrong.body.error_code], [400, "ERR_POSTERN_230"]);
+      assert.deepEqual([wrong.status, wrong.body.error_code], [400, errorCode("query_invalid")]);
     });
 
     it("refuse a rollback that is only tried as they would the rollback", async () => {
@@ -231,7 +232,7 @@ for (const database of databases) {
       await api.ok("DELETE", `/reserved_domains/${made.body.id}`);
       await api.ok("POST", "/reserved_domains", { domain: "tried.example.com" }, tenantKey);
       const held = await api.request("POST", `/revisions/${numberOf(made)}/rollback?dry_run=true`);
-      assert.deepEqual([held.status, held.body.error_code], [409, "ERR_POSTERN_413"], held.text);
+      assert.deepEqual([held.status, held.body.error_code], [409, errorCode("domain_held")], held.text);
     });
 
     it("give names back that objects have exchanged since", async () => {
@@ -252,13 +253,13 @@ for (const database of databases) {
       await api.ok("DELETE", `/reserved_domains/${domain.body.id}`);
       await api.ok("POST", "/reserved_domains", { domain: "lost.example.com" }, tenantKey);
       const held = await rollback(numberOf(domain));
-      assert.deepEqual([held.status, held.body.error_code], [409, "ERR_POSTERN_413"], held.text);
+      assert.deepEqual([held.status, held.body.error_code], [409, errorCode("domain_held")], held.text);
       assert.equal(held.body.details.object_id, domain.body.id);
 
       const bot = await api.ok("POST", "/bot_users", { name: "owner of a key" });
       await api.ok("POST", "/api_keys", { owner_id: bot.id });
       const used = await rollback(start);
-      assert.deepEqual([used.status, used.body.error_code], [409, "ERR_POSTERN_1420"], used.text);
+      assert.deepEqual([used.status, used.body.error_code], [409, errorCode("in_use")], used.text);
       assert.equal((await api.ok("GET", `/bot_users/${bot.id}`)).name, "owner of a key");
     });
 

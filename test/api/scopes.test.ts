@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { describedOperations } from "../../src/api/operations.ts";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -16,7 +17,7 @@ for (const database of databases) {
     const keyWith = async (...scopes: string[]): Promise<string> =>
       (await api.ok("POST", "/api_keys", { scopes })).token;
     const lacks = (response: ApiResponse, scope: string): void => {
-      assert.deepEqual([response.status, response.body.error_code], [403, "ERR_POSTERN_245"], response.text);
+      assert.deepEqual([response.status, response.body.error_code], [403, errorCode("scope_missing")], response.text);
       assert.equal(response.body.details.scope, scope);
       assert.ok(response.body.msg.includes(scope) || scope === "*", response.body.msg);
     };
@@ -126,7 +127,7 @@ for (const database of databases) {
       const bot = await api.ok("POST", "/bot_users", { name: "without metadata" });
       lacks(await call("POST", "/credentials", key, { owner_id: bot.id, metadata: "own" }), "metadata:");
       const unknown = await call("PUT", `${one}/backend`, key, { backend_id: "bkdtg_none" });
-      assert.deepEqual([unknown.status, unknown.body.error_code], [404, "ERR_POSTERN_7007"]);
+      assert.deepEqual([unknown.status, unknown.body.error_code], [404, errorCode("reference_unknown")]);
     });
 
     it("K5: keep what others have tied to their objects, while they change the rest", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -48,7 +49,7 @@ describe("what clients of the vendor know", () => {
     const { api_key: key } = await api.ok("POST", "/accounts", { name: "another" });
     const body = { name: "a", value: "x", vault_name: "private" };
     const refused = await api.request("POST", "/vault_secrets", { body, key });
-    assert.deepEqual([refused.status, refused.body.error_code], [404, "ERR_POSTERN_7007"]);
+    assert.deepEqual([refused.status, refused.body.error_code], [404, errorCode("reference_unknown")]);
   });
 
   it("leaves endpoints of agents to their agents", async () => {
@@ -66,7 +67,7 @@ describe("what clients of the vendor know", () => {
     for (const method of ["PATCH", "DELETE"]) {
       const body = method === "PATCH" ? {} : undefined;
       const fixed = await api.request(method, `/endpoints/${endpoint.id}`, { body });
-      assert.deepEqual([fixed.status, fixed.body.error_code], [409, "ERR_POSTERN_821"], method);
+      assert.deepEqual([fixed.status, fixed.body.error_code], [409, errorCode("endpoint_fixed")], method);
     }
   });
 
@@ -87,10 +88,10 @@ describe("what clients of the vendor know", () => {
     const base = "postern.test";
     for (const name of [`*.${base}`, "*.test"]) {
       const reserved = await api.request("POST", "/reserved_domains", { body: { domain: name } });
-      assert.deepEqual([reserved.status, reserved.body.error_code], [409, "ERR_POSTERN_413"], name);
+      assert.deepEqual([reserved.status, reserved.body.error_code], [409, errorCode("domain_held")], name);
       for (const kind of ["https", "tls"]) {
         const edge = await api.request("POST", `/edges/${kind}`, { body: { hostports: [`${name}:443`] } });
-        assert.deepEqual([edge.status, edge.body.error_code], [409, "ERR_POSTERN_413"], `${kind} ${name}`);
+        assert.deepEqual([edge.status, edge.body.error_code], [409, errorCode("domain_held")], `${kind} ${name}`);
       }
     }
     const upper = await api.request("POST", "/edges/https", { body: { hostports: ["*.POSTERN.test:443"] } });

@@ -8,6 +8,7 @@ import { after, before, describe, it } from "node:test";
 import { operations } from "../../sdk/src/index.ts";
 import { apiCommand, wordsOf } from "../../src/cli/commands/api.ts";
 import { describeOperation } from "../../src/cli/api/description.ts";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { runCommand } from "../support/command.ts";
@@ -57,7 +58,9 @@ describe("postern api", () => {
     assert.equal(gone.code, 7);
     assert.match(
       gone.stderr,
-      /^postern: there is no ip policy "ipp_\w+" in this account \(ERR_POSTERN_222, op_\w+\)\n$/,
+      new RegExp(
+        String.raw`^postern: there is no ip policy "ipp_\w+" in this account \(${errorCode("not_found")}, op_\w+\)\n$`,
+      ),
     );
   });
 
@@ -198,10 +201,10 @@ describe("postern api", () => {
       2,
       /\(ERR_POSTERN_\d+, op_\w+\)/,
     ],
-    ["a missing object", "ip_policies get ipp_x", 7, /ERR_POSTERN_222/],
-    ["a stale tag", 'ip_policies delete STALE --if-match "1"', 7, /ERR_POSTERN_235/],
-    ["a taken name", "bot_users create --name TAKEN", 5, /ERR_POSTERN_4112/],
-    ["a key that is not known", "ip_policies list --api-key wrong", 3, /ERR_POSTERN_203/],
+    ["a missing object", "ip_policies get ipp_x", 7, new RegExp(errorCode("not_found"))],
+    ["a stale tag", 'ip_policies delete STALE --if-match "1"', 7, new RegExp(errorCode("precondition_failed"))],
+    ["a taken name", "bot_users create --name TAKEN", 5, new RegExp(errorCode("name_taken"))],
+    ["a key that is not known", "ip_policies list --api-key wrong", 3, new RegExp(errorCode("unknown_credentials"))],
     [
       "an API that is not there",
       "ip_policies list --api-url http://127.0.0.1:1",

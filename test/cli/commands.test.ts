@@ -8,6 +8,7 @@ import type { Readable } from "node:stream";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { freePorts, runCommand, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { startUpstream } from "../support/platform.ts";
@@ -305,11 +306,11 @@ describe("postern serve, and the commands beside it", () => {
       env: { POSTERN_AUTHTOKEN: account.authtoken },
     });
     assert.equal(other.code, 5);
-    assert.match(other.stderr, /the URL is not available: .*ERR_POSTERN_334/);
+    assert.match(other.stderr, new RegExp(String.raw`the URL is not available: .*${errorCode("agent_name_taken")}`));
     await agent.end();
     const again = await runCommand(["account", "create", "team", "--data", data]);
     assert.equal(again.code, 5);
-    assert.match(again.stderr, /^postern: .* \(ERR_POSTERN_4112, op_\w+\)\n/);
+    assert.match(again.stderr, new RegExp(String.raw`^postern: .* \(${errorCode("name_taken")}, op_\w+\)\n`));
   });
 
   it("`postern http` exits with 7 when the token's ACL does not allow the name", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { runCommand } from "../support/command.ts";
 import { startPlatform, startUpstream } from "../support/platform.ts";
 import type { ApiBody, TestPlatform, TestUpstream } from "../support/platform.ts";
@@ -54,7 +55,7 @@ describe("postern explain", () => {
   it("says why a request is denied, and prints JSON for programs", async () => {
     const denied = await explain("GET", "https://shop.localhost/admin", "-H", "user-agent: curl/8", "--ip=203.0.113.7");
     assert.match(denied.stdout, /✗ user_agent_filter/);
-    assert.match(denied.stdout, /denied: 403 ERR_POSTERN_3211\n$/);
+    assert.match(denied.stdout, new RegExp(String.raw`denied: 403 ${errorCode("user_agent_denied")}\n$`));
     const { code, stdout } = await explain("POST", "https://shop.localhost/administrator", "--body", "x", "--json");
     assert.equal(code, 0);
     const told = JSON.parse(stdout) as ApiBody;
@@ -83,7 +84,10 @@ describe("postern explain", () => {
       assert.match(stdout, new RegExp(`^edge {3}${body.id} `));
       assert.match(stdout, /✓ ip_restriction [^]*\nforwarded through tn_/);
       const denied = await explain(address, "--ip", "198.51.100.7");
-      assert.match(denied.stdout, /✗ ip_restriction [^]*\ndenied: 403 ERR_POSTERN_3205\n$/);
+      assert.match(
+        denied.stdout,
+        new RegExp(String.raw`✗ ip_restriction [^]*\ndenied: 403 ${errorCode("source_denied")}\n$`),
+      );
     }
   });
 

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { providers } from "../../src/webhooks/providers.ts";
 import { runCommand } from "../support/command.ts";
 import { startPlatform, startUpstream } from "../support/platform.ts";
@@ -97,7 +98,7 @@ describe("postern webhook send", () => {
     assert.equal(code, 7);
     const { answer } = JSON.parse(stdout) as { answer: Record<string, unknown> };
     assert.equal(answer["status"], 403);
-    assert.equal(answer["error_code"], "ERR_POSTERN_3204");
+    assert.equal(answer["error_code"], errorCode("webhook_unverified"));
     const kept = await platform.api("GET", `/requests/${String(answer["request_id"])}`);
     assert.equal(kept.body.steps.at(-1).by, "webhook_verification");
   });

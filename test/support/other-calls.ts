@@ -1,4 +1,5 @@
 /** Calls of operations that are about no resource, as `World.callFor` makes them for the others. */
+import { errorCode } from "../../src/lib/errors.ts";
 import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../src/routing/planes/questions.ts";
 import { resourceNamed } from "../../src/api/operation/declarations.ts";
@@ -112,7 +113,7 @@ const explanation = {
   steps: [],
   outcome: "answered",
   status: 404,
-  errorCode: "ERR_POSTERN_3200",
+  errorCode: errorCode("unknown_host"),
   backend: undefined,
   tunnel: undefined,
   address: undefined,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { connectAgent, protocols } from "../support/agents.ts";
 import { host, ipPolicy, startFixture } from "../support/modules.ts";
 import type { Fixture } from "../support/modules.ts";
@@ -29,7 +30,7 @@ describe("an account's restriction", () => {
         const before = fixture.received.length;
         const denied = await fixture.ask(protocol, { host: asked });
         assert.equal(denied.status, 403);
-        assert.equal(denied.headers["postern-error-code"], "ERR_POSTERN_3205");
+        assert.equal(denied.headers["postern-error-code"], errorCode("source_denied"));
         assert.equal(fixture.received.length, before);
         restrict("endpoints", "ipp_here");
         assert.equal((await fixture.ask(protocol, { host: asked })).status, 200);
@@ -47,7 +48,7 @@ describe("an account's restriction", () => {
     await own.closed;
     await assert.rejects(
       connectAgent(fixture.edge, fixture.token, fixture.servicePort),
-      /ERR_POSTERN_726|does not admit the agent/,
+      new RegExp(String.raw`${errorCode("agent_source_denied")}|does not admit the agent`),
     );
     restrict("agent", "ipp_elsewhere", false);
     (await connectAgent(fixture.edge, fixture.token, fixture.servicePort)).close();

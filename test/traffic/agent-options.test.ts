@@ -6,6 +6,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { connect } from "node:tls";
 import type { ConnectionOptions } from "node:tls";
+import { errorCode } from "../../src/lib/errors.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import type { KeyedCertificate } from "../../src/lib/x509.ts";
 import { protocols } from "../support/agents.ts";
@@ -121,7 +122,7 @@ describe("an http endpoint of the public SDK", { timeout: 60_000 }, () => {
         const { status, headers, body } = await ask(protocol, wrong);
         assert.equal(status, 401, String(wrong));
         assert.equal(headers["www-authenticate"], 'Basic realm="ngrok", charset="UTF-8"');
-        assert.equal(headers["postern-error-code"], "ERR_POSTERN_3217");
+        assert.equal(headers["postern-error-code"], errorCode("basic_auth_required"));
         assert.doesNotMatch(body.toString(), /ann|horse/);
         assert.equal(arrived, "");
       }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, it } from "node:test";
-import { Refusal } from "../../src/lib/errors.ts";
+import { Refusal, errorCode } from "../../src/lib/errors.ts";
 import type { RefusalName } from "../../src/lib/errors.ts";
 import { connectAgent, fetchOver, protocols, startService } from "../support/agents.ts";
 import type { Service, TestAgent } from "../support/agents.ts";
@@ -106,7 +106,7 @@ for (const protocol of protocols) {
       );
       const none = await ask(edge);
       assert.equal(none.status, 503);
-      assert.match(none.body, /ERR_POSTERN_6515/);
+      assert.match(none.body, new RegExp(errorCode("backend_empty")));
     });
 
     it("are told apart from a service that cannot be reached at all", async () => {
@@ -116,7 +116,7 @@ for (const protocol of protocols) {
       await dead.stop();
       const answer = await ask(edge);
       assert.equal(answer.status, 502);
-      assert.match(answer.body, /ERR_POSTERN_8012/);
+      assert.match(answer.body, new RegExp(errorCode("agent_dial_failed")));
     });
 
     it("hold endpoints of their own, at names that stay", async () => {

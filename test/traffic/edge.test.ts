@@ -13,6 +13,7 @@ import { startAgent } from "../../src/agent/agent.ts";
 import type { Agent } from "../../src/agent/agent.ts";
 import { parseUpstream } from "../../src/agent/upstream.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import { errorCode } from "../../src/lib/errors.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
 import { edgeObjects, newCredential, startTestEdge } from "../support/edge.ts";
@@ -155,7 +156,7 @@ describe("the edge", () => {
     const nothing = await get(edge, "gone.apps.example.com", "/", { headers: { accept: "text/html" } });
     assert.equal(nothing.status, 404);
     assert.match(nothing.headers["content-type"] ?? "", /^text\/html/);
-    assert.match(nothing.body, /ERR_POSTERN_3200/);
+    assert.match(nothing.body, new RegExp(errorCode("unknown_host")));
     const other = await get(edge, "shop.example.com", "/", { servername: "gone.apps.example.com" });
     assert.equal(other.status, 421);
     const nameless = await get(edge, "shop.example.com", "/", { servername: "", rejectUnauthorized: false });

@@ -1,6 +1,7 @@
 /** A dry run says exactly what then happens on real sockets. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import type { EdgeAnswer, EdgeQuestion, ExplanationReport, RequestTrace } from "../../src/routing/planes/questions.ts";
 import { sign } from "../../src/webhooks/verify.ts";
 import { connectAgent, protocols } from "../support/agents.ts";
@@ -163,7 +164,7 @@ describe("explain", () => {
     const trips = { ...described, answer: { ...described.answer, status: 500 } };
     while ((await happened("h1", trips)).status !== 503) await explained(trips);
     const open = await explained(described);
-    assert.equal(open.errorCode, "ERR_POSTERN_3202");
+    assert.equal(open.errorCode, errorCode("circuit_open"));
     fixture.clock.move(5000);
     // Many dry runs find it half-open; the one real request is still the probe.
     for (let count = 0; count < 5; count += 1) {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { connect as connectHttp2 } from "node:http2";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import type { EdgeQuestion } from "../../src/routing/planes/questions.ts";
 import { protocols } from "../support/agents.ts";
 import type { Protocol } from "../support/agents.ts";
@@ -73,7 +74,7 @@ for (const protocol of protocols) {
       for (const forwardedFor of ["192.0.2.7", "not an address"]) {
         const answer = await ask(protocol, forwardedFor, { source: "127.0.0.9" });
         assert.equal(answer.status, 403, forwardedFor);
-        assert.equal(answer.headers["postern-error-code"], "ERR_POSTERN_3205");
+        assert.equal(answer.headers["postern-error-code"], errorCode("source_denied"));
       }
     });
 
@@ -96,7 +97,7 @@ for (const protocol of protocols) {
       ]) {
         const answer = await ask(protocol, forwardedFor);
         assert.equal(answer.status, 400, JSON.stringify(forwardedFor));
-        assert.equal(answer.headers["postern-error-code"], "ERR_POSTERN_3015");
+        assert.equal(answer.headers["postern-error-code"], errorCode("forwarding_unreadable"));
       }
       assert.equal(fixture.received.length, reached);
       await statuses(protocol, [[Array.from({ length: 16 }, () => "10.1.2.3").join(","), 200]]);

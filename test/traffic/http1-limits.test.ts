@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { answering, eventually, ok, withFront } from "../support/front.ts";
 import type { Answerer, Front } from "../support/front.ts";
 
@@ -34,7 +35,7 @@ describe("a client that is slow", () => {
         await turns();
         front.clock.pass(1_000);
       }
-      assert.match(await client.untilEnd(), /^HTTP\/1\.1 408 [^]*ERR_POSTERN_3002/);
+      assert.match(await client.untilEnd(), new RegExp(String.raw`^HTTP/1\.1 408 [^]*${errorCode("request_timeout")}`));
       assert.equal(front.upstream.connections.length, 0);
     });
   });
@@ -353,7 +354,7 @@ describe("a WebSocket", () => {
   ] as const) {
     it(`W5: a 101 with ${what} is 502`, async () => {
       await withFront(answering(response), {}, async (_front, client) => {
-        assert.match(await client.send(upgrade).until("ERR_POSTERN_3004"), /^HTTP\/1\.1 502 /);
+        assert.match(await client.send(upgrade).until(errorCode("upstream_invalid")), /^HTTP\/1\.1 502 /);
       });
     });
   }

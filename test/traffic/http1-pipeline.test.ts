@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Transform } from "node:stream";
 import { describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
 import { answered, denied, passed } from "../../src/traffic/step.ts";
 import { answering, eventually, ok, withFront } from "../support/front.ts";
@@ -120,14 +121,14 @@ describe("the site of a request", () => {
       }
       for (const host of ["other.example.com", "elsewhere.net", "a.example.com:444"]) {
         client.clear().send(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-        assert.match(await client.until("ERR_POSTERN_3212"), /^HTTP\/1\.1 421 /, host);
+        assert.match(await client.until(errorCode("misdirected")), /^HTTP\/1\.1 421 /, host);
       }
     });
   });
 
   it("R2: is none without a server name", async () => {
     await withFront(echoHead, { tls: { ...tls, serverName: "" } }, async (_front, client) => {
-      assert.match(await client.send(get).until("ERR_POSTERN_3212"), /^HTTP\/1\.1 421 /);
+      assert.match(await client.send(get).until(errorCode("misdirected")), /^HTTP\/1\.1 421 /);
     });
   });
 
@@ -141,7 +142,7 @@ describe("the site of a request", () => {
       assert.match(await client.send(get).until("\r\n\r\n"), /^HTTP\/1\.1 200 /);
       clientAuthorities = "PEM";
       client.clear().send(get);
-      assert.match(await client.until("ERR_POSTERN_3212"), /^HTTP\/1\.1 421 /);
+      assert.match(await client.until(errorCode("misdirected")), /^HTTP\/1\.1 421 /);
     });
   });
 
@@ -151,7 +152,7 @@ describe("the site of a request", () => {
       assert.match(await client.send(get).until("\r\n\r\n"), /^HTTP\/1\.1 200 /);
       present = false;
       client.clear().send(get);
-      assert.match(await client.until("ERR_POSTERN_3200"), /^HTTP\/1\.1 404 /);
+      assert.match(await client.until(errorCode("unknown_host")), /^HTTP\/1\.1 404 /);
     });
   });
 
@@ -162,7 +163,7 @@ describe("the site of a request", () => {
       { route: { problem } },
     ] satisfies FrontOptions[]) {
       await withFront(echoHead, options, async (front, client) => {
-        const received = await client.send(get).until("ERR_POSTERN_3207");
+        const received = await client.send(get).until(errorCode("route_broken"));
         assert.match(received, /^HTTP\/1\.1 500 /);
         assert.doesNotMatch(received, /secret/);
         assert.equal(front.upstream.connections.length, 0);
@@ -172,7 +173,7 @@ describe("the site of a request", () => {
 
   it("without a backend answers 503", async () => {
     await withFront(echoHead, { route: { upstream: undefined } }, async (_front, client) => {
-      assert.match(await client.send(get).until("ERR_POSTERN_6515"), /^HTTP\/1\.1 503 /);
+      assert.match(await client.send(get).until(errorCode("backend_empty")), /^HTTP\/1\.1 503 /);
     });
   });
 });
@@ -196,7 +197,7 @@ describe("modules", () => {
       echoHead,
       { modules: [note("one", order), later, note("two", order), end, note("never", order)] },
       async (front, client) => {
-        const received = await client.send(get).until("ERR_POSTERN_3205");
+        const received = await client.send(get).until(errorCode("source_denied"));
         assert.match(received, /^HTTP\/1\.1 403 /);
         assert.doesNotMatch(received, /the reason/);
         assert.deepEqual(order, ["one", "later", "two"]);
@@ -223,7 +224,7 @@ describe("modules", () => {
   ] satisfies [string, Required<CompiledModule>["request"]][]) {
     it(`R6: one that ${what} is answered 500, logged, and lets nothing past`, async () => {
       await withFront(echoHead, { modules: [{ request }] }, async (front, client) => {
-        const received = await client.send(get).until("ERR_POSTERN_3207");
+        const received = await client.send(get).until(errorCode("route_broken"));
         assert.match(received, /^HTTP\/1\.1 500 /);
         assert.doesNotMatch(received, /secret/);
         assert.equal(front.upstream.connections.length, 0);
@@ -239,7 +240,7 @@ describe("modules", () => {
       },
     };
     await withFront(answering(ok("secret")), { modules: [broken] }, async (_front, client) => {
-      assert.doesNotMatch(await client.send(get).until("ERR_POSTERN_3207"), /secret/);
+      assert.doesNotMatch(await client.send(get).until(errorCode("route_broken")), /secret/);
     });
   });
 
@@ -252,7 +253,7 @@ describe("modules", () => {
         },
       };
       await withFront(answering(ok("body")), { modules: [broken] }, async (_front, client) => {
-        assert.match(await client.send(get).until("ERR_POSTERN_3207"), /^HTTP\/1\.1 500 /);
+        assert.match(await client.send(get).until(errorCode("route_broken")), /^HTTP\/1\.1 500 /);
       });
     }
   });
@@ -278,7 +279,7 @@ describe("modules", () => {
     for (const answer of answers) {
       const own: CompiledModule = { request: () => answered("own", "fixed", answer) };
       await withFront(echoHead, { modules: [own] }, async (_front, client) => {
-        assert.match(await client.send(get).until("ERR_POSTERN_3207"), /^HTTP\/1\.1 500 /);
+        assert.match(await client.send(get).until(errorCode("route_broken")), /^HTTP\/1\.1 500 /);
       });
     }
     const framing = { "Transfer-Encoding": "chunked", "Content-Length": "9", Connection: "x", "X-Mine": "a" };
@@ -340,7 +341,7 @@ describe("modules", () => {
         await client.send("last").until("\r\n\r\nlast");
         assert.deepEqual(bodies, ["helloworld", "abc", "last"]);
         client.clear().send(`${head}Content-Length: 5000\r\n\r\n`);
-        assert.match(await client.until("ERR_POSTERN_3012"), /^HTTP\/1\.1 413 /);
+        assert.match(await client.until(errorCode("payload_too_large")), /^HTTP\/1\.1 413 /);
       },
     );
   });
@@ -403,7 +404,7 @@ describe("modules", () => {
       async (_front, client) => {
         await client.send(get).until("\r\n\r\nx");
         client.clear().send(get.replace("/", "/bad"));
-        await client.until("ERR_POSTERN_3004");
+        await client.until(errorCode("upstream_invalid"));
         assert.deepEqual(told, [200, undefined]);
       },
     );
@@ -427,15 +428,25 @@ describe("the edge's own answers", () => {
   it("are a page for browsers and JSON for programs, with code and request id", async () => {
     await withFront(echoHead, { route: { upstream: undefined } }, async (front, client) => {
       const page = await client.send(get.replace("\r\n\r\n", "\r\nAccept: text/html,*/*\r\n\r\n")).until("</html>");
-      assert.match(page, /content-type: text\/html[^]*cache-control: no-store[^]*<code>ERR_POSTERN_6515<\/code>/);
+      assert.match(
+        page,
+        new RegExp(
+          String.raw`content-type: text/html[^]*cache-control: no-store[^]*<code>${errorCode("backend_empty")}</code>`,
+        ),
+      );
       assert.ok(page.includes(`<code>${front.finished[0]?.id}</code>`));
       assert.doesNotMatch(page, /<script/);
       client.clear().send(get);
       const json = await client.until("}\n");
       const body = JSON.parse(json.slice(json.indexOf("\r\n\r\n"))) as Record<string, unknown>;
-      assert.equal(body["error_code"], "ERR_POSTERN_6515");
+      assert.equal(body["error_code"], errorCode("backend_empty"));
       assert.equal(body["status_code"], 503);
-      assert.match(json, /\r\npostern-error-code: ERR_POSTERN_6515\r\nngrok-error-code: ERR_POSTERN_6515\r\n/);
+      assert.match(
+        json,
+        new RegExp(
+          String.raw`\r\npostern-error-code: ${errorCode("backend_empty")}\r\nngrok-error-code: ${errorCode("backend_empty")}\r\n`,
+        ),
+      );
       assert.match(json, /\r\nx-request-id: req_[0-9a-z]{27}\r\n/);
     });
   });
@@ -444,7 +455,7 @@ describe("the edge's own answers", () => {
     await withFront(answering(ok("hello")), {}, async (front, client) => {
       await client.send(get).until("hello");
       client.clear().send("GET /nowhere HTTP/1.1\r\nHost: a.example.com\r\n\r\n");
-      await client.until("ERR_POSTERN_3208");
+      await client.until(errorCode("no_route"));
       await front.connect().send("garbage\r\n\r\n").untilEnd();
       const { counters } = front.context;
       assert.deepEqual([counters.byClass[2], counters.byClass[4], counters.malformed], [1, 1, 1]);

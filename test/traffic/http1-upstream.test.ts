@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ByteReceiver, ByteStream } from "../../src/lib/byte-stream.ts";
+import { errorCode } from "../../src/lib/errors.ts";
 import { answering, eventually, ok, startFront, withFront } from "../support/front.ts";
 import type { Answerer, Front } from "../support/front.ts";
 
@@ -23,7 +24,7 @@ describe("an upstream", () => {
     it(`${what} is answered 502, and its stream is not used again`, async () => {
       await withFront(answering(response), {}, async (front, client) => {
         client.send(get);
-        const received = await client.until("ERR_POSTERN_3004");
+        const received = await client.until(errorCode("upstream_invalid"));
         assert.match(received, /^HTTP\/1\.1 502 Bad Gateway\r\n/);
         assert.doesNotMatch(received, /poisoned/);
         assert.equal(front.pool.idle, 0);
@@ -161,7 +162,7 @@ describe("an upstream", () => {
       await withFront(answer, {}, async (_front, client) => {
         await client.send(get).until("warm");
         client.clear().send(request);
-        assert.match(await client.until("ERR_POSTERN_3006"), /^HTTP\/1\.1 502 /);
+        assert.match(await client.until(errorCode("upstream_refused")), /^HTTP\/1\.1 502 /);
         assert.equal(posts, 1);
       });
     });
@@ -171,9 +172,9 @@ describe("an upstream", () => {
     const front = await startFront(answering(ok("x")), { upstreams: { choose: () => ({ error: "backend_empty" }) } });
     try {
       const client = front.connect().send(get);
-      assert.match(await client.until("ERR_POSTERN_6515"), /^HTTP\/1\.1 503 /);
+      assert.match(await client.until(errorCode("backend_empty")), /^HTTP\/1\.1 503 /);
       client.clear().send(get);
-      await client.until("ERR_POSTERN_6515");
+      await client.until(errorCode("backend_empty"));
     } finally {
       await front.stop();
     }
@@ -189,7 +190,7 @@ describe("an upstream", () => {
         front.clock.pass(4000);
         assert.equal(client.received, "");
         front.clock.pass(2000);
-        assert.match(await client.until("ERR_POSTERN_3005"), /^HTTP\/1\.1 504 /);
+        assert.match(await client.until(errorCode("upstream_timeout")), /^HTTP\/1\.1 504 /);
       },
     );
   });
@@ -199,7 +200,7 @@ describe("an upstream", () => {
     const sdk = "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 31\r\n\r\nfailed to dial backend: refused";
     for (const response of [own, sdk]) {
       await withFront(answering(response), { isAgent: true }, async (_front, client) => {
-        assert.match(await client.send(get).until("ERR_POSTERN_8012"), /^HTTP\/1\.1 502 /);
+        assert.match(await client.send(get).until(errorCode("agent_dial_failed")), /^HTTP\/1\.1 502 /);
       });
       await withFront(answering(response), { isAgent: false }, async (_front, client) => {
         const received = await client.send(get).until("\r\n\r\n");
@@ -338,10 +339,10 @@ describe("the streams of a tunnel", () => {
           () => front.upstream.connections.length === 2 && front.upstream.connections.every(({ seen }) => seen !== ""),
         );
         front.pool.close();
-        assert.match(await client.until("ERR_POSTERN_3209"), /^HTTP\/1\.1 503 /);
+        assert.match(await client.until(errorCode("tunnel_gone")), /^HTTP\/1\.1 503 /);
         assert.match(await begun.untilEnd(), /half$/);
         client.clear().send(get);
-        await client.until("ERR_POSTERN_3209");
+        await client.until(errorCode("tunnel_gone"));
       },
     );
   });

@@ -5,6 +5,7 @@ import type { RequestListener, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { issueLeaf } from "../../src/lib/x509.ts";
 import { connectAgent, protocols } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
@@ -92,7 +93,7 @@ for (const protocol of protocols) {
       assert.equal(await who(), "closed for today");
       fixture.put("failover_backend", "bkdfo_1", { backends: ["bkdtg_none"] });
       const none = await fixture.ask(protocol);
-      assert.deepEqual([none.status, none.headers["postern-error-code"]], [503, "ERR_POSTERN_6515"]);
+      assert.deepEqual([none.status, none.headers["postern-error-code"]], [503, errorCode("backend_empty")]);
     });
 
     it("failover: goes on when the agent cannot dial its service, and the request had no body", async () => {
@@ -103,7 +104,7 @@ for (const protocol of protocols) {
       assert.equal(await who(), "b");
       to("bkdtg_dead");
       const alone = await fixture.ask(protocol);
-      assert.deepEqual([alone.status, alone.headers["postern-error-code"]], [502, "ERR_POSTERN_8012"]);
+      assert.deepEqual([alone.status, alone.headers["postern-error-code"]], [502, errorCode("agent_dial_failed")]);
       agent.close();
     });
 
@@ -187,7 +188,7 @@ for (const protocol of protocols) {
         to("bkdsc_1");
         const answer = await fixture.ask(protocol);
         assert.equal(answer.status, 502, address);
-        assert.equal(answer.headers["postern-error-code"], "ERR_POSTERN_3007", address);
+        assert.equal(answer.headers["postern-error-code"], errorCode("upstream_forbidden"), address);
       }
       assert.equal(fixture.received.length, reached);
     });
@@ -232,7 +233,7 @@ describe("a static backend that the operator allows to be local", () => {
       local.put("static_backend", "bkdsc_tls", { address, tls: { enabled: true } });
       local.route({ backend: { enabled: true, backend_id: "bkdsc_tls" } });
       const answer = await local.ask(protocol);
-      assert.deepEqual([answer.status, answer.headers["postern-error-code"]], [502, "ERR_POSTERN_3006"]);
+      assert.deepEqual([answer.status, answer.headers["postern-error-code"]], [502, errorCode("upstream_refused")]);
       assert.equal(reached, 0);
       service.close();
     });

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { connectAgent, protocols } from "../support/agents.ts";
 import { startFixture } from "../support/modules.ts";
 import type { Asked, Fixture } from "../support/modules.ts";
@@ -19,7 +20,7 @@ const breaker = {
   volume_threshold: 4,
   error_threshold_percentage: 0.5,
 };
-const open = "ERR_POSTERN_3202";
+const open = errorCode("circuit_open");
 
 function answering(status: number): void {
   fixture.answer((_request, response) => {

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { Duplex } from "node:stream";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { protocols } from "../support/agents.ts";
 import { ipPolicy, routeId, startFixture } from "../support/modules.ts";
 import type { Asked, Fixture } from "../support/modules.ts";
@@ -130,7 +131,7 @@ for (const protocol of protocols) {
       const reached = fixture.received.length;
       const closed = await fixture.ask(protocol, { path: "/broken/x" });
       assert.equal(closed.status, 500);
-      assert.equal(closed.headers["postern-error-code"], "ERR_POSTERN_3207");
+      assert.equal(closed.headers["postern-error-code"], errorCode("route_broken"));
       assert.doesNotMatch(closed.body.toString(), /ipp_gone|ip_restriction/);
       assert.equal(fixture.received.length, reached);
       assert.equal((await ask()).status, 200);

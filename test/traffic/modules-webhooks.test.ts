@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import type { EdgeQuestion } from "../../src/routing/planes/questions.ts";
 import { sign } from "../../src/webhooks/verify.ts";
 import { protocols } from "../support/agents.ts";
@@ -58,7 +59,7 @@ for (const protocol of protocols) {
       const reached = strict.received.length;
       const refused = await post(strict, signed(strict, "github", `${fits}a`), `${fits}a`);
       assert.equal(refused.status, 413);
-      assert.equal(codeOf(refused), "ERR_POSTERN_3016");
+      assert.equal(codeOf(refused), errorCode("webhook_too_large"));
       assert.match(refused.body.toString(), /--webhook-max-bytes/);
       assert.equal(strict.received.length, reached);
       const told = await answerTo(strict, { name: "request", accountId: "ac_1", id: refused.id });
@@ -77,7 +78,7 @@ for (const protocol of protocols) {
         const reached = strict.received.length;
         const again = await post(strict, headers, body);
         assert.equal(again.status, 409, provider);
-        assert.equal(codeOf(again), "ERR_POSTERN_3017");
+        assert.equal(codeOf(again), errorCode("webhook_replayed"));
         assert.equal(strict.received.length, reached);
         strict.clock.move(1000);
         assert.equal((await post(strict, signed(strict, provider, body), body)).status, 200);

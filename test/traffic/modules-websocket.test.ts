@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import { errorCode } from "../../src/lib/errors.ts";
 import { connectAgent, protocols } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { startFixture } from "../support/modules.ts";
@@ -146,7 +147,7 @@ for (const protocol of protocols) {
         serve = () => (connections += 1);
         const answer = await fixture.ask(protocol);
         assert.equal(answer.status, 400);
-        assert.equal(answer.headers["postern-error-code"], "ERR_POSTERN_3206");
+        assert.equal(answer.headers["postern-error-code"], errorCode("not_websocket"));
         assert.equal(connections, 0);
       });
     });

@@ -9,6 +9,7 @@ import type { TLSSocket } from "node:tls";
 import type { ByteStream } from "../../src/lib/byte-stream.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
+import { errorCode } from "../../src/lib/errors.ts";
 import { connectSession } from "../../src/tunnel/client.ts";
 import type { ClientHandlers, ClientOptions, ClientSession } from "../../src/tunnel/client-hooks.ts";
 import type { ProxiedHeader } from "../../src/tunnel/proxy-header.ts";
@@ -111,7 +112,10 @@ describe("our own agent", { timeout: 30_000 }, () => {
   });
 
   it("is told the catalogue's reason for a refusal", async () => {
-    await assert.rejects(start({ token: "wrong" }), { reason: "agent_token_unknown", code: "ERR_POSTERN_107" });
+    await assert.rejects(start({ token: "wrong" }), {
+      reason: "agent_token_unknown",
+      code: errorCode("agent_token_unknown"),
+    });
     const { session } = await start();
     await assert.rejects(session.bind({ proto: "https", hostname: "taken.example.test", forwardsTo: "x" }), {
       reason: "agent_name_taken",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
+import { errorCode } from "../../lib/errors.ts";
 import { denied, passed } from "../../traffic/step.ts";
 import type { FinishedExchange } from "../http/context.ts";
 import { Ring } from "../../lib/ring.ts";
@@ -44,7 +45,7 @@ describe("the traces of requests", () => {
     traces.note(exchange("req_1"));
     const found = traces.find("ac_1", "req_1");
     assert.equal(found?.outcome, "denied");
-    assert.equal(found.errorCode, "ERR_POSTERN_3205");
+    assert.equal(found.errorCode, errorCode("source_denied"));
     assert.deepEqual(found.steps[1]?.decidedBy, { kind: "ip_policy_rule", id: "ipr_1", revision: 7 });
     const gone = denied("router", "tunnel_gone", "no backend is left");
     traces.note(exchange("req_2", { status: 503, steps: [matched, gone] }));
