@@ -17,12 +17,12 @@ const controls = idsOf("docs/security-controls.md");
 const rules = idsOf("docs/agent-protocol.md");
 
 describe("the security controls", () => {
-  it("have each an id of their own", () => {
+  it("the security controls have each an id of their own", () => {
     assert.ok(controls.size > 40);
     assert.equal(read("docs/security-controls.md").match(/^\| [A-Z]\d{1,2} +\|/gm)?.length, controls.size);
   });
 
-  it("are there when they are cited", () => {
+  it("the security controls are there when they are cited", () => {
     const faults = code.flatMap((file) =>
       comments(read(file)).flatMap((text) =>
         [...text.matchAll(citedId)]
@@ -33,7 +33,7 @@ describe("the security controls", () => {
     assert.deepEqual([...new Set(faults)], []);
   });
 
-  it("are each named by a test", () => {
+  it("the security controls are each named by a test", () => {
     const tests = globSync(["src/**/*.test.ts", "test/**/*.test.ts"]).map(read).join("\n");
     const untested = [...controls].filter((id) => !new RegExp(`["\`(, /]${id}[:,)/ ]`).test(tests));
     assert.deepEqual(untested, []);
@@ -41,7 +41,7 @@ describe("the security controls", () => {
 });
 
 describe("references to pages", () => {
-  it("lead to files that are there", () => {
+  it("references to pages lead to files that are there", () => {
     const faults = pages.flatMap((page) =>
       [...read(page).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
         .filter(([, target = ""]) => !existsSync(join(dirname(page), target)))
@@ -50,7 +50,7 @@ describe("references to pages", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("in code name pages and sections that are there", () => {
+  it("references to pages in code name pages and sections that are there", () => {
     const faults: string[] = [];
     for (const file of code) {
       for (const [cited = "", name = "", sections = ""] of read(file).matchAll(
@@ -80,7 +80,7 @@ describe("what Postern is built from", () => {
   const { packages } = JSON.parse(read("package-lock.json")) as { readonly packages: Readonly<Record<string, Locked>> };
   const locked = Object.entries(packages).filter(([path, { link }]) => path.includes("node_modules/") && !link);
 
-  it("X1: is locked with integrity, and comes from no repository or address of its own", () => {
+  it("X1: what Postern is built from is locked with integrity, and comes from no repository or address of its own", () => {
     assert.ok(locked.length > 50);
     const faults = locked.filter(
       ([, { integrity, resolved }]) => integrity === undefined || /^(git|http:|file:)/.test(resolved ?? ""),
@@ -88,7 +88,7 @@ describe("what Postern is built from", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("X1: is of exact versions, and runs nothing when it is installed", () => {
+  it("X1: what Postern is built from is of exact versions, and runs nothing when it is installed", () => {
     const manifest = JSON.parse(read("package.json")) as Readonly<Record<string, Readonly<Record<string, string>>>>;
     for (const group of ["dependencies", "devDependencies", "optionalDependencies"]) {
       for (const [name, version] of Object.entries(manifest[group] ?? {}))

@@ -74,7 +74,7 @@ interface Import {
 const sources = globSync("src/**/*.ts").filter((file) => !file.endsWith(".test.ts"));
 
 describe("the house", () => {
-  it("keeps to its import directions", () => {
+  it("the house keeps to its import directions", () => {
     const faults: string[] = [];
     for (const file of sources) {
       const room = roomOf(file);
@@ -93,7 +93,7 @@ describe("the house", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("has no import cycles among values", () => {
+  it("the house has no import cycles among values", () => {
     const graph = new Map(
       sources.map((file) => [
         file,
@@ -125,13 +125,13 @@ describe("the house", () => {
   });
 
   for (const { what, pattern, to } of confined) {
-    it(`confines ${what} to ${to.join(", ") || "nowhere"}`, () => {
+    it(`the house confines ${what} to ${to.join(", ") || "nowhere"}`, () => {
       const faults = sources.filter((file) => !to.includes(roomOf(file)) && pattern.test(code(file)));
       assert.deepEqual(faults, []);
     });
   }
 
-  it("keeps the SDK to itself: nothing of src/, no package, nothing of Node", () => {
+  it("the house keeps the SDK to itself: nothing of src/, no package, nothing of Node", () => {
     const files = globSync("sdk/src/**/*.ts");
     assert.ok(files.length > 0);
     const imports = files.flatMap((file) =>
@@ -143,14 +143,14 @@ describe("the house", () => {
     );
   });
 
-  it("has no default exports, and index.ts only where it is the list", () => {
+  it("the house has no default exports, and index.ts only where it is the list", () => {
     const faults = sources.filter((file) => /^export default/m.test(code(file)));
     assert.deepEqual(faults, []);
     const lists = sources.filter((file) => file.endsWith("/index.ts")).sort();
     assert.deepEqual(lists, ["src/modules/index.ts", "src/resources/index.ts"]);
   });
 
-  it("names a module in its own file and in the list, not in the API or in storage", () => {
+  it("the house names a module in its own file and in the list, not in the API or in storage", () => {
     // These two are words of the API as well: the live state of backends, and the account's own restrictions.
     const names = modules.map(({ name }) => name).filter((name) => !["backend", "ip_restriction"].includes(name));
     const generic = sources.filter((file) => ["api", "storage"].includes(roomOf(file)));
@@ -160,14 +160,23 @@ describe("the house", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("has generated files as the declarations would make them now", async () => {
+  it("the house has generated files as the declarations would make them now", async () => {
     for (const [path, text] of await generatedFiles()) {
       // Not `equal`, whose message would hold both whole files.
       assert.ok(readFileSync(path, "utf8") === text, `${path} is stale: run \`npm run generate\``);
     }
   });
 
-  it("names refusals in tests by the catalogue's names, and by numbers only where a client's own code compares them", () => {
+  it("the house has names of tests that stand alone: each begins with whom or what it is about", () => {
+    const dependent =
+      /\b(?:it|test)\(\s*["`](?:[A-Z]\d+(?:, |: ))*(is|are|was|has|have|does|do|can|may|that|which|whose|with|of|and|nor|when|until|also|refuses?|takes?|keeps?|shows?|says?|answers?|closes|tells|gives|leaves)\b[^"`]*/g;
+    const faults = globSync(["src/**/*.test.ts", "test/**/*.test.ts"]).flatMap((file) =>
+      [...code(file).matchAll(dependent)].map(([text]) => `${file}: ${text}`),
+    );
+    assert.deepEqual(faults, []);
+  });
+
+  it("the house names refusals in tests by the catalogue's names, and by numbers only where a client's own code compares them", () => {
     const clients = ["test/api/ngrok-api-client.test.ts"];
     const numbered = globSync(["src/**/*.test.ts", "test/**/*.ts"]).filter((file) =>
       /ERR_POSTERN_\d{2,}/.test(code(file)),
@@ -175,7 +184,7 @@ describe("the house", () => {
     assert.deepEqual(numbered, clients);
   });
 
-  it("imports types as statements of their own, which type stripping removes whole", () => {
+  it("the house imports types as statements of their own, which type stripping removes whole", () => {
     const faults = sources.filter((file) => /^import \{[^}]*\btype [A-Za-z]/m.test(code(file)));
     assert.deepEqual(faults, []);
   });

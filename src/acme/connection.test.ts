@@ -44,7 +44,7 @@ const problem =
     error instanceof AcmeProblem && error.type === type && words.test(error.message);
 
 describe("the connection to a certificate authority", () => {
-  it("gives answers of any status, with what Retry-After says", async () => {
+  it("the connection to a certificate authority gives answers of any status, with what Retry-After says", async () => {
     const { url, connection } = await start((_request, response) => {
       response.writeHead(503, { "retry-after": "120" });
       response.end("{}");
@@ -53,7 +53,7 @@ describe("the connection to a certificate authority", () => {
     assert.deepEqual([answer.status, answer.retryAfterMs, answer.json()], [503, 120_000, {}]);
   });
 
-  it("I7: follows no redirect", async () => {
+  it("I7: the connection to a certificate authority follows no redirect", async () => {
     let asked = 0;
     const { url, connection } = await start((_request, response) => {
       asked += 1;
@@ -63,7 +63,7 @@ describe("the connection to a certificate authority", () => {
     assert.equal(asked, 1);
   });
 
-  it("I7: goes to no other origin, whatever the authority's documents name", async () => {
+  it("I7: the connection to a certificate authority goes to no other origin, whatever the authority's documents name", async () => {
     const { url, connection } = await start((_request, response) => response.end());
     for (const elsewhere of [
       "https://127.0.0.1/latest/meta-data",
@@ -75,7 +75,7 @@ describe("the connection to a certificate authority", () => {
     }
   });
 
-  it("I7: speaks https only, and to nobody whose certificate it does not trust", async () => {
+  it("I7: the connection to a certificate authority speaks https only, and to nobody whose certificate it does not trust", async () => {
     const { signal } = new AbortController();
     const options = { ca: undefined, clock, signal };
     assert.throws(() => connectAcme({ ...options, directoryUrl: "http://localhost/dir" }), /is not https/);
@@ -84,7 +84,7 @@ describe("the connection to a certificate authority", () => {
     await assert.rejects(connection.send("GET", url), problem("unreachable", /certificate|issuer/));
   });
 
-  it("I7: gives up answers that are too long, also when they do not say so", async () => {
+  it("I7: the connection to a certificate authority gives up answers that are too long, also when they do not say so", async () => {
     const { url, connection } = await start((_request, response) => {
       const more = (): void => {
         while (response.write(Buffer.alloc(65_536))) if (response.destroyed) return;
@@ -95,7 +95,7 @@ describe("the connection to a certificate authority", () => {
     await assert.rejects(connection.send("GET", url), problem("unreachable", /too long/));
   });
 
-  it("I7: gives up answers that do not come, or do not end, in time", async () => {
+  it("I7: the connection to a certificate authority gives up answers that do not come, or do not end, in time", async () => {
     for (const begins of [false, true]) {
       const arrived = Promise.withResolvers<void>();
       const { url, connection } = await start((_request, response) => {
@@ -109,7 +109,7 @@ describe("the connection to a certificate authority", () => {
     }
   });
 
-  it("ends what is under way when the server stops", async () => {
+  it("the connection to a certificate authority ends what is under way when the server stops", async () => {
     const arrived = Promise.withResolvers<void>();
     const { url, connection, controller } = await start(() => arrived.resolve());
     const sent = assert.rejects(connection.send("GET", url), problem("unreachable", /aborted/));

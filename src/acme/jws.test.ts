@@ -23,7 +23,7 @@ function open(text: string): { header: Record<string, unknown>; payload: string;
 describe("a message of ACME", () => {
   const message = { url: "https://ca.example/x", nonce: "n-1" };
 
-  it("shows the key until there is an account, and then names that", () => {
+  it("a message of ACME shows the key until there is an account, and then names that", () => {
     const first = open(key.sign({ ...message, payload: { a: 1 } }));
     assert.ok(first.isSigned);
     const { jwk, ...rest } = first.header as { jwk: Record<string, string> };
@@ -37,11 +37,11 @@ describe("a message of ACME", () => {
     assert.equal(later.payload, "{}");
   });
 
-  it("has an empty payload when it only reads (RFC 8555 §6.3)", () => {
+  it("a message of ACME has an empty payload when it only reads (RFC 8555 §6.3)", () => {
     assert.equal(open(key.sign(message)).payload, "");
   });
 
-  it("is not signed with keys of another kind", async () => {
+  it("a message of ACME is not signed with keys of another kind", async () => {
     const rsa = await newKeyPair("rsa");
     const pem = rsa.privateKey.export({ type: "pkcs8", format: "pem" }) as string;
     assert.throws(() => readAccountKey(pem), /not P-256/);

@@ -52,7 +52,7 @@ async function startLonely(retryFirst: boolean) {
 }
 
 describe("an agent", () => {
-  it("G5: tries again for ever, after pauses that grow to the cap and stay there", async () => {
+  it("G5: an agent tries again for ever, after pauses that grow to the cap and stay there", async () => {
     const lonely = await startLonely(true);
     const pauses: number[] = [];
     for (let attempt = 1; attempt <= 9; attempt += 1) {
@@ -66,7 +66,7 @@ describe("an agent", () => {
     await lonely.stop();
   });
 
-  it("does not try before its pause is over, nor after it was closed", async () => {
+  it("an agent does not try before its pause is over, nor after it was closed", async () => {
     const lonely = await startLonely(true);
     const { pauseMs } = await lonely.waits();
     lonely.clock.pass(pauseMs - 1);
@@ -76,7 +76,7 @@ describe("an agent", () => {
     assert.equal(lonely.clock.pending, 0);
   });
 
-  it("gives up when the very first connection fails, unless told to go on", async () => {
+  it("an agent gives up when the very first connection fails, unless told to go on", async () => {
     const lonely = await startLonely(false);
     assert.equal((await lonely.agent.ended).reason, "unreachable");
     assert.equal(lonely.attempts(), 1);

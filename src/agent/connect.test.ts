@@ -35,14 +35,14 @@ describe("the agent's connection", () => {
     for (const server of servers) server.close();
   });
 
-  it("is made to a server whose name and CA are right", async () => {
+  it("the agent's connection is made to a server whose name and CA are right", async () => {
     const port = await startServer(["127.0.0.1"]);
     const socket = await connectServer({ host: "127.0.0.1", port }, authority.certificatePem, never);
     assert(socket.authorized);
     socket.destroy();
   });
 
-  it("G3: is not made to a server with a certificate for another name", async () => {
+  it("G3: the agent's connection is not made to a server with a certificate for another name", async () => {
     const port = await startServer(["elsewhere.example"]);
     const error = await connectServer({ host: "127.0.0.1", port }, authority.certificatePem, never).catch(
       (reason: unknown) => reason,
@@ -50,7 +50,7 @@ describe("the agent's connection", () => {
     assert.equal(endOf(error, false)?.reason, "untrusted");
   });
 
-  it("G3: is not made to a server of another CA, nor without the CA", async () => {
+  it("G3: the agent's connection is not made to a server of another CA, nor without the CA", async () => {
     const port = await startServer(["127.0.0.1"]);
     const other = await createAuthority({ commonName: "Test", now });
     for (const ca of [other.certificatePem, undefined]) {
@@ -59,9 +59,9 @@ describe("the agent's connection", () => {
     }
   });
 
-  it("G3: has sent nothing to a server that it does not trust", () => assert.equal(received, 0));
+  it("G3: the agent's connection has sent nothing to a server that it does not trust", () => assert.equal(received, 0));
 
-  it("is given up when the agent is closed", async () => {
+  it("the agent's connection is given up when the agent is closed", async () => {
     const port = await startServer(["127.0.0.1"]);
     const closing = new AbortController();
     const connecting = connectServer({ host: "127.0.0.1", port }, authority.certificatePem, closing.signal);
@@ -69,7 +69,7 @@ describe("the agent's connection", () => {
     await assert.rejects(connecting);
   });
 
-  it("that is refused is told as a sentence", async () => {
+  it("the agent's connection that is refused is told as a sentence", async () => {
     const error = await connectServer({ host: "127.0.0.1", port: 1 }, undefined, never).catch(
       (reason: unknown) => reason,
     );

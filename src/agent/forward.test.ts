@@ -63,7 +63,7 @@ describe("forwarding", () => {
   });
   const accept = async (): Promise<Socket> => ((await once(services, "connection")) as [Socket])[0];
 
-  it("passes bytes both ways and keeps half-closes", async () => {
+  it("forwarding passes bytes both ways and keeps half-closes", async () => {
     const accepting = accept();
     const { visitor, closed } = await open(tunnels, service);
     const local = await accepting;
@@ -74,7 +74,7 @@ describe("forwarding", () => {
     await closed;
   });
 
-  it("passes on a connection that is cut by the service", async () => {
+  it("forwarding passes on a connection that is cut by the service", async () => {
     const accepting = accept();
     const { visitor, closed } = await open(tunnels, service);
     const local = await accepting;
@@ -86,7 +86,7 @@ describe("forwarding", () => {
     visitor.destroy();
   });
 
-  it("passes on a connection that is cut by the visitor", async () => {
+  it("forwarding passes on a connection that is cut by the visitor", async () => {
     const accepting = accept();
     const { visitor, closed } = await open(tunnels, service);
     const local = await accepting;
@@ -115,7 +115,7 @@ describe("forwarding", () => {
     await closed;
   });
 
-  it("answers 502 with the agent's error code when the service cannot be reached", async () => {
+  it("forwarding answers 502 with the agent's error code when the service cannot be reached", async () => {
     const unused = createServer();
     unused.listen(0, "127.0.0.1");
     await once(unused, "listening");
@@ -133,7 +133,7 @@ describe("forwarding", () => {
     await closed;
   });
 
-  it("says nothing in HTTP on a connection that is not HTTP", async () => {
+  it("forwarding says nothing in HTTP on a connection that is not HTTP", async () => {
     const { visitor, closed } = await open(tunnels, "127.0.0.1:1", false);
     visitor.end();
     assert.equal(await readAll(visitor), "");

@@ -19,14 +19,14 @@ describe("the watch on requests", () => {
     );
   });
 
-  it("tells of a request when its answer begins, with the time that took", () => {
+  it("the watch on requests tells of a request when its answer begins, with the time that took", () => {
     request("GET /a?b=1 HTTP/1.1\r\nhost: x\r\n\r\n");
     now = 7;
     answer("HTTP/1.1 204 No Content\r\n\r\n");
     assert.deepEqual(seen, [{ method: "GET", target: "/a?b=1", status: 204, durationMs: 7 }]);
   });
 
-  it("tells of each of several requests on a stream, however long their bodies", () => {
+  it("the watch on requests tells of each of several requests on a stream, however long their bodies", () => {
     for (const path of ["/1", "/2"]) {
       request(`POST ${path} HTTP/1.1\r\ncontent-length: 30\r\n\r\n`);
       request("GET /not-a-request HTTP/1.1\r\n\r\n");
@@ -42,7 +42,7 @@ describe("the watch on requests", () => {
     );
   });
 
-  it("passes over interim answers", () => {
+  it("the watch on requests passes over interim answers", () => {
     request("POST / HTTP/1.1\r\nexpect: 100-continue\r\n\r\n");
     answer("HTTP/1.1 100 Continue\r\n\r\n");
     answer("HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 201 Created\r\n\r\n");
@@ -52,13 +52,13 @@ describe("the watch on requests", () => {
     );
   });
 
-  it("takes the answer to an upgrade as final", () => {
+  it("the watch on requests takes the answer to an upgrade as final", () => {
     request("GET /ws HTTP/1.1\r\nupgrade: websocket\r\n\r\n");
     answer("HTTP/1.1 101 Switching Protocols\r\n\r\n");
     assert.equal(seen[0]?.status, 101);
   });
 
-  it("reports a request whose connection ended unanswered as status 0", () => {
+  it("the watch on requests reports a request whose connection ended unanswered as status 0", () => {
     request("GET / HTTP/1.1\r\n\r\n");
     watch.ended();
     watch.ended();
@@ -68,7 +68,7 @@ describe("the watch on requests", () => {
     );
   });
 
-  it("passes over what is not HTTP", () => {
+  it("the watch on requests passes over what is not HTTP", () => {
     request("\u0016\u0003\u0001");
     answer("HTTP/1.1 200 OK\r\n\r\n");
     request("GET / HTTP/1.1\r\n\r\n");

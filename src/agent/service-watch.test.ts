@@ -46,7 +46,7 @@ describe("the watch over the service", () => {
     await close();
   });
 
-  it("says at once that nothing listens, once, and once when something does", async () => {
+  it("the watch over the service says at once that nothing listens, once, and once when something does", async () => {
     await close();
     const { changes, next } = start();
     await next();
@@ -59,7 +59,7 @@ describe("the watch over the service", () => {
     assert.deepEqual(changes.slice(1), [{ reachable: true }]);
   });
 
-  it("says nothing of a service that is there, until a connection to it fails", async () => {
+  it("the watch over the service says nothing of a service that is there, until a connection to it fails", async () => {
     const connected = once(server as Server, "connection");
     const { changes, next } = start();
     await connected;
@@ -70,7 +70,7 @@ describe("the watch over the service", () => {
     assert.deepEqual(changes, [{ reachable: false, reason: "nothing listens there" }]);
   });
 
-  it("connects once at the start, and then only while the service is away", async () => {
+  it("the watch over the service connects once at the start, and then only while the service is away", async () => {
     let connections = 0;
     server?.on("connection", () => (connections += 1));
     const connected = once(server as Server, "connection");
@@ -81,7 +81,7 @@ describe("the watch over the service", () => {
     assert.equal(connections, 2);
   });
 
-  it("resolves for a service that is there, and rejects with the cause for one that is not", async () => {
+  it("the watch over the service resolves for a service that is there, and rejects with the cause for one that is not", async () => {
     await reachService(upstream());
     await close();
     await assert.rejects(reachService(upstream()), { code: "ECONNREFUSED" });

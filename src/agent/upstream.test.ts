@@ -12,11 +12,11 @@ describe("an upstream's address", () => {
     ["https://app.internal", "https://app.internal:443"],
     ["[::1]:3000", "http://[::1]:3000"],
   ] as const) {
-    it(`${given} is ${text}`, () => assert.equal(parseUpstream(given).text, text));
+    it(`an upstream's address: ${given} is ${text}`, () => assert.equal(parseUpstream(given).text, text));
   }
 
   for (const given of ["", "0", "70000", "ftp://app", "http://app/path", "http://user:secret@app", "http://", "a b"]) {
-    it(`"${given}" is refused`, () => assert.throws(() => parseUpstream(given), /must be PORT/));
+    it(`an upstream's address: "${given}" is refused`, () => assert.throws(() => parseUpstream(given), /must be PORT/));
   }
 
   it("an IPv6 host loses its brackets for the socket", () => assert.equal(parseUpstream("http://[::1]:1").host, "::1"));
@@ -28,10 +28,11 @@ describe("a server's address", () => {
     ["t.example.com", "t.example.com", 443],
     ["[2001:db8::1]:4443", "2001:db8::1", 4443],
   ] as const) {
-    it(`${given} is read`, () => assert.deepEqual(parseServerAddress(given), { host, port }));
+    it(`a server's address: ${given} is read`, () => assert.deepEqual(parseServerAddress(given), { host, port }));
   }
 
   for (const given of ["", "host:0", "host:70000", "https://host:1", "::1:4443"]) {
-    it(`"${given}" is refused`, () => assert.throws(() => parseServerAddress(given), /must be HOST:PORT/));
+    it(`a server's address: "${given}" is refused`, () =>
+      assert.throws(() => parseServerAddress(given), /must be HOST:PORT/));
   }
 });

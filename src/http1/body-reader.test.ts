@@ -71,23 +71,24 @@ const refused: readonly (readonly [what: string, text: string])[] = [
 ];
 
 describe("a chunked body", () => {
-  it("comes out without its framing, and what follows is left alone", () => {
+  it("a chunked body comes out without its framing, and what follows is left alone", () => {
     for (const [text, body] of good) {
       const outcome = whole(text);
       assert.deepEqual([outcome.body, outcome.rest, outcome.refused], [body, "NEXT", false], text);
     }
   });
 
-  it("ends with its trailers", () => {
+  it("a chunked body ends with its trailers", () => {
     assert.deepEqual(whole("0\r\nX-Sum: 1\r\nx-other:\r\n\r\n").trailers, [
       ["x-sum", "1"],
       ["x-other", ""],
     ]);
   });
 
-  for (const [what, text] of refused) it(`${what} is refused`, () => assert.equal(whole(text).refused, true));
+  for (const [what, text] of refused)
+    it(`a chunked body: ${what} is refused`, () => assert.equal(whole(text).refused, true));
 
-  it("means the same however it is cut into pieces", () => {
+  it("a chunked body means the same however it is cut into pieces", () => {
     for (const text of [...good.map(([text]) => text), ...refused.map(([, text]) => text)]) {
       const bytes = Buffer.from(text, "latin1");
       const expected = whole(text);
@@ -103,13 +104,13 @@ describe("a chunked body", () => {
     }
   });
 
-  it("is not over before its last line is", () => {
+  it("a chunked body is not over before its last line is", () => {
     assert.equal(whole("5\r\nhello\r\n0\r\n").rest, undefined);
   });
 });
 
 describe("a body with a length", () => {
-  it("ends where its length says", () => {
+  it("a body with a length ends where its length says", () => {
     assert.deepEqual(whole("helloNEXT", 5), { body: "hello", trailers: [], rest: "NEXT", refused: false });
     assert.equal(whole("hell", 5).rest, undefined);
     assert.equal(whole("NEXT", 0).rest, "NEXT");

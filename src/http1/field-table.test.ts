@@ -18,18 +18,18 @@ function written(table: FieldTable): string {
 }
 
 describe("a field table", () => {
-  it("copies lines that nobody touched as they were", () => {
+  it("a field table copies lines that nobody touched as they were", () => {
     assert.equal(
       written(tableOf("Host: a\r\nX-One: b\r\nCookie: c=d; e\r\n\r\n")),
       "Host: a\r\nX-One: b\r\nCookie: c=d; e\r\n",
     );
   });
 
-  it("W1: writes lines anew that are not in the usual form", () => {
+  it("W1: a field table writes lines anew that are not in the usual form", () => {
     assert.equal(written(tableOf("A:b\r\nC: \t d \t \r\nE:\r\nF: g\r\n\r\n")), "A: b\r\nC: d\r\nE: \r\nF: g\r\n");
   });
 
-  it("cuts out what is deleted, first, middle or last", () => {
+  it("a field table cuts out what is deleted, first, middle or last", () => {
     for (const gone of ["a", "b", "c"]) {
       const table = tableOf("A: 1\r\nB: 2\r\nC: 3\r\n\r\n");
       table.delete(gone.toUpperCase());
@@ -41,7 +41,7 @@ describe("a field table", () => {
     }
   });
 
-  it("replaces every value of a name, and appends behind them", () => {
+  it("a field table replaces every value of a name, and appends behind them", () => {
     const table: HeaderFields & FieldTable = tableOf("X: 1\r\nY: 2\r\nx: 3\r\n\r\n");
     table.set("X", "4");
     table.append("x", "5");
@@ -52,7 +52,7 @@ describe("a field table", () => {
     assert.deepEqual(table.entries(), [["y", "2"]]);
   });
 
-  it("P4: takes no name or value that would break the message", () => {
+  it("P4: a field table takes no name or value that would break the message", () => {
     const fields = emptyFields();
     for (const value of ["a\r\nB: c", "a\nb", "a\0", "a\rb", " a", "a ", "a\u0100"]) {
       assert.throws(() => fields.append("x", value), value);
@@ -62,7 +62,7 @@ describe("a field table", () => {
     assert.deepEqual(fields.entries(), []);
   });
 
-  it("keeps apart what was read one after the other", () => {
+  it("a field table keeps apart what was read one after the other", () => {
     const tables = Array.from({ length: 3000 }, (_, index) => tableOf(`Host: h${index}\r\nX: ${index}\r\n\r\n`));
     for (const [index, table] of tables.entries()) {
       assert.deepEqual(table.entries(), [
@@ -72,7 +72,7 @@ describe("a field table", () => {
     }
   });
 
-  it("knows its names in any case, and no others", () => {
+  it("a field table knows its names in any case, and no others", () => {
     for (const [id, name] of knownNames.entries()) {
       if (id === 0) continue;
       for (const text of [name, name.toUpperCase()]) {

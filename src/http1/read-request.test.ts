@@ -101,13 +101,13 @@ function post(fields: string): string {
 
 describe("a request head", () => {
   for (const [what, text] of refused) {
-    it(`${what} is refused`, () => {
+    it(`a request head: ${what} is refused`, () => {
       const result = read(text);
       assert.ok(result !== undefined && "outcome" in result, `read as ${JSON.stringify(result)}`);
     });
   }
 
-  it("comes out as it was sent", () => {
+  it("a request head comes out as it was sent", () => {
     const { method, target, minorVersion, fields, end } = head(
       "PUT /a/b?c=%20 HTTP/1.1\r\nHost: App.Example.com:8443\r\nX-One:  two \r\nx-one: three\r\nEmpty:\r\n\r\nbody",
     );
@@ -123,18 +123,18 @@ describe("a request head", () => {
     assert.equal(fields.bytes.toString("latin1", end), "body");
   });
 
-  it("may follow one empty line (RFC 9112 §2.2)", () => {
+  it("a request head may follow one empty line (RFC 9112 §2.2)", () => {
     assert.equal(head("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n").method, "GET");
   });
 
-  it("notes how its body is framed", () => {
+  it("a request head notes how its body is framed", () => {
     assert.equal(head(post("Content-Length: 12\r\n")).fields.contentLength, 12);
     assert.equal(head(post("Content-Length: 007\r\n")).fields.contentLength, 7);
     assert.equal(head(post("Transfer-Encoding: Chunked\r\n")).fields.chunked, true);
     assert.equal(head(post("")).fields.contentLength, -1);
   });
 
-  it("notes what Connection asks for", () => {
+  it("a request head notes what Connection asks for", () => {
     const { fields } = head(post("Connection: keep-alive, Upgrade\r\nConnection: ,x-mine,\r\n"));
     assert.deepEqual(
       [fields.connectionKeepAlive, fields.connectionUpgrade, fields.connectionClose, fields.connectionNames],
@@ -142,7 +142,7 @@ describe("a request head", () => {
     );
   });
 
-  it("W7: larger than allowed is 431, a longer target 414, and too many fields 431", () => {
+  it("W7: a request head larger than allowed is 431, a longer target 414, and too many fields 431", () => {
     const outcome = (text: string): number | undefined => {
       const result = read(text);
       return result !== undefined && "outcome" in result ? result.outcome : undefined;
@@ -154,7 +154,7 @@ describe("a request head", () => {
     assert.equal(head(`GET /${"a".repeat(511)} HTTP/1.1\r\nHost: a\r\n\r\n`).target.length, 512);
   });
 
-  it("means the same however it is cut into pieces", () => {
+  it("a request head means the same however it is cut into pieces", () => {
     const texts = [
       // Some are seen to be wrong in the middle of a line; in pieces that is when the line has ended.
       ...refused.map(([, text]) => `${text}\r\n\r\n`),
@@ -173,7 +173,7 @@ describe("a request head", () => {
     }
   });
 
-  it("that arrives byte by byte costs no more than a few readings", () => {
+  it("a request head that arrives byte by byte costs no more than a few readings", () => {
     const whole = Buffer.from(post(`X: ${"a".repeat(3000)}\r\nY: b\r\n`), "latin1");
     const kept = new HeadBuffer();
     let readings = 0;
@@ -202,7 +202,7 @@ function summary(result: ReturnType<typeof readRequestHead>): unknown {
 }
 
 describe("an authority", () => {
-  it("is read in lower case, without port and final dot", () => {
+  it("an authority is read in lower case, without port and final dot", () => {
     assert.deepEqual(parseAuthority("App.Example.COM"), { host: "app.example.com", port: 0 });
     assert.deepEqual(parseAuthority("a.b.:443"), { host: "a.b", port: 443 });
     assert.deepEqual(parseAuthority("127.0.0.1:80"), { host: "127.0.0.1", port: 80 });
@@ -211,7 +211,7 @@ describe("an authority", () => {
   });
 
   for (const text of ["", ":80", ".", "..", "a..b", ".a", "a..", "user@a", "a:b", "a:", "a:0", "a:65536", "a:080808"]) {
-    it(`W1: "${text}" is no Host`, () => assert.equal(parseAuthority(text), undefined));
+    it(`W1: "${text}" is refused as a Host`, () => assert.equal(parseAuthority(text), undefined));
   }
   for (const text of [
     "a b",
@@ -227,14 +227,14 @@ describe("an authority", () => {
     "[fe80::1%25eth0]",
     "é",
   ]) {
-    it(`W1: "${text}" is no Host`, () => assert.equal(parseAuthority(text), undefined));
+    it(`W1: "${text}" is refused as a Host`, () => assert.equal(parseAuthority(text), undefined));
   }
 });
 
 describe("a request target in absolute form", () => {
   const authority = { host: "a.example", port: 0 };
 
-  it("is taken when it names the Host", () => {
+  it("a request target in absolute form is taken when it names the Host", () => {
     assert.equal(originForm("https://A.example/b?c", authority), "/b?c");
     assert.equal(originForm("HTTP://a.example", authority), "/");
     assert.equal(originForm("http://a.example?c", authority), "/?c");
@@ -248,6 +248,7 @@ describe("a request target in absolute form", () => {
     "*",
     "a.example:443",
   ]) {
-    it(`W1: ${target} is refused`, () => assert.equal(originForm(target, authority), undefined));
+    it(`W1: a request target in absolute form: ${target} is refused`, () =>
+      assert.equal(originForm(target, authority), undefined));
   }
 });

@@ -47,7 +47,7 @@ describe("HPACK", () => {
       "8287 85bf 4088 25a8 49e9 5ba9 7d7f 8925 a849 e95b b8e8 b4bf",
     ],
   })) {
-    it(`decodes the ${kind} examples of its specification`, () => {
+    it(`HPACK decodes the ${kind} examples of its specification`, () => {
       const decoder = new HpackDecoder();
       assert.ok(decode(decoder, blocks[0] as string));
       assert.deepEqual(sorted(fields()), sorted(common));
@@ -65,7 +65,7 @@ describe("HPACK", () => {
     });
   }
 
-  it("has a complete prefix code, and decodes every symbol at every bit position", () => {
+  it("HPACK has a complete prefix code, and decodes every symbol at every bit position", () => {
     const codes = huffmanCodes();
     let sum = 0;
     for (const code of codes.values()) sum += 2 ** -code.length;
@@ -84,7 +84,7 @@ describe("HPACK", () => {
     }
   });
 
-  it("refuses Huffman strings with wrong padding or the end-of-string symbol", () => {
+  it("HPACK refuses Huffman strings with wrong padding or the end-of-string symbol", () => {
     const target = Buffer.alloc(64);
     for (const hex of ["00", "1fff", "ffffffff", "ffffffffff", "18"]) {
       const bytes = Buffer.from(hex, "hex");
@@ -92,7 +92,7 @@ describe("HPACK", () => {
     }
   });
 
-  it("refuses blocks that cannot be decoded", () => {
+  it("HPACK refuses blocks that cannot be decoded", () => {
     const bad = {
       "index 0": "80",
       "an index behind the tables": "be",
@@ -107,7 +107,7 @@ describe("HPACK", () => {
     for (const [what, hex] of Object.entries(bad)) assert.equal(decode(new HpackDecoder(), hex), false, what);
   });
 
-  it("forgets what no longer fits into the table", () => {
+  it("HPACK forgets what no longer fits into the table", () => {
     const decoder = new HpackDecoder();
     assert.ok(decode(decoder, "4001 6101 62"));
     assert.ok(decode(decoder, "be"));
@@ -121,7 +121,7 @@ describe("HPACK", () => {
     assert.equal(decode(large, "be"), false);
   });
 
-  it("D1: counts what a block comes to, not how small it was", () => {
+  it("D1: HPACK counts what a block comes to, not how small it was", () => {
     const decoder = new HpackDecoder();
     assert.ok(decode(decoder, `4001 61 7f a1 1e ${"63".repeat(4000)}`));
     assert.equal(head.tooLarge, false);

@@ -61,14 +61,14 @@ function mayBeRaw(byte: number): boolean {
 
 describe("a path", () => {
   for (const [sent, path] of canonical) {
-    it(`R1: ${sent} is ${path}, and stays so`, () => {
+    it(`R1: a path: ${sent} is ${path}, and stays so`, () => {
       assert.equal(canonicalPath(sent), path);
       assert.equal(canonicalPath(path), path);
     });
   }
-  for (const path of refused) it(`R1: ${path} is refused`, () => assert.equal(canonicalPath(path), undefined));
+  for (const path of refused) it(`R1: the path ${path} is refused`, () => assert.equal(canonicalPath(path), undefined));
 
-  it("R1: is the same, and its own, however what it decodes to is spelled", () => {
+  it("R1: a path has one canonical form, however what it decodes to is spelled", () => {
     const random = seededRandom(16);
     const bytes = [...Array.from({ length: 95 }, (_, at) => at + 32), 1, 9, 127].filter(
       (byte) => !unspelt.includes(byte),
@@ -89,7 +89,7 @@ describe("a path", () => {
     }
   });
 
-  it("R1: with dots in it is refused or its own form", () => {
+  it("R1: a path with dots in it is refused or its own form", () => {
     const random = seededRandom(17);
     const parts = ["/", "/", ".", "..", "%2e", "%2E", ";", "%3b", "a", "%40", "@", "%25", "|"];
     for (let round = 0; round < 20_000; round += 1) {
@@ -102,13 +102,13 @@ describe("a path", () => {
     }
   });
 
-  it("says what keeps it from having one", () => {
+  it("a path without a canonical form is refused with the reason", () => {
     assert.equal(pathFault("/a%2Fb"), "an encoded slash (%2F)");
     assert.equal(pathFault("/..;/a"), 'a "." or ".." segment with parameters');
     assert.equal(pathFault("/a"), undefined);
   });
 
-  it("is the very text when there is nothing to change", () => {
+  it("a path is the very text when there is nothing to change", () => {
     const text = "/a-b_c~d/!$&'()*+,;=:@//x.y/z..";
     assert.equal(canonicalPath(text), text);
   });

@@ -34,7 +34,7 @@ function keepLog(): Kept {
 }
 
 describe("the log", () => {
-  it("writes what is of its level or above, with the fields that it is bound to", async () => {
+  it("the log writes what is of its level or above, with the fields that it is bound to", async () => {
     const { log, lines } = keepLog();
     log.debug("left out");
     log.with({ edge: "e_1" }).warn("broken", { error: new Error("outer", { cause: new Error("inner") }) });
@@ -43,7 +43,7 @@ describe("the log", () => {
     ]);
   });
 
-  it("D10: bounds the lines of one event, says how many it left out, and goes on with others", async () => {
+  it("D10: the log bounds the lines of one event, says how many it left out, and goes on with others", async () => {
     const { log, lines, pass } = keepLog();
     for (let count = 0; count < 5000; count += 1) log.info("refused");
     log.error("something else");
@@ -58,7 +58,7 @@ describe("the log", () => {
     assert.equal("unlogged" in (second[1] ?? {}), false);
   });
 
-  it("D10: bounds what one turn writes, whatever it is about", async () => {
+  it("D10: the log bounds what one turn writes, whatever it is about", async () => {
     const { log, lines } = keepLog();
     for (let count = 0; count < 20_000; count += 1) log.info(`event ${count % 100}`);
     const written = await lines();

@@ -33,6 +33,7 @@ const inside = [
 ];
 
 describe("a public address", () => {
-  for (const text of outside) it(`is ${text}`, () => assert.equal(isPublicAddress(text), true));
-  for (const text of inside) it(`I7: is not "${text}"`, () => assert.equal(isPublicAddress(text), false));
+  for (const text of outside) it(`a public address is ${text}`, () => assert.equal(isPublicAddress(text), true));
+  for (const text of inside)
+    it(`I7: a public address is not "${text}"`, () => assert.equal(isPublicAddress(text), false));
 });

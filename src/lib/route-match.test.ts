@@ -43,12 +43,12 @@ const refused: readonly (readonly [match: string, why: RegExp])[] = [
 
 describe("a route's match", () => {
   for (const [match, host, path] of read) {
-    it(`R1: "${match}" is ${host === "" ? "any host" : host} and ${path}`, () => {
+    it(`R1: a route's match: "${match}" is ${host === "" ? "any host" : host} and ${path}`, () => {
       assert.deepEqual(readRouteMatch(match), { host, path });
       assert.equal(canonicalMatch(canonicalMatch(match)), canonicalMatch(match));
     });
   }
   for (const [match, why] of refused) {
-    it(`R1: "${match}" is refused, and it says why`, () => assert.match(matchIssue(match) ?? "", why));
+    it(`R1: a route's match: "${match}" is refused, and it says why`, () => assert.match(matchIssue(match) ?? "", why));
   }
 });

@@ -5,7 +5,7 @@ import { isPublicSuffix } from "./public-suffix.ts";
 import { isServerName } from "./server-names.ts";
 
 describe("names of the server", () => {
-  it("are its domain, the host of logins, what is below that, and every wildcard over one of them", () => {
+  it("names of the server are its domain, the host of logins, what is below that, and every wildcard over one of them", () => {
     const own = ["tunnels.example", "idp.tunnels.example", "*.idp.tunnels.example", "a.idp.tunnels.example"];
     for (const name of [...own, "*.tunnels.example", "*.example"]) {
       assert.equal(isServerName(name, "tunnels.example"), true, name);
@@ -20,7 +20,7 @@ describe("names of the server", () => {
 
 describe("public suffixes", () => {
   const none = { more: [], allowed: [] };
-  it("are those of the list, of both its sections, and wildcards below them", () => {
+  it("public suffixes are those of the list, of both its sections, and wildcards below them", () => {
     for (const name of [
       "com",
       "*.com",
@@ -39,7 +39,7 @@ describe("public suffixes", () => {
     }
   });
 
-  it("are also those that the operator names, and not those that the operator allows", () => {
+  it("public suffixes are also those that the operator names, and not those that the operator allows", () => {
     const rules = { more: ["customers.example"], allowed: ["test", "github.io"] };
     for (const name of ["customers.example", "*.customers.example"]) assert.equal(isPublicSuffix(name, rules), true);
     for (const name of ["a.customers.example", "*.test", "test", "*.github.io"]) {
@@ -49,7 +49,7 @@ describe("public suffixes", () => {
 });
 
 describe("wildcards", () => {
-  it("cover what is below them on any level", () => {
+  it("wildcards cover what is below them on any level", () => {
     assert.deepEqual(wildcardsOver("a.b.c"), ["*.b.c", "*.c"]);
     assert.deepEqual(wildcardsOver("*.b.c"), ["*.c"]);
     assert.deepEqual(wildcardsOver("c"), []);

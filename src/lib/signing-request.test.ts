@@ -12,7 +12,7 @@ function openssl(request: Buffer, ...options: readonly string[]): string {
 
 describe("a signing request", () => {
   for (const keyType of ["ec", "rsa"] as const) {
-    it(`for an ${keyType} key names its hosts, is signed by its key, and OpenSSL takes it`, async () => {
+    it(`a signing request for an ${keyType} key names its hosts, is signed by its key, and OpenSSL takes it`, async () => {
       const { request, keyPem } = await createSigningRequest(["a.example.com", "*.b.example.com"], keyType);
       assert.match(openssl(request, "-verify"), /verify OK/);
       assert.match(openssl(request, "-text"), /DNS:a\.example\.com, DNS:\*\.b\.example\.com/);
@@ -23,7 +23,7 @@ describe("a signing request", () => {
     });
   }
 
-  it("is not made for what is no name", async () => {
+  it("a signing request is not made for what is no name", async () => {
     await assert.rejects(createSigningRequest(["not a name"], "ec"), /no DNS name/);
   });
 });

@@ -41,7 +41,7 @@ describe("a splice", () => {
   });
   after(() => void server.close());
 
-  it("passes an end on while the other direction goes on", async () => {
+  it("a splice passes an end on while the other direction goes on", async () => {
     const [left, right] = await joined();
     left.end("question");
     assert.equal(await readAll(right), "question");
@@ -50,7 +50,7 @@ describe("a splice", () => {
     assert.equal(await readAll(left), "answer");
   });
 
-  it("tells of what passes, and of both ends", async () => {
+  it("a splice tells of what passes, and of both ends", async () => {
     const told: string[] = [];
     const over = Promise.withResolvers<void>();
     const [left, right] = await joined({
@@ -69,7 +69,7 @@ describe("a splice", () => {
     assert.deepEqual(told, ["> one", "< two", "closed well", "closed well"]);
   });
 
-  it("cuts the other short when one is reset", async () => {
+  it("a splice cuts the other short when one is reset", async () => {
     const [left, right] = await joined();
     left.write("half of");
     await once(right, "data");
@@ -78,7 +78,7 @@ describe("a splice", () => {
     assert.equal(((await failed) as [NodeJS.ErrnoException])[0].code, "ECONNRESET");
   });
 
-  it("D3: takes no more from one side than the other takes on", async () => {
+  it("D3: a splice takes no more from one side than the other takes on", async () => {
     const [left, right] = await joined();
     right.pause();
     const block = Buffer.alloc(256 * 1024, 97);

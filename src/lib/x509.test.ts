@@ -51,7 +51,7 @@ async function handshake(leaf: KeyedCertificate, host: string): Promise<string> 
 }
 
 describe("X.509 certificates", () => {
-  it("makes an authority that passes for one", () => {
+  it("the X.509 writer makes an authority that passes for one", () => {
     const certificate = new X509Certificate(authority.certificatePem);
     assert.equal(certificate.ca, true);
     assert.equal(certificate.verify(certificate.publicKey), true);
@@ -60,7 +60,7 @@ describe("X.509 certificates", () => {
     assert.match(opensslVerify(authority.certificatePem, authority.certificatePem, "", "any"), /OK/);
   });
 
-  it("issues a leaf for exact names, wildcards and addresses", async () => {
+  it("the X.509 writer issues a leaf for exact names, wildcards and addresses", async () => {
     const names = ["a.example.com", "*.example.org", "127.0.0.1", "2001:db8::1", "::ffff:192.0.2.1"];
     const leaf = await issueLeaf(authority, { names, now, days: 90 });
     const certificate = new X509Certificate(leaf.certificatePem);
@@ -80,14 +80,14 @@ describe("X.509 certificates", () => {
   });
 
   for (const keyType of ["ec", "rsa"] as const) {
-    it(`completes a handshake with a leaf that has an ${keyType} key`, async () => {
+    it(`a TLS handshake completes with a leaf that has an ${keyType} key`, async () => {
       const leaf = await issueLeaf(authority, { names: ["a.example.com"], now, days: 1, keyType });
       assert.equal(await handshake(leaf, "a.example.com"), "hello");
       await assert.rejects(handshake(leaf, "b.example.com"), { code: "ERR_TLS_CERT_ALTNAME_INVALID" });
     });
   }
 
-  it("issues through an authority in between, and keeps to its path length", async () => {
+  it("the X.509 writer issues through an authority in between, and keeps to its path length", async () => {
     const between = await createAuthority({ commonName: "Between", now, issuer: authority, pathLength: 0 });
     const leaf = await issueLeaf(between, { names: ["a.example.com"], now, days: 1, usages: ["clientAuth"] });
     const { certificatePem: root } = authority;
@@ -97,7 +97,7 @@ describe("X.509 certificates", () => {
     assert.throws(() => opensslVerify(root, tooDeep.certificatePem, between.certificatePem + below.certificatePem));
   });
 
-  it("makes self-signed RSA certificates", async () => {
+  it("the X.509 writer makes self-signed RSA certificates", async () => {
     const own = await createSelfSigned({ names: ["sp.example.com"], now, days: 3650, keyType: "rsa" });
     const certificate = new X509Certificate(own.certificatePem);
     assert.equal(certificate.verify(certificate.publicKey), true);
@@ -105,7 +105,7 @@ describe("X.509 certificates", () => {
     assert.match(opensslVerify(own.certificatePem, own.certificatePem, "", "any"), /OK/);
   });
 
-  it("is valid from a little before the given time, for the given days, never longer than the authority", async () => {
+  it("an X.509 certificate is valid from a little before the given time, for the given days, never longer than the authority", async () => {
     const leaf = await issueLeaf(authority, { names: ["a.example.com"], now, days: 7 });
     const certificate = new X509Certificate(leaf.certificatePem);
     const second = 1000;
@@ -117,19 +117,19 @@ describe("X.509 certificates", () => {
     assert.equal(long.validTo, new X509Certificate(authority.certificatePem).validTo);
   });
 
-  it("writes years from 2050 on as GeneralizedTime", async () => {
+  it("the X.509 writer writes years from 2050 on as GeneralizedTime", async () => {
     const late = await createAuthority({ commonName: "Late", now: Date.UTC(2060, 0, 2, 3, 4, 5) });
     assert.equal(new X509Certificate(late.certificatePem).validFrom, "Jan  2 02:04:05 2060 GMT");
   });
 
-  it("takes names that are longer than a common name may be", async () => {
+  it("the X.509 writer takes names that are longer than a common name may be", async () => {
     const name = `${"a".repeat(60)}.${"b".repeat(60)}.example.com`;
     const leaf = await issueLeaf(authority, { names: [name], now, days: 1 });
     assert.equal(new X509Certificate(leaf.certificatePem).checkHost(name), name);
     assert.match(opensslVerify(authority.certificatePem, leaf.certificatePem), /OK/);
   });
 
-  it("refuses what is not a name, and an authority whose key is another's", async () => {
+  it("the X.509 writer refuses what is not a name, and an authority whose key is another's", async () => {
     for (const name of ["", "a b", "a..b", "exa*mple.com", "a\0.example.com", "Ä.example", "fe80::1%eth0"]) {
       await assert.rejects(
         issueLeaf(authority, { names: [name], now, days: 1 }),
@@ -143,7 +143,7 @@ describe("X.509 certificates", () => {
     await assert.rejects(issueLeaf(mixed, { names: ["a.example.com"], now, days: 1 }), /not its certificate's/);
   });
 
-  it("reads bundles in order and refuses what holds none", async () => {
+  it("the X.509 writer reads bundles in order and refuses what holds none", async () => {
     const other = await createAuthority({ commonName: "Other", now });
     const read = readCertificates(`# first\n${authority.certificatePem}\n# second\n${other.certificatePem}`);
     assert.deepEqual(

@@ -24,7 +24,7 @@ const group: readonly [string, Doc] = ["tunnel_group_backend", { labels: { app: 
 const groupPlan = { kind: "tunnel_group", id: "g", revision: 1, accountId: "ac_1", labels: { app: "web" } };
 
 describe("backend", () => {
-  it("plans every kind of backend", () => {
+  it("the backend module plans every kind of backend", () => {
     const fixed: readonly [string, Doc] = ["http_response_backend", { status_code: 418, headers: null, body: "no" }];
     const address = (address: string): readonly [string, Doc] => [
       "static_backend",
@@ -74,7 +74,7 @@ describe("backend", () => {
     });
   });
 
-  it("R6: refuses circles, what is missing below, and what grows without end", () => {
+  it("R6: the backend module refuses circles, what is missing below, and what grows without end", () => {
     const failover = (...backends: string[]): readonly [string, Doc] => ["failover_backend", { backends }];
     assert.match(
       problemOf(planned({ a: failover("b"), b: failover("a") }, "a")),
@@ -88,7 +88,7 @@ describe("backend", () => {
     assert.match(problemOf(planned({ ...doubling, f20: group }, "f0")), /leads to more than 1000/);
   });
 
-  it("follows a change of a member of a member", () => {
+  it("the backend module follows a change of a member of a member", () => {
     const { table, put } = tableOf();
     put({ kind: "tcp_edge", id: "e", doc: { hostports: ["a:1"], backend: { enabled: true, backend_id: "f" } } });
     put({ kind: "failover_backend", id: "f", doc: { backends: ["w"] } });

@@ -60,7 +60,7 @@ async function through(transform: NodeJS.ReadWriteStream | undefined, chunks: re
 
 describe("compression", () => {
   for (const coding of codings) {
-    it(`compresses small, large and endless bodies with ${coding}`, async () => {
+    it(`compression compresses small, large and endless bodies with ${coding}`, async () => {
       for (const [length, announced] of [
         [1, true],
         [5000, true],
@@ -81,7 +81,7 @@ describe("compression", () => {
       }
     });
 
-    it(`lets each piece of a stream out at once with ${coding}`, async () => {
+    it(`compression lets each piece of a stream out at once with ${coding}`, async () => {
       const { transform } = respond({ accept: coding, response: { headers: { "content-type": "text/event-stream" } } });
       assert.ok(transform);
       for (const event of ["data: 1\n\n", "data: 2\n\n"]) {
@@ -93,7 +93,7 @@ describe("compression", () => {
     });
   }
 
-  it("chooses by weight, and by its own preference among equals", () => {
+  it("compression chooses by weight, and by its own preference among equals", () => {
     for (const [accept, chosen] of [
       ["gzip, deflate, br, zstd", "zstd"],
       ["gzip;q=0.8, br;q=0.9", "br"],
@@ -118,7 +118,7 @@ describe("compression", () => {
     }
   });
 
-  it("D6: leaves alone what has no body, is encoded, partial, forbidden or incompressible", () => {
+  it("D6: compression leaves alone what has no body, is encoded, partial, forbidden or incompressible", () => {
     const untouched: Init[] = [
       { method: "HEAD" },
       ...[204, 205, 206, 304].map((status) => ({ response: { status } })),
@@ -138,7 +138,7 @@ describe("compression", () => {
     }
   });
 
-  it("D6: tells caches, weakens a strong ETag, and takes back what spoke of the bytes", () => {
+  it("D6: compression tells caches, weakens a strong ETag, and takes back what spoke of the bytes", () => {
     const { headers } = respond({ response: { headers: { etag: '"v1"', "accept-ranges": "bytes", vary: "Origin" } } });
     assert.deepEqual(headers.getAll("vary"), ["Origin", "accept-encoding"]);
     assert.equal(headers.get("etag"), 'W/"v1"');
@@ -148,13 +148,13 @@ describe("compression", () => {
     assert.deepEqual(respond({ response: { headers: { vary: "*" } } }).headers.getAll("vary"), ["*"]);
   });
 
-  it("D6: does not compress what may repeat a logged-in visitor's input", () => {
+  it("D6: compression does not compress what may repeat a logged-in visitor's input", () => {
     assert.equal(respond({ loggedIn: true, target: "/?q=x" }).step.outcome, "skipped");
     assert.equal(respond({ loggedIn: true }).step.outcome, "changed");
     assert.equal(respond({ target: "/?q=x" }).step.outcome, "changed");
   });
 
-  it("ends a small body that is longer than announced with an error", async () => {
+  it("compression ends a small body that is longer than announced with an error", async () => {
     const { transform } = respond({ response: { headers: { "content-length": "10" } } });
     transform?.write(Buffer.alloc(20_000));
     const [error] = (await once(transform as NodeJS.ReadWriteStream, "error")) as [Error];

@@ -9,7 +9,7 @@ const issues = (body: Record<string, unknown>) =>
   parseFields(requestHeaders.fields, body, "replace").issues.map(({ path }) => path);
 
 describe("request and response headers", () => {
-  it("removes every value of a name, then adds", async () => {
+  it("a header module removes every value of a name, then adds", async () => {
     const route = routeWith("request_headers", { remove: ["x-a"], add: { "x-a": "new", "x-b": "2" } });
     const exchange = exchangeOf({
       headers: [
@@ -23,13 +23,13 @@ describe("request and response headers", () => {
     assert.deepEqual(exchange.request.headers.getAll("x-b"), ["1", "2"]);
   });
 
-  it("replaces Host instead of adding another", async () => {
+  it("a header module replaces Host instead of adding another", async () => {
     const exchange = exchangeOf();
     await runRequest(routeWith("request_headers", { remove: [], add: { host: "inner.example" } }), exchange);
     assert.deepEqual(exchange.request.headers.getAll("host"), ["inner.example"]);
   });
 
-  it("fills in variables, and leaves unknown and absent ones empty", async () => {
+  it("a header module fills in variables, and leaves unknown and absent ones empty", async () => {
     const add = {
       "x-1": "ip=${conn.client_ip};id=${.ngrok.request_id}",
       "x-2": "${req.url}",
@@ -62,7 +62,7 @@ describe("request and response headers", () => {
     assert.equal(long.request.headers.get("x-q")?.length, 8192);
   });
 
-  it("shows the response, and what was decided, to response headers", async () => {
+  it("a header module shows the response, and what was decided, to response headers", async () => {
     const route = routeWith("response_headers", {
       remove: ["server"],
       add: { "x-s": "${res.status_code} ${res.headers.a}" },
@@ -73,7 +73,7 @@ describe("request and response headers", () => {
     assert.equal(exchange.response?.headers.has("server"), false);
   });
 
-  it("P4: takes names that are tokens and values of visible ASCII, and none that frame the message", () => {
+  it("P4: a header module takes names that are tokens and values of visible ASCII, and none that frame the message", () => {
     assert.deepEqual(issues({ add: { "X-Ok": "v" }, remove: ["x-gone"] }), []);
     for (const name of [
       "a b",
@@ -94,14 +94,14 @@ describe("request and response headers", () => {
       assert.equal(issues({ add: { a: value } }).length, 1, value);
   });
 
-  it("refuses a name twice in different case, and lower-cases names", () => {
+  it("a header module refuses a name twice in different case, and lower-cases names", () => {
     assert.equal(issues({ add: { "X-A": "1", "x-a": "2" } }).length, 1);
     assert.equal(issues({ remove: ["X-A", "x-a"] }).length, 1);
     const { doc } = parseFields(responseHeaders.fields, { add: { "X-A": "1" }, remove: ["X-B"] }, "replace");
     assert.deepEqual(doc, { add: { "x-a": "1" }, remove: ["x-b"] });
   });
 
-  it("refuses to remove Host without a new one", () => {
+  it("a header module refuses to remove Host without a new one", () => {
     const rule = requestHeaders.rules?.[0];
     assert.equal(rule?.({ add: {}, remove: ["host"] }, "https_route")?.path, "remove");
     assert.equal(rule?.({ add: { host: "a" }, remove: ["host"] }, "https_route"), undefined);

@@ -161,7 +161,7 @@ function watchConnection(site: ConnectionSite, { exchanges = [] }: Case, seen: S
 
 describe("modules", () => {
   for (const { name, on, acts } of modules) {
-    it(`${name} does what it declares and nothing else, wherever it may be set`, async () => {
+    it(`modules: ${name} does what it declares and nothing else, wherever it may be set`, async () => {
       const all = cases[name] ?? [];
       assert.deepEqual(new Set(all.map((one) => one.on)), new Set(on));
       const found = new Set<string>();

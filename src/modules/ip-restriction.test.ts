@@ -35,7 +35,7 @@ function setUp(rules: readonly Rule[], policyIds: readonly string[] = ["ipp_1"])
 }
 
 describe("IP restriction", () => {
-  it("R4: needs a rule that allows and none that denies", () => {
+  it("R4: the IP restriction needs a rule that allows and none that denies", () => {
     const { decide } = setUp([
       { id: "ipr_1", cidr: "192.0.2.0/24", action: "allow" },
       { id: "ipr_2", cidr: "192.0.2.7/32", action: "deny" },
@@ -74,7 +74,7 @@ describe("IP restriction", () => {
     }
   });
 
-  it("names the deciding rule with its revision, the same for requests and connections", () => {
+  it("the IP restriction names the deciding rule with its revision, the same for requests and connections", () => {
     const { decide, put, table } = setUp([{ id: "ipr_1", cidr: "192.0.2.0/24", action: "allow" }]);
     const step = decide("192.0.2.1");
     const rule = table.object("ip_policy_rule", "ipr_1");
@@ -102,13 +102,13 @@ describe("IP restriction", () => {
     assert.match([...table.tcpSites()][0]?.problem?.message ?? "", /find IP policy "ipp_1": it does not exist/);
   });
 
-  it("is refused without a policy", () => {
+  it("the IP restriction is refused without a policy", () => {
     assert.notDeepEqual(parseFields(ipRestriction.fields, {}, "replace").issues, []);
     assert.notDeepEqual(parseFields(ipRestriction.fields, { ip_policy_ids: [] }, "replace").issues, []);
     assert.deepEqual(parseFields(ipRestriction.fields, { ip_policy_ids: ["ipp_1"] }, "replace").issues, []);
   });
 
-  it("decides as Node's block lists do, on random rules and addresses", () => {
+  it("the IP restriction decides as Node's block lists do, on random rules and addresses", () => {
     const random = seededRandom(9);
     for (let round = 0; round < 60; round += 1) {
       // One list per family: a block list of Node holds IPv4 addresses to be in `::/0`.

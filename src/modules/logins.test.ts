@@ -66,7 +66,7 @@ describe("login modules", () => {
     ]);
   });
 
-  it("logins have a plain cookie prefix, and time-outs of any uint32", () => {
+  it("logins have a plain cookie prefix, and any uint32 as time-out", () => {
     assert.equal(issues("oauth", { ...github(), cookie_prefix: "a;b" }).length, 1);
     for (const name of ["inactivity_timeout", "maximum_duration", "auth_check_interval"]) {
       for (const seconds of [0, 31_536_001, 4_294_967_295]) {

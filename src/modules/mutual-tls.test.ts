@@ -20,20 +20,20 @@ function setUp(ca_pem: string) {
 }
 
 describe("mutual TLS", () => {
-  it("K2: asks for certificates of the given authorities, several in one upload too", async () => {
+  it("K2: mutual TLS asks for certificates of the given authorities, several in one upload too", async () => {
     const other = await createAuthority({ commonName: "Others", now });
     const site = setUp(`${authority.certificatePem}\n${other.certificatePem}`);
     assert.equal(site?.problem, undefined);
     assert.equal(site?.handshake.clientAuthorities?.match(/BEGIN CERTIFICATE/g)?.length, 2);
   });
 
-  it("R6: closes the edge when an authority is none, or is not there", async () => {
+  it("R6: mutual TLS closes the edge when an authority cannot be read, or is not there", async () => {
     const leaf = await issueLeaf(authority, { names: ["a.example"], now, days: 1 });
     assert.match(setUp(leaf.certificatePem)?.problem?.message ?? "", /is no authority/);
     assert.match(setUp("nothing")?.problem?.message ?? "", /holds no certificate/);
   });
 
-  it("tells the upstream whose certificate it was, replacing what the client claimed", async () => {
+  it("mutual TLS tells the upstream whose certificate it was, replacing what the client claimed", async () => {
     const leaf = await issueLeaf(authority, {
       names: ["a.example", "b.example"],
       now,
@@ -53,7 +53,7 @@ describe("mutual TLS", () => {
     assert.match(headers.get("ngrok-mtls-serial-number") ?? "", /^[0-9a-f]+$/);
   });
 
-  it("R2: refuses a request whose connection was made without a certificate", async () => {
+  it("R2: mutual TLS refuses a request whose connection was made without a certificate", async () => {
     const route = setUp(authority.certificatePem)?.findRoute("/", "h");
     assert.ok(route);
     const step = await runRequest(route, exchangeOf());

@@ -50,7 +50,7 @@ function tableWith(objects: ResourceObject[], modules?: readonly ModuleDeclarati
 }
 
 describe("the routing table", () => {
-  it("finds an edge by its exact host before a wildcard, and the longest wildcard first", () => {
+  it("the routing table finds an edge by its exact host before a wildcard, and the longest wildcard first", () => {
     const { table } = tableWith([
       edge("e1", ["a.example.com"]),
       edge("e2", ["*.example.com"]),
@@ -66,7 +66,7 @@ describe("the routing table", () => {
     assert.equal(table.httpsSite(""), undefined);
   });
 
-  it("takes an exact route before a prefix, and the longest prefix on segment boundaries", () => {
+  it("the routing table takes an exact route before a prefix, and the longest prefix on segment boundaries", () => {
     const { table } = tableWith([
       edge("e", ["h"]),
       route("r1", "e", "path_prefix", "/"),
@@ -87,7 +87,7 @@ describe("the routing table", () => {
     assert.equal(found("*"), undefined);
   });
 
-  it("keeps a prefix with and without a final slash apart", () => {
+  it("the routing table keeps a prefix with and without a final slash apart", () => {
     const { table } = tableWith([
       edge("e", ["h"]),
       route("r1", "e", "path_prefix", "/foo"),
@@ -98,12 +98,12 @@ describe("the routing table", () => {
     assert.equal(table.httpsSite("h")?.findRoute("/foo/x", "h")?.id, "r2");
   });
 
-  it("R1: matches a route by the canonical form of its path", () => {
+  it("R1: the routing table matches a route by the canonical form of its path", () => {
     const { table } = tableWith([edge("e", ["h"]), route("r", "e", "exact_path", "/%7Euser/%c3%a4%2b|")]);
     assert.equal(table.httpsSite("h")?.findRoute("/~user/%C3%A4+%7C", "h")?.id, "r");
   });
 
-  it("finds the same routes as a scan over all of them, through random changes", () => {
+  it("the routing table finds the same routes as a scan over all of them, through random changes", () => {
     const random = seededRandom(5);
     const { table, change } = tableWith([edge("e", ["h"])]);
     const model = new Map<string, { type: string; match: string }>();
@@ -136,7 +136,7 @@ describe("the routing table", () => {
     }
   });
 
-  it("finds the same edges as a scan over all host names, through random changes", () => {
+  it("the routing table finds the same edges as a scan over all host names, through random changes", () => {
     const random = seededRandom(6);
     const { table, change } = tableWith([]);
     const model = new Map<string, string[]>();
@@ -162,7 +162,7 @@ describe("the routing table", () => {
     }
   });
 
-  it("puts a change into effect at once and leaves what requests hold as it was", () => {
+  it("the routing table puts a change into effect at once and leaves what requests hold as it was", () => {
     const { table, change } = tableWith([
       edge("e", ["h"]),
       group("b1"),
@@ -178,7 +178,7 @@ describe("the routing table", () => {
     assert.deepEqual(upstream?.kind === "tunnel_group" && upstream.labels, { app: "other" });
   });
 
-  it("R6: closes a route whose module does not compile, and no other", () => {
+  it("R6: the routing table closes a route whose module does not compile, and no other", () => {
     const { table, problems, change } = tableWith([
       edge("e", ["h"]),
       group("b"),
@@ -204,7 +204,7 @@ describe("the routing table", () => {
     assert.equal(site?.findRoute("/x", "h")?.id, "r1");
   });
 
-  it("R6: closes a route with a module that this server does not know, unless that is disabled", () => {
+  it("R6: the routing table closes a route with a module that this server does not know, unless that is disabled", () => {
     const { table } = tableWith([
       edge("e", ["h"]),
       route("r1", "e", "path_prefix", "/on", { telepathy: { enabled: true } }),
@@ -214,7 +214,7 @@ describe("the routing table", () => {
     assert.equal(table.httpsSite("h")?.findRoute("/off", "h")?.problem, undefined);
   });
 
-  it("P1: never compiles another account's object into a route", () => {
+  it("P1: the routing table never compiles another account's object into a route", () => {
     const { table } = tableWith([
       edge("e", ["h"]),
       group("b", {}, "ac_2"),
@@ -225,7 +225,7 @@ describe("the routing table", () => {
     assert.equal(table.httpsSite("h")?.findRoute("/stray", "h")?.id, "r");
   });
 
-  it("R5: gives a contested host to its holder, reports the other, and hands it over when it is free", () => {
+  it("R5: the routing table gives a contested host to its holder, reports the other, and hands it over when it is free", () => {
     const { table, problems, change } = tableWith([edge("e1", ["h"]), edge("e2", ["h", "i"])]);
     assert.match(problems[0]?.message ?? "", /serve "h": https_edge e1 holds it/);
     assert.equal(table.httpsSite("h")?.id, "e1");
@@ -255,7 +255,7 @@ describe("the routing table", () => {
     assert.equal(table.hostHolder("example.com"), undefined);
   });
 
-  it("moves a host name from one edge to another within one change", () => {
+  it("the routing table moves a host name from one edge to another within one change", () => {
     for (const order of [0, 1]) {
       const { table, change } = tableWith([edge("e1", ["h"]), edge("e2", ["i"])]);
       const swap = [put(edge("e1", ["i"])), put(edge("e2", ["h"]))];
@@ -265,7 +265,7 @@ describe("the routing table", () => {
     }
   });
 
-  it("serves TLS and TCP edges, and no TLS edge as an HTTPS edge", () => {
+  it("the routing table serves TLS and TCP edges, and no TLS edge as an HTTPS edge", () => {
     const { table, change } = tableWith([
       group("b"),
       object("tls_edge", "t", { hostports: ["t.example.com:443"], ...to("b") }),
@@ -301,7 +301,7 @@ describe("the routing table", () => {
     assert.deepEqual(seen, [["cr1"], ["cr1"], ["cr1"]]);
   });
 
-  it("names the sites that changed, but not for a change of a route", () => {
+  it("the routing table names the sites that changed, but not for a change of a route", () => {
     const { table, change } = tableWith([edge("e1", ["h"]), edge("e2", ["i"]), route("r", "e1", "path_prefix", "/")]);
     const seen: [string[], string[]][] = [];
     table.subscribe(({ siteIds, kinds }) => seen.push([[...siteIds], [...kinds]]));
@@ -318,7 +318,7 @@ describe("the routing table", () => {
     assert.equal(table.httpsSite("h"), undefined);
   });
 
-  it("loading what it has already changes nothing, loading something else replaces it", () => {
+  it("loading a routing table with what it has changes nothing, loading something else replaces it", () => {
     const objects = [edge("e", ["h"]), group("b"), route("r", "e", "path_prefix", "/", to("b"))];
     const { table } = tableWith(objects);
     const site = table.httpsSite("h");
@@ -372,7 +372,7 @@ describe("the routing table", () => {
       });
     }
 
-    it("keeps state over unrelated changes, and drops it when nobody asks for it", () => {
+    it("the routing table with modules that keep, share and act, keeps state over unrelated changes, and drops it when nobody asks for it", () => {
       made = 0;
       const set = tableWith([edge("e", ["h"]), counted("r", "/")], [counting]);
       assert.deepEqual(said(set, "/"), ["1 0"]);
@@ -388,7 +388,7 @@ describe("the routing table", () => {
       assert.deepEqual(said(set, "/"), ["4 0"]);
     });
 
-    it("computes what is shared once, and again when what it looked at changes", () => {
+    it("the routing table with modules that keep, share and act, computes what is shared once, and again when what it looked at changes", () => {
       computed = 0;
       const set = tableWith([edge("e", ["h"]), rule("ipr_1"), counted("r1", "/1"), counted("r2", "/2")], [counting]);
       assert.equal(computed, 1);
@@ -406,7 +406,7 @@ describe("the routing table", () => {
       assert.equal(computed, 4);
     });
 
-    it("runs an edge's request hooks before those of each of its routes", () => {
+    it("the routing table with modules that keep, share and act, runs an edge's request hooks before those of each of its routes", () => {
       made = 0;
       const on = { counting: { enabled: true, size: 9 } };
       const set = tableWith([counted("r", "/"), edge("e", ["h"], on)], [counting]);
@@ -417,7 +417,7 @@ describe("the routing table", () => {
       assert.equal(said(set, "/").length, 2);
     });
 
-    it("R6: closes an edge whose own module does not compile", () => {
+    it("R6: the routing table with modules that keep, share and act, closes an edge whose own module does not compile", () => {
       const on = { counting: { enabled: true, size: 9 } };
       const { table, problems } = tableWith([rule("ipr_1", { broken: true }), edge("e", ["h"], on)], [counting]);
       assert.equal(problems[0]?.kind, "https_edge");

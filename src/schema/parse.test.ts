@@ -54,7 +54,7 @@ test("what the server sets is ignored in input where it is shown, and unknown wh
   );
 });
 
-test("a change keeps what is not given, and what is empty where that means not given", () => {
+test("a change keeps what is not given, or is empty where that means not given", () => {
   const previous = { ...create({ name: "n", members: { b: 1 } }).doc, hash: "h", fixed: "f" };
   const { doc, issues } = parseFields(fields, { description: "d", members: {}, size: 0 }, "update", previous);
   assert.deepEqual(issues, []);

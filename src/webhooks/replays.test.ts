@@ -5,7 +5,7 @@ import { TakenMessages } from "./replays.ts";
 const hour = 3_600_000;
 
 describe("the messages that were taken", () => {
-  it("I6: are known for as long as any provider's timestamp holds, and forgotten then", () => {
+  it("I6: the messages that were taken are known for as long as any provider's timestamp holds, and forgotten then", () => {
     const taken = new TakenMessages();
     taken.add("msg_1", 0);
     assert.equal(taken.has("msg_1", 2 * hour - 1), true);
@@ -15,7 +15,7 @@ describe("the messages that were taken", () => {
     assert.equal(taken.has("msg_1", 4 * hour), true);
   });
 
-  it("are bounded in number: the oldest go", () => {
+  it("the messages that were taken are bounded in number: the oldest go", () => {
     const taken = new TakenMessages();
     for (let at = 0; at < 10_001; at += 1) taken.add(`msg_${at}`, 0);
     assert.equal(taken.has("msg_0", 0), false);

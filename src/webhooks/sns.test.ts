@@ -51,7 +51,7 @@ function setUp(fetch: (url: string) => Promise<string> = async () => signer.cert
 }
 
 describe("SNS signatures", () => {
-  it("I6: hold for what SNS signed, in both versions and for each type, with one fetch of the certificate", async () => {
+  it("I6: SNS signatures hold for what SNS signed, in both versions and for each type, with one fetch of the certificate", async () => {
     const { verify, fetched } = setUp();
     assert.equal(await verify(signed(notification)), undefined);
     assert.equal(await verify(signed({ ...notification, Subject: "s", SignatureVersion: "1" })), undefined);
@@ -65,7 +65,7 @@ describe("SNS signatures", () => {
     assert.deepEqual(fetched, [certificateUrl]);
   });
 
-  it("I6: do not hold for anything that was changed, left out, or is old", async () => {
+  it("I6: SNS signatures do not hold for anything that was changed, left out, or is old", async () => {
     const { verify } = setUp();
     const message = signed(notification);
     assert.match((await verify({ ...message, Message: "other" })) ?? "", /signature is another/);
@@ -78,7 +78,7 @@ describe("SNS signatures", () => {
     assert.match((await verify("no JSON")) ?? "", /no JSON object/);
   });
 
-  it("I6: refuse a body with a name twice, whichever of them was signed", async () => {
+  it("I6: SNS signatures refuse a body with a name twice, whichever of them was signed", async () => {
     const json = JSON.stringify(signed(notification));
     const { verify } = setUp();
     assert.match((await verify(`{"Message":"evil",${json.slice(1)}`)) ?? "", /a name twice/);
@@ -86,7 +86,7 @@ describe("SNS signatures", () => {
     assert.equal(await verify(`{"Extra":{"Message":"nested","x":["Message"]},${json.slice(1)}`), undefined);
   });
 
-  it("I7: never fetch a certificate from anywhere but SNS", async () => {
+  it("I7: SNS signatures never fetch a certificate from anywhere but SNS", async () => {
     const { verify, fetched } = setUp();
     for (const SigningCertURL of [
       "http://sns.us-east-1.amazonaws.com/SimpleNotificationService-0.pem",
@@ -107,7 +107,7 @@ describe("SNS signatures", () => {
     assert.deepEqual(fetched, []);
   });
 
-  it("refuse while the certificate cannot be had, and ask again only after a while", async () => {
+  it("SNS signatures refuse while the certificate cannot be had, and ask again only after a while", async () => {
     let down = true;
     const { verify, fetched } = setUp(async () => {
       if (down) throw new Error("down");
@@ -123,7 +123,7 @@ describe("SNS signatures", () => {
     assert.equal(fetched.length, 2);
   });
 
-  it("are foreseen without a fetch: which certificate would be fetched, and that it is there", async () => {
+  it("SNS signatures are foreseen without a fetch: which certificate would be fetched, and that it is there", async () => {
     let down = true;
     const { verify, wouldFetch, fetched } = setUp(async () => {
       if (down) throw new Error("down");
@@ -142,7 +142,7 @@ describe("SNS signatures", () => {
     assert.equal(wouldFetch(message, now + 600_000), undefined);
   });
 
-  it("bound the fetches at one time", async () => {
+  it("SNS signatures bound the fetches at one time", async () => {
     let release: () => void = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const { verify, fetched } = setUp(async () => {
@@ -158,7 +158,7 @@ describe("SNS signatures", () => {
     assert.equal(results.filter((wrong) => wrong === undefined).length, 4);
   });
 
-  it("refuse a certificate that is not valid now", async () => {
+  it("SNS signatures refuse a certificate that is not valid now", async () => {
     const { verify } = setUp();
     const later = now + 20 * 86_400_000;
     const message = signed({ ...notification, Timestamp: new Date(later).toISOString() });
@@ -167,7 +167,7 @@ describe("SNS signatures", () => {
 });
 
 describe("the download of a signing certificate", () => {
-  it("I7: takes an answer of status 200, and neither redirects nor errors", async () => {
+  it("I7: the download of a signing certificate takes an answer of status 200, and neither redirects nor errors", async () => {
     const answering = (status: number): Outbound => ({
       clock: systemClock,
       send: () => Promise.resolve({ status, headers: {}, body: Buffer.from("pem"), text: "pem" }),

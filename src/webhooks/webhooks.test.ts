@@ -71,7 +71,7 @@ const timed = new Set(
 
 describe("webhook signatures", () => {
   for (const provider of Object.keys(providers).filter((name) => name !== "sns")) {
-    it(`I6: ${provider} verifies what its sender signed, and nothing else`, async () => {
+    it(`I6: the check of webhook signatures: ${provider} verifies what its sender signed, and nothing else`, async () => {
       const { signing, verifying, other } = secretsOf(provider);
       const body = formSigners.has(provider) ? "To=1&From=%2B2&To=0" : '{"event":"ä","n":1}';
       const signed = sign(provider, { secret: signing, body: Buffer.from(body), url, now });
@@ -102,12 +102,12 @@ describe("webhook signatures", () => {
     });
   }
 
-  it("knows by the header alone that a request is unsigned", () => {
+  it("the check of webhook signatures knows by the header alone that a request is unsigned", () => {
     assert.match(unsigned("github", headersOf({})) ?? "", /no signature/);
     assert.equal(unsigned("github", headersOf({ "x-hub-signature-256": "x" })), undefined);
   });
 
-  it("knows providers in any case and by their other names", () => {
+  it("the check of webhook signatures knows providers in any case and by their other names", () => {
     assert.equal(providerNamed("TWILIO"), "twilio");
     assert.equal(providerNamed("signalsciences"), "signal_sciences");
     assert.equal(providerNamed("VMware_Workspace"), "vmware");
@@ -115,7 +115,7 @@ describe("webhook signatures", () => {
     assert.equal(Object.keys(providers).length >= 67, true);
   });
 
-  it("takes any of several signatures, as during a change of keys", async () => {
+  it("the check of webhook signatures takes any of several signatures, as during a change of keys", async () => {
     const body = '{"n":1}';
     for (const [provider, header] of [
       ["stripe", "stripe-signature"],
@@ -139,7 +139,7 @@ describe("webhook signatures", () => {
     );
   });
 
-  it("refuses a signature list with two times", async () => {
+  it("the check of webhook signatures refuses a signature list with two times", async () => {
     const { headers } = sign("stripe", { secret: "s", body: Buffer.from("{}"), url, now });
     const value = `${headers["stripe-signature"]},t=${Math.floor(now / 1000)}`;
     assert.match((await verify("stripe", "s", { "stripe-signature": value }, "{}")) ?? "", /timestamp cannot be read/);
@@ -147,14 +147,14 @@ describe("webhook signatures", () => {
 });
 
 describe("webhook signatures that providers publish", () => {
-  it("GitHub", async () => {
+  it("webhook signatures that providers publish: GitHub", async () => {
     const headers = {
       "x-hub-signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
     };
     assert.equal(await verify("github", "It's a Secret to Everybody", headers, "Hello, World!"), undefined);
   });
 
-  it("Slack", async () => {
+  it("webhook signatures that providers publish: Slack", async () => {
     const body =
       "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
     const headers = {
@@ -167,7 +167,7 @@ describe("webhook signatures that providers publish", () => {
     );
   });
 
-  it("Svix", async () => {
+  it("webhook signatures that providers publish: Svix", async () => {
     const headers = {
       "svix-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
       "svix-timestamp": "1614265330",
@@ -177,7 +177,7 @@ describe("webhook signatures that providers publish", () => {
     assert.equal(await verify("svix", secret, headers, '{"test": 2432232314}', { now: 1614265330_000 }), undefined);
   });
 
-  it("Twilio", async () => {
+  it("webhook signatures that providers publish: Twilio", async () => {
     const body = new URLSearchParams({
       CallSid: "CA1234567890ABCDE",
       Caller: "+14158675309",
@@ -192,7 +192,7 @@ describe("webhook signatures that providers publish", () => {
     );
   });
 
-  it("HubSpot, versions 1 and 2", async () => {
+  it("webhook signatures that providers publish: HubSpot, versions 1 and 2", async () => {
     const secret = "yyyyyyyy-yyyy-yyyy-yyyy-yyyyyyyyyyyy";
     const v2 = { "x-hubspot-signature": "eee2dddcc73c94d699f5e395f4b9d454a069a6855fbfa152e91e88823087200e" };
     assert.equal(
@@ -205,13 +205,13 @@ describe("webhook signatures that providers publish", () => {
     assert.equal(await verify("hubspot", secret, v1, body), undefined);
   });
 
-  it("Square", async () => {
+  it("webhook signatures that providers publish: Square", async () => {
     const headers = { "x-square-hmacsha256-signature": "2kRE5qRU2tR+tBGlDwMEw2avJ7QM4ikPYD/PJ3bd9Og=" };
     const to = { url: "https://example.com/webhook" };
     assert.equal(await verify("square", "asdf1234", headers, '{"hello":"world"}', to), undefined);
   });
 
-  it("Box, with either of its keys", async () => {
+  it("webhook signatures that providers publish: Box, with either of its keys", async () => {
     const body =
       '{"type":"webhook_event","webhook":{"id":"1234567890"},"trigger":"FILE.UPLOADED","source":{"id":"1234567890","type":"file","name":"Test.txt"}}';
     const headers = {
@@ -226,7 +226,7 @@ describe("webhook signatures that providers publish", () => {
     assert.notEqual(await verify("box", "IncorrectKey", headers, body, at), undefined);
   });
 
-  it("Plivo, versions 2 and 3", async () => {
+  it("webhook signatures that providers publish: Plivo, versions 2 and 3", async () => {
     const v2 = {
       "x-plivo-signature-v2": "ehV3IKhLysWBxC1sy8INm0qGoQYdYsHwuoKjsX7FsXc=",
       "x-plivo-signature-v2-nonce": "12345",
@@ -262,7 +262,7 @@ describe("webhook signatures that providers publish", () => {
     }
   });
 
-  it("SendGrid", async () => {
+  it("webhook signatures that providers publish: SendGrid", async () => {
     const key =
       "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE83T4O/n84iotIvIW4mdBgQ/7dAfSmpqIM8kF9mN1flpVKS3GRqe62gw+2fNNRaINXvVpiglSI8eNEc6wEA3F+g==";
     const headers = {
@@ -277,7 +277,7 @@ describe("webhook signatures that providers publish", () => {
 });
 
 describe("webhook signatures over more than the body", () => {
-  it("HubSpot version 3 covers method and URL, with the documented characters decoded or not", async () => {
+  it("webhook signatures over more than the body: HubSpot version 3 covers method and URL, with the documented characters decoded or not", async () => {
     const sample = { secret: "s", body: Buffer.from("{}"), url, now };
     const { headers } = sign("hubspot", sample);
     assert.notEqual(await verify("hubspot", "s", headers, "{}", { url: `${url}x` }), undefined);
@@ -286,7 +286,7 @@ describe("webhook signatures over more than the body", () => {
     assert.equal(await verify("hubspot", "s", decoded, "{}"), undefined);
   });
 
-  it("Square covers the URL; Box takes either key", async () => {
+  it("webhook signatures over more than the body: Square covers the URL; Box takes either key", async () => {
     const sample = { secret: "s", body: Buffer.from("{}"), url, now };
     assert.notEqual(await verify("square", "s", sign("square", sample).headers, "{}", { url: `${url}x` }), undefined);
     const { "box-signature-primary": signature = "", ...rest } = sign("box", sample).headers;
@@ -295,7 +295,7 @@ describe("webhook signatures over more than the body", () => {
     assert.equal(await verify("box", "s", both, "{}"), undefined);
   });
 
-  it("Twilio signs JSON by its hash in the URL, which must be that of the body", async () => {
+  it("webhook signatures over more than the body: Twilio signs JSON by its hash in the URL, which must be that of the body", async () => {
     const body = '{"a":1}';
     const signed = sign("twilio", { secret: "s", body: Buffer.from(body), url, now });
     assert.match(signed.url ?? "", /&bodySHA256=[0-9a-f]{64}$/);
@@ -331,7 +331,7 @@ describe("endpoint tests of providers", () => {
   const ask = (provider: string, target: string, fields: Fields = {}, method = "GET") =>
     answerHandshake(provider, "s", { method, url: `https://h${target}`, headers: headersOf(fields) });
 
-  it("answers Twitter's challenge, but signs nothing that reads like a webhook", () => {
+  it("webhook verification answers Twitter's challenge, but signs nothing that reads like a webhook", () => {
     const answer = ask("twitter", "/?crc_token=abc%3D&nonce=1");
     assert.deepEqual(JSON.parse(answer?.body ?? ""), {
       response_token: `sha256=${createHmac("sha256", "s").update("abc=").digest("base64")}`,
@@ -341,14 +341,14 @@ describe("endpoint tests of providers", () => {
     assert.equal(ask("github", "/?crc_token=abc"), undefined);
   });
 
-  it("echoes Worldline's token", () => {
+  it("webhook verification echoes Worldline's token", () => {
     const header = "x-gcs-webhooks-endpoint-verification";
     assert.equal(ask("worldline", "/", { [header]: "tok" })?.body, "tok");
     assert.equal(ask("worldline", "/", { [header]: "x".repeat(300) }), undefined);
     assert.equal(ask("worldline", "/"), undefined);
   });
 
-  it("answers Zoom's and Xero's signed questions", () => {
+  it("webhook verification answers Zoom's and Xero's signed questions", () => {
     const zoom = answerChallenge(
       "zoom",
       "s",
@@ -362,7 +362,7 @@ describe("endpoint tests of providers", () => {
 });
 
 describe("the secret of a webhook provider", () => {
-  it("I6: stands for a key that is not empty and not shorter than the provider's own, whoever the provider is", () => {
+  it("I6: the secret of a webhook provider stands for a key that is not empty and not shorter than the provider's own, whoever the provider is", () => {
     const short: Readonly<Record<string, readonly string[]>> = {
       svix: ["x", "whsec_", "whsec_x", "=", "whsec_AAAA", Buffer.alloc(23).toString("base64")],
       clerk: ["x", "whsec_x", Buffer.alloc(23).toString("base64")],

@@ -15,7 +15,7 @@ for (const database of databases) {
     });
     after(() => api.stop());
 
-    it("are made by operators, with a first key and token that are shown once", async () => {
+    it(`accounts on ${database.name} are made by operators, with a first key and token that are shown once`, async () => {
       assert.match(tenant.api_key, /^postern_ak_/);
       assert.match(tenant.authtoken, /^postern_at_/);
       assert.equal((await api.ok("GET", "/bot_users", undefined, tenant.api_key)).bot_users.length, 0);
@@ -28,7 +28,7 @@ for (const database of databases) {
       );
     });
 
-    it("are out of reach of keys that are no operator's, which cannot make themselves one", async () => {
+    it(`accounts on ${database.name} are out of reach of keys that are no operator's, which cannot make themselves one`, async () => {
       const key = tenant.api_key;
       for (const [method, path, body] of [
         ["GET", "/accounts", undefined],
@@ -48,12 +48,12 @@ for (const database of databases) {
       assert.equal(changed.status, 400);
     });
 
-    it("can rotate the operator's key", async () => {
+    it(`accounts on ${database.name} can rotate the operator's key`, async () => {
       const { token } = await api.ok("POST", "/api_keys", { operator: true });
       assert.equal((await api.request("GET", "/accounts", { key: token })).status, 200);
     });
 
-    it("P1: share hostports and domains with nobody, and are not told whose they are", async () => {
+    it(`P1: accounts on ${database.name} share hostports and domains with nobody, and are not told whose they are`, async () => {
       await api.ok("POST", "/edges/https", { hostports: ["mine.example.com:443"] });
       await api.ok("POST", "/reserved_domains", { domain: "*.wild.example.com" });
       for (const hostport of ["mine.example.com:443", "mine.example.com:8443", "a.b.wild.example.com:443"]) {
@@ -70,7 +70,7 @@ for (const database of databases) {
       assert.equal((await api.request("POST", "/edges/tcp", { key: tenant.api_key, body: other })).status, 409);
     });
 
-    it("can restrict where their keys are used from, and cannot shut themselves out", async () => {
+    it(`accounts on ${database.name} can restrict where their keys are used from, and cannot shut themselves out`, async () => {
       const key = (await api.ok("POST", "/accounts", { name: "restricted" })).api_key;
       const policy = await api.ok("POST", "/ip_policies", {}, key);
       const rule = (cidr: string, action: string) =>
@@ -88,7 +88,7 @@ for (const database of databases) {
       assert.equal((await api.request("GET", "/bot_users")).status, 200);
     });
 
-    it("give an address of their own to whoever reserves one", async () => {
+    it(`accounts on ${database.name} give an address of their own to whoever reserves one`, async () => {
       const reserved = await api.ok("POST", "/reserved_addrs", {}, tenant.api_key);
       assert.match(reserved.addr, /^postern\.test:2\d{4}$/);
       const body = { hostports: [reserved.addr] };

@@ -54,7 +54,7 @@ async function namesIn(api: TestApi): Promise<Set<string>> {
 
 for (const database of databases) {
   describe(`a backup on ${database.name}`, () => {
-    it("S6: taken under writes has all that was answered before, and is a server again", async () => {
+    it(`S6: a backup on ${database.name} taken under writes has all that was answered before, and is a server again`, async () => {
       const api = await startApi(database);
       const edge = await api.ok("POST", "/edges/https", {});
       const path = `/edges/https/${edge.id}/routes`;

@@ -161,7 +161,7 @@ for (const database of databases) {
       rmSync(directory, { recursive: true });
     });
 
-    it("K4: are in every field that is sealed", () => {
+    it(`K4: canaries on ${database.name} are in every field that is sealed`, () => {
       const wanted = resources
         .filter(({ live, internal }) => !live && !internal)
         .flatMap(({ name, fields }) => sealedPaths(fields, `${name}.`));
@@ -185,7 +185,7 @@ for (const database of databases) {
       }
     });
 
-    it("K4: are shown by no read to a key without the scope, now and at every revision, and all to one with it", async () => {
+    it(`K4: canaries on ${database.name} are shown by no read to a key without the scope, now and at every revision, and all to one with it`, async () => {
       const last = Number((await api.request("GET", "/ip_policies")).headers["postern-revision"]);
       const seen = new Set<string>();
       const paths = describedOperations().flatMap(({ method, path, open }) => {
@@ -227,7 +227,7 @@ for (const database of databases) {
       assert.ok(seen.size > 40, `${seen.size} of ${planted.length}`);
     });
 
-    it("K4: are told by no filter to a key without the scope", async () => {
+    it(`K4: canaries on ${database.name} are told by no filter to a key without the scope`, async () => {
       for (const [path, field] of [
         ["/backends/http_response", "body"],
         ["/backends/http_response", "headers['set-cookie']"],
@@ -242,7 +242,7 @@ for (const database of databases) {
       assert.equal((await api.ok("GET", `/backends/http_response?filter=${own}`)).backends.length, 1);
     });
 
-    it("K4: keep the structure of what they are in", async () => {
+    it(`K4: canaries on ${database.name} keep the structure of what they are in`, async () => {
       const route = made.find(({ body }) => body.traffic_policy && body.request_headers);
       const path = `${route?.path}/${route?.id}`;
       const { body } = await api.request("GET", path, { key: blind });
@@ -257,7 +257,7 @@ for (const database of databases) {
       assert.match(tls.body.traffic_policy.value, /^on_tcp_connect:\n {2}- expressions:\n {6}- "\*\*\*"/);
     });
 
-    it("K4: stay what they are when what is shown of them comes back", async () => {
+    it(`K4: canaries on ${database.name} stay what they are when what is shown of them comes back`, async () => {
       const document = (await api.request("GET", "/export", { key: blind })).body;
       const before = (await api.request("GET", "/export")).text;
       for (const key of [blind, api.apiKey]) {
@@ -278,7 +278,7 @@ for (const database of databases) {
       assert.deepEqual(Object.keys(names(now)), Object.keys(names(before)));
     });
 
-    it("K4: are not replaced by what is shown of them, changed or in another place", async () => {
+    it(`K4: canaries on ${database.name} are not replaced by what is shown of them, changed or in another place`, async () => {
       const route = made.find(({ body }) => body.traffic_policy && body.request_headers);
       const path = `${route?.path}/${route?.id}`;
       const { body } = await api.request("GET", path, { key: blind });
@@ -297,7 +297,7 @@ for (const database of databases) {
       assert.equal(created.status, 400, created.text);
     });
 
-    it("K4: are sent nowhere else by a key without the scope that leaves them unchanged", async () => {
+    it(`K4: canaries on ${database.name} are sent nowhere else by a key without the scope that leaves them unchanged`, async () => {
       const target = (endpoint: string, api_key: unknown) => ({ target: { datadog: { api_key, endpoint } } });
       const document = (body: Body) => ({ document: "sent", objects: { event_destination: { logs: body } } });
       await api.ok("POST", "/apply", document(target("https://localhost:1/a", canary())));
@@ -312,7 +312,7 @@ for (const database of databases) {
       }
     });
 
-    it("K4: are confirmed by no plan to a key without the scope", async () => {
+    it(`K4: canaries on ${database.name} are confirmed by no plan to a key without the scope`, async () => {
       const { id } = await api.ok("POST", "/edges/https", { metadata: "planned" });
       const right = {
         webhook_verification: { provider: "github", secret: "the right one" },
@@ -346,7 +346,7 @@ for (const database of databases) {
       );
     });
 
-    it("K4: are in no dry run of a request, whatever the caller describes", async () => {
+    it(`K4: canaries on ${database.name} are in no dry run of a request, whatever the caller describes`, async () => {
       const route = made.find(({ body }) => body.traffic_policy && body.request_headers);
       const edge = route?.path.split("/")[3];
       const plain = await api.ok("POST", route?.path ?? "", {
@@ -384,7 +384,7 @@ for (const database of databases) {
       assert.ok(!(await explain(route?.id ?? "", "Bearer guess")).text.includes("guess"));
     });
 
-    it("K4: are not in an answer that is given again to another key than it was given to", async () => {
+    it(`K4: canaries on ${database.name} are not in an answer that is given again to another key than it was given to`, async () => {
       const value = canary();
       const objects = { http_response_backend: { replayed: { body: value } } };
       const apply = (key: string) =>
@@ -393,7 +393,7 @@ for (const database of databases) {
       assert.equal((await apply(blind)).status, 422);
     });
 
-    it("K4: are not in the ETag, against which guesses could be tried", async () => {
+    it(`K4: canaries on ${database.name} are not in the ETag, against which guesses could be tried`, async () => {
       const tags = [];
       const body = { type: "cloud", url: "https://tagged.example.com", traffic_policy: "on_http_request: []" };
       const { id } = await api.ok("POST", "/endpoints", body);
@@ -405,7 +405,7 @@ for (const database of databases) {
       assert.equal(tags[0], tags[1]);
     });
 
-    it("K4: are in no event, whoever receives it, and in no log", async () => {
+    it(`K4: canaries on ${database.name} are in no event, whoever receives it, and in no log`, async () => {
       for (const { path, id } of made) await api.ok("PATCH", `${path}/${id}`, { description: "changed" });
       for (const { path, id } of made) await api.ok("DELETE", `${path}/${id}`);
       await receiver.count(6 * made.length);
@@ -417,7 +417,7 @@ for (const database of databases) {
       none(destinations.text, "/event_destinations");
     });
 
-    it("K4: lie in the database sealed, in present rows and in the history", async () => {
+    it(`K4: canaries on ${database.name} lie in the database sealed, in present rows and in the history`, async () => {
       none(await dump(database.name, place.url), "the database");
     });
   });

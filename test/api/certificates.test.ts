@@ -20,7 +20,7 @@ for (const database of databases) {
     const below = root.then((issuer) => createAuthority({ commonName: "Below", now, issuer }));
     const leaf = below.then((issuer) => issueLeaf(issuer, { names: ["a.example.com", "192.0.2.1"], days: 30, now }));
 
-    it("K4: shows what is in a certificate and never its private key", async () => {
+    it(`K4: the API on ${database.name} shows what is in a certificate and never its private key`, async () => {
       const { certificatePem, keyPem } = await leaf;
       const body = { certificate_pem: certificatePem + (await below).certificatePem, private_key_pem: keyPem };
       const created = await api.request("POST", "/tls_certificates", { body });
@@ -33,7 +33,7 @@ for (const database of databases) {
       }
     });
 
-    it("refuses chains out of order, foreign keys and what is encrypted, without repeating them", async () => {
+    it(`the API on ${database.name} refuses chains out of order, foreign keys and what is encrypted, without repeating them`, async () => {
       const { certificatePem, keyPem } = await leaf;
       const chain = certificatePem + (await below).certificatePem + (await root).certificatePem;
       const wrongOrder = certificatePem + (await root).certificatePem;
@@ -54,14 +54,14 @@ for (const database of databases) {
       }
     });
 
-    it("K1: refuses a key that is too weak for TLS", async () => {
+    it(`K1: the API on ${database.name} refuses a key that is too weak for TLS`, async () => {
       const body = { certificate_pem: weakCertificate.certificatePem, private_key_pem: weakCertificate.keyPem };
       const refused = await api.request("POST", "/tls_certificates", { body });
       assert.deepEqual([refused.status, refused.body.error_code], [400, errorCode("certificate_invalid")]);
       assert.match(refused.text, /"certificate_pem":"[^"]*2048 bits/);
     });
 
-    it("takes several authorities in one upload, and nothing that is none", async () => {
+    it("an upload may hold several certificate authorities, and nothing else", async () => {
       const ca_pem = (await root).certificatePem + (await below).certificatePem;
       const created = await api.ok("POST", "/certificate_authorities", { ca_pem });
       assert.deepEqual([created.subject_common_name, created.ca_pem], ["Root", ca_pem]);
@@ -73,7 +73,7 @@ for (const database of databases) {
       assert.deepEqual([used.status, used.body.details.referrer_uri], [409, edge.uri]);
     });
 
-    it("a domain has a certificate or a policy, whichever was set last", async () => {
+    it(`a domain has a certificate or a policy, whichever was set last, on ${database.name}`, async () => {
       const { certificatePem, keyPem } = await leaf;
       const uploaded = await api.ok("POST", "/tls_certificates", {
         certificate_pem: certificatePem,
@@ -90,7 +90,7 @@ for (const database of databases) {
       assert.equal((await api.request("POST", "/reserved_domains", { body })).status, 400);
     });
 
-    it("refuses backends that lead back to themselves, or nest too deep", async () => {
+    it(`the API on ${database.name} refuses backends that lead back to themselves, or nest too deep`, async () => {
       let inner = (await api.ok("POST", "/backends/static", { address: "10.0.0.1:80" })).id;
       const chain: string[] = [];
       for (let depth = 0; depth < 5; depth += 1) {

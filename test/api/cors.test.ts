@@ -19,7 +19,7 @@ describe("a page that calls the API", () => {
   });
   after(() => api.stop());
 
-  it("reads, writes, sees refusals and header fields, from an origin that is listed", async () => {
+  it("a page that calls the API reads, writes, sees refusals and header fields, from an origin that is listed", async () => {
     for (const origin of [ours, "http://localhost:5173"]) {
       const postern = new Postern({ baseUrl: api.baseUrl, apiKey: api.apiKey, fetch: asPage(origin) });
       const policy = await postern.ipPolicies.create({ description: "x" }, { idempotencyKey: origin, reason: "é" });
@@ -37,14 +37,14 @@ describe("a page that calls the API", () => {
     }
   });
 
-  it("gets nothing from an origin that is not listed, whatever it resembles", async () => {
+  it("a page that calls the API gets nothing from an origin that is not listed, whatever it resembles", async () => {
     for (const origin of [other, "null", `${ours}.evil.example`, "http://app.example.com", `${ours}:8443`, "*"]) {
       const postern = new Postern({ baseUrl: api.baseUrl, apiKey: api.apiKey, fetch: asPage(origin) });
       await assert.rejects(postern.ipPolicies.create({}), PosternConnectionError);
     }
   });
 
-  it("names one origin to each and never all, and allows no credentials", async () => {
+  it("a page that calls the API names one origin to each and never all, and allows no credentials", async () => {
     for (const origin of [ours, other, undefined]) {
       for (const method of ["GET", "OPTIONS"]) {
         const { headers } = await ask(api, method, "/healthz", origin);
@@ -56,7 +56,7 @@ describe("a page that calls the API", () => {
     assert.match((await ask(api, "GET", "/docs", ours)).headers["vary"] ?? "", /accept-encoding/);
   });
 
-  it("asks before it sends without a key, also for paths that do not exist", async () => {
+  it("a page that calls the API asks before it sends without a key, also for paths that do not exist", async () => {
     for (const path of ["/ip_policies", "/nowhere"]) {
       const asked = { "access-control-request-method": "PATCH", "access-control-request-headers": "authorization" };
       const allowed = await ask(api, "OPTIONS", path, ours, asked);
@@ -69,7 +69,7 @@ describe("a page that calls the API", () => {
 });
 
 describe("an API without origins", () => {
-  it("says nothing to pages", async () => {
+  it("an API without origins says nothing to pages", async () => {
     const api = await startApi(sqlite);
     try {
       const asked = { "access-control-request-method": "POST" };
@@ -88,7 +88,7 @@ describe("an API without origins", () => {
     }
   });
 
-  it("takes only origins as browsers send them", () => {
+  it("an API without origins takes only origins as browsers send them", () => {
     for (const origin of ["https://app.example.com", "http://localhost:5173", "https://[::1]:8443"]) {
       assert.equal(originIssue(origin), undefined);
     }

@@ -50,7 +50,7 @@ for (const database of databases) {
       const { id, method, query = [] } = operation;
       const direction = operation.verb === "update" ? "update" : "create";
 
-      it(`${id} succeeds`, async () => {
+      it(`every operation on ${database.name}: ${id} succeeds`, async () => {
         const { path, body, status = operation.status } = await callFor(operation);
         const response = await api.request(method, path, { ...(body && { body }) });
         assert.equal(response.status, status, response.text);
@@ -61,7 +61,7 @@ for (const database of databases) {
         if ("created_at" in response.body) assert.match(response.body.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
       });
 
-      it(`${id} refuses a caller without credentials, and one with another version or none`, async () => {
+      it(`every operation on ${database.name}: ${id} refuses a caller without credentials, and one with another version or none`, async () => {
         const path = operation.path.replaceAll(/\{\w+\}/g, "x");
         const none = await api.request(method, path, { headers: { authorization: undefined } });
         assert.deepEqual([none.status, none.body.error_code], [401, errorCode("missing_credentials")]);
@@ -74,7 +74,7 @@ for (const database of databases) {
         }
       });
 
-      it(`P2: ${id} refuses query parameters that it does not know or that are wrong`, async () => {
+      it(`P2: every operation on ${database.name}: ${id} refuses query parameters that it does not know or that are wrong`, async () => {
         const { path } = await callFor(operation);
         const wrong: [string, number][] = [["no_such_parameter=1", 231]];
         if (query.includes("limit")) {
@@ -114,7 +114,7 @@ for (const database of databases) {
       });
 
       if (operation.takes === "nothing") {
-        it(`P2: ${id} refuses a body, and does nothing`, async () => {
+        it(`P2: every operation on ${database.name}: ${id} refuses a body, and does nothing`, async () => {
           const { path } = await callFor(operation);
           const response = await api.request(method, path, { body: { a: 1 } });
           assert.deepEqual([response.status, response.body.error_code], [400, errorCode("body_unexpected")]);
@@ -125,7 +125,7 @@ for (const database of databases) {
       }
 
       if (operation.path.includes("{")) {
-        it(`P1: ${id} finds nothing that does not exist or belongs to another account`, async () => {
+        it(`P1: every operation on ${database.name}: ${id} finds nothing that does not exist or belongs to another account`, async () => {
           const { path, body, names } = await callFor(operation);
           const foreign = await api.request(method, path, { ...(body && { body }), key: foreignKey });
           if (names) assert.equal(foreign.status, operation.resource?.operatorOnly ? 403 : 404, foreign.text);
@@ -146,7 +146,7 @@ for (const database of databases) {
       }
 
       if (operation.takes === "object" || operation.takes === "document") {
-        it(`P2: ${id} refuses what is no JSON object, and other types of content`, async () => {
+        it(`P2: every operation on ${database.name}: ${id} refuses what is no JSON object, and other types of content`, async () => {
           const { path, body } = await callFor(operation);
           const headers = { "content-type": "application/json" };
           const deep = `{"a":${"[".repeat(32)}${"]".repeat(32)}}`;
@@ -163,7 +163,7 @@ for (const database of databases) {
       }
 
       if (operation.takes === "object") {
-        it(`P2: ${id} refuses every field that is wrong, and changes nothing`, async () => {
+        it(`P2: every operation on ${database.name}: ${id} refuses every field that is wrong, and changes nothing`, async () => {
           const { path, body = {} } = await callFor(operation);
           const readable = operation.resource && operation.verb !== "replace";
           const before = readable && (await world.state(operation, path));
@@ -175,7 +175,7 @@ for (const database of databases) {
           if (before) assert.deepEqual(await world.state(operation, path), before);
         });
 
-        it(`P1: ${id} takes no reference to an object of another account, in any field`, async () => {
+        it(`P1: every operation on ${database.name}: ${id} takes no reference to an object of another account, in any field`, async () => {
           const fields = inputOf(operation);
           const { path, body = {} } = await callFor(operation);
           const kinds = new Set(referringInputs(fields, direction, body, () => "").map(({ kind }) => kind));
@@ -205,7 +205,7 @@ for (const database of databases) {
       }
     }
 
-    it("P1: no list shows what belongs to another account, filtered or not", async () => {
+    it(`P1: no list shows what belongs to another account, filtered or not, on ${database.name}`, async () => {
       for (const operation of keyed) {
         if (operation.verb !== "list" || operation.resource?.operatorOnly) continue;
         const { path, listKey } = operation as { path: string; listKey: string };

@@ -80,7 +80,7 @@ for (const database of databases) {
       return block === undefined ? made : await api.ok("GET", path.slice(0, -block.length - 1));
     }
 
-    it("finds the references that it is about", () => {
+    it(`the operations that delete have all the references that these tests are about, on ${database.name}`, () => {
       const found = new Set(referenceFields.map(({ resource, block, input }) => `${block ?? resource.name}.${input}`));
       for (const one of [
         "backend.backend_id",
@@ -102,7 +102,7 @@ for (const database of databases) {
         const isOwner = resource.ownedBy?.kind === kind && block === undefined;
         const name = `${resource.name}${block ? `.${block}` : ""}.${input}`;
         if (isOwner) {
-          it(`of a ${kind} takes what it owns along, such as the ${resource.name}`, async () => {
+          it(`deletes on ${database.name} of a ${kind} takes what it owns along, such as the ${resource.name}`, async () => {
             const owner = await world.make(kind);
             if (resource.path.includes("{")) {
               const path = resource.path.replace(/\{\w+\}/, owner.id);
@@ -117,7 +117,7 @@ for (const database of databases) {
           });
           continue;
         }
-        it(`of a ${kind} is refused while ${name} refers to it`, async () => {
+        it(`deletes on ${database.name} of a ${kind} is refused while ${name} refers to it`, async () => {
           const target = await world.make(kind);
           const referrer = await refer(field, target.id);
           await assertHeld(target.path, referrer);
@@ -141,7 +141,7 @@ for (const database of databases) {
     };
     for (const [what, { path, body }] of Object.entries(served)) {
       for (const name of ["NAME", "*.NAME"]) {
-        it(`R5: of the domain ${name} that ${what} serves is refused until that has gone`, async () => {
+        it(`R5: deletes on ${database.name} of the domain ${name} that ${what} serves is refused until that has gone`, async () => {
           const domain = name.replace("NAME", `s${path.length}.example.com`);
           const holder = await api.ok("POST", path, body(domain));
           const { reserved_domains: found } = await api.ok("GET", `/reserved_domains?filter=obj.domain=='${domain}'`);
@@ -157,7 +157,7 @@ for (const database of databases) {
       }
     }
 
-    it("R5: of one of two domains that cover a name is done, and of the last one refused", async () => {
+    it(`R5: deletes on ${database.name} of one of two domains that cover a name is done, and of the last one refused`, async () => {
       const wild = await api.ok("POST", "/reserved_domains", { domain: "*.two.example.com" });
       const edge = await api.ok("POST", "/edges/https", { hostports: ["a.b.two.example.com:443"] });
       await assertHeld(`/reserved_domains/${wild.id}`, edge);
@@ -166,7 +166,7 @@ for (const database of databases) {
       await assertHeld(`/reserved_domains/${inner.id}`, edge);
     });
 
-    it("R5: of an address that a TCP edge or a cloud endpoint serves is refused until that has gone", async () => {
+    it(`R5: deletes on ${database.name} of an address that a TCP edge or a cloud endpoint serves is refused until that has gone`, async () => {
       const holders: readonly (readonly [string, Body])[] = [
         ["/edges/tcp", { hostports: ["postern.test:9100"] }],
         ["/endpoints", { url: "tcp://postern.test:9100", type: "cloud", traffic_policy: policy }],
@@ -181,7 +181,7 @@ for (const database of databases) {
       }
     });
 
-    it("R5: of what reserves the name of an agent's endpoint is refused while the agent is online", async () => {
+    it(`R5: deletes on ${database.name} of what reserves the name of an agent's endpoint is refused while the agent is online`, async () => {
       const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
       const shared = { accountId, credentialId: "cr_x", metadata: "", region: "local", sessionId: "ts_x" };
       const address = await api.ok("POST", "/reserved_addrs", {});
@@ -202,7 +202,7 @@ for (const database of databases) {
       }
     });
 
-    it("of a domain and the edge that serves it is done at once by a document that has neither any more", async () => {
+    it(`deletes on ${database.name} of a domain and the edge that serves it is done at once by a document that has neither any more`, async () => {
       const domain = { domain: "doc.example.com" };
       const edge = { hostports: ["doc.example.com:443"] };
       const apply = (objects: Body) =>

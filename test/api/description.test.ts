@@ -30,17 +30,17 @@ describe("the description of the API", () => {
     }
   }
 
-  it("has an example of every body that is taken, and it is as its schema says", () => {
+  it("the description of the API has an example of every body that is taken, and it is as its schema says", () => {
     assert.ok(requests.length > 80);
     for (const example of requests) fits(example);
   });
 
-  it("has an example of every answer, of success and of failure, and it is as its schema says", () => {
+  it("the description of the API has an example of every answer, of success and of failure, and it is as its schema says", () => {
     assert.ok(answers.length > 800);
     for (const example of answers) fits(example);
   });
 
-  it("has a body in every success but 204", () => {
+  it("the description of the API has a body in every success but 204", () => {
     for (const { operationId, responses } of Object.values<Body>(description.paths).flatMap((all) =>
       Object.values<Body>(all),
     )) {
@@ -49,7 +49,7 @@ describe("the description of the API", () => {
     }
   });
 
-  it("shows ids of the right kind, and objects under their own URI", () => {
+  it("the description of the API shows ids of the right kind, and objects under their own URI", () => {
     for (const [name, { value }] of Object.entries<Body>(description.components.examples)) {
       for (const object of objectsIn(value)) {
         const { id, uri } = object as { id?: unknown; uri?: unknown };
@@ -69,7 +69,7 @@ describe("the description of the API", () => {
     }
   });
 
-  it("refers to nothing that is not there, and has nothing that nobody refers to", () => {
+  it("the description of the API refers to nothing that is not there, and has nothing that nobody refers to", () => {
     const text = JSON.stringify(description);
     const references = new Set([...text.matchAll(/"\$ref":"#\/components\/([^"]+)"/g)].map(([, name]) => name));
     const there = Object.entries<Body>(description.components).flatMap(([part, all]) =>

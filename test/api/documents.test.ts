@@ -93,7 +93,7 @@ for (const database of databases) {
     const revisionOf = async (key: string): Promise<number> =>
       Number((await api.request("GET", "/bot_users", { key })).headers["postern-revision"]);
 
-    it("are planned without changing anything, and applied as one revision", async () => {
+    it(`documents of many objects on ${database.name} are planned without changing anything, and applied as one revision`, async () => {
       const key = await account();
       const before = await revisionOf(key);
       const planned = await done(plan(shop, key));
@@ -125,7 +125,7 @@ for (const database of databases) {
       assert.equal(again.revision, before + 1);
     });
 
-    it("change the objects that they made, whatever else happened to those", async () => {
+    it(`documents of many objects on ${database.name} change the objects that they made, whatever else happened to those`, async () => {
       const key = await account();
       await done(apply("objects: {bot_user: {ci: {name: CI}, cd: {name: CD}}}", key));
       const { bot_users } = await api.ok("GET", "/bot_users", undefined, key);
@@ -148,7 +148,7 @@ for (const database of databases) {
       ]);
     });
 
-    it("exchange names among objects in one step", async () => {
+    it(`documents of many objects on ${database.name} exchange names among objects in one step`, async () => {
       const key = await account();
       const document = (left: string, right: string): string =>
         `objects: {https_edge: {blue: {hostports: ["${left}.${count}.example.com:443"]}, green: {hostports: ["${right}.${count}.example.com:443"]}}}`;
@@ -157,7 +157,7 @@ for (const database of databases) {
       assert.deepEqual(swapped.summary, { create: 0, update: 2, delete: 0, unchanged: 0 });
     });
 
-    it("prune what they made and nothing else, and only when asked", async () => {
+    it(`documents of many objects on ${database.name} prune what they made and nothing else, and only when asked`, async () => {
       const key = await account();
       const both = "document: a\nobjects: {bot_user: {one: {name: one}, two: {name: two}}}";
       const one = "document: a\nobjects: {bot_user: {one: {name: one}}}";
@@ -174,7 +174,7 @@ for (const database of databases) {
       assert.equal((await api.ok("GET", "/bot_users", undefined, key)).bot_users.length, 2);
     });
 
-    it("replace an object under another name, with what refers to it", async () => {
+    it(`documents of many objects on ${database.name} replace an object under another name, with what refers to it`, async () => {
       const key = await account();
       const document = (name: string, action: string): string => `
 prune: true
@@ -188,7 +188,7 @@ objects:
       assert.deepEqual(replaced.summary, { create: 1, update: 0, delete: 1, unchanged: 1 });
     });
 
-    it("refer to objects outside of them by id, and to those of other documents by their names", async () => {
+    it(`documents of many objects on ${database.name} refer to objects outside of them by id, and to those of other documents by their names`, async () => {
       const key = await account();
       const policy = await api.ok("POST", "/ip_policies", {}, key);
       await done(apply("document: base\nobjects: {ip_policy: {shared: {}}}", key));
@@ -198,7 +198,7 @@ objects:
       assert.equal((await done(plan(text, key))).summary.unchanged, 2);
     });
 
-    it("are refused as a whole when one object is wrong, with every field that is, and change nothing", async () => {
+    it(`documents of many objects on ${database.name} are refused as a whole when one object is wrong, with every field that is, and change nothing`, async () => {
       const key = await account();
       const before = await revisionOf(key);
       for (const path of ["/plan", "/apply"]) {
@@ -226,7 +226,7 @@ objects:
       assert.deepEqual((await api.ok("GET", "/ip_policies", undefined, key)).ip_policies, []);
     });
 
-    it("are refused when their form is wrong", async () => {
+    it(`documents of many objects on ${database.name} are refused when their form is wrong`, async () => {
       const key = await account();
       for (const [text, path] of [
         ["{}", "objects"],
@@ -255,7 +255,7 @@ objects:
       fails(await plan(`# ${"x".repeat(1_048_576)}`, key), 413, 212);
     });
 
-    it("are taken as JSON as well", async () => {
+    it(`documents of many objects on ${database.name} are taken as JSON as well`, async () => {
       const key = await account();
       const body = parse(shop) as Body;
       const { summary } = await api.ok("POST", "/apply", body, key);
@@ -263,7 +263,7 @@ objects:
       assert.equal((await done(plan(shop, key))).summary.unchanged, 7);
     });
 
-    it("K4: keep secrets that they do not hold, and export none", async () => {
+    it(`K4: documents of many objects on ${database.name} keep secrets that they do not hold, and export none`, async () => {
       const key = await account();
       await done(apply(shop, key));
       const exported = await api.request("GET", "/export?document=shop", { key });
@@ -286,7 +286,7 @@ objects:
       }
     });
 
-    it("are exported with the names that they gave, as JSON and as YAML", async () => {
+    it(`documents of many objects on ${database.name} are exported with the names that they gave, as JSON and as YAML`, async () => {
       const key = await account();
       await done(apply(shop, key));
       const { objects, document } = await api.ok("GET", "/export?document=shop", undefined, key);
@@ -303,7 +303,7 @@ objects:
       assert.deepEqual(whole.objects.https_edge_route["shop/shop-root"].edge_id, "shop/shop");
     });
 
-    it("adopt what an export found, so that it can be pruned afterwards", async () => {
+    it(`documents of many objects on ${database.name} adopt what an export found, so that it can be pruned afterwards`, async () => {
       const key = await account();
       const made = await api.ok("POST", "/bot_users", { name: "by hand" }, key);
       const exported = await api.ok("GET", "/export", undefined, key);
@@ -327,7 +327,7 @@ objects:
       assert.equal(pruned.summary.delete, 1);
     });
 
-    it("P1: neither see nor touch what belongs to another account", async () => {
+    it(`P1: documents of many objects on ${database.name} neither see nor touch what belongs to another account`, async () => {
       const [mine, theirs] = [await account(), await account()];
       await done(apply(shop, theirs));
       const policy = (await api.ok("GET", "/ip_policies", undefined, theirs)).ip_policies[0];
@@ -345,7 +345,7 @@ objects:
       assert.equal((await api.ok("GET", "/edges/https", undefined, theirs)).https_edges.length, 1);
     });
 
-    it("P6: are in the log as one write, and the chain of hashes goes on", async () => {
+    it(`P6: documents of many objects on ${database.name} are in the log as one write, and the chain of hashes goes on`, async () => {
       const key = await account();
       const headers = { "postern-reason": "release 5" };
       const { revision } = await done(sendYaml("/apply", shop, key, headers));
@@ -360,7 +360,7 @@ objects:
       assert.deepEqual((await done(plan(shop, key))).summary, { create: 0, update: 0, delete: 0, unchanged: 7 });
     });
 
-    it("P6: leave a chain of hashes that holds, after applies, refusals, prunes and rollbacks", async () => {
+    it(`P6: documents of many objects on ${database.name} leave a chain of hashes that holds, after applies, refusals, prunes and rollbacks`, async () => {
       const place = await database.create();
       const own = await startOther(place.url);
       const body = parse(template.replace("HOST", "chain.example.com")) as Body;
@@ -378,7 +378,7 @@ objects:
       await place.drop();
     });
 
-    it("leave a certificate alone that the server has obtained under a domain's policy", async () => {
+    it(`documents of many objects on ${database.name} leave a certificate alone that the server has obtained under a domain's policy`, async () => {
       const place = await database.create();
       const policy = { authority: "letsencrypt", private_key_type: "ecdsa" };
       const fields = { domain: "own.example.com", certificate_management_policy: policy };
@@ -422,7 +422,7 @@ objects:
       await place.drop();
     });
 
-    it("P7: happen once per Idempotency-Key", async () => {
+    it(`P7: documents of many objects on ${database.name} happen once per Idempotency-Key`, async () => {
       const key = await account();
       const headers = { "idempotency-key": "apply-1" };
       const first = await done(sendYaml("/apply", shop, key, headers));
@@ -430,7 +430,7 @@ objects:
       fails(await sendYaml("/apply", "objects: {}", key, headers), 422, 236);
     });
 
-    it("give SAML modules their identity, and leave it to them", async () => {
+    it(`documents of many objects on ${database.name} give SAML modules their identity, and leave it to them`, async () => {
       const key = await account();
       const text = `
 objects:
@@ -455,7 +455,7 @@ objects:
       assert.deepEqual(await saml(), { ...before, force_authn: true });
     });
 
-    it("need a key and the version", async () => {
+    it(`documents of many objects on ${database.name} need a key and the version`, async () => {
       for (const [method, path] of [
         ["POST", "/plan"],
         ["POST", "/apply"],

@@ -48,7 +48,7 @@ for (const database of databases) {
       }
     }
 
-    it("R5: a name is pending until its record is there, and says which record that is", async () => {
+    it(`R5: a name is pending until its record is there, and says which record that is, on ${database.name}`, async () => {
       const domain = await reserve("shop.example.com");
       const { ownership } = domain;
       assert.deepEqual(
@@ -65,7 +65,7 @@ for (const database of databases) {
       await api.ok("POST", "/edges/https", { hostports: ["shop.example.com:443"] });
     });
 
-    it("R5: a name that is not proven serves nothing, is not told to edges, and keeps nobody else from it", async () => {
+    it(`R5: a name that is not proven serves nothing, is not told to edges, and keeps nobody else from it, on ${database.name}`, async () => {
       api.edge.send({ type: "hello", edgeId: "edge_1" });
       const mine = await reserve("*.late.example.com");
       for (const [path, body] of [
@@ -89,7 +89,7 @@ for (const database of databases) {
       assert.equal(held.ownership.status, "pending");
     });
 
-    it("R5: the record of one account proves nothing for another, and two records give the name to one", async () => {
+    it(`R5: the record of one account proves nothing for another, and two records give the name to one, on ${database.name}`, async () => {
       const [mine, theirs] = [await reserve("both.example.org"), await reserve("both.example.org", other)];
       assert.notEqual(mine.ownership.record_value, theirs.ownership.record_value);
       dns.texts.set(mine.ownership.record_name, [theirs.ownership.record_value]);
@@ -99,7 +99,7 @@ for (const database of databases) {
       assert.equal(held.ownership.status, "pending");
     });
 
-    it("R5: a record at the registrable domain proves every name below it, and one above that nothing", async () => {
+    it(`R5: a record at the registrable domain proves every name below it, and one above that nothing, on ${database.name}`, async () => {
       const { ownership } = await reserve("x.example.io");
       dns.texts.set("_postern-challenge.io", [ownership.record_value]);
       dns.texts.set("_postern-challenge.example.co.uk", [ownership.record_value]);
@@ -110,14 +110,14 @@ for (const database of databases) {
       assert.equal(looked.ownership.status, "pending");
     });
 
-    it("a value may come in several strings, as long ones do", async () => {
+    it(`the value of a proof by DNS may come in several strings, as long ones do, on ${database.name}`, async () => {
       const domain = await reserve("strings.example.com");
       const { record_name: name, record_value: value } = domain.ownership;
       dns.texts.set(name, [[value.slice(0, 9), value.slice(9)]]);
       await until(domain, ({ status }) => status === "proven");
     });
 
-    it("names of the server need no proof, nor do those below a wildcard or a name that the operator grants", async () => {
+    it(`proof by DNS on ${database.name} names of the server need no proof, nor do those below a wildcard or a name that the operator grants`, async () => {
       assert.equal((await reserve("mine.postern.test")).ownership, null);
       const wild = await reserve("*.wild.example.com");
       publish(wild);
@@ -138,7 +138,7 @@ for (const database of databases) {
       assert.equal(own.status, 403);
     });
 
-    it("a name that is not proven lapses after a week, and is not looked up any more", async () => {
+    it(`a name that is not proven lapses after a week, and is not looked up any more, on ${database.name}`, async () => {
       const domain = await reserve("never.example.com");
       await until(domain, ({ checked_at: at }) => at !== null);
       clock.pass(lapseMs);
@@ -157,7 +157,7 @@ for (const database of databases) {
   });
 
   describe(`proof by the operator's word on ${database.name}`, () => {
-    it("R5: is the only one then: other names are refused, and none is looked up", async () => {
+    it(`R5: proof by the operator's word on ${database.name} is the only one then: other names are refused, and none is looked up`, async () => {
       const resolveTxt = () => assert.fail("a record was looked up");
       const api = await startApi(database, { requireDomainProof: "operator", resolveTxt });
       try {

@@ -28,7 +28,7 @@ describe("a control plane with two edges", () => {
     for (const [at, edge] of api.edges.entries()) edge.send(message(at));
   };
 
-  it("sends each its own snapshot, and every change to both", async () => {
+  it("a control plane with two edges sends each its own snapshot, and every change to both", async () => {
     await api.request("POST", "/ip_policies", { body: { description: "for both" } });
     const told = api.edges.map(({ received }) => received.filter((message) => message.type === "changes").at(-1));
     assert.ok(told[0]);
@@ -39,7 +39,7 @@ describe("a control plane with two edges", () => {
     );
   });
 
-  it("sends a snapshot only to the edge that was started again", async () => {
+  it("a control plane with two edges sends a snapshot only to the edge that was started again", async () => {
     const before = api.edges.map(({ received }) => received.length);
     api.edges[1]?.send({ type: "hello", edgeId: "edge_again" });
     assert.equal(api.edges[0]?.received.length, before[0]);
@@ -51,7 +51,7 @@ describe("a control plane with two edges", () => {
     assert.equal((await api.request("GET", "/readyz")).status, 200);
   });
 
-  it("names the edge that is behind to whoever waits, until both serve the write", async () => {
+  it("a control plane with two edges names the edge that is behind to whoever waits, until both serve the write", async () => {
     const write = (wait: string) =>
       api.request("POST", "/ip_policies", { body: {}, headers: { prefer: `wait=${wait}` } });
     for (const edge of api.edges) edge.answer = undefined;
@@ -73,7 +73,7 @@ describe("a control plane with two edges", () => {
     assert.equal((await write("5")).headers["postern-applied"], "true");
   });
 
-  it("lists the agents of both, and forgets only those of an edge that was started again", async () => {
+  it("a control plane with two edges lists the agents of both, and forgets only those of an edge that was started again", async () => {
     each((at) => ({ type: "session_opened", session: session(id("ts", at), accountId) }));
     each((at) => ({ type: "tunnel_opened", tunnel: tunnel(id("tn", at), id("ts", at), accountId) }));
     const ids = async (path: string, key: string): Promise<readonly string[]> =>
@@ -85,7 +85,7 @@ describe("a control plane with two edges", () => {
     assert.deepEqual(await ids("/tunnels", "tunnels"), [id("tn", 0)]);
   });
 
-  it("sends a command to the edge at which the agent is connected", async () => {
+  it("a control plane with two edges sends a command to the edge at which the agent is connected", async () => {
     api.edges[1]?.send({ type: "session_opened", session: session(id("ts", 9), accountId) });
     for (const edge of api.edges) {
       edge.answer = (message) =>
@@ -96,7 +96,7 @@ describe("a control plane with two edges", () => {
     assert.deepEqual(commands, [0, 1]);
   });
 
-  it("lists the requests of both, newest first, and finds one wherever it ended", async () => {
+  it("a control plane with two edges lists the requests of both, newest first, and finds one wherever it ended", async () => {
     for (const [at, edge] of api.edges.entries()) {
       const kept = [trace(id("req", at + 4)), trace(id("req", at + 2)), trace(id("req", at))];
       edge.answer = (message) => {
@@ -125,7 +125,7 @@ describe("a control plane with two edges", () => {
     assert.equal((await api.request("GET", `/requests/${id("req", 9)}`)).status, 404);
   });
 
-  it("sums up their metrics", async () => {
+  it("a control plane with two edges sums up their metrics", async () => {
     for (const edge of api.edges) {
       edge.answer = (message) =>
         message.type === "metrics_request" ? { type: "metrics", call: message.call, text: exposition } : undefined;

@@ -16,7 +16,7 @@ for (const database of databases) {
     const urls = async (): Promise<string[]> =>
       (await api.ok("GET", "/endpoints")).endpoints.map(({ url }: Body) => url as string).sort();
 
-    it("are there for backends that need no agent", async () => {
+    it(`endpoints of edges on ${database.name} are there for backends that need no agent`, async () => {
       const fixed = await api.ok("POST", "/backends/http_response", { body: "hello" });
       const address = await api.ok("POST", "/backends/static", { address: "db.example.com:5432" });
       const nested = await api.ok("POST", "/backends/failover", { backends: [address.id] });
@@ -55,7 +55,7 @@ for (const database of databases) {
     const refused = (response: ApiResponse, status: number, code: number): void =>
       assert.deepEqual([response.status, response.body.error_code], [status, `ERR_POSTERN_${code}`], response.text);
 
-    it("are made, read, listed, changed and deleted", async () => {
+    it(`cloud endpoints on ${database.name} are made, read, listed, changed and deleted`, async () => {
       const body = cloud("https://one.example.com", { description: "d", metadata: "m", pooling_enabled: true });
       const made = await api.request("POST", "/endpoints", { body });
       assert.equal(made.status, 201, made.text);
@@ -104,7 +104,7 @@ for (const database of databases) {
       }
     });
 
-    it("hold their address against edges and each other, and name the holder", async () => {
+    it(`cloud endpoints on ${database.name} hold their address against edges and each other, and name the holder`, async () => {
       const https = await api.ok("POST", "/endpoints", cloud("https://held.example.com"));
       const tcp = await api.ok("POST", "/endpoints", {
         url: "tcp://postern.test:30500",
@@ -130,7 +130,7 @@ for (const database of databases) {
       assert.equal(response.body.details.holder_uri, edge.uri);
     });
 
-    it("P1: are of one account, with their domains", async () => {
+    it(`P1: cloud endpoints on ${database.name} are of one account, with their domains`, async () => {
       const { api_key: key } = await api.ok("POST", "/accounts", { name: "tenant" });
       const mine = await api.ok("POST", "/endpoints", cloud("https://mine.example.com"));
       for (const method of ["GET", "PATCH", "DELETE"]) {
@@ -141,7 +141,7 @@ for (const database of databases) {
       refused(await api.request("POST", "/endpoints", { key, body: cloud("https://mine.example.com") }), 409, 413);
     });
 
-    it("are found by id, url and filter, in pages", async () => {
+    it(`cloud endpoints on ${database.name} are found by id, url and filter, in pages`, async () => {
       const made: Body[] = [];
       for (let index = 0; index < 5; index += 1) {
         made.unshift(await api.ok("POST", "/endpoints", cloud(`https://f${index}.example.com`, { metadata: "found" })));
@@ -172,7 +172,7 @@ for (const database of databases) {
       assert.deepEqual(await ids(`${filter}&id=${second.id}`), [second.id]);
     });
 
-    it("are part of documents, the history and what limited keys may do", async () => {
+    it(`cloud endpoints on ${database.name} are part of documents, the history and what limited keys may do`, async () => {
       const entry = { url: "https://doc.example.com", type: "cloud", traffic_policy: policy };
       const document = { document: "endpoints", objects: { cloud_endpoint: { shop: entry } } };
       const applied = await api.request("POST", "/apply", { body: document });
@@ -201,14 +201,14 @@ for (const database of databases) {
       refused(await api.request("GET", `/endpoints/${id}`, { key }), 403, 245);
     });
 
-    it("are told to the edge", async () => {
+    it(`cloud endpoints on ${database.name} are told to the edge`, async () => {
       api.edge.send({ type: "hello", edgeId: "edge" });
       const { id } = await api.ok("POST", "/endpoints", cloud("https://told.example.com"));
       const told = api.edge.received.flatMap((message) => (message.type === "changes" ? message.changes : []));
       assert.equal(told.find((change) => change.id === id)?.kind, "cloud_endpoint");
     });
 
-    it("refuse URLs and bindings that this server does not have", async () => {
+    it(`cloud endpoints on ${database.name} refuse URLs and bindings that this server does not have`, async () => {
       for (const url of [
         "http://a.example.com",
         "a.example.com",
@@ -235,7 +235,7 @@ for (const database of databases) {
       refused(await api.request("POST", "/endpoints", { body: bare }), 400, 215);
     });
 
-    it("D8: refuse policies that could not be read, with the place that is wrong, wherever they are", async () => {
+    it(`D8: cloud endpoints on ${database.name} refuse policies that could not be read, with the place that is wrong, wherever they are`, async () => {
       const edge = await api.ok("POST", "/edges/https", {});
       const route = { match_type: "path_prefix", match: "/" };
       const { id } = await api.ok("POST", `/edges/https/${edge.id}/routes`, route);
@@ -311,7 +311,7 @@ for (const database of databases) {
       assert.equal(kept.value, good);
     });
 
-    it("K4: repeat no credential of a policy that is refused", async () => {
+    it(`K4: cloud endpoints on ${database.name} repeat no credential of a policy that is refused`, async () => {
       const policy = {
         on_http_request: [{ actions: [{ type: "basic-auth", config: { credentials: ["hans:s3cr3t!"] } }] }],
       };

@@ -100,7 +100,7 @@ for (const database of databases) {
     };
 
     for (const name of Object.keys(targets) as TargetName[]) {
-      it(`${name}: are delivered in their order, after a refusal too`, async () => {
+      it(`events to the clouds on ${database.name}: ${name}: are delivered in their order, after a refusal too`, async () => {
         const { operation } = bodies[name];
         clouds.answers.set(operation, [{ status: 503, body: { __type: "ServiceUnavailable" } }]);
         const { destination } = await subscribe(api, targets[name](clouds.url), [type]);
@@ -112,7 +112,7 @@ for (const database of databases) {
         assert.deepEqual(rest.slice(-3), ["one", "two", "three"]);
       });
 
-      it(`${name}: I7: keep to HTTPS and public addresses, unless the operator says otherwise`, async () => {
+      it(`events to the clouds on ${database.name}: ${name}: I7: keep to HTTPS and public addresses, unless the operator says otherwise`, async () => {
         const strict = await startApi(database);
         try {
           const plain = targets[name]("http://collector.example.com");
@@ -137,7 +137,7 @@ for (const database of databases) {
       ["kinesis", "Records"],
       ["firehose", "RequestResponses"],
     ] as const) {
-      it(`${name}: are sent again from the first record that was refused, so that their order holds`, async () => {
+      it(`events to the clouds on ${database.name}: ${name}: are sent again from the first record that was refused, so that their order holds`, async () => {
         const { operation, of } = bodies[name];
         const refusedSecond = [{}, { ErrorCode: "ProvisionedThroughputExceededException" }, {}];
         const answer = { FailedPutCount: 1, FailedRecordCount: 1, [results]: refusedSecond };
@@ -154,7 +154,7 @@ for (const database of databases) {
       });
     }
 
-    it("kinesis: keep one key per account, firehose: are lines", async () => {
+    it(`events to the clouds on ${database.name}: kinesis: keep one key per account, firehose: are lines`, async () => {
       const one = await subscribe(api, targets.kinesis(clouds.url), [type]);
       const other = await subscribe(api, targets.firehose(clouds.url), [type]);
       await policies("a");
@@ -167,7 +167,7 @@ for (const database of databases) {
       assert.match(base64(batch.Records[0].Data), /^\{.*\}\n$/);
     });
 
-    it("cloudwatch_logs: go to a log stream of the destination's own, made when it is missing", async () => {
+    it(`events to the clouds on ${database.name}: cloudwatch_logs: go to a log stream of the destination's own, made when it is missing`, async () => {
       const { destination } = await subscribe(api, targets.cloudwatch_logs(clouds.url), [type]);
       await policies("a");
       await delivery(destination.id, (now) => now.delivered === 1);
@@ -176,7 +176,7 @@ for (const database of databases) {
       assert.equal(clouds.calls.at(-1)?.input.logEvents[0].timestamp % 1000, 0);
     });
 
-    it("cloudwatch_logs: are shortened where they are longer than it takes", async () => {
+    it(`events to the clouds on ${database.name}: cloudwatch_logs: are shortened where they are longer than it takes`, async () => {
       const { destination } = await subscribe(api, targets.cloudwatch_logs(clouds.url), [
         "https_edge_route_updated.v0",
       ]);
@@ -193,7 +193,7 @@ for (const database of databases) {
       assert.match(event.event_id, /^ev_/);
     });
 
-    it("datadog: have the tags and the service that the destination names", async () => {
+    it(`events to the clouds on ${database.name}: datadog: have the tags and the service that the destination names`, async () => {
       const { destination } = await subscribe(api, targets.datadog(clouds.url), [type]);
       await policies("a");
       await delivery(destination.id, (now) => now.delivered === 1);
@@ -202,7 +202,7 @@ for (const database of databases) {
       assert.equal(JSON.parse(message).event_type, type);
     });
 
-    it("azure_logs_ingestion: use one token, until it is refused", async () => {
+    it(`events to the clouds on ${database.name}: azure_logs_ingestion: use one token, until it is refused`, async () => {
       const { destination } = await subscribe(api, targets.azure_logs_ingestion(clouds.url), [type]);
       await policies("a");
       await delivery(destination.id, (now) => now.delivered === 1);
@@ -215,7 +215,7 @@ for (const database of databases) {
       assert.equal((await clouds.count("token", 2)).length, 2);
     });
 
-    it("take a role with the operator's key, under the account's id, and keep what is lent", async () => {
+    it(`events to the clouds on ${database.name} take a role with the operator's key, under the account's id, and keep what is lent`, async () => {
       const target = { kinesis: { ...targets.kinesis(clouds.url).kinesis, auth: { role } } };
       const { destination } = await subscribe(api, target, [type]);
       await policies("a");
@@ -233,7 +233,7 @@ for (const database of databases) {
       assert.equal((await clouds.count("AssumeRole", 2)).length, 2);
     });
 
-    it("K4: tell nobody a secret that a receiver repeats", async () => {
+    it(`K4: events to the clouds on ${database.name} tell nobody a secret that a receiver repeats`, async () => {
       const wrongKey = "ffffffffffffffffffffffffffffffff";
       const wrongSecret = "wrong~client~secret";
       const repeated = `${creds.aws_secret_access_key} ${aws.lent.sessionToken}`;
@@ -257,7 +257,7 @@ for (const database of databases) {
       }
     });
 
-    it("are not late because of a destination that never answers", async () => {
+    it(`events to the clouds on ${database.name} are not late because of a destination that never answers`, async () => {
       clouds.answers.set("PutRecords", ["silence"]);
       const stuck = await subscribe(api, targets.kinesis(clouds.url), [type]);
       const other = await subscribe(api, targets.datadog(clouds.url), [type]);
@@ -272,7 +272,7 @@ for (const database of databases) {
 }
 
 describe("destinations in the clouds", () => {
-  it("are refused with what is wrong about their names", async () => {
+  it("destinations in the clouds are refused with what is wrong about their names", async () => {
     const api = await startApi(databases[0] as (typeof databases)[number]);
     try {
       const wrong = [

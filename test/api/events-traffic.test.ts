@@ -84,7 +84,7 @@ for (const database of databases) {
       }
     };
 
-    it("are asked for by account and type, while somebody is subscribed, and again by a new edge", async () => {
+    it(`events of traffic on ${database.name} are asked for by account and type, while somebody is subscribed, and again by a new edge`, async () => {
       api.edge.send({ type: "hello", edgeId: "edge_1" });
       assert.deepEqual(told(), [[]]);
       const { subscription } = await subscribe(api, { webhook: { url: receiver.url } }, [http, "vault_created.v0"]);
@@ -97,7 +97,7 @@ for (const database of databases) {
       assert.deepEqual(told(), [[], [{ accountId, types: [http] }], both, both, [{ accountId, types: [tcp] }], []]);
     });
 
-    it("are posted to those who are subscribed, and to nobody else", async () => {
+    it(`events of traffic on ${database.name} are posted to those who are subscribed, and to nobody else`, async () => {
       const from = receiver.received.length;
       const { destination, subscription } = await subscribe(api, { webhook: { url: receiver.url } }, [http]);
       const key = (await api.ok("POST", "/accounts", { name: "another" })).api_key;
@@ -152,7 +152,7 @@ for (const database of databases) {
       assert.equal(receiver.received.length, from + 1);
     });
 
-    it("are given up when nobody has taken them for a day", async () => {
+    it(`events of traffic on ${database.name} are given up when nobody has taken them for a day`, async () => {
       receiver.answers.push(500);
       const { destination, subscription } = await subscribe(api, { webhook: { url: receiver.url } }, [http]);
       traffic(1, [{ ...request(accountId), endedAt: Date.now() - 25 * 3_600_000 }]);
@@ -161,7 +161,7 @@ for (const database of databases) {
       await api.ok("DELETE", `/event_subscriptions/${subscription.id}`);
     });
 
-    it("count as dropped when an edge says so, and when too many wait: the latest are kept", async () => {
+    it(`events of traffic on ${database.name} count as dropped when an edge says so, and when too many wait: the latest are kept`, async () => {
       const clouds = await startClouds();
       const collecting = await startApi(database, { allowLocalUpstreams: true, eventsCa: clouds.ca });
       try {

@@ -31,7 +31,7 @@ for (const database of databases) {
       rmSync(directory, { recursive: true });
     });
 
-    it("are posted for every write that is subscribed to, signed, with what was before and after", async () => {
+    it(`events on ${database.name} are posted for every write that is subscribed to, signed, with what was before and after`, async () => {
       const types = ["bot_user_created.v0", "bot_user_updated.v0", "bot_user_deleted.v0"];
       const { destination } = await subscribe(api, { webhook: { url: receiver.url } }, types);
       const bot = await api.ok("POST", "/bot_users", { name: "watched" });
@@ -74,7 +74,7 @@ for (const database of databases) {
       assert.deepEqual([delivery.delivered, delivery.dropped, delivery.error], [3, 0, ""]);
     });
 
-    it("are sent again after a failure, in their order and under the same id, and redirects lead nowhere", async () => {
+    it(`events on ${database.name} are sent again after a failure, in their order and under the same id, and redirects lead nowhere`, async () => {
       const from = receiver.received.length;
       receiver.answers.push(500, 302);
       await subscribe(api, { webhook: { url: receiver.url } }, ["ip_policy_created.v0"]);
@@ -89,7 +89,7 @@ for (const database of databases) {
       assert.equal(new Set(events.map(({ event_id }) => event_id)).size, 2);
     });
 
-    it("I6: refuse a secret that stands for a short or empty key", async () => {
+    it(`I6: events on ${database.name} refuse a secret that stands for a short or empty key`, async () => {
       for (const secret of ["short", "whsec_!!!!!!!!!!!!!!!!!!", "whsec_AAAAAAAAAAAAAAA", "whsec_"]) {
         const body = { target: { webhook: { url: receiver.url, secret } } };
         const { status, body: answer } = await api.request("POST", "/event_destinations", { body });
@@ -98,7 +98,7 @@ for (const database of databases) {
       }
     });
 
-    it("K4: mask secrets", async () => {
+    it(`K4: events on ${database.name} mask secrets`, async () => {
       const from = receiver.received.length;
       await subscribe(api, { webhook: { url: receiver.url } }, ["event_destination_created.v0", "secret_created.v0"]);
       const vault = await api.ok("POST", "/vaults", { name: "v" });
@@ -109,7 +109,7 @@ for (const database of databases) {
       assert.equal(receiver.received.at(-1)?.event.object.target.datadog.api_key, "***");
     });
 
-    it("P1: of one account never reach another", async () => {
+    it(`P1: events on ${database.name} of one account never reach another`, async () => {
       const from = receiver.received.length;
       const { api_key } = await api.ok("POST", "/accounts", { name: "another" });
       await subscribe(api, { webhook: { url: receiver.url } }, ["bot_user_created.v0"], api_key);
@@ -127,7 +127,7 @@ for (const database of databases) {
       );
     });
 
-    it("are written into files of the data directory, for operators only, after an unfinished line as well", async () => {
+    it(`events on ${database.name} are written into files of the data directory, for operators only, after an unfinished line as well`, async () => {
       const { destination } = await subscribe(api, { file: { name: "audit.jsonl" } }, ["reserved_addr_created.v0"]);
       const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
       const path = join(directory, "events", accountId, "audit.jsonl");
@@ -149,7 +149,7 @@ for (const database of databases) {
       }
     });
 
-    it("go to what this server can deliver to, and nothing else is taken in silence", async () => {
+    it(`events on ${database.name} go to what this server can deliver to, and nothing else is taken in silence`, async () => {
       const auth = { role: { role_arn: "arn:aws:iam::123456789012:role/events" } };
       const cloud = await api.ok("POST", "/event_destinations", {
         target: { kinesis: { auth, stream_arn: "arn:aws:kinesis:eu-west-1:123456789012:stream/events" } },
@@ -174,7 +174,7 @@ for (const database of databases) {
       assert.deepEqual([response.status, "sources[0].type" in response.body.details], [400, true]);
     });
 
-    it("have sources with paths of their own", async () => {
+    it(`events on ${database.name} have sources with paths of their own`, async () => {
       const { subscription } = await subscribe(api, { webhook: { url: receiver.url } }, ["vault_created.v0"]);
       const path = `/event_subscriptions/${subscription.id}/sources`;
       assert.deepEqual(subscription.sources, [
@@ -196,7 +196,7 @@ for (const database of databases) {
       assert.equal((await api.request("POST", path, { key, body: { type: types[0] } })).status, 404);
     });
 
-    it("P7: have sources that are added once per Idempotency-Key, and guarded by the subscription's ETag", async () => {
+    it(`P7: events on ${database.name} have sources that are added once per Idempotency-Key, and guarded by the subscription's ETag`, async () => {
       const { subscription } = await subscribe(api, { webhook: { url: receiver.url } }, ["vault_created.v0"]);
       const path = `/event_subscriptions/${subscription.id}/sources`;
       const headers = { "idempotency-key": "source-1" };
@@ -219,7 +219,7 @@ for (const database of databases) {
       assert.equal((await api.request("DELETE", one, { headers: { "if-match": fresh } })).status, 204);
     });
 
-    it("of the time when nobody could take them are delivered after a restart, once", async () => {
+    it(`events on ${database.name} of the time when nobody could take them are delivered after a restart, once`, async () => {
       const place = await database.create();
       const shared = {
         databaseUrl: place.url,
@@ -254,7 +254,7 @@ for (const database of databases) {
 }
 
 describe("where events may go", () => {
-  it("I7: is over HTTPS to public addresses, unless the operator says otherwise", async () => {
+  it("I7: where events may go is over HTTPS to public addresses, unless the operator says otherwise", async () => {
     const api = await startApi(databases[0] as (typeof databases)[number]);
     try {
       const plain = { target: { webhook: { url: "http://collector.example.com/" } } };

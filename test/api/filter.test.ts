@@ -21,7 +21,7 @@ describe("filters of lists", () => {
   const list = async (filter: string, more = ""): Promise<{ bot_users: { name: string }[]; next_page_uri: string }> =>
     api.ok("GET", `/bot_users?filter=${encodeURIComponent(filter)}${more}`);
 
-  it("show what they accept, newest first, over pages that do not repeat or leave out anything", async () => {
+  it("filters of lists show what they accept, newest first, over pages that do not repeat or leave out anything", async () => {
     const names: string[] = [];
     let page = await list("obj.active", "&limit=7");
     for (;;) {
@@ -34,7 +34,7 @@ describe("filters of lists", () => {
     assert.deepEqual(names.sort(), expected.sort());
   });
 
-  it("find one among many, and say when there is none", async () => {
+  it("filters of lists find one among many, and say when there is none", async () => {
     assert.deepEqual(
       (await list('obj.name == "bot 3"')).bot_users.map(({ name }) => name),
       ["bot 3"],
@@ -43,13 +43,13 @@ describe("filters of lists", () => {
     assert.deepEqual([none.bot_users, none.next_page_uri], [[], null]);
   });
 
-  it("P1: show nothing of another account", async () => {
+  it("P1: filters of lists show nothing of another account", async () => {
     const { api_key } = await api.ok("POST", "/accounts", { name: "another" });
     const other = await api.ok("GET", "/bot_users?filter=true", undefined, api_key);
     assert.deepEqual(other.bot_users, []);
   });
 
-  it("P2: are refused with the place where they cannot be read", async () => {
+  it("P2: filters of lists are refused with the place where they cannot be read", async () => {
     for (const filter of ["", "obj.", "obj.name == 1", "obj.token == 'x'"]) {
       const response = await api.request("GET", `/bot_users?filter=${encodeURIComponent(filter)}`);
       assert.deepEqual([response.status, response.body.error_code], [400, errorCode("filter_invalid")], filter);
@@ -60,7 +60,7 @@ describe("filters of lists", () => {
     assert.equal(past.body.error_code, errorCode("query_invalid"));
   });
 
-  it("look at references by id, and at live objects", async () => {
+  it("filters of lists look at references by id, and at live objects", async () => {
     const policy = await api.ok("POST", "/ip_policies", {});
     const rule = { ip_policy_id: policy.id, cidr: "192.0.2.0/24", action: "allow" };
     await api.ok("POST", "/ip_policy_rules", rule);

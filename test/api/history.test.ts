@@ -21,7 +21,7 @@ for (const database of databases) {
       return Number(response.headers["postern-revision"]);
     };
 
-    it("shows objects as they were, and none that did not exist then", async () => {
+    it(`the past on ${database.name} shows objects as they were, and none that did not exist then`, async () => {
       const created = await api.request("POST", "/ip_policies", { body: { description: "first" } });
       const path = `/ip_policies/${created.body.id}`;
       const born = Number(created.headers["postern-revision"]);
@@ -38,7 +38,7 @@ for (const database of databases) {
       }
     });
 
-    it("shows an edge with the routes and modules that it had", async () => {
+    it(`the past on ${database.name} shows an edge with the routes and modules that it had`, async () => {
       const edge = await api.ok("POST", "/edges/https", { hostports: ["past.example.com:443"] });
       const path = `/edges/https/${edge.id}`;
       const route = await api.ok("POST", `${path}/routes`, { match_type: "path_prefix", match: "/", compression: {} });
@@ -61,7 +61,7 @@ for (const database of databases) {
       assert.deepEqual(list.https_edges, [whole.body]);
     });
 
-    it("pages through lists of the past as through those of today", async () => {
+    it(`the past on ${database.name} pages through lists of the past as through those of today`, async () => {
       const ids: string[] = [];
       for (let index = 0; index < 5; index += 1) {
         ids.unshift((await api.ok("POST", "/bot_users", { name: `past ${index}` })).id);
@@ -80,7 +80,7 @@ for (const database of databases) {
       assert.deepEqual((await api.ok("GET", "/bot_users?at_revision=0")).bot_users, []);
     });
 
-    it("refuses revisions that are none", async () => {
+    it(`the past on ${database.name} refuses what is no revision`, async () => {
       for (const text of ["", "-1", "x", "1.5", "9".repeat(16)]) {
         const response = await api.request("GET", `/bot_users?at_revision=${text}`);
         assert.deepEqual([response.status, response.body.error_code], [400, errorCode("query_invalid")], text);
@@ -91,7 +91,7 @@ for (const database of databases) {
       assert.equal(live.body.error_code, errorCode("query_unknown"));
     });
 
-    it("P1: shows nothing of another account's past", async () => {
+    it(`P1: the past on ${database.name} shows nothing of another account's past`, async () => {
       const { id } = await api.ok("POST", "/ip_policies", { description: "mine" });
       const revision = await revisionOf("GET", "/ip_policies");
       const query = `?at_revision=${revision}`;

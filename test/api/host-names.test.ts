@@ -47,7 +47,7 @@ for (const database of databases) {
       assert.ok(!all.some(({ domain }: { domain: string }) => domain === name));
     }
 
-    it("R5: of the server are nobody's: its domain, where logins come back to, and what covers them", async () => {
+    it(`R5: host names on ${database.name} of the server are nobody's: its domain, where logins come back to, and what covers them`, async () => {
       for (const name of ["postern.test", "idp.postern.test", "*.idp.postern.test", "a.idp.postern.test"]) {
         await assertRefused(name, 413, name.startsWith("idp") ? other : undefined);
       }
@@ -58,7 +58,7 @@ for (const database of databases) {
       await api.ok("POST", "/reserved_domains", { domain: "idp2.postern.test" });
     });
 
-    it("R5: below which anybody has names are nobody's: the public suffix list and the operator's word", async () => {
+    it(`R5: host names on ${database.name} below which anybody has names are nobody's: the public suffix list and the operator's word`, async () => {
       for (const name of ["com", "*.com", "*.co.uk", "*.github.io", "*.internal", "*.customers.example"]) {
         await assertRefused(name, 414);
       }
@@ -69,7 +69,7 @@ for (const database of databases) {
       }
     });
 
-    it("R5: that one account holds are not covered by another's wildcard, nor lie below one", async () => {
+    it(`R5: host names on ${database.name} that one account holds are not covered by another's wildcard, nor lie below one`, async () => {
       await api.ok("POST", "/reserved_domains", { domain: "deep.a.v.test" });
       await api.ok("POST", "/reserved_domains", { domain: "*.w.test" });
       for (const name of ["*.v.test", "*.a.v.test"]) await assertRefused(name, 413, other);
@@ -81,7 +81,7 @@ for (const database of databases) {
       await api.ok("POST", "/reserved_domains", { domain: "mine.w.test" });
     });
 
-    it("R5: under a wildcard of one's own are no obstacle, and free names can be covered again", async () => {
+    it(`R5: host names on ${database.name} under a wildcard of one's own are no obstacle, and free names can be covered again`, async () => {
       const one = await api.ok("POST", "/reserved_domains", { domain: "one.x.test" });
       const wild = await api.request("POST", "/reserved_domains", { body: { domain: "*.x.test" } });
       assert.equal(wild.status, 201);
@@ -93,7 +93,7 @@ for (const database of databases) {
       assert.deepEqual([back.status, back.body.error_code], [409, errorCode("domain_held")], back.text);
     });
 
-    it("R5: that two accounts ask for at once go to one of them, covering ones as well", async () => {
+    it(`R5: host names on ${database.name} that two accounts ask for at once go to one of them, covering ones as well`, async () => {
       for (const round of [1, 2, 3, 4]) {
         const names = [`a.r${round}.test`, `*.r${round}.test`];
         const order = round % 2 === 0 ? names : names.reverse();
@@ -108,7 +108,7 @@ for (const database of databases) {
       }
     });
 
-    it("R5: that an agent of another account serves now cannot be taken from under it", async () => {
+    it(`R5: host names on ${database.name} that an agent of another account serves now cannot be taken from under it`, async () => {
       const accountId = (await api.ok("GET", "/accounts")).accounts.find(({ name }: Body) => name === "other").id;
       const endpoint = { id: `ep_${"2".repeat(27)}`, proto: "https" as const, publicUrl: "https://live.y.test" };
       const shared = { accountId, credentialId: "cr_x", metadata: "", region: "local" };

@@ -45,7 +45,7 @@ describe("HTTP at the API", () => {
     assert.equal(headers.get("cache-control"), "no-store");
   };
 
-  it("forbids sniffing and keeping on every JSON answer, with an ETag and without, refused or not", async () => {
+  it("HTTP at the API forbids sniffing and keeping on every JSON answer, with an ETag and without, refused or not", async () => {
     const policy = await api.request("POST", "/ip_policies", { body: {} });
     const path = `/ip_policies/${policy.body.id}`;
     for (const answer of [
@@ -63,7 +63,7 @@ describe("HTTP at the API", () => {
     }
   });
 
-  it("lets the page for people be kept for a while, and be nothing but a page", async () => {
+  it("HTTP at the API lets the page for people be kept for a while, and be nothing but a page", async () => {
     const { headers } = await api.request("GET", "/docs");
     assert.equal(headers["x-content-type-options"], "nosniff");
     assert.equal(headers["cache-control"], "public, max-age=300");
@@ -90,22 +90,22 @@ describe("HTTP at the API", () => {
     ["with a method that is none", "GE T /healthz HTTP/1.1\r\nhost: a\r\n"],
     ["with a field that is none", "GET /healthz HTTP/1.1\r\nhost: a\r\nbroken\r\n"],
   ] as const) {
-    it(`W1: answers a request ${what} with 400, and closes the connection`, async () => {
+    it(`W1: HTTP at the API answers a request ${what} with 400, and closes the connection`, async () => {
       const end = head.includes("chunked") ? "0\r\n\r\n" : "";
       refused(await one(`${head}\r\n${end}GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n`), 400, 3001);
     });
   }
 
-  it("W1: sees a second Host however many fields are before it", async () => {
+  it("W1: HTTP at the API sees a second Host however many fields are before it", async () => {
     const many = "a:\r\n".repeat(2500);
     refused(await one(`GET /healthz HTTP/1.1\r\nhost: a\r\n${many}host: b\r\n\r\n`), 400, 3001);
   });
 
-  it("asks nobody of HTTP/1.0 for a Host", async () => {
+  it("HTTP at the API needs no Host from a client of HTTP/1.0", async () => {
     assert.equal((await one("GET /healthz HTTP/1.0\r\n\r\n")).status, 200);
   });
 
-  it("takes a target in absolute form, whose authority counts and not the Host (RFC 9112 §3.2.2)", async () => {
+  it("HTTP at the API takes a target in absolute form, whose authority counts and not the Host (RFC 9112 §3.2.2)", async () => {
     const close = "connection: close\r\n\r\n";
     const listed = await one(
       `GET http://api.example:99/ip_policies?limit=1 HTTP/1.1\r\nhost: other\r\n${keyed()}${close}`,
@@ -117,7 +117,7 @@ describe("HTTP at the API", () => {
     refused(await one(`GET http://rebound.example/metrics HTTP/1.1\r\nhost: localhost\r\n${close}`), 403, 240);
   });
 
-  it("answers an expectation that it cannot meet with 417, also beside one that it can", async () => {
+  it("HTTP at the API answers an expectation that it cannot meet with 417, also beside one that it can", async () => {
     for (const expect of [
       "expect: 200-ok\r\n",
       "expect: 100-continue, x\r\n",
@@ -128,26 +128,26 @@ describe("HTTP at the API", () => {
     }
   });
 
-  it("answers CONNECT with the methods that there are", async () => {
+  it("HTTP at the API answers CONNECT with the methods that there are", async () => {
     const answer = await one("CONNECT a.example:443 HTTP/1.1\r\nhost: a.example:443\r\n\r\n");
     refused(answer, 405, 224);
     assert.match(answer.headers.get("allow") ?? "", /GET, .*OPTIONS/);
     assert.equal(answer.headers.get("connection"), "close");
   });
 
-  it("answers OPTIONS * with the methods that there are, and * to nothing else", async () => {
+  it("HTTP at the API answers OPTIONS * with the methods that there are, and * to nothing else", async () => {
     const answer = await one("OPTIONS * HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
     assert.equal(answer.status, 204);
     assert.match(answer.headers.get("allow") ?? "", /PATCH/);
     refused(await one("GET * HTTP/1.1\r\nhost: a\r\n\r\n"), 400, 3001);
   });
 
-  it("goes on in HTTP when a client offers an upgrade", async () => {
+  it("HTTP at the API goes on in HTTP when a client offers an upgrade", async () => {
     const upgrade = "connection: upgrade, close\r\nupgrade: websocket\r\n";
     assert.equal((await one(`GET /healthz HTTP/1.1\r\nhost: a\r\n${upgrade}\r\n`)).status, 200);
   });
 
-  it("refuses a body with a content coding, and takes identity", async () => {
+  it("HTTP at the API refuses a body with a content coding, and takes identity", async () => {
     for (const coding of ["gzip", "identity, br", "x"]) {
       const answer = await api.request("POST", "/ip_policies", { body: {}, headers: { "content-encoding": coding } });
       assert.deepEqual([answer.status, answer.body.error_code], [415, errorCode("content_encoding")]);
@@ -157,7 +157,7 @@ describe("HTTP at the API", () => {
     assert.equal((await api.request("POST", "/ip_policies", { body: {}, headers })).status, 201);
   });
 
-  it("answers a broken request behind others in its turn", async () => {
+  it("HTTP at the API answers a broken request behind others in its turn", async () => {
     const head = `POST /ip_policies HTTP/1.1\r\nhost: a\r\n${keyed()}content-type: application/json\r\n`;
     const answers = await raw(`${head}content-length: 2\r\n\r\n{}`.repeat(2) + "broken\r\n\r\n");
     assert.deepEqual(
@@ -167,7 +167,7 @@ describe("HTTP at the API", () => {
     refused(answers[2] as RawAnswer, 400, 3001);
   });
 
-  it("answers a broken body once, behind the requests before", async () => {
+  it("HTTP at the API answers a broken body once, behind the requests before", async () => {
     const head = `POST /ip_policies HTTP/1.1\r\nhost: a\r\n${keyed()}content-type: application/json\r\n`;
     const whole = `${head}content-length: 2\r\n\r\n{}`;
     const answers = await raw(`${whole}${head}transfer-encoding: chunked\r\n\r\nzz\r\n`);
@@ -178,7 +178,7 @@ describe("HTTP at the API", () => {
     refused(answers[1] as RawAnswer, 400, 3001);
   });
 
-  it("answers a head that is too large", async () => {
+  it("HTTP at the API answers a head that is too large", async () => {
     refused(await one(`GET / HTTP/1.1\r\nhost: a\r\nx: ${"y".repeat(20_000)}\r\n\r\n`), 431, 3011);
   });
 });

@@ -18,7 +18,7 @@ for (const database of databases) {
       if (field !== undefined) assert.ok(field in response.body.details, response.text);
     };
 
-    it("refuses times that the calendar does not have", async () => {
+    it(`input on ${database.name} refuses times that the calendar does not have`, async () => {
       for (const path of ["/api_keys", "/credentials"]) {
         for (const expires_at of ["2099-02-30T00:00:00Z", "2099-04-31T00:00:00Z", "2099-01-01T24:00:00Z"]) {
           refused(await api.request("POST", path, { body: { expires_at } }), 215, "expires_at");
@@ -28,7 +28,7 @@ for (const database of databases) {
       }
     });
 
-    it("refuses names of white space alone, of whatever kind", async () => {
+    it(`input on ${database.name} refuses names of white space alone, of whatever kind`, async () => {
       const vault = await api.ok("POST", "/vaults", { name: "one" });
       for (const blank of [" ", "\t", "\u00a0 \u2003", "\n"]) {
         for (const [path, body] of [
@@ -50,7 +50,7 @@ for (const database of databases) {
       await api.ok("POST", "/vault_secrets", { name: "blank", value: " ", vault_id: vault.id });
     });
 
-    it("takes one of two names of a parameter, or both with one value", async () => {
+    it(`input on ${database.name} takes one of two names of a parameter, or both with one value`, async () => {
       const [{ id: first }, { id: second }] = [
         await api.ok("POST", "/ip_policies", {}),
         await api.ok("POST", "/ip_policies", {}),
@@ -62,7 +62,7 @@ for (const database of databases) {
       }
     });
 
-    it("takes one of two names of a field, or both with one value", async () => {
+    it(`input on ${database.name} takes one of two names of a field, or both with one value`, async () => {
       const body = { domain: "a.example.com", name: "b.example.com" };
       refused(await api.request("POST", "/reserved_domains", { body }), 215, "domain");
       await api.ok("POST", "/reserved_domains", { domain: "c.example.com", name: "c.example.com" });
@@ -72,7 +72,7 @@ for (const database of databases) {
       refused(await api.request("POST", `/edges/https/${edge.id}/routes`, { body: route }), 2201);
     });
 
-    it("makes nothing of an empty body, and something of {}", async () => {
+    it(`input on ${database.name} makes nothing of an empty body, and something of {}`, async () => {
       const count = async () => (await api.ok("GET", "/ip_policies")).ip_policies.length as number;
       const before = await count();
       const json = { "content-type": "application/json" };
@@ -92,7 +92,7 @@ for (const database of databases) {
       assert.equal(await count(), before + 2);
     });
 
-    it("takes a module without a body or a type for {}, as a client sends it that drops empty objects", async () => {
+    it(`input on ${database.name} takes a module without a body or a type for {}, as a client sends it that drops empty objects`, async () => {
       const edge = await api.ok("POST", "/edges/https", {});
       const set = await api.request("PUT", `/edges/https/${edge.id}/tls_termination`);
       assert.deepEqual([set.status, set.body.enabled], [200, true], set.text);

@@ -22,7 +22,7 @@ for (const database of databases) {
     after(() => api.stop());
 
     for (let seed = 1; seed <= rounds; seed += 1) {
-      it(`of a random configuration, applied, plans no change (${seed})`, async () => {
+      it(`the export on ${database.name} of a random configuration, applied, plans no change (${seed})`, async () => {
         const { api_key: key } = await api.ok("POST", "/accounts", { name: `account ${seed}` });
         const made = await makeRandomly(api, key, seededRandom(seed));
         assert.ok(made.size >= 8, `kinds: ${[...made].join(", ")}`);

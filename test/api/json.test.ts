@@ -99,7 +99,7 @@ for (const database of databases) {
     });
     after(() => api.stop());
 
-    it("stores and returns every string exactly, also after a restart", async () => {
+    it(`JSON on ${database.name} stores and returns every string exactly, also after a restart`, async () => {
       const made: { path: string; text: string }[] = [];
       for (const text of naughty) {
         const created = await api.ok("POST", "/ip_policies", { description: text, metadata: text });
@@ -123,7 +123,7 @@ for (const database of databases) {
       api = await startApi(database);
     });
 
-    it("stores and returns every string of every field exactly, also after a restart", async () => {
+    it(`JSON on ${database.name} stores and returns every string of every field exactly, also after a restart`, async () => {
       const world = makeWorld(api);
       const expected: { path: string; values: Record<string, unknown> }[] = [];
       for (const operation of describedOperations()) {
@@ -159,7 +159,7 @@ for (const database of databases) {
       api = await startApi(database);
     });
 
-    it("stores and returns every string of every module exactly", async () => {
+    it(`JSON on ${database.name} stores and returns every string of every module exactly`, async () => {
       const world = makeWorld(api);
       const seen: string[] = [];
       for (const operation of describedOperations()) {
@@ -181,7 +181,7 @@ for (const database of databases) {
       for (const name of ["secret", "client_secret", "authorized_groups"]) assert.ok(seen.includes(name), seen.join());
     });
 
-    it("takes every way to write a whole number, and no other number, as one", async () => {
+    it(`JSON on ${database.name} takes every way to write a whole number, and no other number, as one`, async () => {
       const headers = { "content-type": "application/json" };
       const path = "/backends/http_response";
       for (const [text, status] of [
@@ -208,7 +208,7 @@ for (const database of databases) {
       }
     });
 
-    it("P2: nests 32 deep and no deeper", async () => {
+    it(`P2: JSON on ${database.name} nests 32 deep and no deeper`, async () => {
       const headers = { "content-type": "application/json" };
       for (const [depth, code] of [
         [32, errorCode("invalid_field")],
@@ -220,13 +220,13 @@ for (const database of databases) {
       }
     });
 
-    it("uses names of Object's own properties as labels like any other", async () => {
+    it(`JSON on ${database.name} uses names of Object's own properties as labels like any other`, async () => {
       const labels = { constructor: "a", toString: "b", hasOwnProperty: "c", "": undefined };
       const backend = await api.ok("POST", "/backends/tunnel_group", { labels });
       assert.deepEqual(Object.entries(backend.labels), Object.entries(labels).slice(0, 3));
     });
 
-    it("counts bytes, not characters", async () => {
+    it(`JSON on ${database.name} counts bytes, not characters`, async () => {
       for (const [text, status] of [
         ["é".repeat(127), 201],
         ["é".repeat(128), 400],
@@ -242,7 +242,7 @@ for (const database of databases) {
       assert.match(response.body.details.metadata, /at most 4096 bytes, is 4097 bytes/);
     });
 
-    it("P2: refuses what two readers could read differently", async () => {
+    it(`P2: JSON on ${database.name} refuses what two readers could read differently`, async () => {
       const headers = { "content-type": "application/json" };
       const texts = [
         '{"name":"a","name":"b"}',
@@ -264,7 +264,7 @@ for (const database of databases) {
       );
     });
 
-    it("P2: coerces nothing: huge numbers, numbers as text and texts as numbers are refused", async () => {
+    it(`P2: JSON on ${database.name} coerces nothing: huge numbers, numbers as text and texts as numbers are refused`, async () => {
       const headers = { "content-type": "application/json" };
       for (const weight of ["1e400", "-1", "1.5", '"1"', "true", "99999999999999999999"]) {
         const body = `{"backends":{"bkdtg_x":${weight}}}`;

@@ -16,7 +16,7 @@ for (const database of databases) {
     const names = async (path = "/bot_users", key?: string): Promise<string[]> =>
       (await api.ok("GET", path, undefined, key)).bot_users.map(({ name }: Body) => name);
 
-    it("show what was made, changed and deleted since, and what happens elsewhere changes nothing", async () => {
+    it(`lists read again on ${database.name} show what was made, changed and deleted since, and what happens elsewhere changes nothing`, async () => {
       assert.deepEqual(await names(), []);
       const first = await api.ok("POST", "/bot_users", { name: "first" });
       const second = await api.ok("POST", "/bot_users", { name: "second" });
@@ -32,7 +32,7 @@ for (const database of databases) {
       assert.deepEqual(await names(), []);
     });
 
-    it("have the revision that they are of, and the length that they have", async () => {
+    it(`lists read again on ${database.name} carry their revision and their length`, async () => {
       await api.ok("POST", "/bot_users", { name: "ünïcode" });
       await api.request("GET", "/bot_users");
       const { headers: policy } = await api.request("POST", "/ip_policies", { body: {} });
@@ -41,7 +41,7 @@ for (const database of databases) {
       assert.equal(headers["content-length"], String(Buffer.byteLength(text)));
     });
 
-    it("keep apart limits, places, names of the server and names of the list", async () => {
+    it(`lists read again on ${database.name} keep apart limits, places, names of the server and names of the list`, async () => {
       for (const name of ["a", "b", "c"]) await api.ok("POST", "/bot_users", { name });
       for (let round = 0; round < 2; round += 1) {
         assert.deepEqual(await names("/bot_users?limit=1"), ["c"]);
@@ -56,7 +56,7 @@ for (const database of databases) {
       }
     });
 
-    it("are other ones for other accounts", async () => {
+    it(`differ for other accounts, on ${database.name}`, async () => {
       const { api_key: tenant } = await api.ok("POST", "/accounts", { name: "tenant" });
       for (let round = 0; round < 2; round += 1) {
         assert.notDeepEqual(await names(), []);
@@ -64,7 +64,7 @@ for (const database of databases) {
       }
     });
 
-    it("are other ones for keys that see a part of the objects", async () => {
+    it(`differ for keys that see only a part of the objects, on ${database.name}`, async () => {
       const metadata = "team: a";
       await api.ok("POST", "/ip_policies", { metadata });
       const scopes = ["read", "metadata:team: a"];
@@ -77,7 +77,7 @@ for (const database of databases) {
       }
     });
 
-    it("are right for more lists than are kept", async () => {
+    it(`lists read again on ${database.name} are right for more lists than are kept`, async () => {
       const wanted = await names("/bot_users");
       for (let round = 0; round < 2; round += 1) {
         for (let limit = 1; limit <= 70; limit += 1) {

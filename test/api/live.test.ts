@@ -45,7 +45,7 @@ describe("what agents have online", () => {
     },
   });
 
-  it("shows sessions and tunnels while they are online, newest first", async () => {
+  it("the API shows sessions and tunnels while they are online, newest first", async () => {
     for (const count of [1, 2, 3]) api.edge.send(session(count));
     const endpoint = { id: id("ep", 1), proto: "https", publicUrl: "https://shop.postern.test:8443" } as const;
     const base = labelled(1, {}) as Extract<Upward, { type: "tunnel_opened" }>;
@@ -73,7 +73,7 @@ describe("what agents have online", () => {
     assert.equal((await api.ok("GET", "/tunnel_sessions")).tunnel_sessions.length, 2);
   });
 
-  it("P7: changes an ETag with what an agent changes of the answer, and leaves writers theirs", async () => {
+  it("P7: the API changes an ETag with what an agent changes of the answer, and leaves writers theirs", async () => {
     const made = await api.request("POST", "/backends/tunnel_group", { body: { labels: { app: "etag" } } });
     const path = `/backends/tunnel_group/${made.body.id}`;
     const etag = async () => (await api.request("GET", path)).headers["etag"] as string;
@@ -91,7 +91,7 @@ describe("what agents have online", () => {
     assert.equal((await change("by who saw all", changed.headers["etag"] as string)).status, 200);
   });
 
-  it("matches a tunnel with every backend whose labels it has all of, both ways", async () => {
+  it("the API matches a tunnel with every backend whose labels it has all of, both ways", async () => {
     const exact = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "x", dc: "eu" } });
     const wider = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "x" } });
     const other = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "x", dc: "us" } });
@@ -110,7 +110,7 @@ describe("what agents have online", () => {
     assert.equal((await api.ok("GET", `/tunnels/${id("tn", 1)}`)).backends.length, 2);
   });
 
-  it("shows an edge as an endpoint while a backend of it is online", async () => {
+  it("the API shows an edge as an endpoint while a backend of it is online", async () => {
     const backend = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "edge" } });
     const nested = await api.ok("POST", "/backends/failover", { backends: [backend.id] });
     const edge = await api.ok("POST", "/edges/https", { hostports: ["live.example.com:443"] });
@@ -124,7 +124,7 @@ describe("what agents have online", () => {
     assert.equal(found.domain.uri.startsWith(`${api.baseUrl}/reserved_domains/rd_`), true);
   });
 
-  it("refuses a hostport that an agent holds", async () => {
+  it("the API refuses a hostport that an agent holds", async () => {
     const endpoint = { id: id("ep", 9), proto: "https", publicUrl: "https://agent.example.com" } as const;
     const base = labelled(9, {}) as Extract<Upward, { type: "tunnel_opened" }>;
     const { labels: _, ...tunnel } = base.tunnel;
@@ -134,7 +134,7 @@ describe("what agents have online", () => {
     assert.equal(refused.body.details.holder_uri, `${api.baseUrl}/tunnels/${id("tn", 9)}`);
   });
 
-  it("carries commands to the agent and says what became of them", async () => {
+  it("the API carries commands to the agent and says what became of them", async () => {
     api.edge.send(session(1));
     const path = `/tunnel_sessions/${id("ts", 1)}`;
     api.edge.answer = (message) =>
@@ -154,7 +154,7 @@ describe("what agents have online", () => {
     assert.match(refused.body.msg, /too old/);
   });
 
-  it("forgets everything when an edge says hello anew", async () => {
+  it("the API forgets everything when an edge says hello anew", async () => {
     api.edge.send(session(1));
     api.edge.send(labelled(1, { app: "gone" }));
     api.edge.send({ type: "hello", edgeId: "edge" });

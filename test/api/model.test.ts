@@ -327,7 +327,7 @@ function seen(kind: Kind, body: Body): Doc {
 
 for (const database of databases) {
   describe(`a random life of the API on ${database.name}`, () => {
-    it("S1: is that of the model, with races, paging under deletes, and kill -9 in between", async () => {
+    it(`S1: a random life of the API on ${database.name} is that of the model, with races, paging under deletes, and kill -9 in between`, async () => {
       const seed = randomInt(2 ** 31);
       const place = await database.create();
       const life = new Life(seededRandom(seed), place.url);

@@ -26,7 +26,7 @@ describe("modules", () => {
     return `/edges/https/${edge.id}/routes/${route.id}`;
   };
 
-  it("are all reachable on a path of their own wherever they can be attached, from the list alone", () => {
+  it("modules can all be reached on a path of their own wherever they can be attached, from the list alone", () => {
     for (const module of modules) {
       const places = resources.filter((resource) => modulesOf(resource).some(([one]) => one === module));
       assert.deepEqual(
@@ -36,7 +36,7 @@ describe("modules", () => {
     }
   });
 
-  it("show null on their owner until they are set", async () => {
+  it("modules show null on their owner until they are set", async () => {
     const route = await api.ok("GET", await makeRoute());
     for (const module of modules) {
       if (module.on.includes("https_route")) assert.equal(route[module.name], null, module.name);
@@ -84,7 +84,7 @@ describe("modules", () => {
     }
   });
 
-  it("I6: refuse a webhook secret that stands for no key, by every way in", async () => {
+  it("I6: modules refuse a webhook secret that stands for no key, by every way in", async () => {
     const path = await makeRoute();
     for (const provider of ["svix", "Clerk", "brex", "microsoft_teams"]) {
       const block = { provider, secret: "x" };
@@ -100,7 +100,7 @@ describe("modules", () => {
     assert.equal((await api.ok("GET", path)).webhook_verification, null);
   });
 
-  it("I7: take a provider over http where the operator allows local addresses, and nowhere else", async () => {
+  it("I7: modules take a provider over http where the operator allows local addresses, and nowhere else", async () => {
     const local = { oidc: { issuer: "http://127.0.0.1:9000", client_id: "a", client_secret: "b" } };
     const named = { saml: { idp_metadata_url: "http://idp.example.com/metadata" } };
     const path = await makeRoute();
@@ -131,7 +131,7 @@ describe("modules", () => {
     }
   });
 
-  it("let one login be swapped for another in one step, but not two be set", async () => {
+  it("modules let one login be swapped for another in one step, but not two be set", async () => {
     const path = await makeRoute({ saml: { idp_metadata: metadata } });
     const oidc = { issuer: "https://issuer.example.com", client_id: "a", client_secret: "b" };
     const both = await api.request("PATCH", path, { body: { oidc } });
@@ -140,7 +140,7 @@ describe("modules", () => {
     assert.deepEqual([swapped.saml, swapped.oidc.issuer], [null, oidc.issuer]);
   });
 
-  it("K3: that need the handshake are refused where TLS is passed through", async () => {
+  it("K3: modules that need the handshake are refused where TLS is passed through", async () => {
     const { certificatePem } = await createAuthority({ commonName: "Clients", now: Date.now() });
     const authority = await api.ok("POST", "/certificate_authorities", { ca_pem: certificatePem });
     const edge = await api.ok("POST", "/edges/tls", { tls_termination: { terminate_at: "upstream" } });

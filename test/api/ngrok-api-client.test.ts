@@ -133,7 +133,7 @@ describe("the vendor's TypeScript client", () => {
     return (await client.eventDestinations.create({ target })).id;
   };
 
-  it("eventSources: creates, gets, lists, updates and deletes", async () => {
+  it("the vendor's TypeScript client: eventSources: creates, gets, lists, updates and deletes", async () => {
     const made = await client.eventSubscriptions.create({ sources: [], destinationIds: [await destination()] });
     const at = { subscriptionId: made.id, type: "vault_deleted.v0" };
     const source = await client.eventSources.create(at);
@@ -147,7 +147,7 @@ describe("the vendor's TypeScript client", () => {
 
   for (const { service, create, change } of resources) {
     const name = /client\.([\w.]+)/.exec(service.toString())?.[1] ?? "";
-    it(`${name}: creates, gets, lists over pages, updates and deletes`, async () => {
+    it(`the vendor's TypeScript client: ${name}: creates, gets, lists over pages, updates and deletes`, async () => {
       const made = await service().create(await create());
       assert.ok(made.id && made.uri && made.createdAt);
       const read = await service().get(made.id);
@@ -165,7 +165,7 @@ describe("the vendor's TypeScript client", () => {
     });
   }
 
-  it("edgesHttpsRoutes: creates, gets, updates and deletes", async () => {
+  it("the vendor's TypeScript client: edgesHttpsRoutes: creates, gets, updates and deletes", async () => {
     const edge = await client.edges.edgesHttps.create({});
     const { edgesHttpsRoutes: routes } = client.edges;
     const made = await routes.create({ edgeId: edge.id, matchType: "path_prefix", match: "/js" });
@@ -215,7 +215,7 @@ describe("the vendor's TypeScript client", () => {
     (await client.certificateAuthorities.create({ caPem: (await authority).certificatePem })).id;
 
   for (const [name, on, module] of modules) {
-    it(`${name}: replaces, gets and deletes`, async () => {
+    it(`the vendor's TypeScript client: ${name}: replaces, gets and deletes`, async () => {
       const service = client.edgeModules[name];
       const edges = { route: "edgesHttps", https: "edgesHttps", tls: "edgesTls", tcp: "edgesTcp" }[on];
       const edge = await client.edges[edges].create({});
@@ -262,7 +262,7 @@ describe("the vendor's TypeScript client", () => {
   });
 
   for (const name of ["applicationUsers", "applicationSessions"]) {
-    it(`${name}: lists, gets and deletes`, async () => {
+    it(`the vendor's TypeScript client: ${name}: lists, gets and deletes`, async () => {
       const [one] = await client[name].list();
       assert.deepEqual(await client[name].get(one.id), one);
       await removed(client[name].delete(one.id));
@@ -270,7 +270,7 @@ describe("the vendor's TypeScript client", () => {
     });
   }
 
-  it("reservedDomains: unsets certificate and policy", async () => {
+  it("the vendor's TypeScript client: reservedDomains: unsets certificate and policy", async () => {
     const made = await client.reservedDomains.create({
       name: "policy.example.com",
       certificateManagementPolicy: { authority: "letsencrypt", privateKeyType: "rsa" },
@@ -282,7 +282,7 @@ describe("the vendor's TypeScript client", () => {
     assert.deepEqual([read.certificateManagementPolicy, read.certificate], [null, null]);
   });
 
-  it("tells invalid input by field", async () => {
+  it("the vendor's TypeScript client tells invalid input by field", async () => {
     await assert.rejects(client.ipPolicies.create({ description: "x".repeat(256) }), (error: Body) => {
       assert.deepEqual([error.statusCode, error.errorCode], [400, "ERR_POSTERN_215"]);
       assert.match(error.details.get("description"), /255 bytes/);
@@ -300,12 +300,12 @@ describe("the vendor's TypeScript client", () => {
   ];
 
   for (const name of notOffered) {
-    it(`${name}: is told that there is no such path`, async () => {
+    it(`the vendor's TypeScript client: ${name}: is told that there is no such path`, async () => {
       await assert.rejects(client[name].get("x_1"), (error: Body) => error.errorCode === "ERR_POSTERN_223");
     });
   }
 
-  it("has run every other operation that it has", () => {
+  it("every operation of the vendor's TypeScript client has been run by these tests", () => {
     const all = [...operationsOf(client, "")].filter((name) => !notOffered.includes(name.split(".")[0] as string));
     assert.ok(all.length > 150, String(all.length));
     assert.deepEqual(

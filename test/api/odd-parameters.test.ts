@@ -76,7 +76,7 @@ describe("odd values in paths and queries", () => {
   });
   after(() => Promise.all(apis.map((api) => api.stop())));
 
-  it("are answered alike on every database, and never by a failure", async () => {
+  it("odd values in paths and queries are answered alike on every database, and never by a failure", async () => {
     const description = (await (apis[0] as TestApi).request("GET", "/openapi.json")).body as Body;
     let asked = 0;
     const ask = async ({ method }: Place, url: string): Promise<void> => {

@@ -34,7 +34,7 @@ describe("the protocol of the API", () => {
     assert.equal(response.headers["ngrok-operation-id"], response.body.details.operation_id);
   };
 
-  it("takes either version header and names what it supports when there is none or another", async () => {
+  it("the protocol of the API takes either version header and names what it supports when there is none or another", async () => {
     const authorization = `Bearer ${api.apiKey}`;
     assert.equal((await bare("GET", "/bot_users", { authorization, "service-version": "2" })).status, 200);
     assert.equal((await bare("GET", "/bot_users", { authorization, "ngrok-version": "2" })).status, 200);
@@ -45,7 +45,7 @@ describe("the protocol of the API", () => {
     fails(await bare("GET", "/bot_users", { authorization, "service-version": "2", "ngrok-version": "1" }), 400, 217);
   });
 
-  it("answers 401 with WWW-Authenticate and never repeats a credential", async () => {
+  it("the protocol of the API answers 401 with WWW-Authenticate and never repeats a credential", async () => {
     const version = { "service-version": "2" };
     const missing = await bare("GET", "/bot_users", version);
     fails(missing, 401, 200);
@@ -161,7 +161,7 @@ describe("the protocol of the API", () => {
     assert.ok(!read.text.includes(token) && !read.text.includes(token.split("_")[2] as string));
   });
 
-  it("answers unknown paths and methods with JSON, and 405 says which methods there are", async () => {
+  it("the protocol of the API answers unknown paths and methods with JSON, and 405 says which methods there are", async () => {
     fails(await api.request("GET", "/nothing"), 404, 223);
     fails(await api.request("GET", "//bot_users"), 404, 223);
     fails(await api.request("GET", "/bot_users/%ff"), 404, 223);
@@ -173,14 +173,14 @@ describe("the protocol of the API", () => {
     assert.equal((await api.request("GET", "/bot_users/")).status, 200);
   });
 
-  it("answers HEAD as GET without the body", async () => {
+  it("the protocol of the API answers HEAD as GET without the body", async () => {
     const whole = await api.request("GET", "/ip_policies");
     const head = await api.request("HEAD", "/ip_policies");
     assert.deepEqual([head.status, head.text], [200, ""]);
     assert.equal(head.headers["content-length"], whole.headers["content-length"]);
   });
 
-  it("P3: takes bodies only as application/json, and closes CORS", async () => {
+  it("P3: the protocol of the API takes bodies only as application/json, and closes CORS", async () => {
     const body = { name: "typed" };
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", undefined]) {
       fails(await api.request("POST", "/bot_users", { body, headers: { "content-type": type } }), 415, 210);
@@ -191,21 +191,21 @@ describe("the protocol of the API", () => {
     assert.equal(response.headers["access-control-allow-origin"], undefined);
   });
 
-  it("P2: refuses bodies over 1 MiB, whether they say so or not", async () => {
+  it("P2: the protocol of the API refuses bodies over 1 MiB, whether they say so or not", async () => {
     const body = { name: "x".repeat(1_048_577) };
     fails(await api.request("POST", "/bot_users", { body }), 413, 212);
     const chunked = { "transfer-encoding": "chunked", "content-length": undefined };
     fails(await api.request("POST", "/bot_users", { body, headers: chunked }), 413, 212);
   });
 
-  it("P2: refuses a body that says it is too long before any of it has come", async () => {
+  it("P2: the protocol of the API refuses a body that says it is too long before any of it has come", async () => {
     const head = `POST /bot_users HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${api.apiKey}\r\nservice-version: 2\r\n`;
     const answer = await raw(api, `${head}content-type: application/json\r\ncontent-length: 1048577\r\n\r\n`);
     assert.match(answer, /^HTTP\/1\.1 413 /);
     assert.match(answer, /\r\nconnection: close\r\n/i);
   });
 
-  it("asks for a long body only when it is going to be read", async () => {
+  it("the protocol of the API asks for a long body only when it is going to be read", async () => {
     const answer = await raw(
       api,
       `POST /bot_users HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 9\r\nconnection: close\r\n\r\n`,
@@ -214,14 +214,14 @@ describe("the protocol of the API", () => {
     assert.doesNotMatch(answer, /100 Continue/i);
   });
 
-  it("refuses a body where none belongs, and ignores a content type without one", async () => {
+  it("the protocol of the API refuses a body where none belongs, and ignores a content type without one", async () => {
     const { id } = await api.ok("POST", "/ip_policies", {});
     fails(await api.request("DELETE", `/ip_policies/${id}`, { body: { a: 1 } }), 400, 211);
     const headers = { "content-type": "application/json" };
     assert.equal((await api.request("DELETE", `/ip_policies/${id}`, { headers })).status, 204);
   });
 
-  it("refuses unknown, repeated and malformed query parameters", async () => {
+  it("the protocol of the API refuses unknown, repeated and malformed query parameters", async () => {
     fails(await api.request("GET", "/bot_users?limits=1"), 400, 231);
     fails(await api.request("GET", "/bot_users?limit=1&limit=2"), 400, 230);
     fails(await api.request("GET", "/bot_users?before_id=%00"), 400, 230);
@@ -248,7 +248,7 @@ describe("the protocol of the API", () => {
     assert.equal((await api.request("DELETE", path, { headers: { "if-match": tags } })).status, 204);
   });
 
-  it("changes an edge's ETag with its routes and modules", async () => {
+  it("the protocol of the API changes an edge's ETag with its routes and modules", async () => {
     const edge = await api.request("POST", "/edges/https", { body: {} });
     const path = `/edges/https/${edge.body.id}`;
     const route = await api.ok("POST", `${path}/routes`, { match_type: "path_prefix", match: "/" });
@@ -267,7 +267,7 @@ describe("the protocol of the API", () => {
     fails(await api.request("POST", "/api_keys", { body: {}, headers: { "idempotency-key": "a b" } }), 400, 241);
   });
 
-  it("numbers every write and says the number", async () => {
+  it("the protocol of the API numbers every write and says the number", async () => {
     const one = await api.request("POST", "/ip_policies", { body: {} });
     const two = await api.request("POST", "/ip_policies", { body: {} });
     assert.equal(Number(two.headers["postern-revision"]), Number(one.headers["postern-revision"]) + 1);
@@ -283,7 +283,7 @@ describe("the protocol of the API", () => {
     assert.match(await raw(api, `GET / HTTP/1.1\r\nhost: a\r\nx: ${"y".repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
   });
 
-  it("P5: a failure of ours is answered with its id and nothing of its cause, which the log has", async () => {
+  it("P5: an internal failure is answered with its id and nothing of its cause, which is in the log", async () => {
     const logged: LogFields[] = [];
     const log: Log = { ...silentLog, error: (_event, fields = {}) => void logged.push(fields) };
     const broken = await startApi(sqlite, { log });
@@ -305,7 +305,7 @@ describe("the protocol of the API", () => {
     }
   });
 
-  it("builds URIs from what the client called, also behind a proxy", async () => {
+  it("the protocol of the API builds URIs from what the client called, also behind a proxy", async () => {
     const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "api.example.com" };
     const { uri } = (await api.request("GET", "/bot_users", { headers })).body;
     assert.equal(uri, "https://api.example.com/bot_users");
@@ -313,7 +313,7 @@ describe("the protocol of the API", () => {
     assert.equal(odd.body.uri, `${api.baseUrl}/bot_users`);
   });
 
-  it("answers health and metrics on this machine without a key, and metrics to nobody else", async () => {
+  it("the protocol of the API answers health and metrics on this machine without a key, and metrics to nobody else", async () => {
     assert.equal((await bare("GET", "/healthz", {})).status, 200);
     assert.equal((await bare("GET", "/readyz", {})).status, 503);
     api.edge.send({ type: "hello", edgeId: "edge" });
@@ -341,7 +341,7 @@ describe("readiness", () => {
   const metric = async (api: TestApi, name: string): Promise<string | undefined> =>
     new RegExp(`^${name} (\\d)$`, "m").exec((await send(api.baseUrl, "GET", "/metrics", undefined, {})).text)?.[1];
 
-  it("is about traffic: an edge that has a configuration, and is not draining", async () => {
+  it("readiness is about traffic: an edge that has a configuration, and is not draining", async () => {
     const { api, ask } = await startAsked();
     assert.equal(await ask(), "503 no edge has a configuration yet\n");
     api.edge.send({ type: "hello", edgeId: "one" });
@@ -361,7 +361,7 @@ describe("readiness", () => {
     await api.stop();
   });
 
-  it("tells of writes apart, and when they work again", async () => {
+  it("readiness tells of writes apart, and when they work again", async () => {
     const { api, ask } = await startAsked();
     api.edge.answer = (message) =>
       message.type === "metrics_request" ? { type: "metrics", call: message.call, text: "" } : undefined;
@@ -385,7 +385,7 @@ describe("readiness", () => {
     await api.stop();
   });
 
-  it("says what can be asked for", async () => {
+  it("readiness says what can be asked for", async () => {
     const { api, ask } = await startAsked();
     for (const query of ["?of=x", "?of=", "?of=traffic&of=writes"]) assert.match(await ask(query), /^400 /);
     await api.stop();
@@ -410,7 +410,7 @@ describe("the limits of the API", () => {
     }
   });
 
-  it("D9: limits attempts with wrong keys per address", async () => {
+  it("D9: the API limits attempts with wrong keys per address", async () => {
     const api = await startApi(sqlite, { limits: { wrongKeysPerMinute: 3 } });
     try {
       const statuses: number[] = [];
@@ -424,11 +424,11 @@ describe("the limits of the API", () => {
     }
   });
 
-  it("P8: refuses a bootstrap token that could be guessed", async () => {
+  it("P8: the API refuses a bootstrap token that could be guessed", async () => {
     await assert.rejects(startApi(sqlite, { bootstrap: { apiKey: "hunter2" } }), /20 to 512/);
   });
 
-  it("answers what is under way before it stops", async () => {
+  it("the API answers what is under way before it stops", async () => {
     const api = await startApi(sqlite);
     const writes = Array.from({ length: 20 }, () => api.request("POST", "/ip_policies", { body: {} }));
     // Those that the server has not taken yet are reset, maybe before it has stopped.

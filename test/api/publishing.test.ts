@@ -8,7 +8,7 @@ import { databases } from "../support/postgres.ts";
 const sqlite = databases[0] as (typeof databases)[number];
 
 describe("what the edge is told", () => {
-  it("is everything on hello, and then each commit in order of its revision", async () => {
+  it("what the edge is told is everything on hello, and then each commit in order of its revision", async () => {
     const api = await startApi(sqlite);
     try {
       for (let count = 0; count < 600; count += 100) {
@@ -45,7 +45,7 @@ describe("what the edge is told", () => {
     }
   });
 
-  it("K5: has agent tokens as hashes only, and no API keys at all", async () => {
+  it("K5: what the edge is told has agent tokens as hashes only, and no API keys at all", async () => {
     const api = await startApi(sqlite);
     try {
       const { token } = await api.ok("POST", "/credentials", { acl: ["bind:*.example.com"] });

@@ -45,7 +45,7 @@ for (const database of databases) {
       assert.match(body.msg, new RegExp(`has ${present} of bot_user, would have ${wanted}, and may have 4`));
     };
 
-    it("D9: refuse what is beyond them, of this account only, until something goes", async () => {
+    it(`D9: quotas of stored things on ${database.name} refuse what is beyond them, of this account only, until something goes`, async () => {
       const [key, foreign] = [await account(), api.apiKey];
       for (const name of ["a", "b", "c", "d"]) assert.equal((await create(key, name)).status, 201);
       const before = await revisionOf(key);
@@ -59,7 +59,7 @@ for (const database of databases) {
       assert.deepEqual(await names(key), ["a", "b", "c", "e"]);
     });
 
-    it("D9: hold for documents as a whole; the plan says it like the application, which stores nothing", async () => {
+    it(`D9: quotas of stored things on ${database.name} hold for documents as a whole; the plan says it like the application, which stores nothing`, async () => {
       const key = await account();
       await create(key, "by hand");
       const document = (...all: readonly string[]) => ({
@@ -78,7 +78,7 @@ for (const database of databases) {
       assert.deepEqual(await names(key), ["by hand", "d", "e", "f"]);
     });
 
-    it("D9: hold for rollbacks", async () => {
+    it(`D9: quotas of stored things on ${database.name} hold for rollbacks`, async () => {
       const key = await account();
       for (const name of ["a", "b", "c"]) await create(key, name);
       const full = await revisionOf(key);
@@ -101,7 +101,7 @@ for (const database of databases) {
       await restart();
     });
 
-    it("D9: hold for the routes of an edge and the rules of a policy", async () => {
+    it(`D9: quotas of stored things on ${database.name} hold for the routes of an edge and the rules of a policy`, async () => {
       const edge = await api.ok("POST", "/edges/https", { hostports: ["owner.example.com:443"] });
       const policy = await api.ok("POST", "/ip_policies", {});
       const route = (match: string) =>

@@ -34,7 +34,7 @@ for (const database of databases) {
       return { edge, route: await api.ok("POST", `/edges/https/${edge.id}/routes`, body) };
     };
 
-    it("K5: no operation lets it read or change an object of another team", async () => {
+    it(`K5: no operation lets a limited key read or change an object of another team, on ${database.name}`, async () => {
       const world = makeWorld(api);
       const others = otherCalls(api, world);
       const account = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
@@ -65,7 +65,7 @@ for (const database of databases) {
       }
     });
 
-    it("K5: deletes and changes no owner of what others have below it", async () => {
+    it(`K5: a limited key on ${database.name} deletes and changes no owner of what others have below it`, async () => {
       const { edge, route } = await sharedEdge();
       const path = `/edges/https/${edge.id}`;
       refused(await call("DELETE", path), "metadata:team-b/1");
@@ -85,7 +85,7 @@ for (const database of databases) {
       assert.equal((await call("DELETE", path)).status, 204);
     });
 
-    it("K5: changes and deletes nothing that belongs to what others own", async () => {
+    it(`K5: a limited key on ${database.name} changes and deletes nothing that belongs to what others own`, async () => {
       const policy = await api.ok("POST", "/ip_policies", theirs);
       const rule = { ip_policy_id: policy.id, cidr: "192.0.2.0/24", action: "allow", ...ours };
       const { id } = await api.ok("POST", "/ip_policy_rules", rule);
@@ -93,7 +93,7 @@ for (const database of databases) {
       refused(await call("DELETE", `/ip_policy_rules/${id}`), "metadata:team-b/1");
     });
 
-    it("K5: reads an edge without the routes of others, whose number its ETag does not tell either", async () => {
+    it(`K5: a limited key on ${database.name} reads an edge without the routes of others, whose number its ETag does not tell either`, async () => {
       const { edge, route } = await sharedEdge();
       const mine = await api.ok("POST", `/edges/https/${edge.id}/routes`, {
         ...ours,
@@ -114,7 +114,7 @@ for (const database of databases) {
       assert.equal((await call("GET", path)).headers["etag"], seen.headers["etag"]);
     });
 
-    it("K5: takes no name or port out of a reservation of others", async () => {
+    it(`K5: a limited key on ${database.name} takes no name or port out of a reservation of others`, async () => {
       await api.ok("POST", "/reserved_domains", { domain: "shop.example.com", ...theirs });
       await api.ok("POST", "/reserved_domains", { domain: "*.b.example.com", ...theirs });
       const edge = (hostport: string) => ({ ...ours, hostports: [hostport] });
@@ -131,7 +131,7 @@ for (const database of databases) {
       refused(await call("PATCH", `/edges/https/${made.body.id}`, edge("shop.example.com:443")), "metadata:team-b/1");
     });
 
-    it("K5: names no object of others in a traffic policy, however it is written", async () => {
+    it(`K5: a limited key on ${database.name} names no object of others in a traffic policy, however it is written`, async () => {
       const { id } = await api.ok("POST", "/ip_policies", theirs);
       const own = await api.ok("POST", "/ip_policies", ours);
       const policy = (one: string): string =>
@@ -145,7 +145,7 @@ for (const database of databases) {
       assert.equal((await call("PATCH", `/edges/tls/${made.body.id}`, { description: "x" })).status, 200);
     });
 
-    it("K5: reserves names that it takes for whoever may have what it has made", async () => {
+    it(`K5: a limited key on ${database.name} reserves names that it takes for whoever may have what it has made`, async () => {
       const made = await call("POST", "/edges/https", { ...ours, hostports: ["own.example.net:443"] });
       assert.equal(made.status, 201, made.text);
       const again = await call("POST", "/edges/tls", { ...ours, hostports: ["own.example.net:8443"] });
@@ -158,7 +158,7 @@ for (const database of databases) {
       assert.equal((await call("GET", "/reserved_addrs")).body.reserved_addrs[0].metadata, ours.metadata);
     });
 
-    it("K5: is not told which object of others holds a name, or uses what it wants to delete", async () => {
+    it(`K5: a limited key on ${database.name} is not told which object of others holds a name, or uses what it wants to delete`, async () => {
       const holder = await api.ok("POST", "/vaults", { name: "held", ...theirs });
       const held = await call("POST", "/vaults", { name: "held", ...ours });
       assert.equal(held.status, 409);
@@ -172,7 +172,7 @@ for (const database of databases) {
       assert.ok((await api.request("DELETE", `/backends/static/${backend.id}`)).text.includes(user.id));
     });
 
-    it("K5: has no events sent, and no account restricted: both are about more than it sees", async () => {
+    it(`K5: a limited key on ${database.name} has no events sent, and no account restricted: both are about more than it sees`, async () => {
       const webhook = (url: string) => ({ ...ours, target: { webhook: { url } } });
       const destination = await call("POST", "/event_destinations", webhook("https://192.0.2.1/a"));
       assert.equal(destination.status, 201, destination.text);
@@ -198,7 +198,7 @@ for (const database of databases) {
       refused(await call("POST", "/event_subscriptions", traffic, narrow), "type:*");
     });
 
-    it("K5: hands out agent tokens for its own names and labels only", async () => {
+    it(`K5: a limited key on ${database.name} hands out agent tokens for its own names and labels only`, async () => {
       await api.ok("POST", "/reserved_domains", { domain: "agents.example.org", ...ours });
       await api.ok("POST", "/reserved_domains", { domain: "*.many.example.org", ...ours });
       await api.ok("POST", "/reserved_domains", { domain: "one.many.example.org", ...theirs });
@@ -223,7 +223,7 @@ for (const database of databases) {
       }
     });
 
-    it("K5: names no tunnels of others at its backends", async () => {
+    it(`K5: a limited key on ${database.name} names no tunnels of others at its backends`, async () => {
       const backend = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "live" }, ...ours });
       const account = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
       const shared = { accountId: account, credentialId: "cr_x", region: "local", startedAt: "2026-01-01T00:00:00Z" };
@@ -248,7 +248,7 @@ for (const database of databases) {
       refused(await call("GET", `/tunnels/${b}`), "metadata:team-b/1");
     });
 
-    it("K5: is not told again what it was told once and may not see any more", async () => {
+    it(`K5: a limited key on ${database.name} is not told again what it was told once and may not see any more`, async () => {
       const send = (as: string): Promise<ApiResponse> =>
         api.request("POST", "/vaults", {
           key: as,
@@ -266,7 +266,7 @@ for (const database of databases) {
       assert.ok(!again.text.includes(made.body.id));
     });
 
-    it("K5: reaches no other kinds by what follows from a change, if it is limited to kinds", async () => {
+    it(`K5: a limited key on ${database.name} reaches no other kinds by what follows from a change, if it is limited to kinds`, async () => {
       const narrow = (await api.ok("POST", "/api_keys", { scopes: ["type:https_edge", "type:ip_policy"] })).token;
       const { edge, route } = await sharedEdge();
       const path = `/edges/https/${edge.id}`;

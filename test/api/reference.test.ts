@@ -20,13 +20,13 @@ describe("the reference page", () => {
   });
   after(() => api.stop());
 
-  it("is HTML, for anyone", () => {
+  it("the reference page is HTML, for anyone", () => {
     assert.equal(page.status, 200);
     assert.equal(page.headers["content-type"], "text/html; charset=utf-8");
     assert.match(page.text, /^<!doctype html>\n<html lang="en">/);
   });
 
-  it("P3: runs no script, loads nothing and cannot be framed", () => {
+  it("P3: the reference page runs no script, loads nothing and cannot be framed", () => {
     const policy = page.headers["content-security-policy"] ?? "";
     assert.match(
       policy,
@@ -41,7 +41,7 @@ describe("the reference page", () => {
     );
   });
 
-  it("has every operation with an example, and every error", () => {
+  it("the reference page has every operation with an example, and every error", () => {
     for (const { id, method, path } of describedOperations()) {
       const section = new RegExp(`<details id="${id}">([^]*?)</details>`).exec(page.text)?.[1] ?? "";
       assert(section.includes(`<code>${path}</code>`), id);
@@ -56,7 +56,7 @@ describe("the reference page", () => {
     }
   });
 
-  it("shows what an operation answers, and with which header fields", () => {
+  it("the reference page shows what an operation answers, and with which header fields", () => {
     const create = /<details id="createAPIKey">([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
     assert.match(create, /Header fields of 201: [^]*<code>ETag<\/code>/);
     assert.match(create, /<pre>\{\n  &#34;id&#34;: &#34;ak_[^]*&#34;token&#34;: &#34;postern_ak_/);
@@ -65,14 +65,14 @@ describe("the reference page", () => {
     assert.match(page.text, /<code>Retry-After<\/code><\/td>/);
   });
 
-  it("shows the limits of fields", () => {
+  it("the reference page shows the limits of fields", () => {
     const create = /<details id="createIPPolicyRule">([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
     assert.match(create, /<code>cidr<\/code> <span class="dim">required<\/span>/);
     assert.match(create, /id of an ip policy/);
     assert.match(create, /<code>description<\/code><\/td>[^]*?at most 255 bytes/);
   });
 
-  it("has no link that leads nowhere, and no name twice", () => {
+  it("the reference page has no link that leads nowhere, and no name twice", () => {
     const names = [...page.text.matchAll(/\sid="([^"]+)"/g)].map(([, name]) => name as string);
     assert.equal(new Set(names).size, names.length);
     const links = [...page.text.matchAll(/href="#([^"]+)"/g)].map(([, name]) => name as string);
@@ -80,7 +80,7 @@ describe("the reference page", () => {
     assert.deepEqual([...new Set(links.filter((name) => !names.includes(name)))], []);
   });
 
-  it("comes compressed to those who take that", async () => {
+  it("the reference page comes compressed to those who take that", async () => {
     const answer = await fetch(`${api.baseUrl}/docs`, { headers: { "accept-encoding": "gzip" } });
     assert.equal(answer.headers.get("content-encoding"), "gzip");
     assert(Number(answer.headers.get("content-length")) < page.text.length / 5);
@@ -88,7 +88,7 @@ describe("the reference page", () => {
     assert.equal(page.headers["content-encoding"], undefined);
   });
 
-  it("escapes whatever the declarations say", () => {
+  it("the reference page escapes whatever the declarations say", () => {
     assert.equal(
       html`<b>${'<i a="1">&'}</b>${html`<u>${1}</u>`}`.html,
       "<b>&#60;i a=&#34;1&#34;&#62;&#38;</b><u>1</u>",
@@ -98,7 +98,7 @@ describe("the reference page", () => {
 });
 
 describe("the reference of metrics", () => {
-  it("has every metric that the control plane shows, with its labels", async () => {
+  it("the reference of metrics has every metric that the control plane shows, with its labels", async () => {
     const api = await startApi(databases[0] as (typeof databases)[number]);
     const { text } = await api.request("GET", "/metrics");
     await api.stop();

@@ -19,7 +19,7 @@ for (const database of databases) {
     const rollback = (to: number, headers: Record<string, string> = {}, key?: string) =>
       api.request("POST", `/revisions/${to}/rollback`, { headers, ...(key !== undefined && { key }) });
 
-    it("keep the reason in any script, however it was sent", async () => {
+    it(`revisions on ${database.name} keep the reason in any script, however it was sent`, async () => {
       const bytes = (text: string) => Buffer.from(text).toString("latin1");
       for (const [sent, kept] of [
         ["caf%C3%A9", "café"],
@@ -37,7 +37,7 @@ for (const database of databases) {
       }
     });
 
-    it("are not made for a reason that would have to be cut or guessed", async () => {
+    it(`revisions on ${database.name} are not made for a reason that would have to be cut or guessed`, async () => {
       const count = async () => (await api.ok("GET", "/ip_policies")).ip_policies.length as number;
       const before = await count();
       for (const reason of [
@@ -55,7 +55,7 @@ for (const database of databases) {
       assert.equal(await count(), before);
     });
 
-    it("P6: say who wrote what, when, from where and why, with each field before and after", async () => {
+    it(`P6: revisions on ${database.name} say who wrote what, when, from where and why, with each field before and after`, async () => {
       const { id } = await api.ok("POST", "/ip_policies", { description: "before" });
       const headers = { "postern-reason": "ticket 7" };
       const body = { description: "after" };
@@ -95,7 +95,7 @@ for (const database of databases) {
       ]);
     });
 
-    it("are listed newest first, in pages, and by principal, operation, kind and object", async () => {
+    it(`revisions on ${database.name} are listed newest first, in pages, and by principal, operation, kind and object`, async () => {
       const bot = await api.ok("POST", "/bot_users", { name: "listed" });
       const key = await api.ok("POST", "/api_keys", { description: "second" });
       await api.ok("PATCH", `/bot_users/${bot.id}`, { active: false }, key.token);
@@ -116,7 +116,7 @@ for (const database of databases) {
       }
     });
 
-    it("K4: show that a secret has changed, and never what it is or was", async () => {
+    it(`K4: revisions on ${database.name} show that a secret has changed, and never what it is or was`, async () => {
       const edge = await api.ok("POST", "/edges/https", {});
       const webhook = (secret: string) => ({ webhook_verification: { provider: "github", secret } });
       const route = await api.ok("POST", `/edges/https/${edge.id}/routes`, {
@@ -136,7 +136,7 @@ for (const database of databases) {
       ]);
     });
 
-    it("P1: are of one account", async () => {
+    it(`P1: revisions on ${database.name} are of one account`, async () => {
       const made = await api.request("POST", "/ip_policies", { body: {} });
       const foreign = await api.request("GET", `/revisions/${numberOf(made)}`, { key: tenantKey });
       assert.deepEqual([foreign.status, foreign.body.error_code], [404, errorCode("revision_unknown")]);
@@ -147,7 +147,7 @@ for (const database of databases) {
       }
     });
 
-    it("need a key and the version, to be read and to be gone back to", async () => {
+    it(`revisions on ${database.name} need a key and the version, to be read and to be gone back to`, async () => {
       for (const [method, path] of [
         ["GET", "/revisions"],
         ["GET", "/revisions/1"],
@@ -158,7 +158,7 @@ for (const database of databases) {
       }
     });
 
-    it("can be gone back to, as one new revision with everything as it was", async () => {
+    it(`revisions on ${database.name} can be gone back to, as one new revision with everything as it was`, async () => {
       const tenant = tenantKey;
       const ok = (method: string, path: string, body?: unknown) => api.ok(method, path, body, tenant);
       const policy = await ok("POST", "/ip_policies", { description: "office" });
@@ -202,7 +202,7 @@ for (const database of databases) {
       assert.deepEqual([again.body.revision, again.body.changes], [before + 1, []]);
     });
 
-    it("say what going back would change, and change nothing", async () => {
+    it(`revisions on ${database.name} say what going back would change, and change nothing`, async () => {
       const [policy, gone] = [
         await api.request("POST", "/ip_policies", { body: { description: "as it was" }, key: tenantKey }),
         await api.request("POST", "/bot_users", { body: { name: "to come back" }, key: tenantKey }),
@@ -227,7 +227,7 @@ for (const database of databases) {
       assert.deepEqual([wrong.status, wrong.body.error_code], [400, errorCode("query_invalid")]);
     });
 
-    it("refuse a rollback that is only tried as they would the rollback", async () => {
+    it(`revisions on ${database.name} refuse a rollback that is only tried as they would the rollback`, async () => {
       const made = await api.request("POST", "/reserved_domains", { body: { domain: "tried.example.com" } });
       await api.ok("DELETE", `/reserved_domains/${made.body.id}`);
       await api.ok("POST", "/reserved_domains", { domain: "tried.example.com" }, tenantKey);
@@ -235,7 +235,7 @@ for (const database of databases) {
       assert.deepEqual([held.status, held.body.error_code], [409, errorCode("domain_held")], held.text);
     });
 
-    it("give names back that objects have exchanged since", async () => {
+    it(`revisions on ${database.name} give names back that objects have exchanged since`, async () => {
       const [left, right] = [
         await api.ok("POST", "/bot_users", { name: "left" }),
         await api.request("POST", "/bot_users", { body: { name: "right" } }),
@@ -247,7 +247,7 @@ for (const database of databases) {
       assert.equal((await api.ok("GET", `/bot_users/${left.id}`)).name, "left");
     });
 
-    it("cannot be gone back to when a rule does not hold then, and the answer says why", async () => {
+    it(`revisions on ${database.name} cannot be gone back to when a rule does not hold then, and the answer says why`, async () => {
       const start = numberOf(await api.request("GET", "/bot_users"));
       const domain = await api.request("POST", "/reserved_domains", { body: { domain: "lost.example.com" } });
       await api.ok("DELETE", `/reserved_domains/${domain.body.id}`);
@@ -263,7 +263,7 @@ for (const database of databases) {
       assert.equal((await api.ok("GET", `/bot_users/${bot.id}`)).name, "owner of a key");
     });
 
-    it("K5: leave keys and agent tokens as they are: what was revoked stays revoked", async () => {
+    it(`K5: revisions on ${database.name} leave keys and agent tokens as they are: what was revoked stays revoked`, async () => {
       const made = await api.request("POST", "/api_keys", { body: {} });
       const { id, token } = made.body;
       await api.request("DELETE", `/api_keys/${id}`);
@@ -273,7 +273,7 @@ for (const database of databases) {
       assert.equal((await api.request("GET", "/bot_users", { key: kept.token })).status, 200);
     });
 
-    it("P7: a rollback happens once per Idempotency-Key, and takes writes of the same moment with it", async () => {
+    it(`P7: a rollback happens once per Idempotency-Key, and takes writes of the same moment with it, on ${database.name}`, async () => {
       const start = numberOf(await api.request("GET", "/bot_users"));
       await api.ok("POST", "/bot_users", { name: "too much" });
       const headers = { "idempotency-key": "rollback-1" };

@@ -68,7 +68,7 @@ for (const database of databases) {
       assert.match(String(answer.body.details[field]), why);
     };
 
-    it("R1: is refused by name when no request can have it, when created, changed, planned and applied", async () => {
+    it(`R1: the match of a route on ${database.name} is refused by name when no request can have it, when created, changed, planned and applied`, async () => {
       const present = await api.ok("POST", path, { match_type: "path_prefix", match: "/present" });
       for (const [match, why] of Object.entries(refused)) {
         const body = { match_type: "path_prefix", match };
@@ -96,7 +96,7 @@ for (const database of databases) {
       assert.equal((await api.ok("GET", `${path}/${present.id}`)).match, "/present");
     });
 
-    it("comes back as it was sent, and is taken once however it is spelled", async () => {
+    it(`the match of a route on ${database.name} comes back as it was sent, and is taken once however it is spelled`, async () => {
       for (const [match, other] of Object.entries(taken)) {
         for (const match_type of ["path_prefix", "exact_path"]) {
           const route = await api.ok("POST", path, { match_type, match });
@@ -110,7 +110,7 @@ for (const database of databases) {
       }
     });
 
-    it("may name a host that the same document gives to the edge", async () => {
+    it(`the match of a route on ${database.name} may name a host that the same document gives to the edge`, async () => {
       const objects = {
         https_edge_route: { r: { edge_id: "e", match_type: "path_prefix", match: "new.example.com/x" } },
         https_edge: { e: { hostports: ["new.example.com:443"] } },
@@ -118,7 +118,7 @@ for (const database of databases) {
       assert.equal((await api.request("POST", "/apply", { body: { document: "d", objects } })).status, 200);
     });
 
-    it("may be changed in everything else after its edge has given up the host", async () => {
+    it(`the match of a route on ${database.name} may be changed in everything else after its edge has given up the host`, async () => {
       const edge = await api.ok("POST", "/edges/https", { hostports: ["up.example.com:443"] });
       const route = await api.ok("POST", `/edges/https/${edge.id}/routes`, {
         match_type: "path_prefix",
@@ -131,7 +131,7 @@ for (const database of databases) {
       detail(answer, errorCode("match_invalid"), "match", /covered by none/);
     });
 
-    it("R1: is not brought back by a rollback when no request can have it", async () => {
+    it(`R1: the match of a route on ${database.name} is not brought back by a rollback when no request can have it`, async () => {
       const { revisions } = await api.ok("GET", "/revisions?limit=100&operation=seed");
       const made = Math.min(...revisions.map(({ revision }: { revision: number }) => revision));
       const answer = await api.request("POST", `/revisions/${made}/rollback?dry_run=true`);

@@ -24,7 +24,7 @@ for (const database of databases) {
     const call = (method: string, path: string, key: string, body?: unknown): Promise<ApiResponse> =>
       api.request(method, path, { key, ...(body !== undefined && { body }) });
 
-    it("K5: read and do not write, by whatever method", async () => {
+    it(`K5: limited API keys on ${database.name} read and do not write, by whatever method`, async () => {
       const key = await keyWith("read");
       const { id } = await api.ok("POST", "/ip_policies", {});
       for (const path of ["/ip_policies", `/ip_policies/${id}`, "/revisions", "/export", "/tunnels"]) {
@@ -40,7 +40,7 @@ for (const database of databases) {
       assert.equal((await call("GET", `/ip_policies/${id}`, key)).status, 200);
     });
 
-    it("K5: reach only the kinds that they name", async () => {
+    it(`K5: limited API keys on ${database.name} reach only the kinds that they name`, async () => {
       const key = await keyWith("type:ip_policy", "type:ip_policy_rule");
       const policy = await call("POST", "/ip_policies", key, { description: "mine" });
       assert.equal(policy.status, 201);
@@ -63,7 +63,7 @@ for (const database of databases) {
       lacks(await call("DELETE", `/ip_policies/${policy.body.id}`, both), "write");
     });
 
-    it("K5: reach only objects whose metadata begin as they say", async () => {
+    it(`K5: limited API keys on ${database.name} reach only objects whose metadata begin as they say`, async () => {
       const key = await keyWith("metadata:team-a", "metadata:shared/");
       const [mine, theirs] = [
         await call("POST", "/edges/https", key, { metadata: "team-a/shop" }),
@@ -93,7 +93,7 @@ for (const database of databases) {
       }
     });
 
-    it("K5: write no reference to an object that they may not see", async () => {
+    it(`K5: limited API keys on ${database.name} write no reference to an object that they may not see`, async () => {
       const key = await keyWith("metadata:own");
       const group = (metadata: string) => ({ metadata, labels: { app: "x" } });
       const [own, other] = [
@@ -130,7 +130,7 @@ for (const database of databases) {
       assert.deepEqual([unknown.status, unknown.body.error_code], [404, errorCode("reference_unknown")]);
     });
 
-    it("K5: keep what others have tied to their objects, while they change the rest", async () => {
+    it(`K5: limited API keys on ${database.name} keep what others have tied to their objects, while they change the rest`, async () => {
       const key = await keyWith("metadata:kept");
       const policy = await api.ok("POST", "/ip_policies", { metadata: "theirs" });
       const edge = await api.ok("POST", "/edges/tcp", {
@@ -143,7 +143,7 @@ for (const database of databases) {
       assert.equal((await call("DELETE", `/edges/tcp/${edge.id}/ip_restriction`, key)).status, 204);
     });
 
-    it("K5: list only what they may see, in whole pages", async () => {
+    it(`K5: limited API keys on ${database.name} list only what they may see, in whole pages`, async () => {
       const key = await keyWith("metadata:listed");
       const wanted: string[] = [];
       for (let index = 0; index < 12; index += 1) {
@@ -167,7 +167,7 @@ for (const database of databases) {
       );
     });
 
-    it("K4: see secrets only when they may", async () => {
+    it(`K4: limited API keys on ${database.name} see secrets only when they may`, async () => {
       const edge = await api.ok("POST", "/edges/https", {});
       const path = `/edges/https/${edge.id}/routes`;
       const webhook_verification = { provider: "github", secret: "s3cret-hook" };
@@ -196,7 +196,7 @@ for (const database of databases) {
       assert.ok(!(await call("GET", `${path}/${route.id}?at_revision=${revision}`, blind)).text.includes("s3cret"));
     });
 
-    it("K5: make no keys that can do more than they can", async () => {
+    it(`K5: limited API keys on ${database.name} make no keys that can do more than they can`, async () => {
       const key = await keyWith("read", "write", "type:api_key", "type:vault");
       for (const scopes of [[], ["type:bot_user"], ["write"], ["type:*"], ["type:vault", "secrets"], undefined]) {
         lacks(await call("POST", "/api_keys", key, { scopes }), "*");
@@ -214,7 +214,7 @@ for (const database of databases) {
       lacks(await call("POST", "/api_keys", team, body("team")), "*");
     });
 
-    it("are refused when a scope is none", async () => {
+    it(`limited API keys on ${database.name} are refused when a scope cannot be read`, async () => {
       for (const [scope, path] of [
         ["", "scopes[0]"],
         ["reading", "scopes[0]"],
@@ -227,7 +227,7 @@ for (const database of databases) {
       }
     });
 
-    it("keep their limits over a restart", async () => {
+    it(`limited API keys on ${database.name} keep their limits over a restart`, async () => {
       const place = await database.create();
       const bootstrap = { apiKey: api.apiKey, authtoken: api.authtoken };
       const first = await startApi(database, { databaseUrl: place.url, bootstrap });

@@ -37,7 +37,7 @@ describe("the SDK as a package", () => {
     rmSync(directory, { recursive: true });
   });
 
-  it("has types by which the sample of its README compiles, and a mistake does not", () => {
+  it("the SDK as a package has types by which the sample of its README compiles, and a mistake does not", () => {
     const mistakes = 'await postern.ipPolicies.create({ descripton: "x" });\nawait postern.edges.https.get();\n';
     writeFileSync(join(directory, "wrong.ts"), `${sample}${mistakes}`);
     const options = ["--noEmit", "--strict", "--target", "es2023", "--module", "nodenext", "--skipLibCheck"];
@@ -52,7 +52,7 @@ describe("the SDK as a package", () => {
 
   for (const [index, node] of nodes.entries()) {
     const version = spawnSync(node, ["--version"], { encoding: "utf8" }).stdout.trim();
-    it(`runs the sample of its README on Node ${version}`, async () => {
+    it(`the SDK as a package runs the sample of its README on Node ${version}`, async () => {
       // The address of this server, and a host that no other run of the sample holds.
       const script = sample
         .replace("http://127.0.0.1:4700", api.baseUrl)

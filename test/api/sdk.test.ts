@@ -67,7 +67,7 @@ describe("the SDK", () => {
   });
   after(() => api.stop());
 
-  it("has every operation of the API, each once", () => {
+  it("the SDK has every operation of the API, each once", () => {
     const places = operations.map(({ group, verb }) => [...group, verb].join("."));
     assert.equal(new Set(places).size, places.length);
     const known = described.map(({ id, method, path }) => `${id} ${method} ${path}`);
@@ -105,7 +105,7 @@ describe("the SDK", () => {
     return { path, body: operation.takesBody ? { objects: {} } : undefined };
   }
 
-  it("walks through a list over its pages, while objects go", async () => {
+  it("the SDK walks through a list over its pages, while objects go", async () => {
     const made: string[] = [];
     for (let count = 0; count < 7; count += 1) made.unshift((await postern.vaults.create({ name: `v${count}` })).id);
     const listed: string[] = [];
@@ -117,14 +117,14 @@ describe("the SDK", () => {
     assert.deepEqual(await postern.vaults.list().all(), []);
   });
 
-  it("starts a list where it is told to", async () => {
+  it("the SDK starts a list where it is told to", async () => {
     const [first, second] = [await postern.ipPolicies.create({}), await postern.ipPolicies.create({})];
     const { items, nextBeforeId } = await postern.ipPolicies.list({ limit: 1, before_id: second.id }).page();
     assert.deepEqual(items, [first]);
     assert.equal(nextBeforeId, first.id);
   });
 
-  it("changes an object only as the one that was read", async () => {
+  it("the SDK changes an object only as the one that was read", async () => {
     const policy = await postern.ipPolicies.create({ description: "one" });
     const changed = await postern.ipPolicies.update(policy.id, { description: "two" }, { ifMatch: policy });
     assert.notEqual(answerOf(changed).etag, answerOf(policy).etag);
@@ -137,7 +137,7 @@ describe("the SDK", () => {
     await assert.rejects(postern.ipPolicies.get(policy.id), refusal("not_found", 404));
   });
 
-  it("refuses to match an object that brought no ETag", async () => {
+  it("the SDK refuses to match an object that brought no ETag", async () => {
     const policy = await postern.ipPolicies.create({});
     const [listed] = (await postern.ipPolicies.list({ limit: 1 }).page()).items;
     for (const ifMatch of [{ ...policy }, listed as object]) {
@@ -145,7 +145,7 @@ describe("the SDK", () => {
     }
   });
 
-  it("creates once under one idempotency key", async () => {
+  it("the SDK creates once under one idempotency key", async () => {
     const options = { idempotencyKey: "once-and-no-more" };
     const first = await postern.ipPolicies.create({ description: "a" }, options);
     assert.deepEqual(await postern.ipPolicies.create({ description: "a" }, options), first);
@@ -153,13 +153,13 @@ describe("the SDK", () => {
     await assert.rejects(other, refusal("idempotency_reused", 422));
   });
 
-  it("sends what it was told to wait for, and why", async () => {
+  it("the SDK sends what it was told to wait for, and why", async () => {
     await postern.ipPolicies.create({}, { waitSeconds: 0, reason: "a test" });
     assert.equal(seen.init.headers["prefer"], "wait=0");
     assert.equal(seen.init.headers["postern-reason"], "a test");
   });
 
-  it("sends reasons in any script, and keys that no header field can carry not at all", async () => {
+  it("the SDK sends reasons in any script, and keys that no header field can carry not at all", async () => {
     for (const reason of ["naïve café", "Łódź, 東京 🚀", "50% off, %41 stays %41", "a", "é".repeat(127)]) {
       const policy = await postern.ipPolicies.create({}, { reason });
       assert.match(seen.init.headers["postern-reason"] ?? "", /^[\x20-\x7e]+$/);
@@ -174,7 +174,7 @@ describe("the SDK", () => {
     }
   });
 
-  it("names each wrong field, the operation and the code of a refusal", async () => {
+  it("the SDK names each wrong field, the operation and the code of a refusal", async () => {
     const wrong = postern.ipPolicyRules.create({ cidr: "10.0.0.1/8", ip_policy_id: "ipp_x", action: "allow" });
     await assert.rejects(wrong, (error: unknown) => {
       assert(error instanceof PosternError);
@@ -188,7 +188,7 @@ describe("the SDK", () => {
     await assert.rejects(unknown.ipPolicies.list().all(), refusal("unknown_credentials", 401));
   });
 
-  it("makes no other path of an id", async () => {
+  it("the SDK makes no other path of an id", async () => {
     const other = postern.edges.https.get("../../ip_policies");
     await assert.rejects(other, refusal("not_found", 404));
     for (const id of ["", ".", "..", undefined]) {
@@ -198,13 +198,13 @@ describe("the SDK", () => {
 });
 
 describe("the SDK, when what answers is not the API,", () => {
-  it("says that nothing listens", async () => {
+  it("the SDK, when what answers is not the API, says that nothing listens", async () => {
     const unused = await answering(() => {});
     await unused.stop();
     await assert.rejects(unused.postern.ipPolicies.get("x"), connectionFailure(/ECONNREFUSED/));
   });
 
-  it("says what a stranger answered", async () => {
+  it("the SDK, when what answers is not the API, says what a stranger answered", async () => {
     const stranger = await answering((_request, response) => response.writeHead(502).end("<h1>Bad gateway</h1>"));
     const json = await answering((_request, response) => response.writeHead(500).end('{"error":"?"}'));
     await assert.rejects(stranger.postern.ipPolicies.get("x"), connectionFailure(/502 .*Bad gateway/));
@@ -212,7 +212,7 @@ describe("the SDK, when what answers is not the API,", () => {
     await Promise.all([stranger.stop(), json.stop()]);
   });
 
-  it("waits no longer than it was told", async () => {
+  it("the SDK, when what answers is not the API, waits no longer than it was told", async () => {
     const silent = await answering(() => {}, { timeoutMs: 50 });
     await assert.rejects(silent.postern.ipPolicies.get("x"), connectionFailure(/no answer within 0.05 s/));
     const aborted = silent.postern.ipPolicies.get("x", { signal: AbortSignal.abort(new Error("enough")) });
@@ -220,7 +220,7 @@ describe("the SDK, when what answers is not the API,", () => {
     await silent.stop();
   });
 
-  it("sends the key to no address that an answer names", async () => {
+  it("the SDK, when what answers is not the API, sends the key to no address that an answer names", async () => {
     const reached: string[] = [];
     const other = await answering((request, response) => {
       reached.push(String(request.url));

@@ -15,7 +15,7 @@ describe("what clients of the vendor know", () => {
   });
   after(() => api.stop());
 
-  it("takes a secret's vault by name, and lists the secrets of one vault", async () => {
+  it("the API takes a secret's vault by name, and lists the secrets of one vault", async () => {
     const [one, other] = [
       await api.ok("POST", "/vaults", { name: "one" }),
       await api.ok("POST", "/vaults", { name: "other" }),
@@ -44,7 +44,7 @@ describe("what clients of the vendor know", () => {
     }
   });
 
-  it("P1: knows no vault of another account by name", async () => {
+  it("P1: the API knows no vault of another account by name", async () => {
     await api.ok("POST", "/vaults", { name: "private" });
     const { api_key: key } = await api.ok("POST", "/accounts", { name: "another" });
     const body = { name: "a", value: "x", vault_name: "private" };
@@ -52,7 +52,7 @@ describe("what clients of the vendor know", () => {
     assert.deepEqual([refused.status, refused.body.error_code], [404, errorCode("reference_unknown")]);
   });
 
-  it("leaves endpoints of agents to their agents", async () => {
+  it("the API leaves endpoints of agents to their agents", async () => {
     const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id as string;
     const endpoint = { id: `ep_${"1".repeat(27)}`, proto: "https", publicUrl: "https://t1.postern.test" } as const;
     const shared = {
@@ -71,7 +71,7 @@ describe("what clients of the vendor know", () => {
     }
   });
 
-  it("shows logins, and deleting a user ends the user's sessions", async () => {
+  it("the API shows logins, and deleting a user ends the user's sessions", async () => {
     const { application_sessions: sessions } = await api.ok("GET", "/app/sessions");
     const { application_users: users } = await api.ok("GET", "/app/users");
     assert.deepEqual([sessions.length, users.length], [10, 10]);
@@ -84,7 +84,7 @@ describe("what clients of the vendor know", () => {
     assert.equal((await api.request("POST", "/app/users", { body: {} })).status, 405);
   });
 
-  it("R5: lets no account take all names that the server makes", async () => {
+  it("R5: the API lets no account take all names that the server makes", async () => {
     const base = "postern.test";
     for (const name of [`*.${base}`, "*.test"]) {
       const reserved = await api.request("POST", "/reserved_domains", { body: { domain: name } });

@@ -57,7 +57,7 @@ for (const database of databases) {
       assert.match(String(answer.body.details[field]), why);
     };
 
-    it("I7: is refused by what it is, when created, changed, planned and applied", async () => {
+    it(`I7: the address of a static backend on ${database.name} is refused by what it is, when created, changed, planned and applied`, async () => {
       const present = await api.ok("POST", "/backends/static", { address: "192.0.2.1:80" });
       for (const [address, why] of Object.entries({ ...local, ...never })) {
         fails(await api.request("POST", "/backends/static", { body: { address } }), "address", why);
@@ -70,14 +70,14 @@ for (const database of databases) {
       for (const address of fine) await api.ok("POST", "/backends/static", { address });
     });
 
-    it("I7: may be local where the operator allows it, and never multicast or unspecified", async () => {
+    it(`I7: the address of a static backend on ${database.name} may be local where the operator allows it, and never multicast or unspecified`, async () => {
       for (const address of [...Object.keys(local), ...fine]) await lenient.ok("POST", "/backends/static", { address });
       for (const [address, why] of Object.entries(never)) {
         fails(await lenient.request("POST", "/backends/static", { body: { address } }), "address", why);
       }
     });
 
-    it("I7: is not brought back by a rollback, and what was stored before can be changed in everything else", async () => {
+    it(`I7: the address of a static backend on ${database.name} is not brought back by a rollback, and what was stored before can be changed in everything else`, async () => {
       const { revisions } = await api.ok("GET", "/revisions?limit=100&operation=seed");
       const made = Math.min(...revisions.map(({ revision }: { revision: number }) => revision));
       fails(await api.request("POST", `/revisions/${made}/rollback`), "address", /loopback/);

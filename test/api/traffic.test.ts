@@ -44,7 +44,7 @@ after(async () => {
 const url = (path: string): string => `https://shop.localhost:${platform.publicHttpsPort}${path}`;
 
 describe("the requests that have ended", () => {
-  it("say why a visitor was denied, who is told no more than the code and the id", async () => {
+  it("the requests that have ended say why a visitor was denied, who is told no more than the code and the id", async () => {
     for (const http of ["h1", "h2"] as const) {
       const denied = await platform.request(url("/admin/x?secret"), { http, headers: { "user-agent": "bad bot" } });
       assert.equal(denied.status, 403);
@@ -73,7 +73,7 @@ describe("the requests that have ended", () => {
     }
   });
 
-  it("hold what was forwarded too, with the backend and tunnel that were chosen", async () => {
+  it("the requests that have ended hold what was forwarded too, with the backend and tunnel that were chosen", async () => {
     const answer = await platform.request(url("/admin"), { headers: { "user-agent": "good" } });
     assert.equal(answer.status, 200);
     const { body } = await platform.api("GET", `/requests/${String(answer.headers["x-request-id"])}`);
@@ -84,7 +84,7 @@ describe("the requests that have ended", () => {
     assert.match(last.reason, /through tunnel tn_/);
   });
 
-  it("come newest first, in pages", async () => {
+  it("the requests that have ended come newest first, in pages", async () => {
     for (let count = 0; count < 3; count += 1) await platform.request(url("/none"));
     const first = (await platform.api("GET", "/requests?limit=2")).body;
     assert.equal(first.requests.length, 2);
@@ -96,7 +96,7 @@ describe("the requests that have ended", () => {
     assert.ok(next.requests[0].id < first.requests[1].id);
   });
 
-  it("P1: are those of the key's account alone", async () => {
+  it("P1: the requests that have ended are those of the key's account alone", async () => {
     const answer = await platform.request(url("/none"));
     const id = String(answer.headers["x-request-id"]);
     assert.equal((await platform.api("GET", `/requests/${id}`, undefined, otherKey)).status, 404);
@@ -108,7 +108,7 @@ describe("the requests that have ended", () => {
 describe("explain", () => {
   const explain = (body: object, key?: string) => platform.api("POST", `/edges/https/${edge.id}/explain`, body, key);
 
-  it("says what would be done, and why, and leaves no trace", async () => {
+  it("explain says what would be done, and why, and leaves no trace", async () => {
     const listed = (await platform.api("GET", "/requests")).body.requests.length;
     const { body, status } = await explain({
       url: url("/admin/y"),
@@ -136,7 +136,7 @@ describe("explain", () => {
     assert.equal((await platform.api("GET", "/requests")).body.requests.length, listed);
   });
 
-  it("shows what would become of an answer", async () => {
+  it("explain shows what would become of an answer", async () => {
     await made("PUT", `/edges/https/${edge.id}/routes/${route.id}/compression`, { enabled: true });
     const response = { status_code: 200, headers: { "content-type": "text/html" } };
     const headers = { "user-agent": "good", "accept-encoding": "br" };
@@ -147,7 +147,7 @@ describe("explain", () => {
     );
   });
 
-  it("refuses what is no request to this edge", async () => {
+  it("explain refuses what is no request to this edge", async () => {
     assert.match((await explain({ url: "https://elsewhere.example/" })).body.details.url, /must lead to this edge/);
     for (const bad of [
       { url: "http://shop.localhost/" },
@@ -164,11 +164,11 @@ describe("explain", () => {
     assert.deepEqual([refused.status_code, refused.error_code], [400, errorCode("bad_request")]);
   });
 
-  it("P1: is for the edges of the key's account", async () => {
+  it("P1: explain is for the edges of the key's account", async () => {
     assert.equal((await explain({}, otherKey)).status, 404);
   });
 
-  it("explains connections to TLS and TCP edges", async () => {
+  it("explain explains connections to TLS and TCP edges", async () => {
     const policy = await made("POST", "/ip_policies", {});
     await made("POST", "/ip_policy_rules", { ip_policy_id: policy.id, cidr: "192.0.2.0/24", action: "allow" });
     const blocks = { backend: { backend_id: backend.id }, ip_restriction: { ip_policy_ids: [policy.id] } };

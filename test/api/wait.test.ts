@@ -34,7 +34,7 @@ describe("a write that prefers to wait for the edges", () => {
     return last?.type === "changes" ? last.revision : 0;
   };
 
-  it("is answered after the time when no edge is connected", async () => {
+  it("a write that prefers to wait for the edges is answered after the time when no edge is connected", async () => {
     const request = create("wait=5");
     assert.ok(await waits(request));
     clock.pass(5_000);
@@ -45,7 +45,7 @@ describe("a write that prefers to wait for the edges", () => {
     assert.equal(headers["postern-edges-behind"], undefined);
   });
 
-  it("is answered as soon as the edge serves its revision, and no sooner", async () => {
+  it("a write that prefers to wait for the edges is answered as soon as the edge serves its revision, and no sooner", async () => {
     api.edge.send({ type: "hello", edgeId: "edge_one" });
     const request = create("respond-async, wait=10");
     assert.ok(await waits(request));
@@ -57,7 +57,7 @@ describe("a write that prefers to wait for the edges", () => {
     assert.deepEqual([headers["postern-applied"], headers["postern-revision"]], ["true", String(revision)]);
   });
 
-  it("is told which edge does not serve it after the time, and the change stands", async () => {
+  it("a write that prefers to wait for the edges is told which edge does not serve it after the time, and the change stands", async () => {
     const request = create('wait="1"');
     assert.ok(await waits(request));
     clock.pass(1_000);
@@ -66,7 +66,7 @@ describe("a write that prefers to wait for the edges", () => {
     assert.equal((await api.ok("GET", `/bot_users/${body.id}`)).id, body.id);
   });
 
-  it("waits for the edge that comes after one that is gone", async () => {
+  it("a write that prefers to wait for the edges waits for the edge that comes after one that is gone", async () => {
     api.edge.send({ type: "applied", revision: 999_999 });
     api.edge.send({ type: "hello", edgeId: "edge_two" });
     const request = create("wait=10");
@@ -75,7 +75,7 @@ describe("a write that prefers to wait for the edges", () => {
     assert.equal((await request).headers["postern-applied"], "true");
   });
 
-  it("waits 30 seconds at most, and not at all when that is preferred or the preference cannot be read", async () => {
+  it("a write that prefers to wait for the edges waits 30 seconds at most, and not at all when that is preferred or the preference cannot be read", async () => {
     const request = create("wait=86400");
     assert.ok(await waits(request));
     clock.pass(30_000);
@@ -87,14 +87,14 @@ describe("a write that prefers to wait for the edges", () => {
     }
   });
 
-  it("is refused at once when it is refused", async () => {
+  it("a write that prefers to wait for the edges is refused at once when it is refused", async () => {
     const headers = { prefer: "wait=10" };
     assert.equal((await api.request("POST", "/bot_users", { body: {}, headers })).status, 400);
     assert.equal((await api.request("DELETE", "/bot_users/bot_none", { headers })).status, 404);
     assert.equal((await api.request("GET", "/bot_users", { headers })).headers["preference-applied"], undefined);
   });
 
-  it("may be any write: of a module, of many objects, or back to a revision", async () => {
+  it("a write that prefers to wait for the edges may be any write: of a module, of many objects, or back to a revision", async () => {
     const edge = await api.ok("POST", "/edges/https", {});
     const headers = { prefer: "wait=0" };
     for (const [method, path, body] of [

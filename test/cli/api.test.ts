@@ -39,7 +39,7 @@ describe("postern api", () => {
     return ended.stdout === "" ? undefined : JSON.parse(ended.stdout);
   };
 
-  it("creates, gets, changes and deletes an object", async () => {
+  it("postern api creates, gets, changes and deletes an object", async () => {
     const made = await json("ip_policies create", "--description", "the office");
     const read = await run(`ip_policies get ${made.id}`);
     assert.match(read.stdout, new RegExp(`^id           ${made.id}\n`));
@@ -64,7 +64,7 @@ describe("postern api", () => {
     );
   });
 
-  it("lists as a table, over pages, up to the limit", async () => {
+  it("postern api lists as a table, over pages, up to the limit", async () => {
     const ids: string[] = [];
     for (let count = 0; count < 103; count += 1) {
       ids.unshift(
@@ -92,7 +92,7 @@ describe("postern api", () => {
     assert.deepEqual([none.stdout, none.stderr], ["", "There are none.\n"]);
   });
 
-  it("takes fields of every type as options, laid over a document", async () => {
+  it("postern api takes fields of every type as options, laid over a document", async () => {
     const backend = await json("backends/tunnel_group create --labels app=web --labels", "dc=eu");
     assert.deepEqual(backend.labels, { app: "web", dc: "eu" });
     const weighted = await json("backends/weighted create --backends", `${backend.id}=3`);
@@ -128,7 +128,7 @@ describe("postern api", () => {
     assert.match(table.stdout, /a\.localhost:443 .* on /);
   });
 
-  it("reads secrets from files, and has no option that takes only their text", async () => {
+  it("postern api reads secrets from files, and has no option that takes only their text", async () => {
     writeFileSync(join(directory, "secret"), "from a file\n");
     const edge = await json("edges/https create");
     const route = await json(`edges/https/routes create ${edge.id} --match-type path_prefix --match /`);
@@ -142,7 +142,7 @@ describe("postern api", () => {
     }
   });
 
-  it("reads a document from the standard input", async () => {
+  it("postern api reads a document from the standard input", async () => {
     writeFileSync(join(directory, "in.json"), '{"description":"piped"}');
     const stdin = openSync(join(directory, "in.json"), "r");
     const ended = await runCommand(["api", "ip_policies", "create", "--data", "@-"], {
@@ -154,7 +154,7 @@ describe("postern api", () => {
     assert.match(ended.stdout, /^description {2}piped$/m, ended.stderr);
   });
 
-  it("keeps what is about one call out of the environment", async () => {
+  it("postern api keeps what is about one call out of the environment", async () => {
     const env = {
       POSTERN_API_URL: api.baseUrl,
       POSTERN_API_KEY: api.apiKey,
@@ -165,7 +165,7 @@ describe("postern api", () => {
     assert.equal(JSON.parse(ended.stdout).description, "");
   });
 
-  it("shows nothing that a terminal could take for a command", async () => {
+  it("postern api shows nothing that a terminal could take for a command", async () => {
     const made = await api.ok("POST", "/ip_policies", { description: "\u001B[2Jred\u202Eeht", metadata: "a\nb" });
     const outputs = [await run(`ip_policies get ${made.id}`), await run("ip_policies list --limit 1")];
     for (const { stdout } of outputs) {
@@ -213,7 +213,7 @@ describe("postern api", () => {
     ],
     ["an API URL that is not http", "ip_policies list --api-url ftp://x", 2, /--api-url must be an http/],
   ] as const) {
-    it(`ends with exit code ${code} at ${what}`, async () => {
+    it(`postern api ends with exit code ${code} at ${what}`, async () => {
       if (what === "a taken name") await api.ok("POST", "/bot_users", { name: "TAKEN" });
       const stale = what === "a stale tag" ? (await api.ok("POST", "/ip_policies", {})).id : "";
       const args = words === "" ? [] : words.split(" ").map((word) => word.replace("STALE", stale));
@@ -226,7 +226,7 @@ describe("postern api", () => {
     });
   }
 
-  it("explains itself, each resource and each operation", async () => {
+  it("postern api explains itself, each resource and each operation", async () => {
     const all = await run("--help");
     assert.match(all.stdout, /^Usage: postern api \[OPTIONS\] RESOURCE VERB \[ID …\]\n/);
     assert.match(all.stdout, /^ {2}ip_policies +create list get update delete$/m);
@@ -237,7 +237,7 @@ describe("postern api", () => {
     assert.match(operation.stdout, /^ {2}--backend\.backend-id TEXT$/m);
   });
 
-  it("has a command for every operation, whose options all differ", () => {
+  it("postern api has a command for every operation, whose options all differ", () => {
     for (const operation of operations) {
       const command = apiCommand([...wordsOf(operation).split(" "), "--json"]);
       assert.equal(command.name, `api ${wordsOf(operation)}`);
@@ -262,7 +262,7 @@ describe("postern completion", () => {
     return ended.stdout.trimEnd();
   };
 
-  it("completes commands, resources, verbs, options and their values in bash", async () => {
+  it("postern completion completes commands, resources, verbs, options and their values in bash", async () => {
     const { stdout: script } = await runCommand(["completion", "bash"]);
     for (const [line, expected] of [
       ["postern acc", "account"],
@@ -280,13 +280,13 @@ describe("postern completion", () => {
   });
 
   for (const shell of ["zsh", "fish"]) {
-    it(`has every operation for ${shell}`, async () => {
+    it(`postern completion has every operation for ${shell}`, async () => {
       const { stdout } = await runCommand(["completion", shell]);
       for (const operation of operations) assert(stdout.includes(`'api ${wordsOf(operation)}'`), operation.id);
     });
   }
 
-  it("refuses other shells with exit code 2", async () => {
+  it("postern completion refuses other shells with exit code 2", async () => {
     const ended = await runCommand(["completion", "csh"]);
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /there is no completion for "csh": choose bash, zsh or fish/);

@@ -28,7 +28,7 @@ describe("the command line", () => {
   after(() => rmSync(directory, { recursive: true }));
 
   for (const command of ["dev", "serve", "http", "tcp", "tls", "ca", "account create", "version"]) {
-    it(`explains \`postern ${command}\` with every one of its settings`, async () => {
+    it(`the command line explains \`postern ${command}\` with every one of its settings`, async () => {
       const ended = await runCommand([...command.split(" "), "--help"]);
       assert.equal(ended.code, 0);
       assert.match(ended.stdout, new RegExp(`^Usage: postern ${command} \\[OPTIONS\\]`));
@@ -36,7 +36,7 @@ describe("the command line", () => {
     });
   }
 
-  it("lists the commands", async () => {
+  it("the command line lists the commands", async () => {
     const ended = await runCommand(["help"]);
     assert.equal(ended.code, 0);
     for (const command of ["dev", "serve", "http", "tcp", "tls", "ca", "account create", "version"]) {
@@ -110,7 +110,7 @@ describe("the command line", () => {
     ["a guessable first key", ["serve", "--bootstrap-api-key", "secret"], /--bootstrap-api-key must be 27 to 512/],
     ["an API URL without its scheme", ["serve", "--api-url", "example.com"], /--api-url must be an http/],
   ] as const) {
-    it(`refuses ${what} with exit code 2`, async () => {
+    it(`the command line refuses ${what} with exit code 2`, async () => {
       const ended = await runCommand([...args], { env: { POSTERN_DATA: join(directory, "none") } });
       assert.equal(ended.code, 2, ended.stderr);
       assert.match(ended.stderr, sentence);
@@ -118,26 +118,26 @@ describe("the command line", () => {
     });
   }
 
-  it("P8: offers the management API to this machine only, unless it is told where else", async () => {
+  it("P8: the command line offers the management API to this machine only, unless it is told where else", async () => {
     for (const command of ["serve", "dev"]) {
       const { stdout } = await runCommand([command, "--help"]);
       assert.match(stdout, /--api-listen [^\n]*\n[^[]*\[default 127\.0\.0\.1:\d+;/, command);
     }
   });
 
-  it("refuses a guessable first key without repeating it", async () => {
+  it("the command line refuses a guessable first key without repeating it", async () => {
     const ended = await runCommand(["serve"], { env: { POSTERN_BOOTSTRAP_API_KEY: "hunter2" } });
     assert.doesNotMatch(ended.stderr, /hunter2/);
   });
 
-  it("says in one sentence that a data directory cannot be written", async () => {
+  it("the command line says in one sentence that a data directory cannot be written", async () => {
     writeFileSync(join(directory, "file"), "");
     const ended = await runCommand(["serve", "--data", join(directory, "file", "data")], { env: freePorts });
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /^postern: the data directory ".*" cannot be written \(ENOTDIR\): .*--data\n$/);
   });
 
-  it("D9: serves with the quotas that settings give it", async () => {
+  it("D9: the command line serves with the quotas that settings give it", async () => {
     const variables = { POSTERN_OWNER_MAX_OBJECTS: "1", POSTERN_ACCOUNT_MAX_BYTES: "5000" };
     const args = ["serve", "--data", join(directory, "quotas"), "--account-max-objects", "2", "--json"];
     const server = startCommand(args, { env: { ...freePorts, ...variables } });
@@ -167,7 +167,7 @@ describe("the command line", () => {
     await server.end();
   });
 
-  it("P8: refuses a data directory whose secrets others may read", async () => {
+  it("P8: the command line refuses a data directory whose secrets others may read", async () => {
     const data = join(directory, "readable");
     const first = startCommand(["serve", "--data", data, "--json"], { env: freePorts });
     await first.firstLine();
@@ -202,7 +202,7 @@ describe("postern serve, and the commands beside it", () => {
     rmSync(data, { recursive: true });
   });
 
-  it("prints the first key and token once, and keeps them", async () => {
+  it("postern serve prints the first key and token once, and keeps them", async () => {
     const { api_key, authtoken } = facts;
     assert.equal(readFileSync(join(data, "api-key"), "utf8").trim(), api_key);
     assert.equal(readFileSync(join(data, "authtoken"), "utf8").trim(), authtoken);
@@ -214,7 +214,7 @@ describe("postern serve, and the commands beside it", () => {
     assert.doesNotMatch(server.stderr(), new RegExp(`${api_key}|${authtoken}`));
   });
 
-  it("K5: keeps secrets out of its log", async () => {
+  it("K5: postern serve keeps secrets out of its log", async () => {
     await server.end();
     await startServer({ POSTERN_LOG_LEVEL: "debug" });
     const secrets = ["api-key", "authtoken", "tunnel.key", "sealing-key"].map((file) =>
@@ -334,7 +334,7 @@ describe("postern serve, and the commands beside it", () => {
     assert.match(ended.stderr, /update-ca-certificates/);
   });
 
-  it("takes the first key and token from the environment", async () => {
+  it("postern serve takes the first key and token from the environment", async () => {
     const other = join(data, "chosen");
     const env = {
       ...freePorts,

@@ -42,7 +42,7 @@ describe("postern dev", () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-dev-"));
   after(() => rmSync(directory, { recursive: true }));
 
-  it("publishes the sample service at a URL that answers when it is printed, and the same after a restart", async () => {
+  it("postern dev publishes the sample service at a URL that answers when it is printed, and the same after a restart", async () => {
     const urls: string[] = [];
     let port = "0";
     for (let start = 0; start < 2; start += 1) {
@@ -58,7 +58,7 @@ describe("postern dev", () => {
     assert.equal(urls[0], urls[1]);
   });
 
-  it("prints a curl line that works when it is pasted, the API's URL, the key and the token", async () => {
+  it("postern dev prints a curl line that works when it is pasted, the API's URL, the key and the token", async () => {
     const dev = startCommand(["dev", "--data", directory], { env: freePorts, cwd: directory });
     await dev.firstLine();
     const line = /^ {2}(curl .*)$/m.exec(dev.stdout())?.[1] as string;
@@ -73,7 +73,7 @@ describe("postern dev", () => {
     assert.equal((await dev.end()).code, 0);
   });
 
-  it("publishes the port that it is given", async () => {
+  it("postern dev publishes the port that it is given", async () => {
     const upstream = await startUpstream((_request, response) => response.end("my own service"));
     const dev = startCommand(["dev", String(upstream.port), "--json", "--data", directory], { env: freePorts });
     const facts = JSON.parse(await dev.firstLine()) as DevFacts;
@@ -82,13 +82,13 @@ describe("postern dev", () => {
     await upstream.stop();
   });
 
-  it("P8: keeps its secrets in files that only their owner can read", async () => {
+  it("P8: postern dev keeps its secrets in files that only their owner can read", async () => {
     for (const file of ["api-key", "authtoken", "ca.key", "tunnel.key", "sealing-key", "postern.db"]) {
       assert.equal((statSync(join(directory, file)).mode & 0o777).toString(8), "600", file);
     }
   });
 
-  it("takes the next free ports when the usual ones are taken, and says which", async () => {
+  it("postern dev takes the next free ports when the usual ones are taken, and says which", async () => {
     const usual = { "the management API": 4700, "the HTTPS edge": 8443, "the agent listener": 4443 };
     const taken = await Promise.all(Object.values(usual).map(take));
     const other = mkdtempSync(join(tmpdir(), "postern-dev-"));
@@ -119,7 +119,7 @@ describe("postern dev", () => {
     ["the HTTPS edge", "POSTERN_HTTPS_LISTEN", "--https-listen"],
     ["the agent listener", "POSTERN_AGENT_LISTEN", "--agent-listen"],
   ] as const) {
-    it(`says in one sentence that a port is taken that ${what} wants`, async () => {
+    it(`postern dev says in one sentence that a port is taken that ${what} wants`, async () => {
       const taken = createServer().listen(0, "127.0.0.1");
       await once(taken, "listening");
       const { port } = taken.address() as AddressInfo;
@@ -136,7 +136,7 @@ describe("postern dev", () => {
   }
 
   for (const database of databases) {
-    it(`says in one sentence that another server has the database open, on ${database.name}`, async () => {
+    it(`postern dev says in one sentence that another server has the database open, on ${database.name}`, async () => {
       const stored = database.name === "sqlite" ? undefined : await database.create();
       const env = { ...freePorts, ...(stored && { POSTERN_DATABASE: stored.url }) };
       const dev = startCommand(["dev", "--json", "--data", directory], { env });

@@ -46,7 +46,7 @@ describe("documents on the command line", () => {
       env: { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey, HOOK_SECRET: "s3cret-hook", ...env },
     });
 
-  it("are planned with exit code 8, applied, and then planned with exit code 0", async () => {
+  it("documents on the command line are planned with exit code 8, applied, and then planned with exit code 0", async () => {
     const planned = await postern(["plan", file]);
     assert.equal(planned.code, 8, planned.stderr);
     assert.match(planned.stdout, /^\+ https_edge_route shop-root$/m);
@@ -65,7 +65,7 @@ describe("documents on the command line", () => {
     assert.equal(edge.routes[0].webhook_verification.secret, "s3cret-hook");
   });
 
-  it("are exported, and applied again without a change", async () => {
+  it("documents on the command line are exported, and applied again without a change", async () => {
     const exported = await postern(["export", "--document", "shop"]);
     assert.equal(exported.code, 0, exported.stderr);
     assert.match(exported.stdout, /\$unchanged: true/);
@@ -77,7 +77,7 @@ describe("documents on the command line", () => {
     assert.equal((await postern(["plan", "whole.json"])).code, 0);
   });
 
-  it("show what changes and what goes, and prune when asked", async () => {
+  it("documents on the command line show what changes and what goes, and prune when asked", async () => {
     const smaller = join(directory, "smaller.yaml");
     writeFileSync(smaller, document.replace(/ {2}https_edge_route:[^]*/, "").replace("app: web", "app: \u009b31mnext"));
     const kept = await postern(["plan", smaller]);
@@ -91,14 +91,14 @@ describe("documents on the command line", () => {
     assert.match(pruned.stdout, /1 changed, 1 deleted/);
   });
 
-  it("are coloured where colours are wanted, and JSON where that is", async () => {
+  it("documents on the command line are coloured where colours are wanted, and JSON where that is", async () => {
     const coloured = await postern(["plan", file], { FORCE_COLOR: "1" });
     assert.ok(coloured.stdout.includes("\u001B[32m+ https_edge_route"), coloured.stdout);
     const json = JSON.parse((await postern(["plan", file, "--json"])).stdout) as Body;
     assert.deepEqual([json.document, json.applied, json.summary.create], ["shop", false, 1]);
   });
 
-  it("take what they refer to from variables and files, and say what is missing", async () => {
+  it("documents on the command line take what they refer to from variables and files, and say what is missing", async () => {
     writeFileSync(join(directory, "note.txt"), "from a file");
     const text = "objects: { ip_policy: { p: { description: { $file: note.txt } } } }";
     writeFileSync(join(directory, "note.yaml"), text);
@@ -115,7 +115,7 @@ describe("documents on the command line", () => {
     }
   });
 
-  it("are refused in whole sentences, with every field that is wrong", async () => {
+  it("documents on the command line are refused in whole sentences, with every field that is wrong", async () => {
     writeFileSync(join(directory, "bad.yaml"), "objects: { bot_user: { a: {}, b: { name: b, activ: true } } }");
     const ended = await postern(["apply", "bad.yaml"]);
     assert.equal(ended.code, 2);
@@ -125,7 +125,7 @@ describe("documents on the command line", () => {
     assert.match((await postern(["plan", "broken.yaml"])).stderr, /broken\.yaml is not valid YAML: .*line 1/);
   });
 
-  it("are read from standard input", async () => {
+  it("documents on the command line are read from standard input", async () => {
     const env = { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey };
     const running = startCommand(["plan", "-"], { env, stdio: ["pipe", "pipe", "pipe"] });
     running.process.stdin?.end("objects: { ip_policy: { piped: {} } }");

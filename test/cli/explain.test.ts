@@ -37,7 +37,7 @@ after(async () => {
 const explain = (...args: string[]) => runCommand(["explain", "--data", platform.directory, ...args]);
 
 describe("postern explain", () => {
-  it("says what decides, by which rule, and where the request would go", async () => {
+  it("postern explain says what decides, by which rule, and where the request would go", async () => {
     const { code, stdout, stderr } = await explain(
       "GET",
       "https://shop.localhost/admin/x",
@@ -52,7 +52,7 @@ describe("postern explain", () => {
     assert.match(stdout, /forwarded through tn_\w+ to http:\/\/localhost:\d+|forwarded through tn_\w+ to /);
   });
 
-  it("says why a request is denied, and prints JSON for programs", async () => {
+  it("postern explain says why a request is denied, and prints JSON for programs", async () => {
     const denied = await explain("GET", "https://shop.localhost/admin", "-H", "user-agent: curl/8", "--ip=203.0.113.7");
     assert.match(denied.stdout, /✗ user_agent_filter/);
     assert.match(denied.stdout, new RegExp(String.raw`denied: 403 ${errorCode("user_agent_denied")}\n$`));
@@ -63,7 +63,7 @@ describe("postern explain", () => {
     assert.match(told.near_routes[0].reason, /within a segment/);
   });
 
-  it("explains connections to TLS and TCP edges too", async () => {
+  it("postern explain explains connections to TLS and TCP edges too", async () => {
     const backend = (await platform.api("POST", "/backends/tunnel_group", { labels: { app: "shop" } })).body;
     const policy = (await platform.api("POST", "/ip_policies", {})).body;
     const given = { ip_policy_id: policy.id, cidr: "203.0.113.0/24", action: "allow" };

@@ -46,7 +46,7 @@ for (const { name, commands: least } of guides) {
       return new Promise((resolve) => shell.once("close", () => resolve(output)));
     };
 
-    it("shows what really happens", async () => {
+    it(`the guide ${name} shows what really happens`, async () => {
       const guide = readFileSync(`${root}docs/guides/${name}.md`, "utf8");
       let commands = 0;
       for (const [, info = "", content = ""] of guide.matchAll(/^```(.*)\n([^]*?)^```$/gm)) {

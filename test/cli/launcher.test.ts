@@ -51,7 +51,7 @@ describe("the launcher", () => {
   });
 
   if (oldNode) {
-    it("runs the pinned Node when it is started by an older one", async () => {
+    it("the launcher runs the pinned Node when it is started by an older one", async () => {
       const ended = await runCommand(["version", "--json"], { node: oldNode });
       assert.equal(ended.code, 0, ended.stderr);
       assert((JSON.parse(ended.stdout) as { node: string }).node.startsWith("26."));
@@ -61,7 +61,7 @@ describe("the launcher", () => {
       ["with", "pipe"],
       ["without", "ignore"],
     ] as const) {
-      it(`takes the server with it when it is killed, ${what} a standard input`, async () => {
+      it(`the launcher takes the server with it when it is killed, ${what} a standard input`, async () => {
         const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
         const serve = startCommand(["serve", "--json", "--data", directory], {
           node: oldNode,
@@ -79,7 +79,7 @@ describe("the launcher", () => {
       });
     }
 
-    it("passes signals on, and what follows from them", async () => {
+    it("the launcher passes signals on, and what follows from them", async () => {
       const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
       const serve = startCommand(["serve", "--json", "--data", directory], { node: oldNode, env: freePorts });
       await serve.firstLine();
@@ -87,7 +87,7 @@ describe("the launcher", () => {
       rmSync(directory, { recursive: true });
     });
 
-    it("leaves a server alone that was started without it, and has another pipe at the same place", async () => {
+    it("the launcher leaves a server alone that was started without it, and has another pipe at the same place", async () => {
       const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
       const serve = startCommand(["serve", "--json", "--data", directory], {
         env: freePorts,
@@ -100,25 +100,25 @@ describe("the launcher", () => {
       rmSync(directory, { recursive: true });
     });
 
-    it("passes the exit code on", async () => {
+    it("the launcher passes the exit code on", async () => {
       assert.equal((await runCommand(["no-such-command"], { node: oldNode })).code, 2);
     });
 
-    it("says which Node is needed, and how to get it, when there is only an older one", () => {
+    it("the launcher says which Node is needed, and how to get it, when there is only an older one", () => {
       const ended = launch(oldNode);
       assert.equal(ended.status, 2);
       assert.match(ended.stderr, /^postern: this is Node \d+\.\d+\.\d+, and Postern needs Node 24 or later: .*\n$/);
     });
   }
 
-  it("installs what the lockfile lists when node_modules is missing, and says when that fails", () => {
+  it("the launcher installs what the lockfile lists when node_modules is missing, and says when that fails", () => {
     writeFileSync(join(clone, "package-lock.json"), "{}");
     const ended = launch(process.execPath, { PATH: program("npm", `echo "$@" >&2; exit 1`) });
     assert.equal(ended.status, 2);
     assert.match(ended.stderr, /installing[^\n]*\nci\npostern: the installation \(npm ci\) failed: /);
   });
 
-  it("installs again when the lockfile is newer, and not when it is older", () => {
+  it("the launcher installs again when the lockfile is newer, and not when it is older", () => {
     mkdirSync(join(clone, "node_modules"));
     writeFileSync(join(clone, "package-lock.json"), "{}");
     writeFileSync(join(clone, "node_modules/.package-lock.json"), "{}");

@@ -40,7 +40,7 @@ for (const database of databases) {
     });
 
     for (const http of ["h1", "h2"] as const) {
-      it(`brings a request over ${http} through edge, tunnel and agent to a service and back`, async () => {
+      it(`the platform on ${database.name} brings a request over ${http} through edge, tunnel and agent to a service and back`, async () => {
         const agent = await platform.startAgent({ upstream: upstream.port });
         const answer = await platform.request(`${agent.url}/path?query`, { http, method: "POST", body: "body" });
         assert.equal(answer.status, 200);
@@ -53,7 +53,7 @@ for (const database of databases) {
       });
     }
 
-    it("publishes the URL that the agent asks for, and gives up with a name for it when it is another's", async () => {
+    it(`the platform on ${database.name} publishes the URL that the agent asks for, and gives up with a name for it when it is another's`, async () => {
       const url = `https://wanted.localhost:${platform.httpsPort}`;
       const agent = await platform.startAgent({ upstream: upstream.port, url: "https://wanted.localhost" });
       assert.equal(agent.url, url);
@@ -69,13 +69,13 @@ for (const database of databases) {
       await agent.close();
     });
 
-    it("K5: gives up at once when the token is refused", async () => {
+    it(`K5: the platform on ${database.name} gives up at once when the token is refused`, async () => {
       const agent = await platform.startAgent({ upstream: 1, token: "no-such-token", offline: true });
       assert.equal((await agent.ended).reason, "credentials");
       assert.equal(agent.statuses.filter(({ state }) => state === "connecting").length, 1);
     });
 
-    it("tells identity providers of URLs with the port that the edge really has", async () => {
+    it(`the platform on ${database.name} tells identity providers of URLs with the port that the edge really has`, async () => {
       const edge = (await platform.api("POST", "/edges/https", {})).body;
       const saml = { idp_metadata_url: "https://idp.example.com/metadata" };
       const body = { match_type: "path_prefix", match: "/", saml };
@@ -84,7 +84,7 @@ for (const database of databases) {
       assert.equal((await platform.api("DELETE", `/edges/https/${edge.id}`)).status, 204);
     });
 
-    it("serves a tunnel on a connection that is older than the tunnel", async () => {
+    it(`the platform on ${database.name} serves a tunnel on a connection that is older than the tunnel`, async () => {
       const socket = await platform.connect("early.localhost");
       const ask = async (): Promise<string> => {
         socket.write("GET / HTTP/1.1\r\nHost: early.localhost\r\n\r\n");
@@ -98,7 +98,7 @@ for (const database of databases) {
       await agent.close();
     });
 
-    it("passes a WebSocket's bytes both ways, also those that come with the answer", async () => {
+    it(`the platform on ${database.name} passes a WebSocket's bytes both ways, also those that come with the answer`, async () => {
       const agent = await platform.startAgent({ upstream: upstream.port });
       const { hostname, host } = new URL(agent.url);
       const socket = await platform.connect(hostname);
@@ -115,7 +115,7 @@ for (const database of databases) {
       await agent.close();
     });
 
-    it("answers 502 with the agent's code when the service is down", async () => {
+    it(`the platform on ${database.name} answers 502 with the agent's code when the service is down`, async () => {
       const agent = await platform.startAgent({ upstream: "127.0.0.1:1" });
       const answer = await platform.request(agent.url, { headers: { accept: "application/json" } });
       assert.equal(answer.status, 502);
@@ -123,7 +123,7 @@ for (const database of databases) {
       await agent.close();
     });
 
-    it("answers 503 or 404 once the agent is gone, and nothing before", async () => {
+    it(`the platform on ${database.name} answers 503 or 404 once the agent is gone, and nothing before`, async () => {
       const agent = await platform.startAgent({ upstream: upstream.port });
       const { url } = agent;
       assert.equal((await platform.request(url)).status, 200);
@@ -131,7 +131,7 @@ for (const database of databases) {
       assert.match(String((await platform.request(url)).status), /^(404|503)$/);
     });
 
-    it("S4: serves on, and accepts agents, with the control plane stopped; and follows the next one", async () => {
+    it(`S4: the platform on ${database.name} serves on, and accepts agents, with the control plane stopped; and follows the next one`, async () => {
       const agent = await platform.startAgent({ upstream: upstream.port });
       await platform.stopControlPlane();
       assert.equal((await platform.request(agent.url)).status, 200);
@@ -147,14 +147,14 @@ for (const database of databases) {
       await later.close();
     });
 
-    it("K5: ends the sessions of a token that is deleted", async () => {
+    it(`K5: the platform on ${database.name} ends the sessions of a token that is deleted`, async () => {
       const { body } = await platform.api("POST", "/credentials", { description: "short-lived" });
       const agent = await platform.startAgent({ upstream: upstream.port, token: body.token });
       await platform.api("DELETE", `/credentials/${body.id}`);
       assert.equal((await agent.ended).reason, "credentials");
     });
 
-    it("G5: an agent comes back after a restart of the server, with the same URL", async () => {
+    it(`G5: an agent comes back after a restart of the server, with the same URL, on ${database.name}`, async () => {
       const agent = await platform.startAgent({ upstream: upstream.port });
       const { url } = agent;
       await platform.restart();
@@ -164,7 +164,7 @@ for (const database of databases) {
       await agent.close();
     });
 
-    it("serves a labelled tunnel through an edge with a backend, and shows it", async () => {
+    it(`the platform on ${database.name} serves a labelled tunnel through an edge with a backend, and shows it`, async () => {
       const labels = { app: "web", dc: "eu" };
       const backend = (await platform.api("POST", "/backends/tunnel_group", { labels })).body;
       const edge = (await platform.api("POST", "/edges/https", { hostports: ["shop.localhost:443"] })).body;
@@ -191,7 +191,7 @@ for (const database of databases) {
 }
 
 describe("a platform whose tunnel.key is lost", () => {
-  it("gives agents the URLs that they had: those are made from token and target", async () => {
+  it("a platform whose tunnel.key is lost gives agents the URLs that they had: those are made from token and target", async () => {
     const platform = await startPlatform();
     const upstream = await startUpstream((_request, response) => response.end("served"));
     const publish = async (): Promise<string> => {
@@ -222,7 +222,7 @@ describe("a platform that stops", () => {
     await upstream.stop();
   });
 
-  it("is not ready while it finishes what is under way", async () => {
+  it("a platform that stops is not ready while it finishes what is under way", async () => {
     const agent = await platform.startAgent({ upstream: upstream.port });
     const isReady = async (of = ""): Promise<number> => (await platform.api("GET", `/readyz${of}`)).status;
     assert.equal(await isReady(), 200);

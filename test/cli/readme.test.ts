@@ -30,7 +30,7 @@ describe("the README", () => {
     rmSync(directory, { recursive: true });
   });
 
-  it("routes with the API to a labelled tunnel, as it says", async () => {
+  it("the README routes with the API to a labelled tunnel, as it says", async () => {
     const lines = /<!-- test\/cli\/readme\.test\.ts[^]*?```sh\n([^]*?)```/.exec(readme)?.[1] as string;
     const script = lines
       .replaceAll("http://127.0.0.1:4700", facts.api_url)
@@ -46,7 +46,7 @@ describe("the README", () => {
     assert.match(output, /from behind the edge/);
   });
 
-  it("names only commands and options that exist", () => {
+  it("the README names only commands and options that exist", () => {
     for (const [, command, rest] of readme.matchAll(
       /npx postern (serve|http|ca|account create|api \S+ \S+|completion)([^\n#`]*)/g,
     )) {
@@ -58,7 +58,7 @@ describe("the README", () => {
     }
   });
 
-  it("lists the exit codes as they are", () => {
+  it("the README lists the exit codes as they are", () => {
     for (const code of Object.values(exitCodes)) assert.match(readme, new RegExp(`\\| ${code} +\\|`));
   });
 });

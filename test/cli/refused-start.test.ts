@@ -42,7 +42,7 @@ for (const database of databases) {
       ["no sealing key", ["sealing-key"]],
       ["the database alone", ["sealing-key", "ca.key", "ca.pem", "tunnel.key", "api-key", "authtoken"]],
     ] as const) {
-      it(`K4: with ${name} says which file is missing and how to bring it back, and makes none`, async () => {
+      it(`K4: a start without its files, on ${database.name}, with ${name} says which file is missing and how to bring it back, and makes none`, async () => {
         const directory = copy(name, without);
         const there = filesOf(directory);
         const ended = await runCommand(["serve", "--data", directory], { env });
@@ -58,7 +58,7 @@ for (const database of databases) {
     }
 
     for (const without of [[], ["ca.key", "ca.pem", "tunnel.key", "api-key", "authtoken"]]) {
-      it(`K4: with another sealing key and ${without.length} files missing changes and makes nothing`, async () => {
+      it(`K4: a start without its files, on ${database.name}, with another sealing key and ${without.length} files missing changes and makes nothing`, async () => {
         const directory = copy(`another key ${without.length}`, without);
         const other = Buffer.alloc(32, 9).toString("base64");
         writeFileSync(join(directory, "sealing-key"), `${other}\n`, { mode: 0o600 });
@@ -73,7 +73,7 @@ for (const database of databases) {
       });
     }
 
-    it("while another server has the database makes nothing", async () => {
+    it(`a start without its files, on ${database.name}, while another server has the database makes nothing`, async () => {
       const server = startCommand(["serve", "--data", whole, "--json"], { env });
       await server.firstLine();
       const directory = database.name === "sqlite" ? whole : join(root, "second");
@@ -96,7 +96,7 @@ describe("a first start that is refused", () => {
     ["a sealing key that is too short", { POSTERN_SEALING_KEY: "bm9uZQ==" }, /must hold 32 bytes/],
     ["a database that is not there", { POSTERN_DATABASE: "postgres://127.0.0.1:1/none" }, /connect to database/],
   ] as const) {
-    it(`for ${name} leaves an empty directory`, async () => {
+    it(`a first start that is refused for ${name} leaves an empty directory`, async () => {
       const directory = join(root, name);
       const ended = await runCommand(["serve", "--data", directory], { env: { ...freePorts, ...env } });
       assert.notEqual(ended.code, 0);
@@ -105,7 +105,7 @@ describe("a first start that is refused", () => {
     });
   }
 
-  it("for a file that others may read, or that is damaged, makes none of the others", async () => {
+  it("a first start that is refused for a file that others may read, or that is damaged, makes none of the others", async () => {
     const directory = join(root, "readable");
     mkdirSync(directory);
     for (const [file, content, mode, says] of [

@@ -70,7 +70,7 @@ const send = (...args: string[]) => runCommand(["webhook", "send", "--data-dir",
 const url = (path: string): string => `https://hooks.localhost:${platform.publicHttpsPort}${path}`;
 
 describe("postern webhook send", () => {
-  it("sends the body as it is", async () => {
+  it("postern webhook send sends the body as it is", async () => {
     const file = join(platform.directory, "body.json");
     writeFileSync(file, '{ "ref" : "main" }\n');
     const data = ["--secret", "s3cret", "--data", `@${file}`, "-H", "x-more: 1"];
@@ -82,7 +82,7 @@ describe("postern webhook send", () => {
 
   describe("signs so that the edge lets it pass", { concurrency: 4 }, () => {
     for (const provider of signers) {
-      it(`as ${provider}`, async () => {
+      it(`postern webhook send signs so that the edge lets it pass as ${provider}`, async () => {
         const body = ["mailchimp", "plivo"].includes(provider) ? "To=1&From=%2B2" : '{"event":"ä","n":1}';
         const { signing } = secretsOf(provider);
         const to = url(`/${provider}?b=2&a=1%2F`);
@@ -93,7 +93,7 @@ describe("postern webhook send", () => {
     }
   });
 
-  it("exits with 7 and the request id when it is refused", async () => {
+  it("postern webhook send exits with 7 and the request id when it is refused", async () => {
     const { code, stdout } = await send("github", "--secret", "other", "--json", url("/github"));
     assert.equal(code, 7);
     const { answer } = JSON.parse(stdout) as { answer: Record<string, unknown> };
@@ -103,7 +103,7 @@ describe("postern webhook send", () => {
     assert.equal(kept.body.steps.at(-1).by, "webhook_verification");
   });
 
-  it("says what it cannot do", async () => {
+  it("postern webhook send says what it cannot do", async () => {
     assert.match((await send("nobody", url("/"))).stderr, /there is no provider "nobody"/);
     assert.match((await send("sns", url("/"))).stderr, /sign as sns/);
     for (const provider of ["svix", "clerk", "brex", "microsoft_teams"]) {

@@ -50,7 +50,7 @@ async function echoes(socket: Socket): Promise<boolean> {
 }
 
 describe("a listener in a process that runs out of file descriptors", () => {
-  it("D4: serves the connections that it has, sheds others without spinning, and recovers", async () => {
+  it("D4: a listener in a process that runs out of file descriptors serves the connections that it has, sheds others without spinning, and recovers", async () => {
     const { child, ask, open } = await start(128);
     const first = await open();
     assert.equal(await echoes(first), true);
@@ -66,7 +66,7 @@ describe("a listener in a process that runs out of file descriptors", () => {
     assert.equal(child.exitCode, null);
   });
 
-  it("D4: keeps descriptors back for everything else", async () => {
+  it("D4: a listener in a process that runs out of file descriptors keeps descriptors back for everything else", async () => {
     const { ask, open } = await start(100);
     const sockets = await Promise.all(Array.from({ length: 90 }, open));
     const results = await Promise.all(sockets.map(echoes));

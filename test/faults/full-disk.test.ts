@@ -58,7 +58,7 @@ describe("a start on a full disk", () => {
   const args = ["serve", "--data", directory, "--json"];
   const started = async (server: Running): Promise<Facts> => JSON.parse(await server.firstLine()) as Facts;
 
-  it("S3: after a crash serves traffic and reads, answers writes 503, says so, and goes on by itself", async () => {
+  it("S3: a start on a full disk after a crash serves traffic and reads, answers writes 503, says so, and goes on by itself", async () => {
     const first = startCommand(args, { env: freePorts });
     const before = await started(first);
     const backend_id = await create(before, "/backends/http_response", { status_code: 200, body: "served" });

@@ -102,7 +102,7 @@ describe("a server", () => {
   };
   const descriptors = (): number => readdirSync(`/proc/${server.process.pid}/fd`).length;
 
-  it("S8: keeps nothing of requests and connections that are over, neither memory nor descriptors", async () => {
+  it("S8: a server keeps nothing of requests and connections that are over, neither memory nor descriptors", async () => {
     await visit(warmUp);
     const before = await memory();
     const open = descriptors();

@@ -46,7 +46,7 @@ async function visitOften({ https_port: port, ca_file: ca }: Facts): Promise<voi
 }
 
 describe("a server whose log", () => {
-  it("D10: is on a full disk serves on, and stops as it should", async () => {
+  it("D10: a server whose log is on a full disk serves on, and stops as it should", async () => {
     const full = openSync("/dev/full", "w");
     const { server, facts } = await start("full", full);
     closeSync(full);
@@ -54,14 +54,14 @@ describe("a server whose log", () => {
     assert.equal((await server.end()).code, 0);
   });
 
-  it("D10: is read by nobody any more serves on, and stops as it should", async () => {
+  it("D10: a server whose log is read by nobody any more serves on, and stops as it should", async () => {
     const { server, facts } = await start("closed");
     server.process.stderr?.destroy();
     await visitOften(facts);
     assert.equal((await server.end()).code, 0);
   });
 
-  it("D10: is read too slowly serves on, and stops as it should", async () => {
+  it("D10: a server whose log is read too slowly serves on, and stops as it should", async () => {
     const { server, facts } = await start("slow");
     server.process.stderr?.pause();
     await visitOften(facts);

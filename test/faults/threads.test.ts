@@ -69,7 +69,7 @@ describe("a server", () => {
     while (!server.stderr().includes(text)) await once(server.process.stderr as NodeJS.ReadableStream, "data");
   };
 
-  it("S4: serves on while its control plane dies, and has it back, knowing of the tunnels", async () => {
+  it("S4: a server serves on while its control plane dies, and has it back, knowing of the tunnels", async () => {
     assert.equal(await visit(), "200 served");
     server.process.kill("SIGHUP");
     await logged("control plane died");
@@ -78,14 +78,14 @@ describe("a server", () => {
     assert.equal(await visit(), "200 served");
   });
 
-  it("has its edge back after it died, with the agent and its URL", async () => {
+  it("a server has its edge back after it died, with the agent and its URL", async () => {
     server.process.kill("SIGUSR2");
     await logged("edge died");
     await eventually(async () => (await visit()) === "200 served");
     await eventually(async () => (await tunnels()) === 1);
   });
 
-  it("says why in its log", () => {
+  it("a server says in its log why a thread of its own died", () => {
     assert.match(server.stderr(), /the control plane was told to die/);
     assert.match(server.stderr(), /the edge was told to die/);
   });

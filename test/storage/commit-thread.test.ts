@@ -17,7 +17,7 @@ async function openWithThread(url: string): Promise<{ readonly store: Store; rea
 }
 
 describe("the thread that commits", () => {
-  it("keeps a commit that waits from holding up reads, and nobody sees that commit before it is made", async () => {
+  it("the thread that commits keeps a commit that waits from holding up reads, and nobody sees that commit before it is made", async () => {
     await inDirectory(async (directory) => {
       const url = `${directory}/postern.db`;
       const store = await open(url);
@@ -42,7 +42,7 @@ describe("the thread that commits", () => {
     });
   });
 
-  it("is started again when it has died", async () => {
+  it("the thread that commits is started again when it has died", async () => {
     await inDirectory(async (directory) => {
       const { store, thread } = await openWithThread(`${directory}/postern.db`);
       const account = defaultAccount(store);
@@ -54,7 +54,7 @@ describe("the thread that commits", () => {
     });
   });
 
-  it("leaves a write that it dies with answered as it is", async () => {
+  it("the thread that commits leaves a write that it dies with answered as it is", async () => {
     await inDirectory(async (directory) => {
       const url = `${directory}/postern.db`;
       const { store, thread } = await openWithThread(url);

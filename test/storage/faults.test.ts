@@ -174,7 +174,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("a refusal that rests on a write which could not be stored is no refusal", async () => {
+    it("a refusal because of a write which could not be stored is taken back", async () => {
       const place = await database.create();
       const fault = { left: 0 };
       const store = await openOn(failing(await openDatabase(database.name, place.url), fault));
@@ -260,7 +260,7 @@ for (const database of databases) {
 }
 
 describe("a full disk under SQLite", () => {
-  it("S3: writes are refused, reads go on, and writes work again once there is room", async () => {
+  it("S3: a full disk under SQLite: writes are refused, reads go on, and writes work again once there is room", async () => {
     await inDirectory(async (directory) => {
       const url = `${directory}/postern.db`;
       // The limit makes write(2) fail as a full disk does; the signal that comes with it would end the process.
@@ -297,7 +297,7 @@ describe("a full disk under SQLite", () => {
 
 if (databases.some(({ name }) => name === "postgres")) {
   describe("a PostgreSQL server that goes away", () => {
-    it("S4: writes are refused, reads go on, and writes work again without a restart", async () => {
+    it("S4: a PostgreSQL server that goes away: writes are refused, reads go on, and writes work again without a restart", async () => {
       const server = await startPostgres();
       if (!server) return;
       const { log, lines } = keepingLog();

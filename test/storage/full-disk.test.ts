@@ -40,7 +40,7 @@ async function leaveDatabase(url: string, after: string): Promise<void> {
 describe("a start on a full disk under SQLite", () => {
   for (const after of ["a crash", "an orderly stop"]) {
     for (const limit of limits) {
-      it(`S3: after ${after} and with ${limit} bytes per file reads what is stored, and writes once there is room`, async () => {
+      it(`S3: a start on a full disk under SQLite after ${after} and with ${limit} bytes per file reads what is stored, and writes once there is room`, async () => {
         await inDirectory(async (directory) => {
           const url = `${directory}/postern.db`;
           await leaveDatabase(url, after);

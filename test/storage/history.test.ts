@@ -25,7 +25,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("gives an object as of any revision", async () => {
+    it(`history on ${database.name} gives an object as of any revision`, async () => {
       const made = await create(store, account, "user", { name: "one" });
       const renamed = (await store.write(contextFor(account), (draft) => draft.replace(made, { name: "two" }))).result;
       const { revision } = await store.write(contextFor(account), (draft) => draft.delete(renamed));
@@ -38,7 +38,7 @@ for (const database of databases) {
       assert.equal(await at(renamed.revision, other), undefined);
     });
 
-    it("pages through a kind as of a revision", async () => {
+    it(`history on ${database.name} pages through a kind as of a revision`, async () => {
       const policy = await create(store, account, "policy", { description: "paged" });
       const rules = [];
       for (let n = 0; n < 5; n += 1) {
@@ -57,7 +57,7 @@ for (const database of databases) {
       assert.deepEqual(await page({ limit: 5 }, other), { objects: [], more: false });
     });
 
-    it("P6: lists who wrote what, with what it changed", async () => {
+    it(`P6: history on ${database.name} lists who wrote what, with what it changed`, async () => {
       const context = contextFor(account, { operation: "renameUser", reason: "asked to" });
       const made = await create(store, account, "user", { name: "listed" });
       const { result: renamed } = await store.write(context, (draft) => draft.replace(made, { name: "renamed" }));
@@ -88,7 +88,7 @@ for (const database of databases) {
       assert.equal(all.at(-1)?.operation, "createAccount");
     });
 
-    it("says what has changed since a revision, as it was then", async () => {
+    it(`history on ${database.name} says what has changed since a revision, as it was then`, async () => {
       const stays = await create(store, account, "user", { name: "stays" });
       const goes = await create(store, account, "user", { name: "goes" });
       const then = store.revision;
@@ -104,7 +104,7 @@ for (const database of databases) {
       assert.equal((await store.history.changedSince(account, then, 2)).length, 2);
     });
 
-    it("P6: a record that was altered, taken out, cut off or put in breaks the chain", async () => {
+    it(`P6: a record that was altered, taken out, cut off or put in breaks the chain, on ${database.name}`, async () => {
       const { revision } = store;
       assert.deepEqual(await store.history.verify(), { revisions: revision });
       const tampered: readonly (readonly [string, number])[] = [

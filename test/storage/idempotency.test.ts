@@ -8,7 +8,7 @@ import { open } from "./fixture.ts";
 
 for (const database of databases) {
   describe(`idempotency keys on ${database.name}`, () => {
-    it("P7: a write with a key happens once, also when both come at once or after a restart, for 24 hours", async () => {
+    it(`P7: a write with a key happens once, also when both come at once or after a restart, for 24 hours, on ${database.name}`, async () => {
       const place = await database.create();
       let now = Date.UTC(2026, 10, 1);
       const clock = { ...systemClock, now: () => now };
@@ -53,7 +53,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("a refused write leaves its key unused", async () => {
+    it(`a refused write leaves its key unused, on ${database.name}`, async () => {
       const place = await database.create();
       const store = await open(place.url);
       const account = defaultAccount(store);

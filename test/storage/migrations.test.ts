@@ -35,7 +35,7 @@ for (const database of databases) {
         () => false,
       );
 
-    it("S6: a step that fails half-way is undone whole, and runs on the next start", async () => {
+    it(`S6: a step of a migration that fails half-way is undone whole, and runs on the next start, on ${database.name}`, async () => {
       const place = await database.create();
       const store = await open(place.url);
       const user = await create(store, defaultAccount(store), "user", { name: "before" });
@@ -63,7 +63,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("S6: a step that cannot be noted as done is undone as well", async () => {
+    it(`S6: a step of a migration that cannot be noted as done is undone as well, on ${database.name}`, async () => {
       const place = await database.create();
       await (await open(place.url)).close();
       const opened = await openDatabase(database.name, place.url);
@@ -82,7 +82,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("S6: a database of a newer version is refused in one sentence, and not touched", async () => {
+    it(`S6: a database of a newer version is refused in one sentence, and not touched, on ${database.name}`, async () => {
       const place = await database.create();
       await (await open(place.url)).close();
       const opened = await openDatabase(database.name, place.url);
@@ -101,7 +101,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("fields that were declared after an object was stored have their default", async () => {
+    it(`fields that were declared after an object was stored have their default, on ${database.name}`, async () => {
       const place = await database.create();
       let store = await open(place.url);
       const account = defaultAccount(store);

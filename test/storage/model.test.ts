@@ -91,7 +91,7 @@ class Model {
 
 for (const database of databases) {
   describe(`a random life on ${database.name}`, () => {
-    it("is that of the model, in drafts, after commits, after restarts and in the past, paging while deleting", async () => {
+    it(`a random life on ${database.name} is that of the model, in drafts, after commits, after restarts and in the past, paging while deleting`, async () => {
       const seed = randomInt(2 ** 31);
       const random = generator(seed);
       const place = await database.create();

@@ -106,7 +106,7 @@ for (const database of databases) {
       assert.throws(work, { reason: "too_many_objects" });
     });
 
-    it("D9: an account over its quota may shrink and stand still, and not grow", async () => {
+    it(`D9: an account over its quota may shrink and stand still, and not grow, on ${database.name}`, async () => {
       const policy = await create(store, mine, "policy", described("a".repeat(100)));
       const user = await create(store, mine, "user", { name: "long-named" });
       const others = [
@@ -130,7 +130,7 @@ for (const database of databases) {
       await create(store, mine, "user", { name: "short" });
     });
 
-    it("D9: bytes are those of texts in UTF-8, and freed by deletes of owners with all that they own", async () => {
+    it(`D9: the bytes of an account are those of its texts in UTF-8, and are freed by deletes of owners with all that they own, on ${database.name}`, async () => {
       const empty = Buffer.byteLength(JSON.stringify(described("")));
       const policy = await create(store, mine, "policy", described("€".repeat(10)));
       assert.equal(await bytes(), empty + 30);

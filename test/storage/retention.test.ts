@@ -135,7 +135,7 @@ for (const database of databases) {
   };
 
   describe(`retention on ${database.name}`, () => {
-    it("D10: prunes what is too old, and every revision that is kept is exactly as it was", async () => {
+    it(`D10: retention on ${database.name} prunes what is too old, and every revision that is kept is exactly as it was`, async () => {
       const place = await database.create();
       const { store, past } = await prunedStore(place.url, 260);
       const { oldest } = store.history;
@@ -164,7 +164,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("D10: keeps everything when told to, and always the newest revision", async () => {
+    it(`D10: retention on ${database.name} keeps everything when told to, and always the newest revision`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       let store = await open(place.url, { clock });
@@ -194,7 +194,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("P6: an altered or cut off record breaks the chain also where some of it was pruned", async () => {
+    it(`P6: an altered or cut off record breaks the chain also where some of it was pruned, on ${database.name}`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       let store = await open(place.url, { clock });
@@ -246,7 +246,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("P6: a record that is damaged is not pruned: the damage stays to be seen", async () => {
+    it(`P6: a record that is damaged is not pruned: the damage stays to be seen, on ${database.name}`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       let store = await open(place.url, { clock });
@@ -261,7 +261,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("S1: whenever it is interrupted, what is kept is right, and the next start goes on", async () => {
+    it(`S1: retention on ${database.name} whenever it is interrupted, what is kept is right, and the next start goes on`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       const first = await open(place.url, { clock });
@@ -311,7 +311,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("D10: writers and readers of the past do not notice", async () => {
+    it("D10: writers and readers of the past do not notice that history is pruned", async () => {
       const place = await database.create();
       const clock = makeManualClock();
       const first = await open(place.url, { clock });
@@ -353,7 +353,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("D10: a reader whom pruning overtakes is told so, and gets nothing half", async () => {
+    it("D10: a reader whom pruning overtakes is told so, and never gets half an answer", async () => {
       const place = await database.create();
       const clock = makeManualClock();
       const first = await open(place.url, { clock });
@@ -396,7 +396,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("the feed gives what is kept, and nothing that was pruned", async () => {
+    it(`the feed gives what is kept, and nothing that was pruned, on ${database.name}`, async () => {
       const place = await database.create();
       const { store, past } = await prunedStore(place.url, 80);
       const from = { revision: 3, position: 0 };
@@ -411,7 +411,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("P7: idempotency keys are deleted after 24 hours, also when nobody writes", async () => {
+    it(`P7: idempotency keys are deleted after 24 hours, also when nobody writes, on ${database.name}`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       const store = await open(place.url, { clock });

@@ -48,7 +48,7 @@ for (const database of databases) {
         draft.delete(object);
       });
 
-    it("P1: a reference to what does not exist, is of another kind or of another account is refused by its path", async () => {
+    it(`P1: a reference to what does not exist, is of another kind or of another account is refused by its path, on ${database.name}`, async () => {
       const foreign = await create(store, theirs, "policy", { description: "" });
       const own = await create(store, mine, "policy", { description: "" });
       const someone = await create(store, mine, "user", { name: "referred to" });
@@ -69,7 +69,7 @@ for (const database of databases) {
       assert.deepEqual(store.referrers(foreign.id), []);
     });
 
-    it("an object is there for its own account and under its own kind only", async () => {
+    it(`an object is there for its own account and under its own kind only, on ${database.name}`, async () => {
       const object = await create(store, mine, "user", { name: "visible" });
       assert.equal(store.get(mine, "user", object.id), object);
       assert.equal(store.get(theirs, "user", object.id), undefined);
@@ -77,7 +77,7 @@ for (const database of databases) {
       assert.ok(!store.page(theirs, "user", { limit: 100 }).objects.some(({ id }) => id === object.id));
     });
 
-    it("what is referred to cannot be deleted, and the refusal names the referrer", async () => {
+    it(`what is referred to cannot be deleted, and the refusal names the referrer, on ${database.name}`, async () => {
       const policy = await create(store, mine, "policy", { description: "" });
       const edge = await create(store, mine, "edge", { hostports: [] });
       const guard = { enabled: true, policy_ids: [policy.id], client_secret: "" };
@@ -90,7 +90,7 @@ for (const database of databases) {
       assert.equal(store.get(mine, "policy", policy.id), undefined);
     });
 
-    it("what an object owns goes with it, unless something else needs it", async () => {
+    it(`what an object owns goes with it, unless something else needs it, on ${database.name}`, async () => {
       const policy = await create(store, mine, "policy", { description: "" });
       const rules = [];
       for (const cidr of ["10.0.0.0/8", "192.0.2.0/24"]) {
@@ -113,7 +113,7 @@ for (const database of databases) {
       await create(store, mine, "rule", { policy_id: again.id, cidr: "10.0.0.0/8" });
     });
 
-    it("a name has one holder in its account, named in the refusal", async () => {
+    it(`a name has one holder in its account, which the refusal names, on ${database.name}`, async () => {
       const holder = await create(store, mine, "user", { name: "held" });
       await refused(create(store, mine, "user", { name: "held" }), "name_taken", {
         holder_id: holder.id,
@@ -135,7 +135,7 @@ for (const database of databases) {
       assert.equal(store.holder(mine, "user", "free"), undefined);
     });
 
-    it("R5: a global name has one holder on the server, and another account does not learn whose it is", async () => {
+    it(`R5: a global name has one holder on the server, and another account does not learn whose it is, on ${database.name}`, async () => {
       const holder = await create(store, mine, "edge", { hostports: ["a.example.com:443", "b.example.com:443"] });
       await refused(create(store, theirs, "edge", { hostports: ["b.example.com:443"] }), "hostport_held", {});
       await refused(create(store, mine, "edge", { hostports: ["b.example.com:443"] }), "hostport_held", {
@@ -146,7 +146,7 @@ for (const database of databases) {
       await create(store, theirs, "edge", { hostports: ["b.example.com:443"] });
     });
 
-    it("two objects can exchange their names within one write", async () => {
+    it(`two objects can exchange their names within one write, on ${database.name}`, async () => {
       const [left, right] = [
         await create(store, mine, "user", { name: "left" }),
         await create(store, mine, "user", { name: "right" }),
@@ -161,7 +161,7 @@ for (const database of databases) {
       assert.equal(store.holder(mine, "user", "between"), undefined);
     });
 
-    it("steps taken together may be in any order, and hold to the rules in the end", async () => {
+    it(`the rules between objects on ${database.name} steps taken together may be in any order, and hold to the rules in the end`, async () => {
       const [left, right] = [
         await create(store, mine, "user", { name: "port" }),
         await create(store, mine, "user", { name: "starboard" }),
@@ -185,7 +185,7 @@ for (const database of databases) {
       );
     });
 
-    it("steps taken together are refused when a name, a reference or a use is left that must not be", async () => {
+    it(`the rules between objects on ${database.name} steps taken together are refused when a name, a reference or a use is left that must not be`, async () => {
       const holder = await create(store, mine, "edge", { hostports: ["kept.example.com:443"] });
       const foreign = await create(store, theirs, "edge", { hostports: ["theirs.example.com:443"] });
       const used = await create(store, mine, "user", { name: "used" });
@@ -221,7 +221,7 @@ for (const database of databases) {
       assert.equal(store.holder(mine, "hostport", "kept.example.com:443"), holder);
     });
 
-    it("the first account exists from the start, others are added, and their names are unique", async () => {
+    it(`the first account exists from the start, others are added, and their names are unique, on ${database.name}`, async () => {
       const [first, second] = store.accounts();
       assert.equal(first?.name, "default");
       assert.deepEqual([second?.id, second?.name], [theirs, "others"]);
@@ -229,7 +229,7 @@ for (const database of databases) {
       await assert.rejects(create(store, "ac_none", "user", { name: "x" }), /there is no account "ac_none"/);
     });
 
-    it("replacing or deleting what is gone is refused", async () => {
+    it(`replacing or deleting what is gone is refused, on ${database.name}`, async () => {
       const object = await create(store, mine, "user", { name: "gone" });
       await remove(object.id, "user");
       await refused(
@@ -242,7 +242,7 @@ for (const database of databases) {
       );
     });
 
-    it("a deleted object can be brought back under its id, by the same rules", async () => {
+    it(`a deleted object can be brought back under its id, by the same rules, on ${database.name}`, async () => {
       const object = await create(store, mine, "user", { name: "phoenix" });
       await remove(object.id, "user");
       const usurper = await create(store, mine, "user", { name: "phoenix" });

@@ -45,7 +45,7 @@ for (const database of databases) {
       for (const canary of canaries) assert.ok(!text.includes(canary), canary);
     };
 
-    it("K4: leaves none in present rows, in the history or in the files, and reads all of it as it was", async () => {
+    it(`K4: sealing what was stored in the clear on ${database.name} leaves none in present rows, in the history or in the files, and reads all of it as it was`, async () => {
       const place = await database.create();
       const old = await makeOld(place.url);
       assert.ok((await dump(database.name, place.url)).includes(first));
@@ -67,7 +67,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("P6: changes no hash of the log, which is verified against what was written", async () => {
+    it(`P6: sealing what was stored in the clear on ${database.name} changes no hash of the log, which is verified against what was written`, async () => {
       const place = await database.create();
       await makeOld(place.url);
       const before = await hashes(place.url);
@@ -98,7 +98,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("P6: is verified just as well when the history is pruned, before and after it", async () => {
+    it(`P6: the log is verified just as well when the history is pruned before or after values were sealed later, on ${database.name}`, async () => {
       const place = await database.create();
       const clock = makeManualClock();
       const prune = async (older: boolean): Promise<Store> => {
@@ -131,7 +131,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("S6: is begun anew when it did not come to its end", async () => {
+    it(`S6: sealing what was stored in the clear on ${database.name} is begun anew when it did not come to its end`, async () => {
       const place = await database.create();
       const old = await makeOld(place.url);
       const [row] = await execute(database.name, place.url, `select doc from objects where id = '${old.route.id}'`);

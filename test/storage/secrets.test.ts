@@ -13,7 +13,7 @@ import { inDirectory, open } from "./fixture.ts";
 
 for (const database of databases) {
   describe(`secrets on ${database.name}`, () => {
-    it("K4: a dump of the database reveals none, wherever in a document or an answer it was", async () => {
+    it(`K4: a dump of the database reveals no secret, wherever in a document or an answer it was, on ${database.name}`, async () => {
       const place = await database.create();
       const secrets = Array.from({ length: 5 }, () => randomBytes(16).toString("hex"));
       const [password, token, named, inModule, answer] = secrets as [string, string, string, string, string];
@@ -48,7 +48,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("K4: a sealed secret that is moved to another object or altered does not open", async () => {
+    it(`K4: a sealed secret that is moved to another object or altered does not open, on ${database.name}`, async () => {
       const place = await database.create();
       const store = await open(place.url);
       const account = defaultAccount(store);
@@ -75,7 +75,7 @@ for (const database of databases) {
       await place.drop();
     });
 
-    it("K4: another key is refused in one sentence, and a new key takes over from the old one", async () => {
+    it(`K4: another sealing key is refused in one sentence, and a new one takes over from the old one, on ${database.name}`, async () => {
       const place = await database.create();
       const [old, young, foreign] = [randomBytes(32), randomBytes(32), randomBytes(32)];
       let store = await open(place.url, { sealingKey: old });
@@ -97,7 +97,7 @@ for (const database of databases) {
 }
 
 describe("the sealing key", () => {
-  it("is made on first use, for its owner only, and stays", async () => {
+  it("the sealing key is made on first use, for its owner only, and stays", async () => {
     await inDirectory(async (directory) => {
       const [key] = loadSealingKey(directory);
       assert.equal(key?.length, 32);
@@ -107,7 +107,7 @@ describe("the sealing key", () => {
     });
   });
 
-  it("P8: is refused when others may read its file", async () => {
+  it("P8: the sealing key is refused when others may read its file", async () => {
     await inDirectory(async (directory) => {
       loadSealingKey(directory);
       for (const mode of [0o640, 0o604, 0o660]) {
@@ -119,7 +119,7 @@ describe("the sealing key", () => {
     });
   });
 
-  it("can be given, several to rotate, and is refused when it is not 32 bytes", async () => {
+  it("the sealing key can be given, several to rotate, and is refused when it is not 32 bytes", async () => {
     await inDirectory(async (directory) => {
       const keys = [randomBytes(32), randomBytes(32)];
       const text = keys.map((key) => key.toString("base64")).join("\n");

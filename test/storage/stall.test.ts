@@ -110,7 +110,7 @@ if (databases.some(({ name }) => name === "postgres")) {
     }
 
     for (const rounds of [1, 3]) {
-      it(`S4: writes go on by themselves after the connection that holds the lock stalled ${rounds} times`, async () => {
+      it(`S4: a PostgreSQL server that stalls: writes go on by themselves after the connection that holds the lock stalled ${rounds} times`, async () => {
         await withStore(async (store, told) => {
           for (let round = 0; round < rounds; round += 1) {
             await until("the lock is held", async () => (await lockPid()) !== undefined && store.condition === "open");
@@ -131,7 +131,7 @@ if (databases.some(({ name }) => name === "postgres")) {
       });
     }
 
-    it("S4: writes go on by themselves after everything of the server stalled", async () => {
+    it("S4: a PostgreSQL server that stalls: writes go on by themselves after everything of the server stalled", async () => {
       await withStore(async (store, told) => {
         const pids = await execute(
           "postgres",

@@ -20,7 +20,7 @@ function restrict(type: string, policy: string, enforced = true): void {
 }
 
 describe("an account's restriction", () => {
-  it("R4: on endpoints holds for its edges and for what agents publish, at once and as long as it stands", async () => {
+  it("R4: an account's restriction on endpoints holds for its edges and for what agents publish, at once and as long as it stands", async () => {
     const name = "own.apps.example.com";
     await fixture.agent.bind({ hostname: name });
     for (const protocol of protocols) {
@@ -41,7 +41,7 @@ describe("an account's restriction", () => {
     }
   });
 
-  it("R4: on agents refuses those that connect from elsewhere, and ends those that are there", async () => {
+  it("R4: an account's restriction on agents refuses those that connect from elsewhere, and ends those that are there", async () => {
     restrict("agent", "ipp_here");
     const own = await connectAgent(fixture.edge, fixture.token, fixture.servicePort);
     restrict("agent", "ipp_elsewhere");

@@ -200,7 +200,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
       });
 
       for (const type of ["ecdsa", "rsa"] as const) {
-        it(`come to a domain with a policy, with an ${type} key, and are shown at once`, async () => {
+        it(`certificates of an authority by ${challenge} come to a domain with a policy, with an ${type} key, and are shown at once`, async () => {
           const host = `${type}.example.test`;
           const reserved = await server.reserve(host, { private_key_type: type });
           assert.equal(reserved.certificate, null);
@@ -222,13 +222,13 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
         });
       }
 
-      it("K4: leave no key in the database that could be used without the sealing key", async () => {
+      it(`K4: certificates of an authority by ${challenge} leave no key in the database that could be used without the sealing key`, async () => {
         const bytes = [server.database, `${server.database}-wal`].map((file) => readFileSync(file, "latin1")).join("");
         assert.match(bytes, /BEGIN CERTIFICATE/);
         assert.doesNotMatch(bytes, /PRIVATE KEY/);
       });
 
-      it("are renewed when two thirds of their life are over, and the old one goes", async () => {
+      it(`certificates of an authority by ${challenge} are renewed when two thirds of their life are over, and the old one goes`, async () => {
         const { reserved_domains: domains } = await server.call("GET", "/reserved_domains");
         const before = domains.find((one: Body) => one.domain === "ecdsa.example.test");
         server.clock.advance(Date.parse(before.certificate_management_status.renews_at) - server.clock.now() - dayMs);
@@ -248,7 +248,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
         assert.equal(shown.serialNumber.toLowerCase(), kept.serial_number);
       });
 
-      it("outlast a restart, and the account is the same", async () => {
+      it(`certificates of an authority by ${challenge} outlast a restart, and the account is the same`, async () => {
         const { reserved_domains: before } = await server.call("GET", "/reserved_domains");
         await server.restart();
         const { reserved_domains: after } = await server.call("GET", "/reserved_domains");
@@ -276,7 +276,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
       await pebble.stop();
     });
 
-    it("say why on the domain, and are tried again after longer and longer pauses", async () => {
+    it("certificates of an authority that are not given say why on the domain, and are tried again after longer and longer pauses", async () => {
       const reserved = await server.reserve("shop.nowhere.test");
       const pauses: number[] = [];
       let retriesAt = "";
@@ -302,7 +302,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
       });
     });
 
-    it("say what the authority said, and hold up no other domain", async () => {
+    it("certificates of an authority that are not given say what the authority said, and hold up no other domain", async () => {
       const blocked = await server.reserve("blocked.example.test");
       const fine = await server.reserve("fine.example.test");
       const { certificate_management_status: status } = await server.until(blocked.id, hasFailed);
@@ -311,7 +311,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
       await server.until(fine.id, hasCertificate);
     });
 
-    it("for a wildcard, say that they are not tried", async () => {
+    it("certificates of an authority that are not given for a wildcard, say that they are not tried", async () => {
       const reserved = await server.reserve("*.many.example.test");
       const { certificate_management_status: status } = await server.until(
         reserved.id,
@@ -321,7 +321,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
       assert.equal(status.provisioning_job.retries_at, null);
     });
 
-    it("are forgotten with the policy, and a domain under way can be deleted", async () => {
+    it("certificates of an authority that are not given are forgotten with the policy, and a domain under way can be deleted", async () => {
       const reserved = await server.reserve("gone.nowhere.test");
       await server.until(reserved.id, hasFailed);
       await server.call("DELETE", `/reserved_domains/${reserved.id}/certificate_management_policy`);
@@ -352,7 +352,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
       await pebble.stop();
     });
 
-    it("are renewed within its window, also when it is moved, and name the one that is replaced", async () => {
+    it("certificates of an authority that says when to renew are renewed within its window, also when it is moved, and name the one that is replaced", async () => {
       front.window = { start: Date.now() + 40 * dayMs, end: Date.now() + 42 * dayMs };
       const reserved = await server.reserve("ari.example.test");
       const renewsWithin = (one: Body): boolean => {
@@ -371,7 +371,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
     });
   });
 
-  it("come by the settings of the command line, when the first challenge that is tried works", async () => {
+  it("certificates of an authority come by the settings of the command line, when the first challenge that is tried works", async () => {
     const plan = await planPebble();
     const platform = await startPlatform({
       ...settingsFor(plan),
@@ -397,7 +397,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
 });
 
 describe("without the operator's agreement", () => {
-  it("no authority is asked, and the domain says so", async () => {
+  it("without the operator's agreement no authority is asked, and the domain says so", async () => {
     const server = await startServer({
       ...defaultsOf(acmeSettings),
       acmeDirectory: "https://authority.invalid/directory",

@@ -76,7 +76,7 @@ async function sayLine(servername: string, options: ConnectionOptions): Promise<
 const shown = ({ certificatePem, keyPem }: KeyedCertificate) => ({ cert: certificatePem, key: keyPem });
 
 describe("an http endpoint of the public SDK", { timeout: 60_000 }, () => {
-  it("K2: has clients show certificates of the authorities that it names, and hears who they are", async () => {
+  it("K2: an http endpoint of the public SDK has clients show certificates of the authorities that it names, and hears who they are", async () => {
     await sdk.ask({
       name: "http",
       domain: "guarded.apps.example.com",
@@ -92,7 +92,7 @@ describe("an http endpoint of the public SDK", { timeout: 60_000 }, () => {
     }
   });
 
-  it("asks visitors for a user name and a password", async () => {
+  it("an http endpoint of the public SDK asks visitors for a user name and a password", async () => {
     const domain = "locked.apps.example.com";
     const credentials = [
       ["ann", "correct horse"],
@@ -131,7 +131,7 @@ describe("an http endpoint of the public SDK", { timeout: 60_000 }, () => {
     assert.notEqual((await ask("h1", twice)).status, 200);
   });
 
-  it("is told the client's address in a PROXY header, version 1 or 2", async () => {
+  it("an http endpoint of the public SDK is told the client's address in a PROXY header, version 1 or 2", async () => {
     for (const proxyProtocol of ["1", "2"] as const) {
       const domain = `proxied${proxyProtocol}.apps.example.com`;
       await sdk.ask({ name: "http", domain, proxyProtocol, target });
@@ -144,7 +144,7 @@ describe("an http endpoint of the public SDK", { timeout: 60_000 }, () => {
 });
 
 describe("a tls endpoint of the public SDK", { timeout: 60_000 }, () => {
-  it("has its TLS ended at the edge, under the certificate that it sends", async () => {
+  it("a tls endpoint of the public SDK has its TLS ended at the edge, under the certificate that it sends", async () => {
     const name = "ended.apps.example.com";
     const { certificatePem, keyPem } = await issue(own, name, "serverAuth");
     await sdk.ask({ name: "tls", domain: name, termination: [certificatePem, keyPem], target });
@@ -153,7 +153,7 @@ describe("a tls endpoint of the public SDK", { timeout: 60_000 }, () => {
     assert.equal(issuer, "CN=Own");
   });
 
-  it("K2: has clients show certificates where TLS is ended, and only there", async () => {
+  it("K2: a tls endpoint of the public SDK has clients show certificates where TLS is ended, and only there", async () => {
     const name = "both.apps.example.com";
     const { certificatePem, keyPem } = await issue(own, name, "serverAuth");
     const wanted = { name: "tls", domain: name, clientAuthorities: clients.certificatePem, target } as const;
@@ -165,7 +165,7 @@ describe("a tls endpoint of the public SDK", { timeout: 60_000 }, () => {
     await assert.rejects(sayLine(name, { ca, ...shown(mallory) }));
   });
 
-  it("is refused with a certificate that cannot be used, and the reason", async () => {
+  it("a tls endpoint of the public SDK is refused with a certificate that cannot be used, and the reason", async () => {
     const { certificatePem } = await issue(own, "a.example", "serverAuth");
     const { keyPem } = await issue(own, "b.example", "serverAuth");
     const ask = (termination: readonly [string, string]) => sdk.ask({ name: "tls", termination, target });

@@ -43,7 +43,7 @@ for (const protocol of protocols) {
   const ask = (edge: TestEdge, name = host, path = "/") => fetchOver(protocol, edge, name, path);
 
   describe(`agents behind an edge, asked over ${protocol}`, () => {
-    it("take turns, as many as carry the labels", async () => {
+    it(`agents behind an edge, asked over ${protocol}, take turns, as many as carry the labels`, async () => {
       const edge = await start();
       const names = ["one", "two", "three"];
       for (const name of names) {
@@ -67,7 +67,7 @@ for (const protocol of protocols) {
       );
     });
 
-    it("get less while they are busy", async () => {
+    it(`agents behind an edge, asked over ${protocol}, get less while they are busy`, async () => {
       const edge = await start();
       const held: ServerResponse[] = [];
       const slow = await service((path, response) => {
@@ -85,7 +85,7 @@ for (const protocol of protocols) {
       for (const { body } of await Promise.all(holding)) assert.equal(body, "at last");
     });
 
-    it("stand in for one that is gone, or whose service cannot be reached", async () => {
+    it(`agents behind an edge, asked over ${protocol}, stand in for one that is gone, or whose service cannot be reached`, async () => {
       const edge = await start();
       const dead = await startService((_request, response) => response.end("dead"));
       const broken = await agent(edge, dead.port);
@@ -109,7 +109,7 @@ for (const protocol of protocols) {
       assert.match(none.body, new RegExp(errorCode("backend_empty")));
     });
 
-    it("are told apart from a service that cannot be reached at all", async () => {
+    it(`agents behind an edge, asked over ${protocol}, are told apart from a service that cannot be reached at all`, async () => {
       const edge = await start();
       const dead = await startService(() => {});
       await (await agent(edge, dead.port)).label({ app: "shop" });
@@ -119,7 +119,7 @@ for (const protocol of protocols) {
       assert.match(answer.body, new RegExp(errorCode("agent_dial_failed")));
     });
 
-    it("hold endpoints of their own, at names that stay", async () => {
+    it(`agents behind an edge, asked over ${protocol}, hold endpoints of their own, at names that stay`, async () => {
       const edge = await start([]);
       const { port } = await service((path, response) => response.end(`own ${path}`));
       const first = await agent(edge, port);
@@ -143,7 +143,7 @@ for (const protocol of protocols) {
 }
 
 describe("agents' rights", () => {
-  it("G2: end at their ACL, at other accounts' names and at what the edges hold", async () => {
+  it("G2: agents' rights end at their ACL, at other accounts' names and at what the edges hold", async () => {
     const stranger = newCredential("cr_2");
     const limited = newCredential("cr_3");
     const edge = await start([
@@ -176,7 +176,7 @@ describe("agents' rights", () => {
     assert.equal(answer.status, 503);
   });
 
-  it("K5: end with the token, for requests and for the session", async () => {
+  it("K5: agents' rights end with the token, for requests and for the session", async () => {
     const edge = await start();
     const { port } = await service((_path, response) => response.end("fine"));
     const connected = await agent(edge, port);

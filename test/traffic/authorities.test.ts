@@ -39,7 +39,7 @@ async function explained(host: string, target = "/"): Promise<ExplanationReport>
 
 for (const protocol of protocols) {
   describe(`the authority of a request over ${protocol}`, () => {
-    it("names no port, the one of a hostport or the one that is listened on, and no other: 421", async () => {
+    it(`the authority of a request over ${protocol} names no port, the one of a hostport or the one that is listened on, and no other: 421`, async () => {
       edge(["app.example.com:9443", "app.example.com:10443", "b.example.com:443", "*.w.example.com:7443"]);
       const real = fixture.edge.edge.https.port;
       const allowed = {
@@ -64,7 +64,7 @@ for (const protocol of protocols) {
       assert.equal((await ask(protocol, "app.example.com", "app.example.com:9443")).status, 421);
     });
 
-    it("names the port of an agent's endpoint, or the one that is listened on, and no other", async () => {
+    it(`the authority of a request over ${protocol} names the port of an agent's endpoint, or the one that is listened on, and no other`, async () => {
       const { url } = await fixture.agent.bind();
       assert.match(url, /:8443$/);
       const name = new URL(url).hostname;
@@ -76,7 +76,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it("decides between routes that name a host, a wildcard and none, with the restriction of each", async () => {
+    it(`the authority of a request over ${protocol} decides between routes that name a host, a wildcard and none, with the restriction of each`, async () => {
       edge(["app.example.com:443", "*.w.example.com:443"]);
       fixture.route({});
       const put = (id: string, match: string, closed: boolean): void =>

@@ -80,13 +80,16 @@ async function areRefused(bytes: string, status: number, wait: () => void = () =
 }
 
 describe("others are served, and nothing of it comes through, while HTTP/1.1 clients", () => {
-  it("W7: send oversized headers: 431", () => areRefused(`${head}X: ${"x".repeat(100_000)}`, 431));
+  it("W7: others are served, and nothing of it comes through, while HTTP/1.1 clients send oversized headers: 431", () =>
+    areRefused(`${head}X: ${"x".repeat(100_000)}`, 431));
 
-  it("W7: send too many headers: 431", () => areRefused(`${head}${"X: 1\r\n".repeat(200)}\r\n`, 431));
+  it("W7: others are served, and nothing of it comes through, while HTTP/1.1 clients send too many headers: 431", () =>
+    areRefused(`${head}${"X: 1\r\n".repeat(200)}\r\n`, 431));
 
-  it("W7: announce too large a body: 413", () => areRefused(`${head}Content-Length: 1000001\r\n\r\n`, 413));
+  it("W7: others are served, and nothing of it comes through, while HTTP/1.1 clients announce too large a body: 413", () =>
+    areRefused(`${head}Content-Length: 1000001\r\n\r\n`, 413));
 
-  it("W7: send a body without end: 413, and no more is read", async () => {
+  it("W7: others are served, and nothing of it comes through, while HTTP/1.1 clients send a body without end: 413, and no more is read", async () => {
     const attackers = await all(openHttp1);
     const chunk = `4000\r\n${"x".repeat(16_384)}\r\n`;
     await Promise.all(
@@ -105,10 +108,10 @@ describe("others are served, and nothing of it comes through, while HTTP/1.1 cli
     await othersAreServed();
   });
 
-  it("D2: do not finish their headers: 408", () =>
+  it("D2: others are served, and nothing of it comes through, while HTTP/1.1 clients do not finish their headers: 408", () =>
     areRefused(`${head}X-Slow: `, 408, () => fixture.clock.move(11_000)));
 
-  it("D2: do not finish their bodies: 408", () =>
+  it("D2: others are served, and nothing of it comes through, while HTTP/1.1 clients do not finish their bodies: 408", () =>
     areRefused(`${head}Content-Length: 1000\r\n\r\nx`, 408, () => fixture.clock.move(11_000)));
 });
 
@@ -130,7 +133,7 @@ describe("others are served while HTTP/2 clients", () => {
     "send PING without end": () => frame(types.ping, 0, 0, Buffer.alloc(8)),
   };
   for (const [what, make] of Object.entries(floods)) {
-    it(`D1: ${what}: cut off`, async () => {
+    it(`D1: others are served while HTTP/2 clients: ${what}: cut off`, async () => {
       const attackers = await all(openHttp2);
       const attacks = attackers.map(async (raw) => {
         for (let index = 0; index < 600 && !raw.socket.closed; index += 50) {
@@ -148,7 +151,7 @@ describe("others are served while HTTP/2 clients", () => {
     });
   }
 
-  it("D1: send small blocks that stand for large headers: 431, on connections that go on", async () => {
+  it("D1: others are served while HTTP/2 clients send small blocks that stand for large headers: 431, on connections that go on", async () => {
     const attackers = await all(openHttp2);
     const bomb = Buffer.concat([block(fields), block([["x-bomb", "x".repeat(4000)]], 0x40), Buffer.alloc(8000, 0xbe)]);
     for (const raw of attackers) for (let at = 0; at < 10; at += 1) raw.send(frame(types.headers, 5, id(at), bomb));
@@ -163,7 +166,7 @@ describe("others are served while HTTP/2 clients", () => {
     }
   });
 
-  it("W7: send too many headers, too large ones, or too large a body: 431 and 413", async () => {
+  it("W7: others are served while HTTP/2 clients send too many headers, too large ones, or too large a body: 431 and 413", async () => {
     const many = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`x-${index}`, "1"]));
     const asked = [{ headers: many }, { headers: { "x-large": "x".repeat(40_000) } }];
     assert.deepEqual(
@@ -175,7 +178,7 @@ describe("others are served while HTTP/2 clients", () => {
     for (const { status } of await bodies) assert.equal(status, 413);
   });
 
-  it("D2: do not finish their headers or their bodies: cut off, and 408", async () => {
+  it("D2: others are served while HTTP/2 clients do not finish their headers or their bodies: cut off, and 408", async () => {
     const halves = await all(openHttp2);
     const bodies = await all(openHttp2);
     for (const raw of halves) raw.send(frame(types.headers, flags.endStream, 1, block(fields)));
@@ -238,12 +241,13 @@ describe("others are served while WebSocket clients", () => {
     client.destroy();
   };
   for (const protocol of protocols) {
-    it(`W6: send fragments without end over ${protocol}: nothing of them is kept`, () => fragments(protocol));
+    it(`W6: others are served while WebSocket clients send fragments without end over ${protocol}: nothing of them is kept`, () =>
+      fragments(protocol));
   }
 });
 
 describe("others are served while TLS clients", () => {
-  it("D4, K3: begin handshakes and do not finish them: cut off", async () => {
+  it("D4, K3: others are served while TLS clients begin handshakes and do not finish them: cut off", async () => {
     const hello = await new Promise<Buffer>((resolve) => {
       const catcher = createServer((socket) => {
         socket.once("data", (bytes: Buffer) => {

@@ -137,7 +137,7 @@ describe("what an agent asks for with a tunnel", () => {
   const label = (message: Members) => ask(7, { Labels: { app: "web" }, ForwardsTo: "", Metadata: "", ...message });
 
   for (const [name, message] of refused) {
-    it(`is refused by name: ${JSON.stringify(message)}`, async () => {
+    it(`what an agent asks for with a tunnel is refused by name: ${JSON.stringify(message)}`, async () => {
       const error = String((await bind(message))["Error"]);
       assert.match(error, /\n\nERR_NGROK_721\n$/);
       assert.ok(error.includes(name), error);
@@ -145,7 +145,7 @@ describe("what an agent asks for with a tunnel", () => {
   }
 
   for (const [name, message] of invalid) {
-    it(`is refused as what it contradicts: ${JSON.stringify(message)}`, async () => {
+    it(`what an agent asks for with a tunnel is refused as what it contradicts: ${JSON.stringify(message)}`, async () => {
       const error = String((await bind(message))["Error"]);
       assert.match(error, /\n\nERR_NGROK_700\n$/);
       assert.ok(error.includes(name), error);
@@ -153,7 +153,7 @@ describe("what an agent asks for with a tunnel", () => {
   }
 
   for (const [name, message] of refusedLabelled) {
-    it(`is refused by name with labels: ${JSON.stringify(message)}`, async () => {
+    it(`what an agent asks for with a tunnel is refused by name with labels: ${JSON.stringify(message)}`, async () => {
       const error = String((await label(message))["Error"]);
       assert.match(error, /\n\nERR_NGROK_721\n$/);
       assert.ok(error.includes(name), error);
@@ -161,14 +161,14 @@ describe("what an agent asks for with a tunnel", () => {
   }
 
   for (const message of done) {
-    it(`is had: ${JSON.stringify(message)}`, async () => {
+    it(`what an agent asks for with a tunnel is granted: ${JSON.stringify(message)}`, async () => {
       const answer = await bind(message);
       assert.equal(answer["Error"], "");
       assert.equal((await ask(2, { Id: answer["Id"] }))["Error"], "");
     });
   }
 
-  it("is had again with the URL that the answer gave, whichever port it names", async () => {
+  it("what an agent asks for with a tunnel is granted again with the URL that the answer gave, whichever port it names", async () => {
     const first = await bind({ Opts: { URL: "" } });
     const url = new URL(String(first["URL"]));
     assert.equal(Number(url.port), edge.edge.https.port);

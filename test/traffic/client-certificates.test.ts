@@ -110,17 +110,17 @@ for (const protocol of protocols) {
       };
 
       for (const [what, shown] of Object.entries(good)) {
-        it(`${what} is let in`, async () => {
+        it(`K2: a client certificate over ${protocol} and ${maxVersion}: ${what} is let in`, async () => {
           assert.equal((await ask(shown)).status, 200);
           assert.equal(fixture.received.at(-1)?.headers["ngrok-mtls-subject-cn"], "client");
         });
       }
-      it("that is not there is asked for in an alert", async () => {
+      it(`K2: a client certificate over ${protocol} and ${maxVersion} that is not there is asked for in an alert`, async () => {
         const alert = maxVersion === "TLSv1.3" ? /alert certificate required/ : /alert handshake failure/;
         await assert.rejects(fixture.ask(protocol, { tls: { maxVersion } }), alert);
       });
       for (const [what, shown] of Object.entries(refused)) {
-        it(`${what} is refused in the handshake`, async () => {
+        it(`K2: a client certificate over ${protocol} and ${maxVersion}: ${what} is refused in the handshake`, async () => {
           const reached = fixture.received.length;
           const failed = failedHandshakes() + 1;
           await assert.rejects(ask(shown));
@@ -148,7 +148,7 @@ for (const protocol of protocols) {
     const claimed = (): readonly (readonly [string, unknown])[] =>
       Object.entries(fixture.received.at(-1)?.headers ?? {}).filter(([name]) => /^(ngrok|postern)/i.test(name));
 
-    it("R3, W2, K2: come from the edge alone, whatever a client with a certificate sends, in any spelling", async () => {
+    it(`R3, W2, K2: the header fields of a client certificate over ${protocol} come from the edge alone, whatever a client with a certificate sends, in any spelling`, async () => {
       const own = leaf(root);
       const answer = await fixture.ask(protocol, { headers: lies, tls: { cert: own.pem, key: own.keyPem } });
       assert.equal(answer.status, 200);
@@ -161,7 +161,7 @@ for (const protocol of protocols) {
       assert.ok(claimed().every(([, value]) => value !== "root"));
     });
 
-    it("R3, W2: come from nobody where no certificate is asked for", async () => {
+    it(`R3, W2: the header fields of a client certificate over ${protocol} come from nobody where no certificate is asked for`, async () => {
       fixture.put("https_edge", "edghts_open", { hostports: ["open.example.com:443"], mutual_tls: null });
       fixture.put("https_edge_route", "edghtsrt_open", {
         edge_id: "edghts_open",

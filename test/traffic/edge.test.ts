@@ -95,7 +95,7 @@ const echo = await startUpstream((incoming, response) => {
 });
 
 describe("the edge", () => {
-  it("carries a request through edge, tunnel and agent to the service, and its answer back", async () => {
+  it("the edge carries a request through edge, tunnel and agent to the service, and its answer back", async () => {
     const edge = await startTestEdge([token.object, ...edgeObjects("shop", ["shop.example.com"])]);
     stops.push(() => edge.edge.stop());
     await publish(edge, token.token, echo, { app: "shop" });
@@ -107,7 +107,7 @@ describe("the edge", () => {
     assert.equal(seen.headers["x-forwarded-proto"], "https");
   });
 
-  it("speaks HTTP/2 with clients that offer it", async () => {
+  it("the edge speaks HTTP/2 with clients that offer it", async () => {
     const edge = await startTestEdge([token.object, ...edgeObjects("shop", ["shop.example.com"])]);
     stops.push(() => edge.edge.stop());
     await publish(edge, token.token, echo, { app: "shop" });
@@ -128,7 +128,7 @@ describe("the edge", () => {
     await stopped;
   });
 
-  it("publishes an agent at an address of its own", async () => {
+  it("the edge publishes an agent at an address of its own", async () => {
     const edge = await startTestEdge([token.object]);
     stops.push(() => edge.edge.stop());
     const { url } = await publish(edge, token.token, echo, undefined, "https://mine.apps.example.com");
@@ -138,7 +138,7 @@ describe("the edge", () => {
     assert.ok(opened.type === "tunnel_opened" && opened.tunnel.endpoint?.publicUrl === url);
   });
 
-  it("R5: keeps an agent's address from a wildcard edge, and gives it to an edge with that very name", async () => {
+  it("R5: the edge keeps an agent's address from a wildcard edge, and gives it to an edge with that very name", async () => {
     const name = "mine.apps.example.com";
     const edge = await startTestEdge([token.object, ...edgeObjects("wild", ["*.apps.example.com"])]);
     stops.push(() => edge.edge.stop());
@@ -150,7 +150,7 @@ describe("the edge", () => {
     assert.equal((await get(edge, name)).status, 503);
   });
 
-  it("shows a page for names under its domain that lead nowhere, and 421 without the right server name", async () => {
+  it("the edge shows a page for names under its domain that lead nowhere, and 421 without the right server name", async () => {
     const edge = await startTestEdge([token.object, ...edgeObjects("shop", ["shop.example.com"])]);
     stops.push(() => edge.edge.stop());
     const nothing = await get(edge, "gone.apps.example.com", "/", { headers: { accept: "text/html" } });
@@ -163,7 +163,7 @@ describe("the edge", () => {
     assert.equal(nameless.status, 421);
   });
 
-  it("K1: puts a change of the minimum version into effect at once, also for connections that are open", async () => {
+  it("K1: the edge puts a change of the minimum version into effect at once, also for connections that are open", async () => {
     const edge = await startTestEdge([token.object, ...edgeObjects("shop", ["shop.example.com"])]);
     stops.push(() => edge.edge.stop());
     await publish(edge, token.token, echo, { app: "shop" });
@@ -190,7 +190,7 @@ describe("the edge", () => {
     socket.destroy();
   });
 
-  it("takes an edge away, and the agent's token", async () => {
+  it("the edge takes an edge away, and the agent's token", async () => {
     const edge = await startTestEdge([token.object, ...edgeObjects("shop", ["shop.example.com"])]);
     stops.push(() => edge.edge.stop());
     await publish(edge, token.token, echo, { app: "shop" });
@@ -202,7 +202,7 @@ describe("the edge", () => {
     await assert.rejects(get(edge, "shop.example.com"), /unrecognized name/);
   });
 
-  it("tells no agent that its token is unknown before it has its configuration", async () => {
+  it("the edge tells no agent that its token is unknown before it has its configuration", async () => {
     const metrics = makeMetrics();
     const edge = await startTestEdge(null, { metrics });
     stops.push(() => edge.edge.stop());
@@ -219,7 +219,7 @@ describe("the edge", () => {
     assert.ok(edge.reports.some((message) => message.type === "applied" && message.revision === 7));
   });
 
-  it("says hello, what it has applied, and what it could not put into effect", async () => {
+  it("the edge says hello, what it has applied, and what it could not put into effect", async () => {
     const edge = await startTestEdge([token.object]);
     stops.push(() => edge.edge.stop());
     assert.equal(edge.reports[0]?.type, "hello");
@@ -245,7 +245,7 @@ describe("the edge", () => {
     assert.equal((await get(edge, "shop.example.com")).status, 500);
   });
 
-  it("answers commands and shows its metrics", async () => {
+  it("the edge answers commands and shows its metrics", async () => {
     const edge = await startTestEdge([token.object]);
     stops.push(() => edge.edge.stop());
     edge.send({ type: "command", call: 3, sessionId: "ts_none", command: { name: "stop" } });
@@ -258,14 +258,14 @@ describe("the edge", () => {
     assert.match(metrics.text, /postern_tls_handshakes_total\{result="completed"\} 1/);
   });
 
-  it("redirects plain HTTP to the public port", async () => {
+  it("the edge redirects plain HTTP to the public port", async () => {
     const edge = await startTestEdge([]);
     stops.push(() => edge.edge.stop());
     const answer = await fetchPlain(edge.edge.http?.port ?? 0, "shop.example.com");
     assert.match(answer, new RegExp(`Location: https://shop.example.com:${edge.edge.https.port}/x\r\n`));
   });
 
-  it("S5: lets what is in flight end before it stops, and takes nothing new", async () => {
+  it("S5: the edge lets what is in flight end before it stops, and takes nothing new", async () => {
     const edge = await startTestEdge([token.object, ...edgeObjects("slow", ["slow.example.com"])]);
     const arrived = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
@@ -297,7 +297,7 @@ describe("the edge", () => {
     await agent.close();
   });
 
-  it("stops within its bound although a response never ends", async () => {
+  it("the edge stops within its bound although a response never ends", async () => {
     const edge = await startTestEdge([token.object, ...edgeObjects("slow", ["slow.example.com"])], { drainMs: 100 });
     const arrived = Promise.withResolvers<void>();
     const port = await startUpstream((_incoming, response) => {
@@ -313,7 +313,7 @@ describe("the edge", () => {
     await agent.close();
   });
 
-  it("leaves nothing open when one of its addresses is taken", async () => {
+  it("the edge leaves nothing open when one of its addresses is taken", async () => {
     const first = await startTestEdge([]);
     stops.push(() => first.edge.stop());
     const taken = { host: "127.0.0.1", port: first.edge.agent.port };

@@ -101,7 +101,7 @@ async function happened(
 
 describe("explain", () => {
   for (const protocol of protocols) {
-    it(`says exactly what then happens over ${protocol}, for random configurations and requests`, async () => {
+    it(`explain says exactly what then happens over ${protocol}, for random configurations and requests`, async () => {
       const random = seededRandom(protocol === "h1" ? 7 : 8);
       const seen = new Map<string, number>();
       for (let round = 0; round < 40; round += 1) {
@@ -149,7 +149,7 @@ describe("explain", () => {
     });
   }
 
-  it("changes nothing by being asked", async () => {
+  it("explain changes nothing by being asked", async () => {
     for (const id of ["r1", "r2", "r3"]) fixture.edge.remove("https_edge_route", `edghtsrt_${id}`);
     fixture.edge.remove("ip_restriction", "ipx_1");
     fixture.route({
@@ -173,7 +173,7 @@ describe("explain", () => {
     assert.match((await traceOf(await happened("h2", described))).steps[1]?.reason ?? "", /half-open/);
   });
 
-  it("tells nothing of an edge of another account, and not of a host that the edge does not serve", async () => {
+  it("explain tells nothing of an edge of another account, and not of a host that the edge does not serve", async () => {
     const request = { method: "GET", target: "/", headers: [], source: "127.0.0.1", body: "", response: undefined };
     const asked = { name: "explain_request", siteId: "edghts_1" } as const;
     const foreign = await question({ ...asked, accountId: "ac_2", request: { ...request, host } });

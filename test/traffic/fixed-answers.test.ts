@@ -24,7 +24,7 @@ describe("a response of the edge's own", () => {
   };
 
   for (const protocol of protocols) {
-    it(`has a field line for each of several cookies over ${protocol}`, async () => {
+    it(`a response of the edge's own has a field line for each of several cookies over ${protocol}`, async () => {
       answerWith({ location: "/next", "set-cookie": cookies });
       const answer = await fixture.ask(protocol, {});
       assert.equal(answer.status, 303);
@@ -32,7 +32,7 @@ describe("a response of the edge's own", () => {
       assert.equal(answer.headers.location, "/next");
     });
 
-    it(`W1: is refused as a whole when one of several values would break the message over ${protocol}`, async () => {
+    it(`W1: a response of the edge's own is refused as a whole when one of several values would break the message over ${protocol}`, async () => {
       answerWith({ "set-cookie": [cookies[0] as string, "b=1\r\nx-bad: 1"] });
       const answer = await fixture.ask(protocol, {});
       assert.equal(answer.status, 500);

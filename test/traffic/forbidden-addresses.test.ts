@@ -55,7 +55,7 @@ for (const protocol of protocols) {
       ["bkdsc_literal", '"127.0.0.1" is a loopback address'],
       ["bkdfo_none", '"localhost" leads to a loopback address'],
     ] as const) {
-      it(`I7: says so for ${backend} in explain, in the trace and on the page, and dials nothing`, async () => {
+      it(`I7: a static backend at an address that is not allowed, over ${protocol}, says so for ${backend} in explain, in the trace and on the page, and dials nothing`, async () => {
         fixture.route({ backend: { enabled: true, backend_id: backend } });
         const answer = await fixture.ask(protocol, { headers: { accept: "text/html" } });
         assert.equal(answer.status, 502);
@@ -73,7 +73,7 @@ for (const protocol of protocols) {
       });
     }
 
-    it("I7: is passed over for the next member of a failover backend", async () => {
+    it(`I7: a static backend at an address that is not allowed, over ${protocol}, is passed over for the next member of a failover backend`, async () => {
       fixture.route({ backend: { enabled: true, backend_id: "bkdfo_tunnel" } });
       const answer = await fixture.ask(protocol);
       assert.equal(answer.status, 200);
@@ -86,7 +86,7 @@ for (const protocol of protocols) {
   });
 }
 
-it("I7: an explained connection says so, too", async () => {
+it("I7: an explained connection says, too, that an address is not allowed", async () => {
   const backend = { enabled: true, backend_id: "bkdsc_name" };
   fixture.put("tls_edge", "edgtls_1", { hostports: ["db.example.com:443"], backend });
   const asked = { kind: "tls_edge", siteId: "edgtls_1", source: "127.0.0.1" } as const;

@@ -49,7 +49,7 @@ async function answerTo(question: EdgeQuestion) {
 
 for (const protocol of protocols) {
   describe(`the source of a request over ${protocol}`, () => {
-    it("R3, R4: is the right-most address behind a trusted proxy that is not one itself", async () => {
+    it(`R3, R4: the source of a request over ${protocol} is the right-most address behind a trusted proxy that is not one itself`, async () => {
       fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } });
       await statuses(protocol, [
         ["192.0.2.7", 200],
@@ -69,7 +69,7 @@ for (const protocol of protocols) {
       ]);
     });
 
-    it("R3, R4: stays the peer when that is no trusted proxy, whatever it says", async () => {
+    it(`R3, R4: the source of a request over ${protocol} stays the peer when that is no trusted proxy, whatever it says`, async () => {
       fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } });
       for (const forwardedFor of ["192.0.2.7", "not an address"]) {
         const answer = await ask(protocol, forwardedFor, { source: "127.0.0.9" });
@@ -78,7 +78,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it("R3: is not guessed: what a trusted proxy says and cannot be read is refused", async () => {
+    it(`R3: the source of a request over ${protocol} is not guessed: what a trusted proxy says and cannot be read is refused`, async () => {
       fixture.route({});
       const reached = fixture.received.length;
       for (const forwardedFor of [
@@ -103,7 +103,7 @@ for (const protocol of protocols) {
       await statuses(protocol, [[Array.from({ length: 16 }, () => "10.1.2.3").join(","), 200]]);
     });
 
-    it("R4: is what the account's restriction asks about", async () => {
+    it(`R4: the source of a request over ${protocol} is what the account's restriction asks about`, async () => {
       fixture.route({});
       fixture.put("ip_restriction", "ipx_1", { type: "endpoints", enforced: true, ip_policy_ids: ["ipp_1"] });
       const name = `own-${protocol}.apps.example.com`;
@@ -115,7 +115,7 @@ for (const protocol of protocols) {
       fixture.edge.remove("ip_restriction", "ipx_1");
     });
 
-    it("R3: is in variables, traces and, behind what the proxies said, X-Forwarded-For", async () => {
+    it(`R3: the source of a request over ${protocol} is in variables, traces and, behind what the proxies said, X-Forwarded-For`, async () => {
       fixture.route({
         request_headers: {
           enabled: true,
@@ -141,7 +141,7 @@ for (const protocol of protocols) {
       assert.equal(other["x-forwarded-proto"], "https");
     });
 
-    it("R3: is each request's own, on one connection of the proxy", async () => {
+    it(`R3: the source of a request over ${protocol} is each request's own, on one connection of the proxy`, async () => {
       fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } });
       const socket = await fixture.connect(protocol, { source: "127.0.0.1" });
       const asked = [
@@ -171,7 +171,7 @@ for (const protocol of protocols) {
       socket.destroy();
     });
 
-    it("is told by explain as it is then decided", async () => {
+    it(`the source of a request over ${protocol} is told by explain as it is then decided`, async () => {
       fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } });
       for (const forwardedFor of ["192.0.2.7", "198.51.100.7", "unknown"]) {
         const told = await answerTo({
@@ -204,7 +204,7 @@ for (const protocol of protocols) {
 }
 
 describe("the source of a request over HTTP/1.1", () => {
-  it("W5, R3: is not hidden by naming X-Forwarded-For in Connection", async () => {
+  it("W5, R3: the source of a request over HTTP/1.1 is not hidden by naming X-Forwarded-For in Connection", async () => {
     fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } });
     const named = { headers: { connection: "x-forwarded-for" } };
     assert.equal((await ask("h1", "198.51.100.7", named)).status, 403);
@@ -222,7 +222,7 @@ describe("the source of a request behind both kinds of proxies", () => {
   });
   after(() => both.stop());
 
-  it("R3: is whom X-Forwarded-For names when the PROXY header names a trusted proxy, and not otherwise", async () => {
+  it("R3: the source of a request behind both kinds of proxies is the one that X-Forwarded-For names when the PROXY header names a trusted proxy, and not otherwise", async () => {
     for (const [peer, forwardedFor, status] of [
       ["10.0.0.1", "192.0.2.7", 200],
       ["10.0.0.1", "198.51.100.7", 403],

@@ -60,7 +60,7 @@ async function start(protocol: Protocol): Promise<Started> {
 
 for (const protocol of protocols) {
   describe(`bodies held over ${protocol}`, () => {
-    it("D9: are bounded in sum: what would exceed it is answered 503, and the others go on", async () => {
+    it(`D9: bodies held over ${protocol} are bounded in sum: what would exceed it is answered 503, and the others go on`, async () => {
       const reached = fixture.received.length;
       const [one, two, three] = await Promise.all([start(protocol), start(protocol), start(protocol)]);
       one.send(body.slice(0, 4000));
@@ -78,7 +78,7 @@ for (const protocol of protocols) {
       for (const started of [one, two, three]) started.destroy();
     });
 
-    it("are forgotten when their client goes away, or their signature does not hold", async () => {
+    it(`bodies held over ${protocol} are forgotten when their client goes away, or their signature does not hold`, async () => {
       const gone = await start(protocol);
       gone.send(body.slice(0, 4000));
       await eventually(() => heldBytes() === 4000);

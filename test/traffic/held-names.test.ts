@@ -62,7 +62,7 @@ describe("a name that another agent of the same token has", () => {
     tcp: { proto: "tcp", address: ":20007" },
   } as const;
   for (const [proto, asked] of Object.entries(wanted)) {
-    it(`A9: stays with it while it is there, over ${proto}, and the newcomer is told who has it`, async () => {
+    it(`A9: a name that another agent of the same token has stays with it while it is there, over ${proto}, and the newcomer is told who has it`, async () => {
       const edge = await start();
       const first = await agent(edge);
       const { id } = await first.bind(asked);
@@ -81,7 +81,7 @@ describe("a name that another agent of the same token has", () => {
     });
   }
 
-  it("A9: goes over when the agent does not answer in time, and no sooner", async () => {
+  it("A9: a name that another agent of the same token has goes over when the agent does not answer in time, and no sooner", async () => {
     const edge = await start();
     const { id } = await silent(edge, { Hostname: name });
     const second = await agent(edge);
@@ -101,7 +101,7 @@ describe("a name that another agent of the same token has", () => {
     );
   });
 
-  it("A9: goes over at once when the agent's connection ends while it is asked", async () => {
+  it("A9: a name that another agent of the same token has goes over at once when the agent's connection ends while it is asked", async () => {
     const edge = await start();
     const { raw } = await silent(edge, { Hostname: name });
     const second = await agent(edge);
@@ -111,7 +111,7 @@ describe("a name that another agent of the same token has", () => {
     assert.equal((await bound).hostname, name);
   });
 
-  it("A9: goes over at once to the same agent when it comes back, though its old connection seems alive", async () => {
+  it("A9: a name that another agent of the same token has goes over at once to the same agent when it comes back, though its old connection seems alive", async () => {
     const edge = await start();
     const { raw, auth, id } = await silent(edge, { Hostname: name });
     const again = await connectRaw(edge.edge.agent);
@@ -123,7 +123,7 @@ describe("a name that another agent of the same token has", () => {
     await raw.closed;
   });
 
-  it("A9: goes over at once to who brings the tunnel's token, in a new session as well", async () => {
+  it("A9: a name that another agent of the same token has goes over at once to who brings the tunnel's token, in a new session as well", async () => {
     const edge = await start();
     const first = await agent(edge);
     const { id, token: proof } = await first.bind({ hostname: name });
@@ -132,7 +132,7 @@ describe("a name that another agent of the same token has", () => {
     assert.equal(again.id, id);
   });
 
-  it("is the next one where none was asked for, and the first again when its agent is silent", async () => {
+  it("a name that another agent of the same token has is the next one where none was asked for, and the first again when its agent is silent", async () => {
     const edge = await start();
     const first = await agent(edge);
     const second = await agent(edge);
@@ -143,7 +143,7 @@ describe("a name that another agent of the same token has", () => {
     assert.equal((await (await agent(edge)).bind()).hostname, names[0]);
   });
 
-  it("goes to one of two who ask while its agent is silent", async () => {
+  it("a name that another agent of the same token has goes to one of two who ask while its agent is silent", async () => {
     const edge = await start();
     await silent(edge, { Hostname: name });
     const others = [await agent(edge), await agent(edge)];

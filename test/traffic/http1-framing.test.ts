@@ -66,7 +66,7 @@ describe("ambiguous requests", () => {
   after(() => front.stop());
 
   for (const [what, text] of ambiguous) {
-    it(`${what} is answered 400, the connection closed, and nothing behind it is served`, async () => {
+    it(`ambiguous requests: ${what} is answered 400, the connection closed, and nothing behind it is served`, async () => {
       seen.length = 0;
       const client = front.connect().send(text);
       const received = await client.untilEnd();
@@ -78,7 +78,7 @@ describe("ambiguous requests", () => {
     });
   }
 
-  it("W7: too large a head is 431, too long a target 414, and the connection is closed", async () => {
+  it("W7: a request whose head is too large is answered 431, whose target is too long 414, and the connection is closed", async () => {
     const large = await front
       .connect()
       .send(`GET / HTTP/1.1\r\nHost: a.example.com\r\nX: ${"a".repeat(40_000)}`)
@@ -127,7 +127,7 @@ describe("ambiguous requests", () => {
     });
   }
 
-  it("an expectation of 100-continue in any spelling is none that fails, and one of HTTP/1.0 goes unheard", async () => {
+  it("an expectation of 100-continue is met in any spelling, and ignored over HTTP/1.0", async () => {
     for (const value of ["100-Continue", "100-continue, ", ",100-continue"]) {
       const text = `GET / HTTP/1.1\r\nHost: a.example.com\r\nExpect: ${value}\r\nConnection: close\r\n\r\n`;
       assert.match(await front.connect().send(text).untilEnd(), /HTTP\/1\.1 200 /);

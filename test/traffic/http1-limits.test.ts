@@ -16,7 +16,7 @@ async function accepted(front: Front, count = 1): Promise<void> {
 }
 
 describe("a client that is slow", () => {
-  it("D2: with its first byte is closed", async () => {
+  it("D2: a client that is slow with its first byte is closed", async () => {
     await withFront(answering(ok("x")), {}, async (front, client) => {
       await accepted(front);
       front.clock.pass(9_000);
@@ -26,7 +26,7 @@ describe("a client that is slow", () => {
     });
   });
 
-  it("D2: with its head is answered 408 and closed, however steadily it trickles", async () => {
+  it("D2: a client that is slow with its head is answered 408 and closed, however steadily it trickles", async () => {
     await withFront(answering(ok("x")), {}, async (front, client) => {
       await accepted(front);
       client.send("GET / HTTP/1.1\r\n");
@@ -40,7 +40,7 @@ describe("a client that is slow", () => {
     });
   });
 
-  it("D2: with its body is answered 408 and closed", async () => {
+  it("D2: a client that is slow with its body is answered 408 and closed", async () => {
     await withFront(
       () => {},
       {},
@@ -57,7 +57,7 @@ describe("a client that is slow", () => {
     );
   });
 
-  it("with its body, but fast enough, is not", async () => {
+  it("a client that is slow with its body, but fast enough, is not", async () => {
     await withFront(answering(ok("done")), {}, async (front, client) => {
       client.send("POST / HTTP/1.1\r\nHost: a.example.com\r\nContent-Length: 4000\r\n\r\n");
       for (let second = 0; second < 40; second += 1) {
@@ -73,7 +73,7 @@ describe("a client that is slow", () => {
     });
   });
 
-  it("D2: in reading its response is cut off", async () => {
+  it("D2: a client that is slow in reading its response is cut off", async () => {
     const size = 256 * 1024 * 1024;
     const answer: Answerer = ({ socket }) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`);
@@ -95,7 +95,7 @@ describe("a client that is slow", () => {
     });
   });
 
-  it("D2: between requests is closed after the keep-alive time", async () => {
+  it("D2: a client that is slow between requests is closed after the keep-alive time", async () => {
     await withFront(answering(ok("x")), {}, async (front, client) => {
       await client.send(get).until("\r\n\r\nx");
       front.clock.pass(74_000);
@@ -112,7 +112,7 @@ for (const [direction, stepMs] of [
   ["back", -3_600_000],
 ] as const) {
   describe(`a wall clock that is set ${direction} by an hour`, () => {
-    it("S7: neither closes connections nor keeps them", async () => {
+    it(`S7: a wall clock that is set ${direction} by an hour neither closes connections nor keeps them`, async () => {
       await withFront(answering(ok("x")), {}, async (front, client) => {
         const slow = front.connect().send("GET / HTTP/1.1\r\n");
         await client.send(get).until("\r\n\r\nx");
@@ -130,7 +130,7 @@ for (const [direction, stepMs] of [
       });
     });
 
-    it("S7: neither hurries nor holds up what waits for an upstream", async () => {
+    it(`S7: a wall clock that is set ${direction} by an hour neither hurries nor holds up what waits for an upstream`, async () => {
       await withFront(
         () => {},
         {},
@@ -151,7 +151,7 @@ for (const [direction, stepMs] of [
 }
 
 describe("a connection", () => {
-  it("D2: is closed behind a response once it is old", async () => {
+  it("D2: a connection is closed behind a response once it is old", async () => {
     await withFront(answering(ok("x")), { limits: { maxConnectionAgeMs: 100_000 } }, async (front, client) => {
       for (let round = 0; round < 2; round += 1) {
         assert.doesNotMatch(await client.clear().send(get).until("\r\n\r\nx"), /Connection: close/);
@@ -161,7 +161,7 @@ describe("a connection", () => {
     });
   });
 
-  it("S5: that drains finishes its request, says so, and closes; an idle one closes at once", async () => {
+  it("S5: a connection that drains finishes its request, says so, and closes; an idle one closes at once", async () => {
     let release = (): void => {};
     const answer: Answerer = ({ socket, seen }) => {
       if (seen.includes("/slow")) release = () => void socket.write(ok("finished"));
@@ -195,7 +195,7 @@ describe("a connection", () => {
     );
   });
 
-  it("that pipelines more than it is answered stops being read", async () => {
+  it("a connection that pipelines more than it is answered stops being read", async () => {
     await withFront(
       () => {},
       {},
@@ -231,7 +231,7 @@ it("D3: a client that asks without end and reads nothing is not served without e
   });
 });
 
-it("D3: nor when every answer is the edge's own", async () => {
+it("D3: a client that asks without end and reads nothing is not served without end, even when every answer is the edge's own", async () => {
   await withFront(answering(ok("x")), {}, async (front, client) => {
     client.socket.pause();
     client.send("GET /nowhere HTTP/1.1\r\nHost: a.example.com\r\n\r\n".repeat(100_000));
@@ -248,7 +248,7 @@ it("D3: nor when every answer is the edge's own", async () => {
 });
 
 describe("a WebSocket", () => {
-  it("W6: is bytes both ways, with those that came together with the 101", async () => {
+  it("W6: a WebSocket is bytes both ways, with those that came together with the 101", async () => {
     const answer: Answerer = (connection) => {
       if (connection.seen.endsWith("\r\n\r\n")) connection.socket.write(`${switched}first frame`);
       else if (connection.seen.endsWith("ping")) connection.socket.write(Buffer.from([0x82, 0x00, 0xff, 0x0a]));
@@ -283,7 +283,7 @@ describe("a WebSocket", () => {
     });
   });
 
-  it("goes on towards the upstream when the upstream has ended its direction", async () => {
+  it("a WebSocket goes on towards the upstream when the upstream has ended its direction", async () => {
     const answer: Answerer = (connection) => {
       if (connection.seen.endsWith("\r\n\r\n")) connection.socket.end(`${switched}bye`);
     };
@@ -297,7 +297,7 @@ describe("a WebSocket", () => {
     });
   });
 
-  it("ends each direction by itself", async () => {
+  it("a WebSocket ends each direction by itself", async () => {
     const answer: Answerer = (connection) => {
       if (connection.seen.endsWith("\r\n\r\n")) connection.socket.write(switched);
     };
@@ -315,7 +315,7 @@ describe("a WebSocket", () => {
     });
   });
 
-  it("is not limited like a request: not in time, rate or size", async () => {
+  it("a WebSocket is not limited like a request: not in time, rate or size", async () => {
     const answer: Answerer = (connection) => {
       if (connection.seen.endsWith("\r\n\r\n")) connection.socket.write(switched);
       if (connection.seen.endsWith("x")) connection.socket.write("still here");
@@ -327,7 +327,7 @@ describe("a WebSocket", () => {
     });
   });
 
-  it("D2: on which nothing moves for an hour is cut", async () => {
+  it("D2: a WebSocket on which nothing moves for an hour is cut", async () => {
     const answer: Answerer = (connection) => {
       if (connection.seen.endsWith("\r\n\r\n")) connection.socket.write(switched);
     };
@@ -359,7 +359,7 @@ describe("a WebSocket", () => {
     });
   }
 
-  it("that the upstream declines is an ordinary response", async () => {
+  it("a WebSocket that the upstream declines is an ordinary response", async () => {
     await withFront(answering(ok("no")), {}, async (_front, client) => {
       await client.send(upgrade).until("\r\n\r\nno");
       await client.clear().send(get).until("\r\n\r\nno");

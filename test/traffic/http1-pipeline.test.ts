@@ -25,7 +25,7 @@ function fieldOf(head: string, name: string): string[] {
 }
 
 describe("the request that reaches the upstream", () => {
-  it("R3: carries what the edge knows of the client, not what the client says", async () => {
+  it("R3: the request that reaches the upstream carries what the edge knows of the client, not what the client says", async () => {
     const spoofed = [
       "X-Forwarded-For: 1.2.3.4",
       "x-forwarded-FOR: 5.6.7.8",
@@ -51,7 +51,7 @@ describe("the request that reaches the upstream", () => {
     assert.doesNotMatch(seen, /1\.2\.3\.4|5\.6\.7\.8|evil|root|admin|gopher|mine|postern/);
   });
 
-  it("W2: has no names that an upstream could take for the edge's own", async () => {
+  it("W2: the request that reaches the upstream has no names that an upstream could take for the edge's own", async () => {
     const names = [
       "X_Forwarded_For",
       "x-forwarded_for",
@@ -68,7 +68,7 @@ describe("the request that reaches the upstream", () => {
     assert.deepEqual(fieldOf(seen, "X\\.Mine"), ["kept"]);
   });
 
-  it("W5: loses what Connection names, but never what the edge sets or framing needs", async () => {
+  it("W5: the request that reaches the upstream loses what Connection names, but never what the edge sets or framing needs", async () => {
     const names = "X-Mine, X-Forwarded-For, X-Forwarded-Proto, X-Request-Id, Host, Content-Length, close";
     const seen = await forwarded(
       `POST / HTTP/1.1\r\nHost: a.example.com\r\nX-Mine: a\r\nContent-Length: 2\r\nKeep-Alive: 5\r\nTE: trailers\r\nConnection: ${names}\r\n\r\nok`,
@@ -82,7 +82,7 @@ describe("the request that reaches the upstream", () => {
     assert.equal(fieldOf(seen, "x-request-id").length, 1);
   });
 
-  it("keeps and extends what a trusted proxy says", async () => {
+  it("the request that reaches the upstream keeps and extends what a trusted proxy says", async () => {
     const seen = await forwarded(
       "GET / HTTP/1.1\r\nHost: a.example.com\r\nX-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: b\r\nForwarded: for=x\r\n\r\n",
       { trustsProxy: (source) => source === "127.0.0.1" },
@@ -93,7 +93,7 @@ describe("the request that reaches the upstream", () => {
     assert.deepEqual(fieldOf(seen, "forwarded"), []);
   });
 
-  it("R1: has the canonical path, the one that was matched", async () => {
+  it("R1: the request that reaches the upstream has the canonical path, the one that was matched", async () => {
     const seen: string[] = [];
     const options: FrontOptions = {
       site: (site) => ({ ...site, findRoute: (path, host) => (seen.push(path), site.findRoute(path, host)) }),
@@ -107,7 +107,7 @@ describe("the request that reaches the upstream", () => {
 describe("the site of a request", () => {
   const tls = { serverName: "a.example.com", version: "TLSv1.3", cipher: "x", clientCertificate: undefined };
 
-  it("R2: is the one that the server name chose, whatever the Host says", async () => {
+  it("R2: the site of a request is the one that the server name chose, whatever the Host says", async () => {
     await withFront(echoHead, { tls }, async (front, client) => {
       for (const host of [
         "A.EXAMPLE.com",
@@ -126,13 +126,13 @@ describe("the site of a request", () => {
     });
   });
 
-  it("R2: is none without a server name", async () => {
+  it("R2: the site of a request is not found without a server name", async () => {
     await withFront(echoHead, { tls: { ...tls, serverName: "" } }, async (_front, client) => {
       assert.match(await client.send(get).until(errorCode("misdirected")), /^HTTP\/1\.1 421 /);
     });
   });
 
-  it("R2: may not ask for more in the handshake than the connection has given", async () => {
+  it("R2: the site of a request may not ask for more in the handshake than the connection has given", async () => {
     let clientAuthorities: string | undefined;
     const options: FrontOptions = {
       tls,
@@ -146,7 +146,7 @@ describe("the site of a request", () => {
     });
   });
 
-  it("is looked up for each request, so that changes apply to open connections", async () => {
+  it("the site of a request is looked up for each request, so that changes apply to open connections", async () => {
     let present = true;
     await withFront(echoHead, { site: (site) => (present ? site : undefined) }, async (_front, client) => {
       assert.match(await client.send(get).until("\r\n\r\n"), /^HTTP\/1\.1 200 /);
@@ -156,7 +156,7 @@ describe("the site of a request", () => {
     });
   });
 
-  it("R6: that did not compile answers 500, and so does such a route", async () => {
+  it("R6: the site of a request that did not compile answers 500, and so does such a route", async () => {
     const problem = { kind: "https_edge", id: "x", accountId: "a", module: "m", message: "secret detail" };
     for (const options of [
       { site: (site) => ({ ...site, problem }) },
@@ -171,7 +171,7 @@ describe("the site of a request", () => {
     }
   });
 
-  it("without a backend answers 503", async () => {
+  it("the site of a request without a backend answers 503", async () => {
     await withFront(echoHead, { route: { upstream: undefined } }, async (_front, client) => {
       assert.match(await client.send(get).until(errorCode("backend_empty")), /^HTTP\/1\.1 503 /);
     });
@@ -183,7 +183,7 @@ describe("modules", () => {
     request: () => (order.push(by), passed(by, "ok")),
   });
 
-  it("act in order, at once or later, and an answer ends it", async () => {
+  it("modules act in order, at once or later, and an answer ends it", async () => {
     const order: string[] = [];
     const later: CompiledModule = {
       request: async () => {
@@ -222,7 +222,7 @@ describe("modules", () => {
       },
     ],
   ] satisfies [string, Required<CompiledModule>["request"]][]) {
-    it(`R6: one that ${what} is answered 500, logged, and lets nothing past`, async () => {
+    it(`R6: a module that ${what} is answered 500, logged, and lets nothing past`, async () => {
       await withFront(echoHead, { modules: [{ request }] }, async (front, client) => {
         const received = await client.send(get).until(errorCode("route_broken"));
         assert.match(received, /^HTTP\/1\.1 500 /);
@@ -233,7 +233,7 @@ describe("modules", () => {
     });
   }
 
-  it("R6: one that throws at the response lets nothing of it past", async () => {
+  it("R6: a module that throws at the response lets nothing of it past", async () => {
     const broken: CompiledModule = {
       response: () => {
         throw new Error("broken");
@@ -244,7 +244,7 @@ describe("modules", () => {
     });
   });
 
-  it("R6: one that gives a response a status that would change its framing is answered 500", async () => {
+  it("R6: a module that gives a response a status that would change its framing is answered 500", async () => {
     for (const status of [204, 304, 100, 600]) {
       const broken: CompiledModule = {
         response({ response }) {
@@ -258,7 +258,7 @@ describe("modules", () => {
     }
   });
 
-  it("may answer with a response of their own", async () => {
+  it("modules may answer with a response of their own", async () => {
     const own: CompiledModule = {
       request: () => answered("own", "fixed", { status: 418, headers: { "x-mine": "a" }, body: "short" }),
     };
@@ -270,7 +270,7 @@ describe("modules", () => {
     });
   });
 
-  it("R6: may not answer with what would break the message", async () => {
+  it("R6: modules may not answer with what would break the message", async () => {
     const headers: Record<string, string>[] = [{ "x-mine": "a\r\nb: c" }, { "x mine": "a" }];
     const answers = [
       ...headers.map((broken) => ({ status: 200, headers: broken, body: "x" })),
@@ -295,7 +295,7 @@ describe("modules", () => {
     });
   });
 
-  it("change the request's and the response's fields", async () => {
+  it("modules change the request's and the response's fields", async () => {
     const edits: CompiledModule = {
       request({ request: { headers } }) {
         headers.delete("cookie");
@@ -318,7 +318,7 @@ describe("modules", () => {
     });
   });
 
-  it("read the whole body, which the upstream still gets unchanged", async () => {
+  it("modules read the whole body, which the upstream still gets unchanged", async () => {
     const bodies: string[] = [];
     const reader: CompiledModule = {
       request: async (exchange) => {
@@ -357,7 +357,7 @@ describe("modules", () => {
     });
   });
 
-  it("transform the body, streaming, the last one nearest to the client", async () => {
+  it("modules transform the body, streaming, the last one nearest to the client", async () => {
     const stage = (from: string, to: string): CompiledModule => ({
       response({ response }) {
         response?.transform(
@@ -380,7 +380,7 @@ describe("modules", () => {
     );
   });
 
-  it("a transform that fails cuts the response short", async () => {
+  it("a module's transform that fails cuts the response short", async () => {
     const broken: CompiledModule = {
       response({ response }) {
         response?.transform(() => new Transform({ transform: (_bytes, _, done) => done(new Error("broken")) }));
@@ -393,7 +393,7 @@ describe("modules", () => {
     });
   });
 
-  it("are told once how the upstream did", async () => {
+  it("modules are told once how the upstream did", async () => {
     const told: (number | undefined | string)[] = [];
     const breaker: CompiledModule = {
       settled: (exchange, status) => void told.push(exchange.abandoned ? "abandoned" : status),
@@ -425,7 +425,7 @@ describe("modules", () => {
 });
 
 describe("the edge's own answers", () => {
-  it("are a page for browsers and JSON for programs, with code and request id", async () => {
+  it("the edge's own answers are a page for browsers and JSON for programs, with code and request id", async () => {
     await withFront(echoHead, { route: { upstream: undefined } }, async (front, client) => {
       const page = await client.send(get.replace("\r\n\r\n", "\r\nAccept: text/html,*/*\r\n\r\n")).until("</html>");
       assert.match(
@@ -451,7 +451,7 @@ describe("the edge's own answers", () => {
     });
   });
 
-  it("are counted and told of, like every exchange", async () => {
+  it("the edge's own answers are counted and told of, like every exchange", async () => {
     await withFront(answering(ok("hello")), {}, async (front, client) => {
       await client.send(get).until("hello");
       client.clear().send("GET /nowhere HTTP/1.1\r\nHost: a.example.com\r\n\r\n");

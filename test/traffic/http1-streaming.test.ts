@@ -19,7 +19,7 @@ describe("requests on one connection", () => {
   });
   after(() => front.stop());
 
-  it("come one after the other, on one upstream stream", async () => {
+  it("requests on one connection come one after the other, on one upstream stream", async () => {
     const client = front.connect();
     for (const path of ["/one", "/two", "/three"]) {
       client.clear().send(`GET ${path} HTTP/1.1\r\n${host}\r\n`);
@@ -29,7 +29,7 @@ describe("requests on one connection", () => {
     assert.equal(front.pool.idle, 1);
   });
 
-  it("may be sent at once, and are answered in order", async () => {
+  it("requests on one connection may be sent at once, and are answered in order", async () => {
     const client = front.connect();
     const paths = Array.from({ length: 50 }, (_, index) => `/p${index}`);
     client.send(paths.map((path) => `POST ${path} HTTP/1.1\r\n${host}Content-Length: 3\r\n\r\nabc`).join(""));
@@ -40,7 +40,7 @@ describe("requests on one connection", () => {
     );
   });
 
-  it("mean the same however they are cut into pieces", async () => {
+  it("requests on one connection mean the same however they are cut into pieces", async () => {
     const text = `POST /a HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /b HTTP/1.1\r\n${host}\r\n`;
     for (let cut = 1; cut < text.length; cut += 1) {
       const client = front.connect().send(text.slice(0, cut));
@@ -52,7 +52,7 @@ describe("requests on one connection", () => {
     }
   });
 
-  it("end when the client asks for it, also in HTTP/1.0", async () => {
+  it("requests on one connection end when the client asks for it, also in HTTP/1.0", async () => {
     for (const [version, fields] of [
       ["1.1", "Connection: close\r\n"],
       ["1.0", ""],
@@ -62,7 +62,7 @@ describe("requests on one connection", () => {
     }
   });
 
-  it("go on in HTTP/1.0 when the client asks for it", async () => {
+  it("requests on one connection go on in HTTP/1.0 when the client asks for it", async () => {
     const client = front.connect().send(`GET /one HTTP/1.0\r\n${host}Connection: keep-alive\r\n\r\n`);
     assert.match(await client.until("GET /one "), /\r\nConnection: keep-alive\r\n/);
     client.send(`GET /two HTTP/1.0\r\n${host}\r\n`);
@@ -236,7 +236,7 @@ it("W4: a length where there can be no body is not passed on (RFC 9110 §8.6)", 
 });
 
 describe("a client that goes away", () => {
-  it("before the response takes the upstream's stream with it", async () => {
+  it("a client that goes away before the response takes the upstream's stream with it", async () => {
     await withFront(
       () => {},
       {},
@@ -257,7 +257,7 @@ describe("a client that goes away", () => {
     );
   });
 
-  it("in the middle of its body takes the upstream's stream with it", async () => {
+  it("a client that goes away in the middle of its body takes the upstream's stream with it", async () => {
     await withFront(
       () => {},
       {},

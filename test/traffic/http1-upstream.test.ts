@@ -21,7 +21,7 @@ const invalid: readonly (readonly [what: string, response: string])[] = [
 
 describe("an upstream", () => {
   for (const [what, response] of invalid) {
-    it(`${what} is answered 502, and its stream is not used again`, async () => {
+    it(`an upstream: ${what} is answered 502, and its stream is not used again`, async () => {
       await withFront(answering(response), {}, async (front, client) => {
         client.send(get);
         const received = await client.until(errorCode("upstream_invalid"));
@@ -91,7 +91,7 @@ describe("an upstream", () => {
     ["a chunked body behind 204", get, "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", "0\r\n\r\n"],
     ["a body behind 304", get, "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "hello"],
   ] as const) {
-    it(`W4: that sends ${what} has its response delivered and its stream given up, wherever TCP cuts it`, async () => {
+    it(`W4: an upstream that sends ${what} has its response delivered and its stream given up, wherever TCP cuts it`, async () => {
       const sent = whole + behind;
       for (let cut = 1; cut <= sent.length; cut += 1) {
         const answer: Answerer = ({ socket, index }) => {
@@ -126,7 +126,7 @@ describe("an upstream", () => {
     });
   });
 
-  it("that closes a warm stream is asked again on a fresh one, for requests that may be repeated", async () => {
+  it("an upstream that closes a warm stream is asked again on a fresh one, for requests that may be repeated", async () => {
     // The first connection answers once, and breaks when it is asked again.
     let asked = 0;
     const answer: Answerer = (connection) => {
@@ -149,7 +149,7 @@ describe("an upstream", () => {
     "PATCH / HTTP/1.1\r\nHost: a.example.com\r\n\r\n",
     "PUT / HTTP/1.1\r\nHost: a.example.com\r\nContent-Length: 1\r\n\r\nx",
   ]) {
-    it(`G5: is never sent ${request.split(" ")[0]} twice once bytes were sent`, async () => {
+    it(`G5: an upstream is never sent ${request.split(" ")[0]} twice once bytes were sent`, async () => {
       let posts = 0;
       const answer: Answerer = (connection) => {
         if (connection.seen.includes("GET")) connection.socket.write(ok("warm"));
@@ -168,7 +168,7 @@ describe("an upstream", () => {
     });
   }
 
-  it("that cannot be reached is 502, and the connection goes on", async () => {
+  it("an upstream that cannot be reached is 502, and the connection goes on", async () => {
     const front = await startFront(answering(ok("x")), { upstreams: { choose: () => ({ error: "backend_empty" }) } });
     try {
       const client = front.connect().send(get);
@@ -180,7 +180,7 @@ describe("an upstream", () => {
     }
   });
 
-  it("that does not answer in time is 504", async () => {
+  it("an upstream that does not answer in time is 504", async () => {
     await withFront(
       () => {},
       { limits: { upstreamTimeoutMs: 5000 } },
@@ -212,7 +212,7 @@ describe("an upstream", () => {
     });
   });
 
-  it("W5: that sends fields of this hop, or the edge's own, does not speak for the edge", async () => {
+  it("W5: an upstream that sends fields of this hop, or the edge's own, does not speak for the edge", async () => {
     const response =
       "HTTP/1.1 418 Teapot\r\nngrok-error-code: ERR_NGROK_1\r\nPostern-Error-Code: ERR_POSTERN_1\r\nX-Request-Id: mine\r\n" +
       "Keep-Alive: timeout=5\r\nProxy-Authenticate: Basic\r\nConnection: keep-alive, X-Hop\r\nX-Hop: a\r\nX-Kept: b\r\nContent-Length: 0\r\n\r\n";
@@ -299,7 +299,7 @@ function bound(receiver: ByteReceiver): ByteReceiver {
 }
 
 describe("the streams of a tunnel", () => {
-  it("are shared one after the other, and opened side by side", async () => {
+  it("the streams of a tunnel are shared one after the other, and opened side by side", async () => {
     await withFront(answering(ok("x")), {}, async (front) => {
       const clients = Array.from({ length: 10 }, () => front.connect());
       for (let round = 0; round < 3; round += 1) {
@@ -310,7 +310,7 @@ describe("the streams of a tunnel", () => {
     });
   });
 
-  it("are kept up to a number, for a time, and can be taken away", async () => {
+  it("the streams of a tunnel are kept up to a number, for a time, and can be taken away", async () => {
     await withFront(answering(ok("x")), { limits: { maxIdleStreams: 2, idleStreamMs: 5000 } }, async (front) => {
       const clients = Array.from({ length: 5 }, () => front.connect());
       await Promise.all(clients.map((client) => client.send(get).until("\r\n\r\nx")));
@@ -324,7 +324,7 @@ describe("the streams of a tunnel", () => {
     });
   });
 
-  it("end with the tunnel: what is in flight is answered 503 or cut short", async () => {
+  it("the streams of a tunnel end with the tunnel: what is in flight is answered 503 or cut short", async () => {
     await withFront(
       (connection) => {
         if (connection.seen.includes("/begun"))

@@ -98,7 +98,7 @@ describe("an HTTP/2 client that floods", () => {
     "DATA of padding only": (index) => (index === 0 ? post(1) : frame(types.data, flags.padded, 1, Buffer.alloc(4, 3))),
   };
   for (const [what, make] of Object.entries(floods)) {
-    it(`D1: is cut off: ${what}`, async () => {
+    it(`D1: an HTTP/2 client that floods is cut off: ${what}`, async () => {
       raw = await RawH2.open(server);
       await flood(raw, 2000, make);
       await isCutOff(raw);
@@ -106,7 +106,7 @@ describe("an HTTP/2 client that floods", () => {
     });
   }
 
-  it("D1: is cut off: CONTINUATION frames without end, empty or not", async () => {
+  it("D1: an HTTP/2 client that floods is cut off: CONTINUATION frames without end, empty or not", async () => {
     for (const payload of [Buffer.alloc(0), Buffer.alloc(100, 0x82), Buffer.alloc(16_384, 0x82)]) {
       raw = await RawH2.open(server);
       raw.send(frame(types.headers, flags.endStream, 1, Buffer.from([0x82])));
@@ -115,7 +115,7 @@ describe("an HTTP/2 client that floods", () => {
     }
   });
 
-  it("D1: is cut off: a header block of more than 64 KiB, before it has ended", async () => {
+  it("D1: an HTTP/2 client that floods is cut off: a header block of more than 64 KiB, before it has ended", async () => {
     raw = await RawH2.open(server);
     raw.send(frame(types.headers, flags.endStream, 1, Buffer.from([0x82])));
     const most = Array.from({ length: 4 }, (_, at) =>
@@ -125,7 +125,7 @@ describe("an HTTP/2 client that floods", () => {
     await isCutOff(raw);
   });
 
-  it("D1: takes a header block in up to 16 CONTINUATION frames", async () => {
+  it("D1: an HTTP/2 header block may come in up to 16 CONTINUATION frames", async () => {
     raw = await RawH2.open(server);
     const whole = block([
       [":method", "GET"],
@@ -142,7 +142,7 @@ describe("an HTTP/2 client that floods", () => {
     assert.equal((await raw.takeType(types.headers, 1))?.payload[0], 0x88);
   });
 
-  it("D1: a small block that stands for a large header is answered 431 without being kept", async () => {
+  it("D1: a small HTTP/2 header block that stands for a large header is answered 431 without being kept", async () => {
     raw = await RawH2.open(server);
     const start = block([
       [":method", "GET"],
@@ -168,7 +168,7 @@ describe("an HTTP/2 client that floods", () => {
     assert.ok(process.memoryUsage().rss - before < 200 * 1024 * 1024);
   });
 
-  it("D1: has at most 100 requests in flight; more are refused, and then it is cut off", async () => {
+  it("D1: an HTTP/2 client that floods has at most 100 requests in flight; more are refused, and then it is cut off", async () => {
     raw = await RawH2.open(server);
     const announced = await raw.takeType(types.settings);
     assert.ok(announced?.payload.includes(settings([3, 100])));
@@ -181,7 +181,7 @@ describe("an HTTP/2 client that floods", () => {
     assert.equal(server.context.counters.openExchanges, 0);
   });
 
-  it("D1: may do so slowly: what is allowed comes back with time", async () => {
+  it("D1: an HTTP/2 client that floods may do so slowly: what is allowed comes back with time", async () => {
     raw = await RawH2.open(server);
     for (let round = 0; round < 5; round += 1) {
       for (let count = 0; count < 80; count += 1) raw.send(frame(types.ping, 0, 0, Buffer.alloc(8)));
@@ -192,7 +192,7 @@ describe("an HTTP/2 client that floods", () => {
     assert.ok(await raw.takeType(types.headers, 1));
   });
 
-  it("D1: that does not read its answers stops being read, and is closed in the end", async () => {
+  it("D1: an HTTP/2 client that does not read its answers stops being read, and is closed in the end", async () => {
     raw = await RawH2.open(server, [4, 0x7fffffff]);
     raw.send(frame(types.windowUpdate, 0, 0, uint32(0x7fff0000 - 65_535)));
     raw.socket.pause();
@@ -214,7 +214,7 @@ describe("an HTTP/2 client that floods", () => {
     await raw.closed();
   });
 
-  it("D2: that opens a window and never takes what it asked for loses the request", async () => {
+  it("D2: an HTTP/2 client that opens a window and never takes what it asked for loses the request", async () => {
     raw = await RawH2.open(server, [4, 0]);
     raw.send(request(1));
     assert.ok(await raw.takeType(types.headers, 1));
@@ -223,7 +223,7 @@ describe("an HTTP/2 client that floods", () => {
     assert.equal(await raw.resetCode(1), codes.cancel);
   });
 
-  it("D2: that sends its body too slowly is answered 408", async () => {
+  it("D2: an HTTP/2 client that sends its body too slowly is answered 408", async () => {
     raw = await RawH2.open(server);
     raw.send(post(1), frame(types.data, 0, 1, Buffer.from("slow")));
     assert.ok(await raw.settled());
@@ -233,7 +233,7 @@ describe("an HTTP/2 client that floods", () => {
     assert.equal(await raw.resetCode(1), codes.noError);
   });
 
-  it("D2: that does not finish its headers is told so, and cut off", async () => {
+  it("D2: an HTTP/2 client that does not finish its headers is told so, and cut off", async () => {
     raw = await RawH2.connect(server);
     // In one piece: when the settings are acknowledged, the rest has been read too.
     raw.send(preface, frame(types.settings, 0, 0), frame(types.headers, flags.endStream, 1, Buffer.from([0x82])));
@@ -243,7 +243,7 @@ describe("an HTTP/2 client that floods", () => {
     await raw.closed();
   });
 
-  it("D2: is closed once its connection has grown old, however busy it is", async () => {
+  it("D2: an HTTP/2 client that floods is closed once its connection has grown old, however busy it is", async () => {
     raw = await RawH2.open(server);
     const told = raw.goawayCode();
     for (let minute = 0; minute < 61; minute += 1) {
@@ -255,7 +255,7 @@ describe("an HTTP/2 client that floods", () => {
     assert.equal(await told, codes.noError);
   });
 
-  it("D2: is closed when it has been idle", async () => {
+  it("D2: an HTTP/2 client that floods is closed when it has been idle", async () => {
     raw = await RawH2.open(server);
     raw.send(request(1));
     assert.ok(await raw.takeType(types.headers, 1));
@@ -264,7 +264,7 @@ describe("an HTTP/2 client that floods", () => {
     assert.equal(await raw.goawayCode(), codes.noError);
   });
 
-  it("S5: finishes what is in flight when the server drains, and opens nothing new", async () => {
+  it("S5: an HTTP/2 client that floods finishes what is in flight when the server drains, and opens nothing new", async () => {
     raw = await RawH2.open(server);
     raw.send(request(1, "/held"));
     assert.ok(await raw.settled());

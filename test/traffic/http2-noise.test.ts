@@ -54,7 +54,7 @@ function anyFrame(random: Random, next: number): Buffer {
 
 describe("an HTTP/2 server under noise", () => {
   for (const seed of [1, 2, 3]) {
-    it(`stays upright and forgets every connection, seed ${seed}`, async () => {
+    it(`an HTTP/2 server under noise stays upright and forgets every connection, seed ${seed}`, async () => {
       const random = seededRandom(seed);
       for (let round = 0; round < rounds; round += 1) {
         const raw = await RawH2.connect(server);

@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 describe("a request over HTTP/2", () => {
-  it("reaches the upstream as HTTP/1.1 with everything it had, and its answer comes back", async () => {
+  it("a request over HTTP/2 reaches the upstream as HTTP/1.1 with everything it had, and its answer comes back", async () => {
     let seen: IncomingMessage | undefined;
     const { session } = await start((request, response) => {
       seen = request;
@@ -66,7 +66,7 @@ describe("a request over HTTP/2", () => {
     assert.equal(seen.headers["x-request-id"], answer.headers["x-request-id"]);
   });
 
-  it("carries bodies both ways, with and without a declared length", async () => {
+  it("a request over HTTP/2 carries bodies both ways, with and without a declared length", async () => {
     const { session } = await start((request, response) => {
       response.setHeader("seen", request.headers["content-length"] ?? String(request.headers["transfer-encoding"]));
       request.pipe(response);
@@ -86,7 +86,7 @@ describe("a request over HTTP/2", () => {
     assert.equal(empty.body.length, 0);
   });
 
-  it("answers HEAD, 204 and 304 without a body and with their fields", async () => {
+  it("a request over HTTP/2 answers HEAD, 204 and 304 without a body and with their fields", async () => {
     const { session } = await start((request, response) => {
       response.statusCode = Number(new URL(request.url ?? "", "http://x").searchParams.get("status"));
       if (request.method === "HEAD") response.setHeader("content-length", "12345");
@@ -103,7 +103,7 @@ describe("a request over HTTP/2", () => {
     }
   });
 
-  it("passes trailers in both directions", async () => {
+  it("a request over HTTP/2 passes trailers in both directions", async () => {
     let trailers: NodeJS.Dict<string> = {};
     const { session } = await start((request, response) => {
       request.resume();
@@ -124,7 +124,7 @@ describe("a request over HTTP/2", () => {
     assert.equal(trailers["x-sent"], "yes");
   });
 
-  it("gets 100 Continue when the upstream says so, and other interim responses", async () => {
+  it("a request over HTTP/2 gets 100 Continue when the upstream says so, and other interim responses", async () => {
     const upstream = createServer();
     upstream.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
       response.writeEarlyHints({ link: "</style.css>; rel=preload" });
@@ -146,7 +146,7 @@ describe("a request over HTTP/2", () => {
     assert.deepEqual(hints, [103, "</style.css>; rel=preload", 100, "-"]);
   });
 
-  it("is refused with 417 when any of its expectations is another than 100-continue, or there are several", async () => {
+  it("a request over HTTP/2 is refused with 417 when any of its expectations is another than 100-continue, or there are several", async () => {
     const { session } = await start((_request, response) => response.end());
     for (const expect of [
       ["the-unexpected", "100-continue"],
@@ -158,7 +158,7 @@ describe("a request over HTTP/2", () => {
     }
   });
 
-  it("streams: each piece arrives before the next is sent", async () => {
+  it("a request over HTTP/2: streams: each piece arrives before the next is sent", async () => {
     const { session } = await start((request, response) => {
       request.on("data", (piece: Buffer) => response.write(`seen ${String(piece)}`));
       request.on("end", () => response.end());
@@ -174,7 +174,7 @@ describe("a request over HTTP/2", () => {
     await once(stream, "close");
   });
 
-  it("R2: is for the site of the server name, else 421", async () => {
+  it("R2: a request over HTTP/2 is for the site of the server name, else 421", async () => {
     const { session } = await start((_request, response) => response.end("wrong"));
     for (const authority of ["other.example.com", "nowhere.example.com", "app.example.com:8000"]) {
       const answer = await h2Request(session, { ":path": "/", ":authority": authority });
@@ -182,7 +182,7 @@ describe("a request over HTTP/2", () => {
     }
   });
 
-  it("D3: that is not read by its client does not hold up others, nor is it read ahead without bound", async () => {
+  it("D3: a request over HTTP/2 that is not read by its client does not hold up others, nor is it read ahead without bound", async () => {
     let written = 0;
     const { session, server } = await start((request, response) => {
       if (request.url === "/quick") {
@@ -219,7 +219,7 @@ describe("a request over HTTP/2", () => {
     );
   });
 
-  it("D3: with a body that the upstream does not read is held back by the window", async () => {
+  it("D3: a request over HTTP/2 with a body that the upstream does not read is held back by the window", async () => {
     let request: IncomingMessage | undefined;
     const { session } = await start((incoming, response) => {
       if (incoming.url === "/slow") request = incoming;
@@ -239,7 +239,7 @@ describe("a request over HTTP/2", () => {
     assert.equal(received, 4 * 1024 * 1024);
   });
 
-  it("that its client gives up is given up at the upstream", async () => {
+  it("a request over HTTP/2 that its client gives up is given up at the upstream", async () => {
     const gone = Promise.withResolvers<void>();
     const { session, server } = await start((_request, response) => {
       response.on("close", () => gone.resolve());
@@ -252,7 +252,7 @@ describe("a request over HTTP/2", () => {
     assert.deepEqual(server.finished, [{ path: "/", status: 200, cutShort: true }]);
   });
 
-  it("W4: is reset, not ended, when the upstream breaks off", async () => {
+  it("W4: a request over HTTP/2 is reset, not ended, when the upstream breaks off", async () => {
     const { session } = await start((_request, response) => {
       response.setHeader("content-length", "100");
       response.write("only this");
@@ -263,7 +263,7 @@ describe("a request over HTTP/2", () => {
     assert.notEqual(answer.code, 0);
   });
 
-  it("may be answered before its body has come", async () => {
+  it("a request over HTTP/2 may be answered before its body has come", async () => {
     const { session } = await start((_request, response) => {
       response.statusCode = 413;
       response.end("too much");
@@ -276,7 +276,7 @@ describe("a request over HTTP/2", () => {
     assert.equal(answer.code, 0);
   });
 
-  it("finds the next request on the connection unharmed, a hundred at a time", async () => {
+  it("a request over HTTP/2 finds the next request on the connection unharmed, a hundred at a time", async () => {
     const { session } = await start((request, response) => response.end(request.url));
     for (let round = 0; round < 3; round += 1) {
       const answers = await Promise.all(
@@ -289,7 +289,7 @@ describe("a request over HTTP/2", () => {
     }
   });
 
-  it("takes header fields of any legal size, in and out", async () => {
+  it("a request over HTTP/2 takes header fields of any legal size, in and out", async () => {
     const { session } = await start((request, response) => {
       response.setHeader("x-back", String(request.headers["x-long"]));
       response.setHeader("x-many", "y".repeat(14_000));
@@ -301,7 +301,7 @@ describe("a request over HTTP/2", () => {
     assert.equal(String(answer.headers["x-many"]).length, 14_000);
   });
 
-  it("W7: with too large a header gets 431, a longer target 414, and the connection goes on", async () => {
+  it("W7: a request over HTTP/2 with too large a header gets 431, a longer target 414, and the connection goes on", async () => {
     const { session } = await start((_request, response) => response.end("fine"));
     const large = await h2Request(session, { ":path": "/", "x-large": "x".repeat(40_000) });
     assert.equal(large.status, 431);
@@ -313,7 +313,7 @@ describe("a request over HTTP/2", () => {
 });
 
 describe("a WebSocket over HTTP/2", () => {
-  it("W6: is an upgrade at the upstream, and bytes pass unaltered both ways (RFC 8441)", async () => {
+  it("W6: a WebSocket over HTTP/2 is an upgrade at the upstream, and bytes pass unaltered both ways (RFC 8441)", async () => {
     const upstream = createServer();
     let upgrade: IncomingMessage | undefined;
     upstream.on("upgrade", (request: IncomingMessage, socket: Socket) => {
@@ -350,7 +350,7 @@ describe("a WebSocket over HTTP/2", () => {
     await once(stream, "close");
   });
 
-  it("that the upstream refuses is answered with its response", async () => {
+  it("a WebSocket over HTTP/2 that the upstream refuses is answered with its response", async () => {
     const { session } = await start((_request, response) => {
       response.statusCode = 403;
       response.end("no");
@@ -362,7 +362,7 @@ describe("a WebSocket over HTTP/2", () => {
     assert.equal(plain.status, 405);
   });
 
-  it("W4: whose upstream answers with bytes that are no HTTP is a 502", async () => {
+  it("W4: a WebSocket over HTTP/2 whose upstream answers with bytes that are no HTTP is a 502", async () => {
     const upstream = createServer();
     const raw = createTcpServer((socket) => socket.end("nonsense\r\n\r\n"));
     raw.listen(0);

@@ -133,7 +133,7 @@ describe("a malformed HTTP/2 request", () => {
     "CONNECT with a path": replaced(":method", "CONNECT"),
   };
   for (const [what, fields] of Object.entries(resets)) {
-    it(`W3: is reset: ${what}`, async () => {
+    it(`W3: a malformed HTTP/2 request is reset: ${what}`, async () => {
       const client = await connected();
       client.request(1, fields);
       assert.equal(await outcome(1), `reset ${codes.protocolError}`);
@@ -161,7 +161,7 @@ describe("a malformed HTTP/2 request", () => {
     ) as Field[],
   };
   for (const [what, fields] of Object.entries(refusals)) {
-    it(`W3: is answered 400: ${what}`, async () => {
+    it(`W3: a malformed HTTP/2 request is answered 400: ${what}`, async () => {
       const client = await connected();
       client.request(1, fields);
       assert.equal(await outcome(1), "status 400");
@@ -171,7 +171,7 @@ describe("a malformed HTTP/2 request", () => {
     });
   }
 
-  it("W3: with the same host as :authority, or host alone, is none", async () => {
+  it("W3: an HTTP/2 request whose host equals :authority, or that has host alone, is taken", async () => {
     const client = await connected();
     client.request(1, [...base, ["host", "APP.example.com"]]);
     client.request(3, [...without(":authority"), ["host", "app.example.com"]]);
@@ -179,7 +179,7 @@ describe("a malformed HTTP/2 request", () => {
     for (const id of [1, 3, 5]) assert.equal(await outcome(id), "status 200");
   });
 
-  it("W3: also when the bad field comes from the table", async () => {
+  it("W3: a malformed HTTP/2 request is reset also when its bad field comes from the table", async () => {
     const client = await connected();
     const bad = Buffer.concat([block(base), block([["x-a", "b\nc"]], 0x40)]);
     client.send(frame(types.headers, flags.endHeaders | flags.endStream, 1, bad));
@@ -194,7 +194,7 @@ describe("a malformed HTTP/2 request", () => {
   });
 
   for (const [what, sizes] of Object.entries({ more: [3, 4], less: [2, 2] })) {
-    it(`W3: with ${what} DATA than its content-length never completes at the upstream`, async () => {
+    it(`W3: a malformed HTTP/2 request with ${what} DATA than its content-length never completes at the upstream`, async () => {
       const client = await connected();
       client.request(1, [...replaced(":method", "POST"), ["content-length", "5"]], false);
       for (const [index, size] of sizes.entries()) {
@@ -211,7 +211,7 @@ describe("a malformed HTTP/2 request", () => {
     "CR LF": [["x-a", "b\r\nc"]],
   };
   for (const [what, fields] of Object.entries(trailers)) {
-    it(`W3: with ${what} in its trailers is reset`, async () => {
+    it(`W3: a malformed HTTP/2 request with ${what} in its trailers is reset`, async () => {
       const client = await connected();
       client.request(1, replaced(":method", "POST"), false);
       client.send(frame(types.data, 0, 1, Buffer.from("body")));
@@ -220,7 +220,7 @@ describe("a malformed HTTP/2 request", () => {
     });
   }
 
-  it("that does not end with its trailers is reset", async () => {
+  it("a malformed HTTP/2 request that does not end with its trailers is reset", async () => {
     const client = await connected();
     client.request(1, replaced(":method", "POST"), false);
     client.send(frame(types.headers, flags.endHeaders, 1, block([["x-a", "b"]])));
@@ -309,7 +309,7 @@ describe("frames that HTTP/2 forbids", () => {
     },
   };
   for (const [what, { frames, code }] of Object.entries(fatal)) {
-    it(`end the connection: ${what}`, async () => {
+    it(`frames that HTTP/2 forbids end the connection: ${what}`, async () => {
       const client = await connected();
       client.send(...frames);
       assert.equal(await client.goawayCode(), code);
@@ -318,7 +318,7 @@ describe("frames that HTTP/2 forbids", () => {
     });
   }
 
-  it("D2: end the connection: no preface, no SETTINGS, an unfinished preface that takes too long", async () => {
+  it("D2: frames that HTTP/2 forbids end the connection: no preface, no SETTINGS, an unfinished preface that takes too long", async () => {
     raw = await RawH2.connect(server);
     raw.send(Buffer.from("GET / HTTP/1.1\r\nHost: app.example.com\r\n\r\n"));
     assert.equal(await raw.goawayCode(), codes.protocolError);
@@ -334,7 +334,7 @@ describe("frames that HTTP/2 forbids", () => {
     assert.equal(await raw.goawayCode(), codes.protocolError);
   });
 
-  it("on a closed stream are an error of the connection, or ignored where they may have been under way", async () => {
+  it("frames that HTTP/2 forbids on a closed stream are an error of the connection, or ignored where they may have been under way", async () => {
     const client = await connected();
     client.request(1);
     assert.equal(await outcome(1), "status 200");
@@ -345,7 +345,7 @@ describe("frames that HTTP/2 forbids", () => {
     assert.equal(await client.goawayCode(), codes.streamClosed);
   });
 
-  it("behind the end of a stream reset it", async () => {
+  it("frames that HTTP/2 forbids behind the end of a stream reset it", async () => {
     const client = await connected();
     const stalled: Buffer[] = [frame(types.data, 0, 1, Buffer.from("x"))];
     client.send(request(1), ...stalled);
@@ -354,7 +354,7 @@ describe("frames that HTTP/2 forbids", () => {
     assert.equal(await outcome(3), `reset ${codes.streamClosed}`);
   });
 
-  it("D1: that exceed a stream's window of 64 KiB reset it, and those that exceed the connection's 1 MiB end it", async () => {
+  it("D1: frames that HTTP/2 forbids that exceed a stream's window of 64 KiB reset it, and those that exceed the connection's 1 MiB end it", async () => {
     const client = await connected();
     const full = Array.from({ length: 4 }, () => Buffer.alloc(16_384));
     const post = replaced(":method", "POST").map(
@@ -379,14 +379,14 @@ describe("frames that HTTP/2 forbids", () => {
     assert.equal(await client.goawayCode(), codes.flowControlError);
   });
 
-  it("unknown ones are ignored, and so are unknown settings", async () => {
+  it("HTTP/2 frames of unknown types are ignored, and so are unknown settings", async () => {
     const client = await connected();
     client.send(frame(0x77, 0xff, 1, Buffer.alloc(100)), frame(types.settings, 0, 0, settings([0x99, 5])));
     client.request(1);
     assert.equal(await outcome(1), "status 200");
   });
 
-  it("cut into single bytes are read all the same", async () => {
+  it("HTTP/2 frames that are cut into single bytes are read all the same", async () => {
     raw = await RawH2.connect(server);
     forwarded = [];
     const bytes = Buffer.concat([

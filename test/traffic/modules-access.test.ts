@@ -31,7 +31,7 @@ for (const protocol of protocols) {
       fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1", "ipp_2"] } });
     });
 
-    it("R4: admits what one policy allows and none denies, and is not told otherwise by header fields", async () => {
+    it(`R4: the IP restriction over ${protocol} admits what one policy allows and none denies, and is not told otherwise by header fields`, async () => {
       for (const source of ["127.0.0.1", "127.0.0.9"]) {
         assert.equal((await fixture.ask(protocol, { source })).status, 200, source);
       }
@@ -41,7 +41,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it("R4: decides before the body is read and before any other module", async () => {
+    it(`R4: the IP restriction over ${protocol} decides before the body is read and before any other module`, async () => {
       fixture.route({
         ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] },
         webhook_verification: { enabled: true, provider: "github", secret: "s" },
@@ -50,7 +50,7 @@ for (const protocol of protocols) {
       await assertRefused(refused, 403, 3205);
     });
 
-    it("R4, R6: admits nobody by policies without an allow rule, and closes the route when a policy is gone", async () => {
+    it(`R4, R6: the IP restriction over ${protocol} admits nobody by policies without an allow rule, and closes the route when a policy is gone`, async () => {
       fixture.put("ip_policy", "ipp_none", {});
       fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_none"] } });
       await assertRefused(fixture.ask(protocol), 403, 3205);
@@ -58,7 +58,7 @@ for (const protocol of protocols) {
       assert.equal((await fixture.ask(protocol)).status, 500);
     });
 
-    it("follows a rule that is added and removed", async () => {
+    it(`the IP restriction over ${protocol} follows a rule that is added and removed`, async () => {
       fixture.put("ip_policy", "ipp_live", {});
       fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_live"] } });
       await assertRefused(fixture.ask(protocol), 403, 3205);
@@ -74,7 +74,7 @@ for (const protocol of protocols) {
       fixture.route({ user_agent_filter: { enabled: true, allow, deny } });
     const as = (agent: string) => fixture.ask(protocol, { headers: { "user-agent": agent } });
 
-    it("lets pass what allow names, and what deny does not", async () => {
+    it(`the user agent filter over ${protocol} lets pass what allow names, and what deny does not`, async () => {
       filter(["(?i)^mozilla.*firefox"], ["(?i)mozilla", "bot"]);
       assert.equal((await as("Mozilla/5.0 Firefox/1")).status, 200);
       assert.equal((await as("curl/8")).status, 200);
@@ -115,7 +115,7 @@ for (const protocol of protocols) {
       await assertRefused(as("curl/8"), 403, 3211);
     });
 
-    it("D7: is not slowed down by expressions and user agents that are made for it", async () => {
+    it(`D7: the user agent filter over ${protocol} is not slowed down by expressions and user agents that are made for it`, async () => {
       filter([], ["(a+)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(a|aa)+$"]);
       // A backtracking engine would never answer.
       assert.equal((await as(`${"a".repeat(15_000)}!`)).status, 200);
@@ -132,7 +132,7 @@ for (const protocol of protocols) {
     const post = (headers: Readonly<Record<string, string | readonly string[]>>, content: string | Buffer = body) =>
       fixture.ask(protocol, { method: "POST", headers, body: content });
 
-    it("I6: passes on a body whose signature verifies, byte for byte", async () => {
+    it(`I6: webhook verification over ${protocol} passes on a body whose signature verifies, byte for byte`, async () => {
       for (const provider of ["github", "stripe", "slack", "shopify", "svix", "hubspot"]) {
         const secret = provider === "svix" ? Buffer.alloc(24, "secret").toString("base64") : "secret";
         verify(provider, secret);
@@ -142,7 +142,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it("I6: refuses another body, another secret, no signature, two signatures, and a stale one", async () => {
+    it(`I6: webhook verification over ${protocol} refuses another body, another secret, no signature, two signatures, and a stale one`, async () => {
       verify("slack", "secret");
       const headers = signed("slack", "secret");
       await assertRefused(post(headers, Buffer.concat([body, Buffer.from(" ")])), 403, 3204);
@@ -155,7 +155,7 @@ for (const protocol of protocols) {
       assert.equal((await post(signed("slack", "secret"))).status, 200);
     });
 
-    it("I6: bounds the body that it holds, whether its length is announced or not", async () => {
+    it(`I6: webhook verification over ${protocol} bounds the body that it holds, whether its length is announced or not`, async () => {
       verify("github", "secret");
       const large = Buffer.alloc(5 * 1024 * 1024 + 1, "a");
       await assertRefused(post(signed("github", "secret", large), large), 413, 3016);
@@ -191,7 +191,7 @@ for (const protocol of protocols) {
       assert.equal(fixture.received.length, reached);
     });
 
-    it("I6: takes a body of unknown length that turns out to be empty", async () => {
+    it(`I6: webhook verification over ${protocol} takes a body of unknown length that turns out to be empty`, async () => {
       verify("github", "secret");
       const headers = signed("github", "secret", Buffer.alloc(0)) as Record<string, string>;
       const socket = await fixture.connect(protocol);
@@ -215,7 +215,7 @@ for (const protocol of protocols) {
       assert.equal(fixture.received.at(-1)?.body.length, 0);
     });
 
-    it("answers a provider's test of the endpoint itself", async () => {
+    it(`webhook verification over ${protocol} answers a provider's test of the endpoint itself`, async () => {
       verify("twitter", "secret");
       const reached = fixture.received.length;
       const answer = await fixture.ask(protocol, { path: "/?crc_token=abc" });

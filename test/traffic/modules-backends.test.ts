@@ -73,7 +73,7 @@ for (const protocol of protocols) {
       return counts;
     };
 
-    it("weighted: shares requests out by weight, and gives weight 0 nothing", async () => {
+    it(`backends over ${protocol}: weighted: shares requests out by weight, and gives weight 0 nothing`, async () => {
       fixture.put("weighted_backend", "bkdwd_1", { backends: { bkdtg_a: 3, bkdtg_b: 1, bkdtg_c: 0 } });
       to("bkdwd_1");
       assert.deepEqual(await count(16), { a: 12, b: 4 });
@@ -83,7 +83,7 @@ for (const protocol of protocols) {
       assert.equal((await fixture.ask(protocol)).status, 503);
     });
 
-    it("failover: goes on only when a member cannot be reached, never for what a service answers", async () => {
+    it(`backends over ${protocol}: failover: goes on only when a member cannot be reached, never for what a service answers`, async () => {
       fixture.put("failover_backend", "bkdfo_1", { backends: ["bkdtg_none", "bkdtg_1", "bkdtg_a"] });
       to("bkdfo_1");
       fixture.answer((_request, response) => response.writeHead(500).end("failing"));
@@ -96,7 +96,7 @@ for (const protocol of protocols) {
       assert.deepEqual([none.status, none.headers["postern-error-code"]], [503, errorCode("backend_empty")]);
     });
 
-    it("failover: goes on when the agent cannot dial its service, and the request had no body", async () => {
+    it(`backends over ${protocol}: failover: goes on when the agent cannot dial its service, and the request had no body`, async () => {
       const agent = await withoutService({ name: `dead-${protocol}` });
       fixture.put("tunnel_group_backend", "bkdtg_dead", { labels: { name: `dead-${protocol}` } });
       fixture.put("failover_backend", "bkdfo_1", { backends: ["bkdtg_dead", "bkdtg_b"] });
@@ -108,7 +108,7 @@ for (const protocol of protocols) {
       agent.close();
     });
 
-    it("http_response: answers by itself", async () => {
+    it(`backends over ${protocol}: http_response: answers by itself`, async () => {
       to("bkdhr_1");
       const answer = await fixture.ask(protocol);
       assert.equal(answer.status, 503);
@@ -119,7 +119,7 @@ for (const protocol of protocols) {
       assert.deepEqual([head.status, head.body.length, head.headers["content-length"]], [503, 0, "16"]);
     });
 
-    it("tunnel group: shares requests out among all tunnels with the labels, as they come and go", async () => {
+    it(`backends over ${protocol}: tunnel group: shares requests out among all tunnels with the labels, as they come and go`, async () => {
       fixture.put("tunnel_group_backend", "bkdtg_both", { labels: { both: protocol } });
       to("bkdtg_both");
       assert.equal((await fixture.ask(protocol)).status, 503);
@@ -132,7 +132,7 @@ for (const protocol of protocols) {
       assert.deepEqual(await count(4), { two: 4 });
     });
 
-    it("tunnel group: chooses the tunnel with the fewest requests in flight", async () => {
+    it(`backends over ${protocol}: tunnel group: chooses the tunnel with the fewest requests in flight`, async () => {
       const held: ServerResponse[] = [];
       const slow = await serving({ busy: protocol }, (_request, response) => void held.push(response));
       fixture.put("tunnel_group_backend", "bkdtg_busy", { labels: { busy: protocol } });
@@ -146,7 +146,7 @@ for (const protocol of protocols) {
       slow.close();
     });
 
-    it("tunnel group: tries another tunnel when a service cannot be dialled, and sends no body twice", async () => {
+    it(`backends over ${protocol}: tunnel group: tries another tunnel when a service cannot be dialled, and sends no body twice`, async () => {
       const agent = await withoutService({ half: protocol });
       const held: ServerResponse[] = [];
       await serving({ half: protocol }, (request, response) => {
@@ -169,7 +169,7 @@ for (const protocol of protocols) {
       agent.close();
     });
 
-    it("I7: static: never dials loopback or link-local addresses unless the operator allows it", async () => {
+    it(`I7: backends over ${protocol}: static: never dials loopback or link-local addresses unless the operator allows it`, async () => {
       const { servicePort } = fixture;
       const reached = fixture.received.length;
       for (const address of [
@@ -201,7 +201,7 @@ describe("a static backend that the operator allows to be local", () => {
   after(() => local.stop());
 
   for (const protocol of protocols) {
-    it(`is dialled over ${protocol}, again and again over the same connections`, async () => {
+    it(`a static backend that the operator allows to be local is dialled over ${protocol}, again and again over the same connections`, async () => {
       const sockets = new Set<number | undefined>();
       const service = createServer((request, response) => {
         sockets.add(request.socket.remotePort);
@@ -219,7 +219,7 @@ describe("a static backend that the operator allows to be local", () => {
       service.close();
     });
 
-    it(`I7: is refused over ${protocol} when its certificate is not to be trusted`, async () => {
+    it(`I7: a static backend that the operator allows to be local is refused over ${protocol} when its certificate is not to be trusted`, async () => {
       const names = ["127.0.0.1", "localhost"];
       const leaf = await issueLeaf(local.edge.authority, { names, now: Date.now(), days: 1 });
       let reached = 0;

@@ -54,7 +54,7 @@ for (const protocol of protocols) {
       for (let count = 0; count < 4; count += 1) assert.equal((await ask(path)).status, 500);
     };
 
-    it("D5: trips at its volume and share, and sends nothing on while it is open", async () => {
+    it(`D5: the circuit breaker over ${protocol} trips at its volume and share, and sends nothing on while it is open`, async () => {
       const path = own("trips");
       answering(200);
       await ask(path);
@@ -68,7 +68,7 @@ for (const protocol of protocols) {
       assert.equal(fixture.received.length, reached);
     });
 
-    it("D5: does not trip below the volume, nor below the share, nor by failures that have left the window", async () => {
+    it(`D5: the circuit breaker over ${protocol} does not trip below the volume, nor below the share, nor by failures that have left the window`, async () => {
       const path = own("holds");
       answering(500);
       for (let count = 0; count < 3; count += 1) await ask(path);
@@ -78,7 +78,7 @@ for (const protocol of protocols) {
       for (let count = 0; count < 10; count += 1) assert.equal((await ask(path)).status, 404);
     });
 
-    it("D5: lets one request probe when its time is over, and closes or opens again by what becomes of it", async () => {
+    it(`D5: the circuit breaker over ${protocol} lets one request probe when its time is over, and closes or opens again by what becomes of it`, async () => {
       const path = own("recovers");
       await trip(path);
       fixture.clock.move(9000);
@@ -102,7 +102,7 @@ for (const protocol of protocols) {
       assert.equal((await ask(path)).status, 200);
     });
 
-    it("D5: counts connections that fail", async () => {
+    it(`D5: the circuit breaker over ${protocol} counts connections that fail`, async () => {
       const dead = createServer().listen(0, "127.0.0.1");
       await once(dead, "listening");
       const { port } = dead.address() as AddressInfo;
@@ -120,7 +120,7 @@ for (const protocol of protocols) {
       agent.close();
     });
 
-    it("D5: is the route's own, and no other route is slower or closed for it", async () => {
+    it(`D5: the circuit breaker over ${protocol} is the route's own, and no other route is slower or closed for it`, async () => {
       const path = own("dead");
       const beside = own("beside");
       await trip(path);
@@ -129,7 +129,7 @@ for (const protocol of protocols) {
       for (let count = 0; count < 8; count += 1) assert.equal((await ask(beside)).status, 200);
     });
 
-    it("D5: stays open through changes that are not about it", async () => {
+    it(`D5: the circuit breaker over ${protocol} stays open through changes that are not about it`, async () => {
       const path = own("stays");
       await trip(path);
       own("stays", { response_headers: { enabled: true, remove: [], add: { "x-new": "1" } } });
@@ -141,7 +141,7 @@ for (const protocol of protocols) {
       assert.equal((await ask(path)).status, 200);
     });
 
-    it("counts a fixed answer as an answer", async () => {
+    it(`the circuit breaker over ${protocol} counts a fixed answer as an answer`, async () => {
       fixture.put("http_response_backend", "bkdhr_1", { status_code: 200, headers: {}, body: "fixed" });
       const path = own("fixed", { backend: { enabled: true, backend_id: "bkdhr_1" } });
       for (let count = 0; count < 8; count += 1) assert.equal((await ask(path)).status, 200);

@@ -58,7 +58,7 @@ for (const protocol of protocols) {
   describe(`changes under traffic over ${protocol}`, () => {
     const ask = () => fixture.ask(protocol, { headers: { "accept-encoding": "identity" } });
 
-    it("a request in flight ends on the configuration that it began with; the next one has the new", async () => {
+    it(`a request in flight ends on the configuration that it began with; the next one has the new, over ${protocol}`, async () => {
       for (const change of [
         () => fixture.route(nobody),
         () => fixture.route(marked("new")),
@@ -81,7 +81,7 @@ for (const protocol of protocols) {
       assert.equal((await ask()).headers["x-mark"], "new");
     });
 
-    it("a module that is disabled or deleted acts on no further request, and acts again when it is back", async () => {
+    it(`a module that is disabled or deleted acts on no further request, and acts again when it is back, over ${protocol}`, async () => {
       fixture.route(nobody);
       assert.equal((await ask()).status, 403);
       fixture.route({ ip_restriction: { enabled: false, ip_policy_ids: ["ipp_nobody"] } });
@@ -92,7 +92,7 @@ for (const protocol of protocols) {
       assert.equal((await ask()).status, 200);
     });
 
-    it("W6: a long WebSocket lives through changes, unrelated ones and those of its own route", async () => {
+    it(`W6: a long WebSocket lives through changes, unrelated ones and those of its own route, over ${protocol}`, async () => {
       fixture.route({});
       const client = await openWebSocket(fixture, protocol);
       const echoed = async (text: string): Promise<void> => {
@@ -117,7 +117,7 @@ for (const protocol of protocols) {
       client.destroy();
     });
 
-    it("R6: a module that does not compile closes its own route, is reported, and opens when it is mended", async () => {
+    it(`R6: a module that does not compile closes its own route, is reported, and opens when it is mended, over ${protocol}`, async () => {
       fixture.route({});
       const broken = {
         edge_id: "edghts_1",
@@ -146,14 +146,14 @@ for (const protocol of protocols) {
       fixture.edge.remove("https_edge_route", id);
     });
 
-    it("R6: a module that this server does not know closes its route too", async () => {
+    it(`R6: a module that this server does not know closes its route too, over ${protocol}`, async () => {
       fixture.route({ unheard_of: { enabled: true } });
       assert.equal((await ask()).status, 500);
       fixture.route({ unheard_of: { enabled: false } });
       assert.equal((await ask()).status, 200);
     });
 
-    it("R1: the path that was matched is the one that is forwarded, however it is written", async () => {
+    it(`R1: the path that was matched is the one that is forwarded, however it is written, over ${protocol}`, async () => {
       fixture.route({});
       fixture.put("https_edge_route", "edghtsrt_admin", {
         edge_id: "edghts_1",

@@ -67,7 +67,7 @@ for (const protocol of protocols) {
       fixture.ask(protocol, { headers: { "accept-encoding": accept }, ...more });
 
     for (const coding of ["gzip", "deflate", "br", "zstd"] as const) {
-      it(`compresses with ${coding}, bodies of known and of unknown length, small and large`, async () => {
+      it(`compression over ${protocol} compresses with ${coding}, bodies of known and of unknown length, small and large`, async () => {
         for (const body of [page.subarray(0, 900), page, Buffer.concat(Array.from({ length: 40 }, () => page))]) {
           for (const length of [true, false]) {
             serve({ "content-type": "text/html", ...(length && { "content-length": String(body.length) }) }, body);
@@ -82,7 +82,7 @@ for (const protocol of protocols) {
       });
     }
 
-    it("goes by the client's weights", async () => {
+    it(`compression over ${protocol} goes by the client's weights`, async () => {
       serve({ "content-type": "application/json" });
       for (const [accept, coding] of [
         ["gzip;q=0.1, br;q=0.9", "br"],
@@ -99,7 +99,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it("D6: leaves alone what is encoded, partial, not to be transformed, or does not shrink", async () => {
+    it(`D6: compression over ${protocol} leaves alone what is encoded, partial, not to be transformed, or does not shrink`, async () => {
       for (const [headers, status] of [
         [{ "content-type": "text/html", "content-encoding": "x-own" }, 200],
         [{ "content-type": "text/html", "content-range": `bytes 0-9/${page.length}` }, 206],
@@ -123,7 +123,7 @@ for (const protocol of protocols) {
       assert.equal(head.headers["content-length"], String(page.length));
     });
 
-    it("D6: weakens a strong ETag, and takes back what no longer holds of the bytes", async () => {
+    it(`D6: compression over ${protocol} weakens a strong ETag, and takes back what no longer holds of the bytes`, async () => {
       serve({ "content-type": "text/html", etag: '"1"', "accept-ranges": "bytes", "content-md5": "x", vary: "cookie" });
       const { headers } = await ask("gzip");
       assert.equal(headers.etag, 'W/"1"');
@@ -132,7 +132,7 @@ for (const protocol of protocols) {
       assert.match(String(headers.vary), /cookie, ?accept-encoding/);
     });
 
-    it("D6: never opens what a client sends compressed", async () => {
+    it(`D6: compression over ${protocol} never opens what a client sends compressed`, async () => {
       serve({ "content-type": "text/html" });
       const bomb = gzipSync(Buffer.alloc(20_000_000));
       const headers = { "content-encoding": "gzip", "accept-encoding": "gzip" };
@@ -141,7 +141,7 @@ for (const protocol of protocols) {
     });
 
     for (const coding of ["gzip", "deflate", "br", "zstd"] as const) {
-      it(`never holds up an event stream in ${coding}: each event comes before the next is sent`, async () => {
+      it(`compression over ${protocol} never holds up an event stream in ${coding}: each event comes before the next is sent`, async () => {
         fixture.route(everything);
         let response: ServerResponse | undefined;
         fixture.answer((_request, given) => {
@@ -182,7 +182,7 @@ for (const protocol of protocols) {
       });
     }
 
-    it("holds back a service whose client does not read", async () => {
+    it(`compression over ${protocol} holds back a service whose client does not read`, async () => {
       let written = 0;
       let blocked = 0;
       const finished = Promise.withResolvers<void>();

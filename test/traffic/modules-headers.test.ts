@@ -27,7 +27,7 @@ function arrived(name: string): string[] {
 
 for (const protocol of protocols) {
   describe(`header modules over ${protocol}`, () => {
-    it("remove every value of a name, then add", async () => {
+    it(`header modules over ${protocol} remove every value of a name, then add`, async () => {
       fixture.route({ request_headers: edit({ "x-kind": "new", "x-more": "2" }, ["x-kind", "x-gone"]) });
       await fixture.ask(protocol, { headers: { "X-Kind": ["a", "b"], "x-gone": "1", "x-more": "1" } });
       assert.deepEqual(arrived("x-kind"), ["new"]);
@@ -35,7 +35,7 @@ for (const protocol of protocols) {
       assert.deepEqual(arrived("x-more"), ["1", "2"]);
     });
 
-    it("fill in what the edge knows, and nothing for what nobody knows", async () => {
+    it(`header modules over ${protocol} fill in what the edge knows, and leave empty what it does not know`, async () => {
       fixture.route({
         request_headers: edit({
           "x-a": "${conn.client_ip}|${req.method}|${req.url.path}|${req.url.query}|${req.headers['x-in']}",
@@ -55,7 +55,7 @@ for (const protocol of protocols) {
       fixture.answer(undefined);
     });
 
-    it("tell whether the upstream's connection was new", async () => {
+    it(`header modules over ${protocol} tell whether the upstream's connection was new`, async () => {
       const add = { "x-reused": "${.backend.connection_reused}" };
       fixture.route({ request_headers: edit(add), response_headers: edit(add) });
       const release = Promise.withResolvers<void>();
@@ -76,7 +76,7 @@ for (const protocol of protocols) {
       assert.deepEqual(arrived("x-reused"), [""]);
     });
 
-    it("tell what went over the connection so far, and what certificate it was shown", async () => {
+    it(`header modules over ${protocol} tell what went over the connection so far, and what certificate it was shown`, async () => {
       const names =
         "conn.bytes_in conn.bytes_out conn.tls.server.subject.common_name conn.tls.server.issuer.common_name";
       const more = "conn.tls.server.serial_number conn.tls.server.san.dns_names conn.tls.server.validity.not_after";
@@ -102,7 +102,7 @@ for (const protocol of protocols) {
       assert.deepEqual(after.slice(2), before.slice(2));
     });
 
-    it("tell how long the upstream's connection took to open, and nothing of one that was open", async () => {
+    it(`header modules over ${protocol} tell how long the upstream's connection took to open, and nothing of one that was open`, async () => {
       const heads: (string | undefined)[] = [];
       const direct = createServer(({ headers }, response) => {
         heads.push(headers["x-dial"] as string | undefined);
@@ -124,7 +124,7 @@ for (const protocol of protocols) {
       direct.close();
     });
 
-    it("P4: keep what a variable brings from breaking the message", async () => {
+    it(`P4: header modules over ${protocol} keep what a variable brings from breaking the message`, async () => {
       fixture.route({
         request_headers: edit({ "x-echo": "${req.url.query_params['q']}", "x-path": "${req.url.path}" }),
         response_headers: edit({ "x-back": "${req.url.query_params['q']}" }),
@@ -139,7 +139,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it("P4: neither remove nor add what frames messages: such a route is closed", async () => {
+    it(`P4: header modules over ${protocol} neither remove nor add what frames messages: such a route is closed`, async () => {
       for (const name of ["transfer-encoding", "content-length", "connection", "upgrade", "te", "trailer"]) {
         for (const module of ["request_headers", "response_headers"]) {
           for (const edited of [edit({}, [name]), edit({ [name]: "chunked" }), edit({ "x-a": "b\r\nc: d" })]) {
@@ -150,14 +150,14 @@ for (const protocol of protocols) {
       }
     });
 
-    it("rewrite Host for the service, and leave X-Forwarded-Host as it was", async () => {
+    it(`header modules over ${protocol} rewrite Host for the service, and leave X-Forwarded-Host as it was`, async () => {
       fixture.route({ request_headers: edit({ host: "inner.test" }) });
       await fixture.ask(protocol);
       assert.deepEqual(arrived("host"), ["inner.test"]);
       assert.deepEqual(arrived("x-forwarded-host"), [host]);
     });
 
-    it("R3, W5: cannot take away what the edge sets, nor can a client", async () => {
+    it(`R3, W5: header modules over ${protocol} cannot take away what the edge sets, nor can a client`, async () => {
       fixture.route({ request_headers: edit({}, ["x-forwarded-for", "x-request-id"]) });
       const lies = {
         "x-forwarded-for": "9.9.9.9",
@@ -181,7 +181,7 @@ for (const protocol of protocols) {
       assert.doesNotMatch(names, /ngrok|postern|real-ip|original-url|\bforwarded\b(?!-)|proxy/);
     });
 
-    it("W2: drop names with an underscore that stand for what the edge says", async () => {
+    it(`W2: header modules over ${protocol} drop names with an underscore that stand for what the edge says`, async () => {
       fixture.route({});
       const headers = { x_forwarded_for: "9.9.9.9", "x.forwarded.for": "9.9.9.9", "x-fine": "1" };
       await fixture.ask(protocol, { headers });
@@ -190,7 +190,7 @@ for (const protocol of protocols) {
       assert.deepEqual(arrived("x-fine"), ["1"]);
     });
 
-    it("leave the response's framing to the edge, and act on errors of the service too", async () => {
+    it(`header modules over ${protocol} leave the response's framing to the edge, and act on errors of the service too`, async () => {
       fixture.route({ response_headers: edit({ "x-added": "1", server: "mine" }, ["x-powered-by", "server"]) });
       fixture.answer((_request, response) =>
         response.writeHead(500, { "x-powered-by": "secrets", server: "theirs" }).end("broken"),
@@ -229,7 +229,7 @@ for (const protocol of protocols) {
     });
     after(() => fixture.put("https_edge", "edghts_1", { hostports: [`${host}:443`], mutual_tls: null }));
 
-    it("K2: tells the service who the client is, and takes no client's word for it", async () => {
+    it(`K2: mutual TLS over ${protocol} tells the service who the client is, and takes no client's word for it`, async () => {
       const tls = { cert: client.certificatePem, key: client.keyPem };
       const headers = { "ngrok-mtls-subject-cn": "root", ngrok_mtls_subject_cn: "root" };
       assert.equal((await fixture.ask(protocol, { tls, headers })).status, 200);
@@ -239,7 +239,7 @@ for (const protocol of protocols) {
       assert.deepEqual(arrived("ngrok_mtls_subject_cn"), []);
     });
 
-    it("K2: lets nobody in without a certificate, with one of another authority, or one for servers", async () => {
+    it(`K2: mutual TLS over ${protocol} lets nobody in without a certificate, with one of another authority, or one for servers`, async () => {
       const reached = fixture.received.length;
       await assert.rejects(fixture.ask(protocol));
       const other = await createAuthority({ commonName: "Clients", now: Date.now() });

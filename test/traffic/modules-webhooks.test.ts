@@ -52,7 +52,7 @@ for (const protocol of protocols) {
     fixture.ask(protocol, { method: "POST", headers, body });
 
   describe(`webhook verification over ${protocol}`, () => {
-    it("I6: holds no more of a body than the operator allows, and tells which setting that is", async () => {
+    it(`I6: webhook verification over ${protocol} holds no more of a body than the operator allows, and tells which setting that is`, async () => {
       verify(strict, "github");
       const fits = "a".repeat(maxBytes);
       assert.equal((await post(strict, signed(strict, "github", fits), fits)).status, 200);
@@ -66,7 +66,7 @@ for (const protocol of protocols) {
       assert.match((told.name === "requests" && told.requests[0]?.steps.at(-1)?.reason) || "", /than the 1000 bytes/);
     });
 
-    it("I6: takes a message once, where the operator wants that and the signature covers an id", async () => {
+    it(`I6: webhook verification over ${protocol} takes a message once, where the operator wants that and the signature covers an id`, async () => {
       for (const provider of ["svix", "clerk", "brex"]) {
         verify(strict, provider);
         const body = JSON.stringify({ for: `${protocol} ${provider}` });
@@ -85,7 +85,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it("R6: closes a route whose stored secret stands for an empty key, which anybody can sign with", async () => {
+    it(`R6: webhook verification over ${protocol} closes a route whose stored secret stands for an empty key, which anybody can sign with`, async () => {
       for (const provider of ["svix", "clerk", "brex"]) {
         plain.route({ webhook_verification: { enabled: true, provider, secret: "x" } });
         const time = String(Math.floor(plain.clock.now() / 1000));
@@ -101,7 +101,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it("I6: knows a message again under the scheme's other header names", async () => {
+    it(`I6: webhook verification over ${protocol} knows a message again under the scheme's other header names`, async () => {
       verify(strict, "svix");
       strict.clock.move(1000);
       const headers = signed(strict, "svix", "{}");
@@ -114,7 +114,7 @@ for (const protocol of protocols) {
       assert.equal((await post(strict, decoy, "{}")).status, 409);
     });
 
-    it("takes a message again that was not answered with success: that is how providers retry", async () => {
+    it(`webhook verification over ${protocol} takes a message again that was not answered with success: that is how providers retry`, async () => {
       verify(strict, "svix");
       strict.clock.move(1000);
       const headers = signed(strict, "svix", "{}");
@@ -127,13 +127,13 @@ for (const protocol of protocols) {
       assert.equal((await post(strict, headers, "{}")).status, 409);
     });
 
-    it("takes messages as often as they come unless the operator wants otherwise", async () => {
+    it(`webhook verification over ${protocol} takes messages as often as they come unless the operator wants otherwise`, async () => {
       verify(plain, "svix");
       const headers = signed(plain, "svix", "{}");
       for (let count = 0; count < 2; count += 1) assert.equal((await post(plain, headers, "{}")).status, 200);
     });
 
-    it("is explained without taking the message, or fetching what verifies it", async () => {
+    it(`webhook verification over ${protocol} is explained without taking the message, or fetching what verifies it`, async () => {
       const explain = async (headers: Fields, body: string) => {
         const request = {
           method: "POST",
@@ -190,7 +190,7 @@ for (const protocol of protocols) {
       return answer;
     };
 
-    it("Twitter is answered with its token signed", async () => {
+    it(`a provider that tests the endpoint over ${protocol}: Twitter is answered with its token signed`, async () => {
       verify(strict, "twitter");
       const answer = await atEdge(strict.ask(protocol, { path: "/?crc_token=abc%3D&nonce=1" }));
       assert.equal(answer.status, 200);
@@ -201,7 +201,7 @@ for (const protocol of protocols) {
       assert.equal((await atEdge(strict.ask(protocol))).status, 403);
     });
 
-    it("Worldline gets its token back", async () => {
+    it(`a provider that tests the endpoint over ${protocol}: Worldline gets its token back`, async () => {
       verify(strict, "worldline");
       const header = "x-gcs-webhooks-endpoint-verification";
       const answer = await atEdge(strict.ask(protocol, { headers: { [header]: "b297-tok" } }));
@@ -212,7 +212,7 @@ for (const protocol of protocols) {
       assert.equal((await atEdge(strict.ask(protocol, { headers: { [header]: "x".repeat(300) } }))).status, 403);
     });
 
-    it("Xero is told whether its signature holds, and only then", async () => {
+    it(`a provider that tests the endpoint over ${protocol}: Xero is told whether its signature holds, and only then`, async () => {
       verify(strict, "xero");
       const intent = '{"events":[],"lastEventSequence":0,"firstEventSequence":0,"entropy":"S0m3r4Nd0mt3xt"}';
       const answer = await atEdge(post(strict, signed(strict, "xero", intent), intent));
@@ -224,7 +224,7 @@ for (const protocol of protocols) {
       assert.equal((await post(strict, signed(strict, "xero", event), event)).body.toString(), "served");
     });
 
-    it("Zoom is answered with its token signed, when the question itself is signed", async () => {
+    it(`a provider that tests the endpoint over ${protocol}: Zoom is answered with its token signed, when the question itself is signed`, async () => {
       verify(strict, "zoom");
       const question = '{"payload":{"plainToken":"qgg8vlvZRS6UYooatFL8Aw"},"event":"endpoint.url_validation"}';
       const headers = signed(strict, "zoom", question);

@@ -44,7 +44,7 @@ for (const protocol of protocols) {
     describe(`the WebSocket converter over ${protocol}, with ${backend} behind`, () => {
       before(() => fixture.route({ ...converter, backend: { enabled: true, backend_id: backend } }));
 
-      it("W6: turns binary messages into bytes and bytes into binary messages", async () => {
+      it(`W6: the WebSocket converter over ${protocol}, with ${backend} behind, turns binary messages into bytes and bytes into binary messages`, async () => {
         serve = (socket) => socket.pipe(socket);
         const client = await openWebSocket(fixture, protocol);
         // RFC 6455 §1.3 has the key and this answer to it; HTTP/2 needs none (RFC 8441 §5).
@@ -66,7 +66,7 @@ for (const protocol of protocols) {
         while (sockets.size > 0) await turn();
       });
 
-      it("W6: closes with 1003 for text, and 1000 when the service ends", async () => {
+      it(`W6: the WebSocket converter over ${protocol}, with ${backend} behind, closes with 1003 for text, and 1000 when the service ends`, async () => {
         serve = (socket) => socket.resume();
         const text = await openWebSocket(fixture, protocol);
         text.send(opcodes.text, "no");
@@ -83,7 +83,7 @@ for (const protocol of protocols) {
         while (sockets.size > 0) await turn();
       });
 
-      it("D3: lets a service that does not read hold back its own client, and nobody else", async () => {
+      it(`D3: the WebSocket converter over ${protocol}, with ${backend} behind, lets a service that does not read hold back its own client, and nobody else`, async () => {
         const arrived = Promise.withResolvers<Socket>();
         serve = (socket) => arrived.resolve(socket.pause());
         const client = await openWebSocket(fixture, protocol);
@@ -104,7 +104,7 @@ for (const protocol of protocols) {
         while (sockets.size > 0) await turn();
       });
 
-      it("D3: lets a client that does not read hold back its own service, and nobody else", async () => {
+      it(`D3: the WebSocket converter over ${protocol}, with ${backend} behind, lets a client that does not read hold back its own service, and nobody else`, async () => {
         const total = 40_000_000;
         const arrived = Promise.withResolvers<Socket>();
         serve = (socket) => {
@@ -130,7 +130,7 @@ for (const protocol of protocols) {
         while (sockets.size > 0) await turn();
       });
 
-      it("W6: closes with 1002 what breaks the protocol, and the service's connection with it", async () => {
+      it(`W6: the WebSocket converter over ${protocol}, with ${backend} behind, closes with 1002 what breaks the protocol, and the service's connection with it`, async () => {
         const gone = Promise.withResolvers<void>();
         serve = (socket) => socket.resume().once("close", () => gone.resolve());
         const client = await openWebSocket(fixture, protocol);
@@ -142,7 +142,7 @@ for (const protocol of protocols) {
         while (sockets.size > 0) await turn();
       });
 
-      it("refuses what is no upgrade, and counts nothing as sent to the service", async () => {
+      it(`the WebSocket converter over ${protocol}, with ${backend} behind, refuses what is no upgrade, and counts nothing as sent to the service`, async () => {
         let connections = 0;
         serve = () => (connections += 1);
         const answer = await fixture.ask(protocol);
@@ -153,14 +153,14 @@ for (const protocol of protocols) {
     });
   }
 
-  it(`answers 503 over ${protocol} when no tunnel is there to convert to`, async () => {
+  it(`the WebSocket converter answers 503 over ${protocol} when no tunnel is there to convert to`, async () => {
     fixture.put("tunnel_group_backend", "bkdtg_none", { labels: { app: "none" } });
     fixture.route({ ...converter, backend: { enabled: true, backend_id: "bkdtg_none" } });
     await assert.rejects(openWebSocket(fixture, protocol), /status 503/);
   });
 }
 
-it("ends WebSockets whose tunnel goes away, with a close frame", async () => {
+it("the WebSocket converter ends WebSockets whose tunnel goes away, with a close frame", async () => {
   fixture.route({ ...converter, backend: { enabled: true, backend_id: "bkdtg_tcp" } });
   for (const protocol of protocols) {
     const arrived = Promise.withResolvers<void>();

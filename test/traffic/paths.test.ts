@@ -27,7 +27,7 @@ const sample = parse(document) as {
 /** The spellings that the guide's table names. */
 const spellings = [...guide.matchAll(/^\| `(\/[^`]+)`/gm)].map((found) => found[1] as string);
 
-it("R1: the guide's document can be applied as it stands", async () => {
+it("R1: the document of the guide to paths can be applied as it stands", async () => {
   const api = await startApi(sqlite);
   try {
     const headers = { "content-type": "application/yaml" };
@@ -62,7 +62,7 @@ for (const protocol of protocols) {
         ip_restriction: closed ? staff : null,
       });
 
-    it("R1: reach the route of / and not the closed one, and are forwarded as they were matched", async () => {
+    it(`R1: other spellings of a path over ${protocol} reach the route of / and not the closed one, and are forwarded as they were matched`, async () => {
       assert.ok(spellings.length >= 5);
       fixture.route({});
       put("edghtsrt_admin", "path_prefix", "/admin", true);
@@ -76,7 +76,7 @@ for (const protocol of protocols) {
       fixture.edge.remove("https_edge_route", "edghtsrt_admin");
     });
 
-    it("R1: reach a closed route by whatever spelling decodes to its match, and are forwarded in one form", async () => {
+    it(`R1: other spellings of a path over ${protocol} reach a closed route by whatever spelling decodes to its match, and are forwarded in one form`, async () => {
       const closed: readonly (readonly [type: string, match: string, sent: readonly string[]])[] = [
         ["path_prefix", "/@admin", ["/@admin", "/%40admin", "/%40%61dmin/x", "/x/../%40admin"]],
         ["path_prefix", "/a%3Ab+c;d", ["/a:b+c;d", "/a%3ab%2Bc%3bd", "/a%3Ab%2bc%3Bd/x"]],
@@ -101,7 +101,7 @@ for (const protocol of protocols) {
       for (const index of closed.keys()) fixture.edge.remove("https_edge_route", `edghtsrt_c${index}`);
     });
 
-    it("R1: are decided by one route and forwarded alike, however a random path is spelled, and queries stay", async () => {
+    it(`R1: other spellings of a path over ${protocol} are decided by one route and forwarded alike, however a random path is spelled, and queries stay`, async () => {
       const random = seededRandom(2);
       fixture.route({});
       put("edghtsrt_c", "path_prefix", "/@a", true);
@@ -120,7 +120,7 @@ for (const protocol of protocols) {
       fixture.edge.remove("https_edge_route", "edghtsrt_c");
     });
 
-    it("R1: are answered 500 where a stored match that no request has would be read, and not by a wider route", async () => {
+    it(`R1: other spellings of a path over ${protocol} are answered 500 where a stored match that no request has would be read, and not by a wider route`, async () => {
       fixture.route({});
       put("edghtsrt_c", "path_prefix", "/s%2ft", true);
       for (const path of ["/s/t", "/s/t/x", "/%73/t"]) assert.deepEqual(await ask(path), [500, undefined], path);
@@ -129,7 +129,7 @@ for (const protocol of protocols) {
       fixture.edge.remove("https_edge_route", "edghtsrt_c");
     });
 
-    it("R1: are refused with the reason in the trace", async () => {
+    it(`R1: other spellings of a path over ${protocol} are refused with the reason in the trace`, async () => {
       fixture.route({});
       const { status, id } = await fixture.ask(protocol, { path: "/a%2Fb" });
       assert.equal(status, 400);
@@ -139,7 +139,7 @@ for (const protocol of protocols) {
       assert.match(JSON.stringify(told), /no canonical form: it has an encoded slash/);
     });
 
-    it("R1: are closed with the routes of the guide, where / is closed and what is open is named", async () => {
+    it(`R1: other spellings of a path over ${protocol} are closed with the routes of the guide, where / is closed and what is open is named`, async () => {
       fixture.edge.remove("https_edge_route", "edghtsrt_1");
       const routes = Object.entries(sample.objects.https_edge_route);
       assert.ok(routes.some(([, { match }]) => match === "/"));

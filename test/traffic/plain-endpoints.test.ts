@@ -49,7 +49,7 @@ describe("an endpoint at an http:// address", { timeout: 60_000 }, () => {
     return { status: response.statusCode ?? 0, body, location: response.headers.location ?? "" };
   };
 
-  it("is served there, one request after another, and over HTTPS no more than a name that nobody has", async () => {
+  it("an endpoint at an http:// address is served there, one request after another, and not over HTTPS", async () => {
     const { url, id } = await agent.bind({ proto: "http", hostname: name });
     assert.equal(url, `http://${name}:${port}`);
     for (const host of [name, `${name}:${port}`, name.toUpperCase()]) {
@@ -73,14 +73,14 @@ describe("an endpoint at an http:// address", { timeout: 60_000 }, () => {
     assert.equal((await ask(name, "/x")).location, `https://${name}:${edge.edge.https.port}/x`);
   });
 
-  it("has the modules of its options", async () => {
+  it("an endpoint at an http:// address has the modules of its options", async () => {
     const credentials = [["ann", "correct horse"]] as const;
     const domain = "locked.apps.example.com";
     await sdk.ask({ name: "http", domain, scheme: "HTTP", target: service.port, credentials });
     assert.equal((await ask(domain)).status, 401);
   });
 
-  it("is one of the public SDK where its scheme is HTTP", async () => {
+  it("the public SDK publishes an http:// endpoint where its scheme is HTTP", async () => {
     const { url } = await sdk.ask({
       name: "http",
       domain: "sdk.apps.example.com",
@@ -99,7 +99,7 @@ describe("an endpoint at an http:// address", { timeout: 60_000 }, () => {
     assert.equal((await ask("tls.apps.example.com")).status, 308);
   });
 
-  it("leaves authorities and other names what they are answered there", async () => {
+  it("an endpoint at an http:// address leaves authorities and other names what they are answered there", async () => {
     await agent.bind({ proto: "http", hostname: name });
     assert.equal((await ask("other.apps.example.com", "/y")).status, 308);
     assert.equal((await ask(`${name}:9`)).status, 421);
@@ -109,7 +109,7 @@ describe("an endpoint at an http:// address", { timeout: 60_000 }, () => {
     socket.destroy();
   });
 
-  it("is refused by name where there is no plain HTTP listener", async () => {
+  it("an endpoint at an http:// address is refused by name where there is no plain HTTP listener", async () => {
     const bare = await startTestEdge([object], { httpListen: undefined, drainMs: 0 });
     const lonely = await connectAgent(bare, token, service.port);
     await assert.rejects(lonely.bind({ proto: "http", hostname: name }), {

@@ -85,7 +85,7 @@ for (const protocol of protocols) {
   describe(`the PROXY header on an http tunnel over ${protocol}`, () => {
     before(() => (connections = []));
 
-    it("begins every stream with the client's address, version 1 or 2, and then HTTP", async () => {
+    it(`the PROXY header on an http tunnel over ${protocol} begins every stream with the client's address, version 1 or 2, and then HTTP`, async () => {
       const name = `one-${protocol}.apps.example.com`;
       const { id } = await agent.bind({ hostname: name, proxyProtocol: 1 });
       const visitor = await visit(protocol, name, "127.0.0.7");
@@ -107,7 +107,7 @@ for (const protocol of protocols) {
       other.close();
     });
 
-    it("R3: keeps each client to streams of its own, used again by itself alone", async () => {
+    it(`R3: the PROXY header on an http tunnel over ${protocol} keeps each client to streams of its own, used again by itself alone`, async () => {
       connections = [];
       const name = `own-${protocol}.apps.example.com`;
       await agent.bind({ hostname: name, proxyProtocol: 1 });
@@ -129,7 +129,7 @@ for (const protocol of protocols) {
       two.close();
     });
 
-    it("R3: tells of whom a trusted forwarder speaks for, request by request", async () => {
+    it(`R3: the PROXY header on an http tunnel over ${protocol} tells of whom a trusted forwarder speaks for, request by request`, async () => {
       connections = [];
       const name = `forwarded-${protocol}.apps.example.com`;
       await agent.bind({ hostname: name, proxyProtocol: 1 });
@@ -142,7 +142,7 @@ for (const protocol of protocols) {
       proxy.close();
     });
 
-    it("is written for labelled tunnels behind HTTPS edges too", async () => {
+    it(`the PROXY header on an http tunnel over ${protocol} is written for labelled tunnels behind HTTPS edges too`, async () => {
       connections = [];
       const labels = { app: `labelled-${protocol}` };
       await agent.session.startLabelled({ labels, forwardsTo: "x", proxyProtocol: 1 });

@@ -22,7 +22,7 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     await platform.stop();
   });
 
-  it("binds an http tunnel and serves its requests, over HTTP/1.1 and HTTP/2", async () => {
+  it("the public agent SDK binds an http tunnel and serves its requests, over HTTP/1.1 and HTTP/2", async () => {
     const answer = await sdk.ask({ name: "http", domain: "sdk.localhost" });
     url = answer.url as string;
     assert.equal(new URL(url).hostname, "sdk.localhost");
@@ -37,7 +37,7 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     );
   });
 
-  it("binds a labelled tunnel and serves the edge that asks for its labels", async () => {
+  it("the public agent SDK binds a labelled tunnel and serves the edge that asks for its labels", async () => {
     const { body: backend } = await platform.api("POST", "/backends/tunnel_group", {
       labels: { app: "web", dc: "eu" },
     });
@@ -54,7 +54,7 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     assert.equal(seen.tunnels.length, 1);
   });
 
-  it("is refused with a code that it can read when its token is wrong", async () => {
+  it("the public agent SDK is refused with a code that it can read when its token is wrong", async () => {
     const other = await startSdk();
     try {
       await assert.rejects(
@@ -66,7 +66,7 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     }
   });
 
-  it("A6, A9: leaves a name to the next when its session was closed, though its connection stays", async () => {
+  it("A6, A9: the public agent SDK leaves a name to the next when its session was closed, though its connection stays", async () => {
     const asked = { name: "connect", port: platform.agentPort, ca: platform.caPem, token: platform.authtoken } as const;
     const [before, next] = await Promise.all([startSdk(), startSdk()]);
     try {
@@ -82,7 +82,7 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     }
   });
 
-  it("comes back with the same URL, and its options, after the server restarts", async () => {
+  it("the public agent SDK comes back with the same URL, and its options, after the server restarts", async () => {
     const locked = await sdk.ask({ name: "http", domain: "locked.localhost", credentials: [["ann", "correct horse"]] });
     const shown = { headers: { authorization: `Basic ${Buffer.from("ann:correct horse").toString("base64")}` } };
     await platform.restart();

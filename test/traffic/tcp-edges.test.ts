@@ -53,7 +53,7 @@ function hostport(port: number): string {
 }
 
 describe("a TCP edge", { timeout: 30_000 }, () => {
-  it("passes bytes both ways, and keeps half-closes", async () => {
+  it("a TCP edge passes bytes both ways, and keeps half-closes", async () => {
     const port = await freePort();
     const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]));
     const { port: upstream } = await service((socket) => {
@@ -69,7 +69,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.deepEqual(await answer, { text: "got one two", error: undefined });
   });
 
-  it("lets the service speak first, and end first", async () => {
+  it("a TCP edge lets the service speak first, and end first", async () => {
     const port = await freePort();
     const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]));
     const heard = Promise.withResolvers<string>();
@@ -84,7 +84,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal(await heard.promise, "goodbye");
   });
 
-  it("passes a cut on as a cut, from either side", async () => {
+  it("a TCP edge passes a cut on as a cut, from either side", async () => {
     const port = await freePort();
     const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]));
     const upstream = await service((socket) => socket.write("partial"));
@@ -101,7 +101,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal((await seen).error, "ECONNRESET");
   });
 
-  it("opens, moves and closes its port as configuration says, and leaves connections alone", async () => {
+  it("a TCP edge opens, moves and closes its port as configuration says, and leaves connections alone", async () => {
     const [first, second, third] = [await freePort(), await freePort(), await freePort()];
     const [backend, db] = connectionEdge("tcp_edge", "db", [hostport(first)]);
     const edge = await start([backend as never]);
@@ -126,7 +126,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal(String((await once(client, "data"))[0]), "even now");
   });
 
-  it("hands a port over from one edge to another within one change", async () => {
+  it("a TCP edge hands a port over from one edge to another within one change", async () => {
     const port = await freePort();
     const objects = [...connectionEdge("tcp_edge", "one", [hostport(port)]), ...connectionEdge("tcp_edge", "two", [])];
     const edge = await start(objects);
@@ -146,7 +146,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal((await visit(port)).text, "two");
   });
 
-  it("R4: closes denied sources without a byte, and the service hears nothing of them", async () => {
+  it("R4: a TCP edge closes denied sources without a byte, and the service hears nothing of them", async () => {
     const port = await freePort();
     const others = restriction("ipp_others", { "192.0.2.0/24": "allow" });
     const edge = await start([
@@ -163,7 +163,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal(speaks.connections.length, 1);
   });
 
-  it("lets nobody in when a module cannot be compiled", async () => {
+  it("a TCP edge lets nobody in when a module cannot be compiled", async () => {
     const port = await freePort();
     const edge = await start(
       connectionEdge("tcp_edge", "db", [hostport(port)], {
@@ -176,7 +176,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal(speaks.connections.length, 0);
   });
 
-  it("balances over its tunnels by connections, and closes connections when none is left", async () => {
+  it("a TCP edge balances over its tunnels by connections, and closes connections when none is left", async () => {
     const port = await freePort();
     const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]));
     const agents: TestAgent[] = [];
@@ -201,7 +201,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
   });
 
   for (const version of [1, 2] as const) {
-    it(`writes a PROXY protocol header of version ${version} to a tunnel that asks for it`, async () => {
+    it(`a TCP edge writes a PROXY protocol header of version ${version} to a tunnel that asks for it`, async () => {
       const port = await freePort();
       const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]));
       const seen = Promise.withResolvers<Buffer>();
@@ -228,7 +228,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     });
   }
 
-  it("reaches a static backend, and another member of a failover when one refuses", async () => {
+  it("a TCP edge reaches a static backend, and another member of a failover when one refuses", async () => {
     const [port, dead] = [await freePort(), await freePort()];
     const echo = await service((socket) => socket.pipe(socket));
     const address = (id: string, to: number) => ({
@@ -259,7 +259,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.deepEqual(await readToEnd(client), { text: "ping", error: undefined });
   });
 
-  it("reports a port that cannot be had, listens once it can, and clears the problem", async () => {
+  it("a TCP edge reports a port that cannot be had, listens once it can, and clears the problem", async () => {
     const holder = createServer().listen(0, "127.0.0.1");
     await once(holder, "listening");
     const { port } = holder.address() as { port: number };
@@ -279,7 +279,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     await portIs("open", port);
   });
 
-  it("D2: takes no more connections of an account than it may have, and others again when one ends", async () => {
+  it("D2: a TCP edge takes no more connections of an account than it may have, and others again when one ends", async () => {
     const port = await freePort();
     const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]), {
       limits: { splices: { connectionsPerAccount: 2 } },
@@ -298,7 +298,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal(String((await once(again, "data"))[0]), "hello");
   });
 
-  it("D2: closes connections on which nothing moves", async () => {
+  it("D2: a TCP edge closes connections on which nothing moves", async () => {
     const port = await freePort();
     const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]), {
       limits: { splices: { idleTimeoutMs: 1 } },
@@ -309,7 +309,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal((await readToEnd(speaks.connections[0] as Socket)).error, "ECONNRESET");
   });
 
-  it("D2: closes connections of which one side has ended, and the other says nothing more", async () => {
+  it("D2: a TCP edge closes connections of which one side has ended, and the other says nothing more", async () => {
     const port = await freePort();
     const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]), {
       limits: { splices: { lingerMs: 1 } },

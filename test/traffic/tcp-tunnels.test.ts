@@ -65,7 +65,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     return (await readToEnd(socket)).text;
   };
 
-  it("publish a port of the range, which is reported, closed with the agent, and the same the next time", async () => {
+  it("tcp and tls tunnels publish a port of the range, which is reported, closed with the agent, and the same the next time", async () => {
     const first = await tcpAgent();
     const port = portOf(first.url);
     assert.ok(port >= 20_000 && port <= 29_999, first.url);
@@ -84,7 +84,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     await second.close();
   });
 
-  it("are cut off when the agent stops", async () => {
+  it("tcp and tls tunnels are cut off when the agent stops", async () => {
     const agent = await tcpAgent();
     const port = portOf(agent.url);
     const client = await dialPort(port);
@@ -96,7 +96,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     await portIs("closed", port);
   });
 
-  it("keep their address over a restart of the server", async () => {
+  it("tcp and tls tunnels keep their address over a restart of the server", async () => {
     const agent = await tcpAgent();
     const before = agent.url;
     await platform.restart();
@@ -106,7 +106,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     await agent.close();
   });
 
-  it("are published at an address that the account reserved, and at nobody else's", async () => {
+  it("tcp and tls tunnels are published at an address that the account reserved, and at nobody else's", async () => {
     const { body } = await platform.api("POST", "/reserved_addrs", {});
     const agent = await tcpAgent(`tcp://${body.addr}`);
     assert.equal(agent.url, `tcp://${body.addr}`);
@@ -116,7 +116,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     await assert.rejects(tcpAgent("tcp://elsewhere.example.com:20001"), /addresses are localhost with a port from/);
   });
 
-  it("give way to a TCP edge that is given their port, and are refused while it has it", async () => {
+  it("tcp and tls tunnels give way to a TCP edge that is given their port, and are refused while it has it", async () => {
     const agent = await tcpAgent();
     const port = portOf(agent.url);
     const { body: edge } = await platform.api("POST", "/edges/tcp", { hostports: [`localhost:${port}`] });
@@ -126,7 +126,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     await portIs("closed", port);
   });
 
-  it("avoid ports that something else listens on", async () => {
+  it("tcp and tls tunnels avoid ports that something else listens on", async () => {
     const agent = await tcpAgent();
     const port = portOf(agent.url);
     await agent.close();
@@ -142,7 +142,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     await new Promise((done) => holder.close(done));
   });
 
-  it("carry labels to TCP edges, with a PROXY header where it is asked for", async () => {
+  it("tcp and tls tunnels carry labels to TCP edges, with a PROXY header where it is asked for", async () => {
     const { body: backend } = await platform.api("POST", "/backends/tunnel_group", { labels: { app: "db" } });
     const { body: address } = await platform.api("POST", "/reserved_addrs", {});
     const { body: edge } = await platform.api("POST", "/edges/tcp", {
@@ -163,7 +163,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     await portIs("closed", port);
   });
 
-  it("pass TLS through by name, and are reported as tls", async () => {
+  it("tcp and tls tunnels pass TLS through by name, and are reported as tls", async () => {
     const upstream = parseTcpUpstream(`127.0.0.1:${secure.port}`, "tls");
     const agent = await platform.startAgent({
       upstream: secure.port,
@@ -177,7 +177,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     await agent.close();
   });
 
-  it("work with the public SDK, tcp and tls, until it closes its listener", async () => {
+  it("tcp and tls tunnels work with the public SDK, tcp and tls, until it closes its listener", async () => {
     const sdk = await startSdk();
     stops.push(() => sdk.stop());
     await sdk.ask({ name: "connect", port: platform.agentPort, ca: platform.caPem, token: platform.authtoken });

@@ -79,7 +79,7 @@ const termination = (more: Record<string, unknown>) => ({
 const passthrough = termination({ terminate_at: "upstream" });
 
 describe("a TLS edge that terminates TLS", { timeout: 30_000 }, () => {
-  it("shows its own certificate, and passes what is inside both ways, half-closes kept", async () => {
+  it("a TLS edge that terminates TLS shows its own certificate, and passes what is inside both ways, half-closes kept", async () => {
     const edge = await start(connectionEdge("tls_edge", "db", [`${host}:443`]));
     const upstream = await service((socket) => {
       let text = "";
@@ -94,7 +94,7 @@ describe("a TLS edge that terminates TLS", { timeout: 30_000 }, () => {
     assert.deepEqual(await answer, { text: "got question", error: undefined });
   });
 
-  it("answers no ALPN offer, since it does not know what is spoken", async () => {
+  it("a TLS edge that terminates TLS answers no ALPN offer, since it does not know what is spoken", async () => {
     const edge = await start(connectionEdge("tls_edge", "db", [`${host}:443`]));
     const upstream = await service((socket) => socket.end("hello"));
     await (await agent(edge, upstream)).label({ app: "db" });
@@ -103,7 +103,7 @@ describe("a TLS edge that terminates TLS", { timeout: 30_000 }, () => {
     assert.equal((await readToEnd(client)).text, "hello");
   });
 
-  it("K1: holds its own minimum version", async () => {
+  it("K1: a TLS edge that terminates TLS holds its own minimum version", async () => {
     const edge = await start([
       ...connectionEdge("tls_edge", "db", [`${host}:443`], termination({ min_version: "1.3" })),
     ]);
@@ -113,7 +113,7 @@ describe("a TLS edge that terminates TLS", { timeout: 30_000 }, () => {
     assert.equal((await open(edge)).getProtocol(), "TLSv1.3");
   });
 
-  it("R2, K2: demands a client certificate of its authorities", async () => {
+  it("R2, K2: a TLS edge that terminates TLS demands a client certificate of its authorities", async () => {
     const edge = await start([
       certificateAuthority("ca_1", clients.certificatePem),
       ...connectionEdge("tls_edge", "db", [`${host}:443`], {
@@ -129,7 +129,7 @@ describe("a TLS edge that terminates TLS", { timeout: 30_000 }, () => {
     assert.equal((await readToEnd(known)).text, "secret");
   });
 
-  it("R4: closes denied sources before anything is answered, not even a TLS alert", async () => {
+  it("R4: a TLS edge that terminates TLS closes denied sources before anything is answered, not even a TLS alert", async () => {
     const others = restriction("ipp_others", { "192.0.2.0/24": "allow" });
     const edge = await start([
       ...others.objects,
@@ -143,7 +143,7 @@ describe("a TLS edge that terminates TLS", { timeout: 30_000 }, () => {
 });
 
 describe("a TLS edge that passes TLS through", { timeout: 30_000 }, () => {
-  it("K3: leaves the handshake to the service: clients see its own certificate and protocols", async () => {
+  it("K3: a TLS edge that passes TLS through leaves the handshake to the service: clients see its own certificate and protocols", async () => {
     const edge = await start(connectionEdge("tls_edge", "db", [`${host}:443`], passthrough));
     const upstream = await service(
       (socket) => socket.end(`for ${(socket as TLSSocket & { servername: string }).servername}`),
@@ -167,7 +167,7 @@ describe("a TLS edge that passes TLS through", { timeout: 30_000 }, () => {
     assert.equal((await readToEnd(client)).text, `for ${host}`);
   });
 
-  it("K3: hands on exactly the bytes that came, however they were cut", async () => {
+  it("K3: a TLS edge that passes TLS through hands on exactly the bytes that came, however they were cut", async () => {
     const edge = await start(connectionEdge("tls_edge", "db", [`${host}:443`], passthrough));
     const seen = Promise.withResolvers<Buffer>();
     const upstream = await service((socket) => {
@@ -187,7 +187,7 @@ describe("a TLS edge that passes TLS through", { timeout: 30_000 }, () => {
     assert.deepEqual(await seen.promise, Buffer.concat([hello, Buffer.from("and more")]));
   });
 
-  it("R4: closes denied sources without a byte", async () => {
+  it("R4: a TLS edge that passes TLS through closes denied sources without a byte", async () => {
     const others = restriction("ipp_others", { "127.0.0.1/32": "deny", "0.0.0.0/0": "allow" });
     const edge = await start([
       ...others.objects,
@@ -202,7 +202,7 @@ describe("a TLS edge that passes TLS through", { timeout: 30_000 }, () => {
     assert.equal(upstream.connections.length, 0);
   });
 
-  it("becomes a terminating one, and another name's HTTPS edge does not notice", async () => {
+  it("a TLS edge that passes TLS through becomes a terminating one, and another name's HTTPS edge does not notice", async () => {
     const [backend, db] = connectionEdge("tls_edge", "db", [`${host}:443`], passthrough);
     const edge = await start([backend as never, db as never, ...edgeObjects("shop", ["shop.example.com"])]);
     const upstream = await service((socket) => socket.end("plain"));
@@ -215,7 +215,7 @@ describe("a TLS edge that passes TLS through", { timeout: 30_000 }, () => {
 });
 
 describe("an agent's tls endpoint", { timeout: 30_000 }, () => {
-  it("is passed through by its name, under the server's domain or its own", async () => {
+  it("an agent's tls endpoint is passed through by its name, under the server's domain or its own", async () => {
     const edge = await start();
     const upstream = await service((socket) => socket.end("hello"), { cert: own.certificatePem, key: own.keyPem });
     const connected = await agent(edge, upstream);
@@ -234,7 +234,7 @@ describe("an agent's tls endpoint", { timeout: 30_000 }, () => {
     await assert.rejects(open(edge));
   });
 
-  it("R5: is not taken over by a wildcard edge, and gives way to an edge with its very name", async () => {
+  it("R5: an agent's tls endpoint is not taken over by a wildcard edge, and gives way to an edge with its very name", async () => {
     const edge = await start(edgeObjects("wild", ["*.example.com"]));
     const upstream = await service((socket) => socket.end("hello"), { cert: own.certificatePem, key: own.keyPem });
     const connected = await agent(edge, upstream);

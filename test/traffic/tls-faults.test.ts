@@ -61,7 +61,7 @@ async function freed(before: number, own: number): Promise<void> {
 for (const [name, target] of Object.entries(listeners)) {
   describe(`D2: the connection to ${name} is closed at once`, { timeout: 30_000 }, () => {
     for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
-      it(`on any record of ${version} that is not its peer's`, async () => {
+      it(`D2: the connection to ${name} is closed at once on any record of ${version} that is not its peer's`, async () => {
         const random = seededRandom(7);
         const records = Object.values(recordTypes).flatMap((type) => [
           brokenRecord(random, [type]),
@@ -86,7 +86,7 @@ for (const [name, target] of Object.entries(listeners)) {
       });
     }
 
-    it("on what follows a ClientHello and belongs to no handshake", async () => {
+    it(`D2: the connection to ${name} is closed at once on what follows a ClientHello and belongs to no handshake`, async () => {
       const random = seededRandom(8);
       const { port, ...options } = target();
       const hello = await helloOf(options);
@@ -100,7 +100,7 @@ for (const [name, target] of Object.entries(listeners)) {
       }
     });
 
-    it("with `unexpected_message`, when its first record is no ClientHello", async () => {
+    it(`D2: the connection to ${name} is closed at once with \`unexpected_message\`, when its first record is no ClientHello`, async () => {
       const random = seededRandom(9);
       const { port } = target();
       const { handshake: _, ...others } = recordTypes;

@@ -55,7 +55,7 @@ describe("events of traffic through the platform", { timeout: 60_000 }, () => {
   });
 
   for (const http of ["h1", "h2"] as const) {
-    it(`tell of a request over ${http}: what was asked, what became of it, by whom, and no secret`, async () => {
+    it(`events of traffic through the platform tell of a request over ${http}: what was asked, what became of it, by whom, and no secret`, async () => {
       const edge = await ok("POST", "/edges/https", { hostports: [`${http}.example.com:443`] });
       const backend = await ok("POST", "/backends/tunnel_group", { labels: { app: http } });
       const route = await ok("POST", `/edges/https/${edge.id}/routes`, {
@@ -113,7 +113,7 @@ describe("events of traffic through the platform", { timeout: 60_000 }, () => {
     });
   }
 
-  it("tell of a connection to a TCP edge when it is over, and of one that was not let in", async () => {
+  it("events of traffic through the platform tell of a connection to a TCP edge when it is over, and of one that was not let in", async () => {
     const port = await freePort();
     const backend = await ok("POST", "/backends/static", { address: `127.0.0.1:${upstream.port}` });
     const edge = await ok("POST", "/edges/tcp", {

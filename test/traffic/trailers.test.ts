@@ -99,7 +99,7 @@ async function post(protocol: Protocol, names: readonly string[]): Promise<Told>
 for (const protocol of protocols) {
   describe(`trailers over ${protocol}`, { timeout: 30_000 }, () => {
     for (const name of refused) {
-      it(`W3, W7: a request with ${name} behind its body is refused`, async () => {
+      it(`W3, W7: a request with ${name} behind its body is refused, over ${protocol}`, async () => {
         answered = {};
         const before = requests;
         const { status } = await post(protocol, ["x-checksum", name]);
@@ -110,14 +110,14 @@ for (const protocol of protocols) {
       });
     }
 
-    it("of requests go on without those that may not be there", async () => {
+    it(`trailers over ${protocol} of requests go on without those that may not be there`, async () => {
       answered = {};
       const { status } = await post(protocol, [...passed, ...dropped]);
       assert.equal(status, 200);
       assert.deepEqual([...trailers].sort(), [...passed].sort());
     });
 
-    it("of responses go on without those that may not be there", async () => {
+    it(`trailers over ${protocol} of responses go on without those that may not be there`, async () => {
       answered = Object.fromEntries([...passed, ...dropped].map((name) => [name, "x"]));
       const told = await post(protocol, []);
       assert.equal(told.status, 200);

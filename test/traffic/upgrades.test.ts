@@ -61,7 +61,7 @@ for (const protocol of protocols) {
         while (openSockets() > sockets) await turn();
       };
 
-      it("D2: frees everything when its client has gone and the service does not end its side for a minute", async () => {
+      it(`D2: an upgraded exchange over ${protocol}, with ${backend} behind, frees everything when its client has gone and the service does not end its side for a minute`, async () => {
         const { client, service } = await open();
         client.stream.end();
         await once(service.resume(), "end");
@@ -76,7 +76,7 @@ for (const protocol of protocols) {
         await freed();
       });
 
-      it("D2: frees everything when the service has ended and the client does not end its side for a minute", async () => {
+      it(`D2: an upgraded exchange over ${protocol}, with ${backend} behind, frees everything when the service has ended and the client does not end its side for a minute`, async () => {
         const { client, service } = await open();
         service.end("bye");
         assert.equal(await readAll(client.stream), "bye");
@@ -89,7 +89,7 @@ for (const protocol of protocols) {
         await freed();
       });
 
-      it("ends each direction by itself, with all that was said", async () => {
+      it(`an upgraded exchange over ${protocol}, with ${backend} behind, ends each direction by itself, with all that was said`, async () => {
         const { client, service } = await open();
         const said = "x".repeat(300_000);
         service.end("bye");
@@ -101,7 +101,7 @@ for (const protocol of protocols) {
         await freed();
       });
 
-      it("is cut off at the service when its client breaks it off", async () => {
+      it(`an upgraded exchange over ${protocol}, with ${backend} behind, is cut off at the service when its client breaks it off`, async () => {
         const { client, service } = await open();
         service.resume();
         client.cut();
@@ -110,7 +110,7 @@ for (const protocol of protocols) {
         await freed();
       });
 
-      it("is cut off at the client when the service breaks it off", async () => {
+      it(`an upgraded exchange over ${protocol}, with ${backend} behind, is cut off at the client when the service breaks it off`, async () => {
         const { client, service } = await open();
         client.stream.resume();
         service.resetAndDestroy();

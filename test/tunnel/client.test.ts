@@ -68,7 +68,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     return { ...agent, session };
   }
 
-  it("binds, serves, and unbinds", async () => {
+  it("our own agent binds, serves, and unbinds", async () => {
     const { session, proxied } = await start({ metadata: "mine", os: "plan9" });
     assert.deepEqual([session.region, session.accountName, session.serverVersion], ["local", "Test", "0.1.0"]);
     assert.deepEqual([server.register.sessions[0]?.metadata, server.register.sessions[0]?.os], ["mine", "plan9"]);
@@ -92,7 +92,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     assert.equal(server.register.tunnels.size, 0);
   });
 
-  it("comes back to the same session, tunnel and labelled tunnel", async () => {
+  it("our own agent comes back to the same session, tunnel and labelled tunnel", async () => {
     const first = await start();
     const bound = await first.session.bind({ proto: "http", forwardsTo: "x" });
     const labelled = await first.session.startLabelled({ labels: { app: "web" }, forwardsTo: "x" });
@@ -111,7 +111,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     assert.equal(await second.session.startLabelled({ labels: { app: "web" }, forwardsTo: "x" }), labelled);
   });
 
-  it("is told the catalogue's reason for a refusal", async () => {
+  it("our own agent is told the catalogue's reason for a refusal", async () => {
     await assert.rejects(start({ token: "wrong" }), {
       reason: "agent_token_unknown",
       code: errorCode("agent_token_unknown"),
@@ -122,7 +122,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     });
   });
 
-  it("takes commands and the end of a tunnel", async () => {
+  it("our own agent takes commands and the end of a tunnel", async () => {
     const { session, commands, stopped } = await start({ commands: ["stop", "update"] });
     const { id } = await session.bind({ proto: "http", forwardsTo: "x" });
     const [other] = server.register.sessions;
@@ -135,7 +135,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     assert.deepEqual(stopped, [[id, "gone", "ERR_NGROK_720"]]);
   });
 
-  it("tells the server why a command failed", async () => {
+  it("our own agent tells the server why a command failed", async () => {
     await start({ commands: ["restart"] }, { command: () => Promise.reject(new Error("no supervisor")) });
     await assert.rejects(server.register.sessions[0]?.command({ name: "restart" }) ?? Promise.resolve(), {
       reason: "command_failed",
@@ -143,14 +143,14 @@ describe("our own agent", { timeout: 30_000 }, () => {
     });
   });
 
-  it("moves bulk both ways unaltered", async () => {
+  it("our own agent moves bulk both ways unaltered", async () => {
     const { session } = await start();
     const { id } = await session.bind({ proto: "tcp", forwardsTo: "x" });
     const content = Buffer.alloc(3_000_000, "abcdefghijk");
     assert.ok(Buffer.from(await through(server, id, content)).equals(content));
   });
 
-  it("D3: goes on serving while one visitor takes nothing", async () => {
+  it("D3: our own agent goes on serving while one visitor takes nothing", async () => {
     const { session } = await start();
     const { id } = await session.bind({ proto: "tcp", forwardsTo: "x" });
     const stalled = await openProxy(server.register.tunnels.get(id) ?? assert.fail(), id, "tcp");
@@ -162,7 +162,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     assert.ok(held <= 262_144, `${held} bytes for a reader that takes nothing`);
   });
 
-  it("fails when the server does not answer the authentication", async () => {
+  it("our own agent fails when the server does not answer the authentication", async () => {
     const clock = makeManualClock();
     await withSilentServer(async (port) => {
       const connecting = connectRaw(port, clock);
@@ -172,7 +172,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     });
   });
 
-  it("ends the session when the server falls silent", async () => {
+  it("our own agent ends the session when the server falls silent", async () => {
     const clock = makeManualClock();
     const { session, socket, closed } = await start({ clock });
     await session.unbind("tn_sync");
@@ -226,7 +226,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     };
     const mine = header({ Id: "tn_mine", ClientAddr: "1.2.3.4:5", Proto: "tcp", EdgeType: "1", PassthroughTLS: false });
 
-    it("reads a proxied stream's header however it is cut", async () => {
+    it("our own agent when the server is hostile reads a proxied stream's header however it is cut", async () => {
       const [raw, proxied] = await startAgainst();
       for (let cut = 1; cut < mine.length; cut += 1) {
         const id = 2 * cut;
@@ -247,7 +247,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
       ["with a header without end", Buffer.concat([word(3), Buffer.from("ffffffffffffff7f", "hex")])],
       ["with a header of members of other types", header({ Id: 5 })],
     ] as const) {
-      it(`G4: takes no stream ${what}`, async () => {
+      it(`G4: our own agent when the server is hostile takes no stream ${what}`, async () => {
         const [raw, proxied] = await startAgainst();
         raw.write(frame(1, syn, 2, bytes));
         await raw.frame((one) => one.type === 0 && one.streamId === 2);
@@ -258,7 +258,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
       });
     }
 
-    it("G4: has no message that names an address to connect to", async () => {
+    it("G4: our own agent when the server is hostile has no message that names an address to connect to", async () => {
       const [raw, proxied] = await startAgainst();
       for (let type = 10; type < 40; type += 1) {
         raw.write(frame(1, syn, 2 * type, Buffer.concat([word(type), Buffer.from('{"Addr":"127.0.0.1:1"}')])));

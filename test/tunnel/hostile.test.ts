@@ -19,7 +19,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
   }
 
   describe("before authentication", () => {
-    it("G1: closes connections that send garbage", async () => {
+    it("G1: the agent listener before authentication closes connections that send garbage", async () => {
       const random = seededRandom(5);
       for (let round = 0; round < 20; round += 1) {
         const agent = await set.connected();
@@ -32,14 +32,14 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.deepEqual(set.server.register.events, []);
     });
 
-    it("G1: closes an HTTP client's connection", async () => {
+    it("G1: the agent listener before authentication closes an HTTP client's connection", async () => {
       const agent = await set.connected();
       agent.write(Buffer.from("GET / HTTP/1.1\r\nHost: connect.example.test\r\n\r\n"));
       set.clock.pass(10_000);
       await agent.closed;
     });
 
-    it("A11: closes connections that say nothing, or half of something, for 10 s", async () => {
+    it("A11: the agent listener before authentication closes connections that say nothing, or half of something, for 10 s", async () => {
       const silent = await set.connected();
       const half = await set.connected();
       half.write(frame(1, syn, 3, Buffer.concat([word(0), Buffer.from('{"Version":["3"],')])));
@@ -50,14 +50,14 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await Promise.all([silent.closed, half.closed]);
     });
 
-    it("G1: refuses an Auth larger than 16 KiB", async () => {
+    it("G1: the agent listener before authentication refuses an Auth larger than 16 KiB", async () => {
       const agent = await set.connected();
       const answer = await agent.authenticate({}, { Metadata: "x".repeat(17_000) });
       assert.match(String(answer["Error"]), /larger than 16384 bytes[^]*ERR_NGROK_700\n$/);
       assert.equal(set.server.register.auths.length, 0);
     });
 
-    it("A11: refuses more streams than it takes to authenticate", async () => {
+    it("A11: the agent listener before authentication refuses more streams than it takes to authenticate", async () => {
       const agent = await set.connected();
       for (let id = 3; id < 23; id += 2) agent.write(frame(1, syn, id, ""));
       const refused = await agent.frame((one) => one.type === 0);
@@ -69,7 +69,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       ["binds", question(3, 1, { Id: "", Proto: "http", Opts: {}, Extra: {} })],
       ["authenticates on two streams", Buffer.concat([frame(1, syn, 3, word(0)), frame(1, syn, 5, word(0))])],
     ] as const) {
-      it(`G1: cuts off who ${what}`, async () => {
+      it(`G1: the agent listener before authentication cuts off who ${what}`, async () => {
         const agent = await set.connected();
         agent.write(bytes);
         assert.equal(await agent.goodbye(), 1);
@@ -88,7 +88,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       ["has a heartbeat below zero", '{"Version":["3"],"Extra":{"HeartbeatInterval":-1}}'],
       ["is nested without end", `{"Version":${"[".repeat(5000)}`],
     ] as const) {
-      it(`refuses an Auth that ${what}`, async () => {
+      it(`the agent listener before authentication refuses an Auth that ${what}`, async () => {
         const agent = await set.connected();
         agent.write(frame(1, syn | fin, 3, Buffer.concat([word(0), Buffer.from(message)])));
         const answer = await agent.answer(3);
@@ -99,14 +99,14 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       });
     }
 
-    it("answers SrvInfo and heartbeats", async () => {
+    it("the agent listener before authentication answers SrvInfo and heartbeats", async () => {
       const agent = await set.connected();
       agent.write(question(3, 8, {}), frame(1, syn, 5, word(0xffffffff)), frame(1, 0, 5, "beat"));
       assert.deepEqual(await agent.answer(3), { Region: "local" });
       await agent.until(() => agent.payload(5) === "beat");
     });
 
-    it("D9: stops listening to an address that keeps sending wrong tokens, for a minute", async () => {
+    it("D9: the agent listener before authentication stops listening to an address that keeps sending wrong tokens, for a minute", async () => {
       for (let at = 0; at < 60; at += 1) {
         const agent = await set.connected();
         const answer = await agent.authenticate({}, { AuthToken: `wrong-${at}` });
@@ -123,7 +123,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await (await set.connected()).authenticate();
     });
 
-    it("D9: bounds the connections of one address that do not authenticate", async () => {
+    it("D9: the agent listener before authentication bounds the connections of one address that do not authenticate", async () => {
       const open = await Promise.all(Array.from({ length: 64 }, () => set.connected()));
       const beyond = await set.connected();
       await beyond.closed;
@@ -131,7 +131,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await (await set.connected()).authenticate();
     });
 
-    it("survives connections that are cut at any point of the handshake", async () => {
+    it("the agent listener before authentication survives connections that are cut at any point of the handshake", async () => {
       for (const point of ["connect", "secureConnect"] as const) {
         const raw = connectTcp(set.server.port, "127.0.0.1");
         const socket = connect({ socket: raw, rejectUnauthorized: false });
@@ -146,7 +146,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
   });
 
   describe("after authentication", () => {
-    it("A11: ends a session that opens streams without end, and keeps the others", async () => {
+    it("A11: the agent listener after authentication ends a session that opens streams without end, and keeps the others", async () => {
       const other = await authenticated();
       const agent = await authenticated();
       for (let id = 5; id < 13_000; id += 2) {
@@ -158,7 +158,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.deepEqual(await other.answer(5), { Error: "" });
     });
 
-    it("A11: makes messages wait when there are too many, without losing one", async () => {
+    it("A11: the agent listener after authentication makes messages wait when there are too many, without losing one", async () => {
       await set.restart({ limits: { messageBurst: 11, messagesPerSecond: 10 } });
       const agent = await authenticated();
       const ids = Array.from({ length: 20 }, (_, at) => 5 + 2 * at);
@@ -175,7 +175,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       await agent.until(() => answered() === 20);
     });
 
-    it("A11: refuses a message larger than 1 MiB", async () => {
+    it("A11: the agent listener after authentication refuses a message larger than 1 MiB", async () => {
       const agent = await authenticated();
       agent.write(frame(1, syn, 5, Buffer.concat([word(1), Buffer.from('{"Opts":{"x":"')])));
       let sent = 20;
@@ -195,21 +195,21 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.match(String((await agent.answer(5))["Error"]), /larger than 1048576 bytes/);
     });
 
-    it("answers streams of unknown types with an end", async () => {
+    it("the agent listener after authentication answers streams of unknown types with an end", async () => {
       const agent = await authenticated();
       agent.write(frame(1, syn, 5, Buffer.concat([word(77), Buffer.from("whatever")])));
       const { flags } = await agent.frame((one) => one.streamId === 5 && one.type === 1);
       assert.equal(flags & fin, fin);
     });
 
-    it("puts up with only so many answered streams that the agent leaves half open", async () => {
+    it("the agent listener after authentication puts up with only so many answered streams that the agent leaves half open", async () => {
       const agent = await authenticated();
       for (let at = 0; at < 40; at += 1) agent.write(question(5 + 2 * at, 2, { Id: "tn_none" }));
       const { streamId } = await agent.frame((one) => one.type === 0);
       assert.equal(streamId, 3);
     });
 
-    it("refuses messages that cannot be understood, and goes on", async () => {
+    it("the agent listener after authentication refuses messages that cannot be understood, and goes on", async () => {
       const agent = await authenticated();
       for (const [id, type, message, code] of [
         [5, 1, { Proto: "ssh" }, 721],
@@ -237,7 +237,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.equal(set.server.register.binds.length, 1);
     });
 
-    it("gives a session only so many tunnels", async () => {
+    it("the agent listener after authentication gives a session only so many tunnels", async () => {
       await set.restart({ limits: { maxTunnels: 2 } });
       const agent = await authenticated();
       for (const id of [5, 7, 9]) agent.write(question(id, 1, { Proto: "http" }));
@@ -248,7 +248,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.equal((await agent.answer(13))["Error"], "");
     });
 
-    it("A6: destroys a session that falls silent, by the agent's own heartbeat", async () => {
+    it("A6: the agent listener after authentication destroys a session that falls silent, by the agent's own heartbeat", async () => {
       const agent = await authenticated({ HeartbeatInterval: 3e9, HeartbeatTolerance: 4e9 });
       agent.write(question(5, 1, { Proto: "http" }));
       await agent.answer(5);
@@ -262,7 +262,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.match(set.server.register.events.at(-1) ?? "", /^closed/);
     });
 
-    it("A6: keeps a session that answers heartbeats", async () => {
+    it("A6: the agent listener after authentication keeps a session that answers heartbeats", async () => {
       const agent = await authenticated();
       const stream = 2;
       await agent.until(() => agent.payload(stream).length > 0);
@@ -302,7 +302,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
     );
   }
 
-  it("never logs a token", async () => {
+  it("the agent listener never logs a token", async () => {
     const lines: string[] = [];
     const log = {
       debug: (event: string, fields?: object) => lines.push(event + JSON.stringify(fields)),

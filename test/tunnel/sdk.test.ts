@@ -25,7 +25,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
   const connect = (token = rightToken): Promise<unknown> =>
     sdk.ask({ name: "connect", port: server.port, ca: authority.ca.certificatePem, token });
 
-  it("binds an http tunnel and serves request after request on one stream", async () => {
+  it("the public agent SDK binds an http tunnel and serves request after request on one stream", async () => {
     await connect();
     const { url, id } = await sdk.ask({ name: "http", domain: "app.example.test" });
     assert.equal(url, "https://app.example.test");
@@ -40,7 +40,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     stream.abort();
   });
 
-  it("starts a labelled tunnel, under the same id again after a reconnect", async () => {
+  it("the public agent SDK starts a labelled tunnel, under the same id again after a reconnect", async () => {
     await connect();
     const { id } = await sdk.ask({ name: "labelled", labels: { app: "web", dc: "eu" } });
     assert.deepEqual(server.register.labelled[0]?.request.labels, { app: "web", dc: "eu" });
@@ -54,7 +54,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     await exchange(again, get("/labelled"), (got) => got.endsWith(request));
   });
 
-  it("is told why a wrong token is refused, with a code that it can parse", async () => {
+  it("the public agent SDK is told why a wrong token is refused, with a code that it can parse", async () => {
     const refused = await connect("wrong").then(
       () => undefined,
       (error: Error & { errorCode?: string }) => error,
@@ -63,13 +63,13 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     assert.match(refused?.message ?? "", /The agent token is not known/);
   });
 
-  it("is told why a bind is refused, and goes on", async () => {
+  it("the public agent SDK is told why a bind is refused, and goes on", async () => {
     await connect();
     await assert.rejects(sdk.ask({ name: "http", domain: "taken.example.test" }), /in use\. error_code: ERR_NGROK_334/);
     assert.equal((await sdk.ask({ name: "http", domain: "free.example.test" })).url, "https://free.example.test");
   });
 
-  it("keeps URL and tunnel id when the server restarts and has forgotten everything", async () => {
+  it("the public agent SDK keeps URL and tunnel id when the server restarts and has forgotten everything", async () => {
     await connect();
     const { url, id } = await sdk.ask({ name: "http" });
     const port = server.port;
@@ -84,7 +84,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     await exchange(stream, get("/back"), (got) => got.endsWith("hello from /back"));
   });
 
-  it("A3: serves 300 connections at once, of which no more than 240 are open", async () => {
+  it("A3: the public agent SDK serves 300 connections at once, of which no more than 240 are open", async () => {
     await connect();
     const { id } = await sdk.ask({ name: "http" });
     let most = 0;
@@ -99,7 +99,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     assert.equal(server.register.sessions.length, 1);
   });
 
-  it("A4: survives thousands of aborted streams in one session", async () => {
+  it("A4: the public agent SDK survives thousands of aborted streams in one session", async () => {
     await connect();
     const { id } = await sdk.ask({ name: "http" });
     for (let round = 0; round < 20; round += 1) {
@@ -117,7 +117,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     assert.equal(server.register.sessions.length, 1);
   });
 
-  it("carries tcp connections, their half-close included", async () => {
+  it("the public agent SDK carries tcp connections, their half-close included", async () => {
     await connect();
     const { id, url } = await sdk.ask({ name: "tcp" });
     assert.match(url ?? "", /^tcp:\/\/tcp\.example\.test:\d+$/);
@@ -139,7 +139,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     assert.equal(echoed, "over and out");
   });
 
-  it("moves more than a window in one response", async () => {
+  it("the public agent SDK moves more than a window in one response", async () => {
     await connect();
     const { id } = await sdk.ask({ name: "http" });
     const stream = await openProxy(session(id), id as string);
@@ -147,14 +147,14 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     assert.equal(text.slice(text.indexOf("\r\n\r\n") + 4).length, 5_000_000);
   });
 
-  it("takes a tunnel away when its listener is closed", async () => {
+  it("the public agent SDK takes a tunnel away when its listener is closed", async () => {
     await connect();
     const { id } = await sdk.ask({ name: "http" });
     await sdk.ask({ name: "closeListener" });
     await server.register.until(() => !server.register.tunnels.has(id as string));
   });
 
-  it("A6: loses its tunnels when it falls silent without closing the connection", async () => {
+  it("A6: the public agent SDK loses its tunnels when it falls silent without closing the connection", async () => {
     await sdk.ask({
       name: "connect",
       port: server.port,
@@ -167,7 +167,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
     await server.register.until(() => !server.register.tunnels.has(id as string));
   });
 
-  it("A1: is answered at once where nothing has to be said", async () => {
+  it("A1: the public agent SDK is answered at once where nothing has to be said", async () => {
     const quiet: Buffer[] = [];
     await server.stop();
     server = await startTunnelServer({

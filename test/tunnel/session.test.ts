@@ -36,7 +36,7 @@ describe("a session", { timeout: 30_000 }, () => {
     return [agent, await agent.authenticate({ ClientId }, { Cookie: Extra["Cookie"], ...extra })];
   }
 
-  it("is opened with what the agent says of itself, in any spelling", async () => {
+  it("a session is opened with what the agent says of itself, in any spelling", async () => {
     const agent = await set.connected();
     const extra = { os: "plan9", Authtoken: "right-token", VERSION: "9.9", metadata: "m", heartbeatinterval: 1e9 };
     agent.write(question(3, 0, { version: ["2"], CLIENTID: "", extra }));
@@ -50,7 +50,7 @@ describe("a session", { timeout: 30_000 }, () => {
     );
   });
 
-  it("A8, A9: is resumed by its cookie, and the old connection is replaced", async () => {
+  it("A8, A9: a session is resumed by its cookie, and the old connection is replaced", async () => {
     const agent = await set.connected();
     const first = await agent.authenticate();
     const id = String(first["ClientId"]);
@@ -73,7 +73,7 @@ describe("a session", { timeout: 30_000 }, () => {
     ["a wrong cookie", { Cookie: "AAAA" }],
     ["another account's token", { AuthToken: "right-token-2" }],
   ] as const) {
-    it(`A9: is not replaced by who comes with ${what}`, async () => {
+    it(`A9: a session is not replaced by who comes with ${what}`, async () => {
       const agent = await set.connected();
       const first = await agent.authenticate();
       const [, second] = await resume(first, extra);
@@ -83,7 +83,7 @@ describe("a session", { timeout: 30_000 }, () => {
     });
   }
 
-  it("A9: stays when a further leg of the same client comes", async () => {
+  it("A9: a session stays when a further leg of the same client comes", async () => {
     const agent = await set.connected();
     const first = await agent.authenticate({}, goAgent);
     const [, second] = await resume(first, { ...goAgent, LegNumber: 1 });
@@ -92,7 +92,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.notEqual(set.server.register.sessions[0]?.id, set.server.register.sessions[1]?.id);
   });
 
-  it("A8: adopts a tunnel's id that its token proves, and no other", async () => {
+  it("A8: a session adopts a tunnel's id that its token proves, and no other", async () => {
     const [agent] = await authenticated();
     const first = await bound(agent, 5, {});
     const token = (first["Extra"] as { Token: string }).Token;
@@ -114,7 +114,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.notEqual((await bound(stranger, 5, { Id: id, Extra: { Token: token } }))["Id"], id);
   });
 
-  it("A8: gives labelled tunnels ids that follow from the request", async () => {
+  it("A8: a session gives labelled tunnels ids that follow from the request", async () => {
     const label = async (agent: RawAgent, streamId: number, labels: object): Promise<unknown> => {
       agent.write(question(streamId, 7, { Labels: labels, ForwardsTo: "x", Metadata: "" }));
       return (await agent.answer(streamId))["Id"];
@@ -136,7 +136,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.notEqual(await label(other, 5, { a: "1", b: "2" }), ids[0]);
   });
 
-  it("A7: echoes options with the name that was given, and secrets only sealed", async () => {
+  it("A7: a session echoes options with the name that was given, and secrets only sealed", async () => {
     const [agent] = await authenticated();
     const Opts = {
       Hostname: "",
@@ -170,7 +170,7 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.doesNotMatch(JSON.stringify(set.server.register.binds.at(-1)?.request.options), /pass-1|secret-2/);
   });
 
-  it("echoes a tcp address, and a URL where the agent asks by URL", async () => {
+  it("a session echoes a tcp address, and a URL where the agent asks by URL", async () => {
     const [agent] = await authenticated(goAgent);
     const tcp = await bound(agent, 5, {
       Proto: "tcp",
@@ -185,7 +185,7 @@ describe("a session", { timeout: 30_000 }, () => {
     const asked = (agent: RawAgent, type: number) =>
       agent.frame((one) => one.type === 1 && one.body.length > 4 && one.body.readUInt32BE() === type);
 
-    it("to the agent, and waits for its answer", async () => {
+    it("a session carries commands to the agent, and waits for its answer", async () => {
       const [agent, session] = await authenticated({ UpdateUnsupportedError: "" });
       const updated = session.command({ name: "update", version: "1.2.3" });
       const { streamId, body, flags } = await asked(agent, 6);
@@ -195,7 +195,7 @@ describe("a session", { timeout: 30_000 }, () => {
       await updated;
     });
 
-    it("and tells what the agent could not do", async () => {
+    it("a session carries commands and tells what the agent could not do", async () => {
       const [agent, session] = await authenticated();
       const stopped = session.command({ name: "stop" });
       const { streamId } = await asked(agent, 5);
@@ -203,7 +203,7 @@ describe("a session", { timeout: 30_000 }, () => {
       await assert.rejects(stopped, { reason: "command_failed", message: "The agent answered: not now" });
     });
 
-    it("only to agents that support them", async () => {
+    it("a session carries commands only to agents that support them", async () => {
       const [, session] = await authenticated();
       await assert.rejects(session.command({ name: "restart" }), {
         reason: "command_unsupported",
@@ -212,7 +212,7 @@ describe("a session", { timeout: 30_000 }, () => {
       await assert.rejects(session.command({ name: "update", version: "" }), { reason: "command_unsupported" });
     });
 
-    it("and gives up on an agent that never answers", async () => {
+    it("a session carries commands and gives up on an agent that never answers", async () => {
       const [agent, session] = await authenticated();
       const stopped = assert.rejects(session.command({ name: "stop" }), { reason: "command_timeout" });
       await asked(agent, 5);
@@ -220,7 +220,7 @@ describe("a session", { timeout: 30_000 }, () => {
       await stopped;
     });
 
-    it("and fails when the session ends", async () => {
+    it("a session carries commands and fails when the session ends", async () => {
       const [agent, session] = await authenticated();
       const stopped = session.command({ name: "stop" });
       agent.socket.destroy();
@@ -228,7 +228,7 @@ describe("a session", { timeout: 30_000 }, () => {
     });
   });
 
-  it("tells agents of version 3, and only those, that a tunnel is over", async () => {
+  it("a session tells agents of version 3, and only those, that a tunnel is over", async () => {
     const [agent, session] = await authenticated();
     const { Id } = await bound(agent, 5, {});
     session.stopTunnel("tn_unknown", "no", "agent_denied");
@@ -246,7 +246,7 @@ describe("a session", { timeout: 30_000 }, () => {
   });
 
   describe("opens proxied streams", () => {
-    it("with type, header and preamble in one frame", async () => {
+    it("a session opens proxied streams with type, header and preamble in one frame", async () => {
       const [agent, session] = await authenticated();
       const { Id } = await bound(agent, 5, {});
       set.clock.pass(50);
@@ -275,7 +275,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(body.subarray(12 + length).toString(), "PROXY bytes");
     });
 
-    it("G2: never for a tunnel that is not the session's own", async () => {
+    it("G2: a session never opens proxied streams for a tunnel that is not its own", async () => {
       const [agent, session] = await authenticated();
       const [other] = await authenticated();
       const { Id } = await bound(other, 5, {});
@@ -284,7 +284,7 @@ describe("a session", { timeout: 30_000 }, () => {
       await assert.rejects(openProxy(session, String(Id)), /no stream/);
     });
 
-    it("only once a Rust agent has had the time to learn of the tunnel", async () => {
+    it("a session opens proxied streams only once a Rust agent has had the time to learn of the tunnel", async () => {
       const [agent, session] = await authenticated();
       agent.write(question(5, 1, { Proto: "http" }));
       const { Id } = await agent.answer(5);
@@ -297,7 +297,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(opened, 1);
     });
 
-    it("A3: up to the cap, then as others end, then not at all", async () => {
+    it("A3: a session opens proxied streams up to the cap, then as others end, then none", async () => {
       const limits = { maxStreams: { rust: 3, go: 3, postern: 3 }, maxWaiting: 2, maxWaitMs: 5000 };
       await set.restart({ limits });
       const [agent, session] = await authenticated();
@@ -318,7 +318,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.deepEqual([taken.length, taken.at(-1)], [7, undefined]);
     });
 
-    it("A5: at most 48 that the agent has not taken up, and other tunnels none the fewer", async () => {
+    it("A5: but at most 48 that the agent has not taken up, and no fewer for other tunnels", async () => {
       const [agent, session] = await authenticated();
       const slow = String((await bound(agent, 5, {}))["Id"]);
       const quick = String((await bound(agent, 7, {}))["Id"]);
@@ -360,7 +360,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(taken.length, 61);
     });
 
-    it("A3: as many as the agent has not dropped, also of those that were given up", async () => {
+    it("A3: a session opens proxied streams and counts those that the agent has not dropped, also those that were given up", async () => {
       const limits = {
         maxStreams: { rust: 3, go: 3, postern: 3 },
         maxHeld: { rust: 5, go: Infinity, postern: Infinity },
@@ -411,7 +411,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(taken.length, 8, "a service that writes seldom takes its time");
     });
 
-    it("A3: none for those that are withdrawn", async () => {
+    it("A3: a session opens no proxied streams for requests that are withdrawn", async () => {
       const limits = { maxStreams: { rust: 1, go: 1, postern: 1 }, maxWaiting: 2 };
       await set.restart({ limits });
       const [agent, session] = await authenticated();
@@ -431,7 +431,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(agent.frames.filter(({ body }) => body.length > 50 && body.readUInt32BE() === 3).length <= 3, true);
     });
 
-    it("A5: also when visitors and service are silent on those that are open", async () => {
+    it("A5: a session opens proxied streams also when visitors and service are silent on those that are open", async () => {
       const [agent, session] = await authenticated();
       const { Id } = await bound(agent, 5, { Proto: "tcp" });
       set.clock.pass(50);
@@ -442,7 +442,7 @@ describe("a session", { timeout: 30_000 }, () => {
       assert.equal(taken, 60);
     });
 
-    it("and none once it is over", async () => {
+    it("a session opens no proxied streams once it is over", async () => {
       const [agent, session] = await authenticated();
       const { Id } = await bound(agent, 5, {});
       set.clock.pass(50);
@@ -458,7 +458,7 @@ describe("a session", { timeout: 30_000 }, () => {
     });
   });
 
-  it("takes no more agents once the server is closed", async () => {
+  it("a session takes no more agents once the server is closed", async () => {
     const [agent] = await authenticated();
     set.server.agents.close("shutting down");
     await agent.closed;

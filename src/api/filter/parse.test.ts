@@ -98,10 +98,10 @@ const refusals: readonly (readonly [string, RegExp])[] = [
 
 describe("a filter", () => {
   for (const [text, expected] of truths) {
-    it(`${text} is ${expected}`, () => assert.equal(parseFilter(text, obj)(object), expected));
+    it(`a filter: ${text} is ${expected}`, () => assert.equal(parseFilter(text, obj)(object), expected));
   }
   for (const [text, message] of refusals) {
-    it(`${text.slice(0, 40)} is refused`, () => {
+    it(`a filter: ${text.slice(0, 40)} is refused`, () => {
       assert.throws(
         () => parseFilter(text, obj),
         (error) => {

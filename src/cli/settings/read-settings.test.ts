@@ -27,7 +27,7 @@ describe("settings", () => {
     throw new Error("was not refused");
   };
 
-  it("come from flags, else the environment, else the file, else the default", async () => {
+  it("settings come from flags, else the environment, else the file, else the default", async () => {
     const config = file("order.yml", "domain: file.example\nmetadata: from file\n");
     const env = { POSTERN_DOMAIN: "env.example", POSTERN_CONFIG: config };
     assert.equal((await read(["--domain", "flag.example"], env)).domain, "flag.example");
@@ -45,7 +45,7 @@ describe("settings", () => {
     assert.equal((await read(["--config", config])).authtoken, "from-a-file");
   });
 
-  it("that may be repeated are lists in the file and comma-separated in the environment", async () => {
+  it("settings that may be repeated are lists in the file and comma-separated in the environment", async () => {
     const config = file("labels.yml", "label:\n  - app=web\n  - dc=eu\n");
     assert.deepEqual((await read(["--label", "a=b", "--label", "c=d"])).label, ["a=b", "c=d"]);
     assert.deepEqual((await read([], { POSTERN_LABEL: "a=b,c=d" })).label, ["a=b", "c=d"]);
@@ -59,7 +59,7 @@ describe("settings", () => {
     ["[::1]:8443", "::1", 8443],
     ["localhost:8443", "localhost", 8443],
   ] as const) {
-    it(`listen on ${given}`, async () =>
+    it(`settings listen on ${given}`, async () =>
       assert.deepEqual((await read(["--api-listen", given])).apiListen, { host, port }));
   }
 
@@ -94,7 +94,7 @@ describe("settings", () => {
     ],
     ["a file that is not there", ["--config", "/nonexistent.yml"], /--config: cannot read "\/nonexistent.yml"/],
   ] as const) {
-    it(`refuse ${what} in one sentence`, async () => assert.match(await refused([...args]), message));
+    it(`settings refuse ${what} in one sentence`, async () => assert.match(await refused([...args]), message));
   }
 
   for (const [what, content, message] of [
@@ -104,15 +104,15 @@ describe("settings", () => {
     ["a list where one value belongs", "domain: [a, b]\n", /domain must be one value/],
     ["a list where settings belong", "- a\n", /must hold settings/],
   ] as const) {
-    it(`refuse a file with ${what}`, async () =>
+    it(`settings refuse a file with ${what}`, async () =>
       assert.match(await refused(["--config", file("bad.yml", content)]), message));
   }
 
-  it("name the variable that a bad value came from", async () => {
+  it("settings name the variable that a bad value came from", async () => {
     assert.match(await refused([], { POSTERN_API_LISTEN: "nowhere" }), /^POSTERN_API_LISTEN must be PORT.*"nowhere"$/);
   });
 
-  it("never repeat a secret in a message", async () => {
+  it("settings never repeat a secret in a message", async () => {
     const message = await refused(["--token", "hunter2", "--token", "hunter2"]);
     assert.doesNotMatch(message, /hunter2/);
   });

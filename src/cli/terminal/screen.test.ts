@@ -26,7 +26,7 @@ describe("the live screen", () => {
     screen = openScreen(outputOf(Object.assign(new EventEmitter(), { columns: 60, rows: 20, write })), clock);
   });
 
-  it("is drawn ten times a second at most, however much happens", () => {
+  it("the live screen is drawn ten times a second at most, however much happens", () => {
     for (let round = 0; round < 20; round += 1) {
       for (let count = 0; count < 50; count += 1) screen.request(request);
       clock.pass(50);
@@ -35,7 +35,7 @@ describe("the live screen", () => {
     assert.match(drawings.at(-1) ?? "", /1000/);
   });
 
-  it("shows nothing of a visitor's bytes that a terminal could take for a command", () => {
+  it("the live screen shows nothing of a visitor's bytes that a terminal could take for a command", () => {
     screen.request({ ...request, target: "/\u001B]0;owned\u0007\u009b2J" });
     clock.pass(100);
     const shown = stripVTControlCharacters(drawings[0] ?? "");
@@ -44,21 +44,21 @@ describe("the live screen", () => {
     assert(codes.every((code) => code === 10 || code === 13 || (code >= 32 && code < 127) || code > 159));
   });
 
-  it("cuts lines that would wrap", () => {
+  it("the live screen cuts lines that would wrap", () => {
     screen.show({ title: "title", rows: [["Status", "x".repeat(500)]] });
     screen.request({ ...request, target: `/${"y".repeat(500)}` });
     screen.close();
     for (const line of stripVTControlCharacters(drawings[0] ?? "").split("\n")) assert(line.length <= 61, line);
   });
 
-  it("shows the last requests, newest first", () => {
+  it("the live screen shows the last requests, newest first", () => {
     for (let count = 1; count <= 30; count += 1) screen.request({ ...request, target: `/${count}` });
     screen.close();
     const targets = [...(drawings[0] ?? "").matchAll(/GET +\/(\d+)/g)].map((match) => Number(match[1]));
     assert.deepEqual(targets, [30, 29, 28, 27, 26, 25, 24, 23, 22, 21]);
   });
 
-  it("is one whole drawing after each change of the terminal's size", () => {
+  it("the live screen is one whole drawing after each change of the terminal's size", () => {
     const terminal = new Terminal(100, 24);
     const live = openScreen(outputOf(terminal), clock);
     live.show({
@@ -101,7 +101,7 @@ describe("the live screen", () => {
     assert.equal(terminal.listenerCount("resize"), 0);
   });
 
-  it("counts wide characters as two columns, and lets none of the user's own text be a command", () => {
+  it("the live screen counts wide characters as two columns, and lets none of the user's own text be a command", () => {
     assert.equal(fit("東京東京", 8), "東京東京");
     assert.equal(fit("東京東京", 7), "東京東…");
     assert.equal(fit("東京東京", 6), "東京…");

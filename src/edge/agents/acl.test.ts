@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { compileAcl } from "./acl.ts";
 
 describe("an agent token's ACL", () => {
-  it("restricts nothing when it is empty or has a star", () => {
+  it("an agent token's ACL restricts nothing when it is empty or has a star", () => {
     for (const rules of [[], ["*"], ["bind:a.example", "*"], ["bind:*"]]) {
       const acl = compileAcl(rules);
       assert.equal(acl.allowsHost("anything.example", 443), true);
@@ -11,7 +11,7 @@ describe("an agent token's ACL", () => {
     }
   });
 
-  it("G2: allows exactly the listed host, on any port or on the one given", () => {
+  it("G2: an agent token's ACL allows exactly the listed host, on any port or on the one given", () => {
     const acl = compileAcl(["bind:a.example", "bind:b.example:443"]);
     assert.equal(acl.allowsHost("a.example", 443), true);
     assert.equal(acl.allowsHost("a.example", 8443), true);
@@ -49,7 +49,7 @@ describe("an agent token's ACL", () => {
     assert.equal(acl.allowsLabel("", ""), false);
   });
 
-  it("D7: matches hostile patterns in bounded time", () => {
+  it("D7: an agent token's ACL matches hostile patterns in bounded time", () => {
     const acl = compileAcl([`bind:${"*a".repeat(60)}b`]);
     assert.equal(acl.allowsHost("a".repeat(250), 443), false);
   });

@@ -21,7 +21,7 @@ function admits(options: Record<string, unknown>, source: string): boolean {
 }
 
 describe("the options of an agent", () => {
-  it("that were not used compile to nothing", () => {
+  it("the options of an agent that were not used compile to nothing", () => {
     assert.deepEqual(
       compile({
         Hostname: "a.example",
@@ -37,7 +37,7 @@ describe("the options of an agent", () => {
     );
   });
 
-  it("compile to the modules of a route, in the order of the list", () => {
+  it("the options of an agent compile to the modules of a route, in the order of the list", () => {
     const compiled = compile({
       ResponseHeaders: { add: ["X-Out:1"] },
       Compression: {},
@@ -54,7 +54,7 @@ describe("the options of an agent", () => {
     assert.deepEqual(hooks, [ipRestriction, "request", circuitBreaker, "request", "response", "response"]);
   });
 
-  it("put the converter on the endpoint's route", () => {
+  it("the options of an agent put the converter on the endpoint's route", () => {
     const site = endpointSite(
       {
         ...owner,
@@ -71,7 +71,7 @@ describe("the options of an agent", () => {
     assert.notEqual(route.converter, undefined);
   });
 
-  it("restrict sources: allowed ones only, or all but the denied ones", () => {
+  it("the options of an agent restrict sources: allowed ones only, or all but the denied ones", () => {
     const allow = { IPRestriction: { allow_cidrs: ["192.0.2.0/24"], deny_cidrs: ["192.0.2.7/32"] } };
     assert.equal(admits(allow, "192.0.2.1"), true);
     assert.equal(admits(allow, "192.0.2.7"), false);
@@ -81,7 +81,7 @@ describe("the options of an agent", () => {
     assert.equal(admits(deny, "2001:db8::1"), false);
   });
 
-  it("filter user agents", async () => {
+  it("the options of an agent filter user agents", async () => {
     const [module] = compile({ UserAgentFilter: { allow: ["good"], deny: ["curl"] } });
     const step = (agent: string) =>
       module?.request?.({ request: { headers: { getAll: () => [agent] } } } as unknown as Exchange);
@@ -89,7 +89,7 @@ describe("the options of an agent", () => {
     assert.equal((await step("good curl/8"))?.outcome, "passed");
   });
 
-  it("are refused where no module stands for them, by name", () => {
+  it("the options of an agent are refused where no module stands for them, by name", () => {
     const unsupported: Record<string, unknown>[] = [
       { OIDC: { issuer_url: "https://id.example" } },
       { OAuth: {} },
@@ -111,7 +111,7 @@ describe("the options of an agent", () => {
     }
   });
 
-  it("are refused where they make no sense", () => {
+  it("the options of an agent are refused where they make no sense", () => {
     const invalid: Record<string, unknown>[] = [
       { IPRestriction: { allow_cidrs: ["not a network"] } },
       { IPRestriction: { allow_cidrs: "192.0.2.0/24" } },

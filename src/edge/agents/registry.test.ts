@@ -181,7 +181,7 @@ function one() {
 }
 
 describe("agents' tokens", () => {
-  it("K5: opens a session for a known token only", () => {
+  it("K5: the register of agents opens a session for a known token only", () => {
     const { registry, connect, token, commit, credential } = one();
     const session = connect(token);
     assert.equal(session.accountId, "ac_1");
@@ -207,7 +207,7 @@ describe("agents' tokens", () => {
     assert.equal(registry.authenticate({ ...request, token }).credentialId, "cr_1");
   });
 
-  it("K5: closes the sessions of a credential that is deleted, replaced or whose owner is switched off", () => {
+  it("K5: the register of agents closes the sessions of a credential that is deleted, replaced or whose owner is switched off", () => {
     const bot = (active: boolean) => ({
       kind: "bot_user",
       id: "bot_1",
@@ -254,7 +254,7 @@ describe("agents' tokens", () => {
     assert.throws(() => p.connect(token), refused("agent_token_unknown"));
   });
 
-  it("leaves sessions alone when something else about their credential changes", () => {
+  it("the register of agents leaves sessions alone when something else about their credential changes", () => {
     const { commit, credential, connect, bind, token, registry } = one();
     const session = connect(token);
     const { hostname } = bind(session);
@@ -263,7 +263,7 @@ describe("agents' tokens", () => {
     assert.ok(registry.siteFor(hostname));
   });
 
-  it("G2: stops the tunnels that a narrowed ACL no longer allows", () => {
+  it("G2: the register of agents stops the tunnels that a narrowed ACL no longer allows", () => {
     const { commit, credential, connect, bind, token, registry } = one();
     const session = connect(token);
     bind(session, { id: "tn_keep", hostname: "keep.example" });
@@ -278,7 +278,7 @@ describe("agents' tokens", () => {
 });
 
 describe("the names of endpoints", () => {
-  it("are the ones asked for, as host name or subdomain", () => {
+  it("the names of endpoints are the ones asked for, as host name or subdomain", () => {
     const { connect, bind, token, registry } = one();
     const session = connect(token);
     assert.equal(bind(session, { hostname: "Shop.Example" }).url, "https://shop.example");
@@ -294,7 +294,7 @@ describe("the names of endpoints", () => {
     assert.throws(() => bind(session, { hostname: "*.tunnels.example" }), refused("agent_option_unsupported"));
   });
 
-  it("are made up where none is asked for, and are the same after a restart of agent or server", () => {
+  it("the names of endpoints are made up where none is asked for, and are the same after a restart of agent or server", () => {
     const { connect, bind, token, registry } = one();
     const session = connect(token);
     const first = bind(session);
@@ -308,7 +308,7 @@ describe("the names of endpoints", () => {
     assert.equal(again.bind(again.connect(token)).hostname, first.hostname);
   });
 
-  it("go over to an agent that was started again while its old session only seems alive", () => {
+  it("the names of endpoints go over to an agent that was started again while its old session only seems alive", () => {
     const { connect, bind, token, registry } = one();
     const old = connect(token);
     const { hostname } = bind(old);
@@ -323,7 +323,7 @@ describe("the names of endpoints", () => {
     assert.ok(registry.siteFor(hostname));
   });
 
-  it("are not taken from an agent elsewhere, nor from another listener in the same process", () => {
+  it("the names of endpoints are not taken from an agent elsewhere, nor from another listener in the same process", () => {
     const { connect, bind, token } = one();
     const here = connect(token, "192.0.2.1");
     const there = connect(token, "192.0.2.2");
@@ -334,7 +334,7 @@ describe("the names of endpoints", () => {
     assert.deepEqual(here.told, []);
   });
 
-  it("are those of the next, where another of the credential's agents is there for the same target", () => {
+  it("the names of endpoints are those of the next, where another of the credential's agents is there for the same target", () => {
     const { connect, bind, token } = one();
     const old = connect(token);
     const { hostname } = bind(old);
@@ -342,7 +342,7 @@ describe("the names of endpoints", () => {
     assert.deepEqual(old.told, ["asked"]);
   });
 
-  it("stay with an agent that is there, which the newcomer is told of", () => {
+  it("the names of endpoints stay with an agent that is there, which the newcomer is told of", () => {
     const { connect, bind, token, registry } = one();
     const old = connect(token);
     bind(old, { id: "tn_old", hostname: "mine.example" });
@@ -362,7 +362,7 @@ describe("the names of endpoints", () => {
     assert.equal(registry.tunnel("tn_old")?.session, fresh);
   });
 
-  it("go over to the credential's other agent when the one that has them is silent", () => {
+  it("the names of endpoints go over to the credential's other agent when the one that has them is silent", () => {
     const { connect, bind, token, registry } = one();
     const old = connect(token);
     bind(old, { id: "tn_old", hostname: "mine.example" });
@@ -375,7 +375,7 @@ describe("the names of endpoints", () => {
     assert.throws(() => bind(fresh, { hostname: "mine.example" }), refused("agent_name_taken"));
   });
 
-  it("R5: are refused to every other credential, without a word about other accounts", () => {
+  it("R5: the names of endpoints are refused to every other credential, without a word about other accounts", () => {
     const { connect, bind, token, commit, credential, clock, registry } = one();
     const sibling = newToken(tokenPrefixes.agent);
     const stranger = newToken(tokenPrefixes.agent);
@@ -403,7 +403,7 @@ describe("the names of endpoints", () => {
     assert.equal(bind(other, { hostname: "mine.example" }).url, "https://mine.example");
   });
 
-  it("R5: are never the server's own, not even where logins come back to", () => {
+  it("R5: the names of endpoints are never the server's own, not even where logins come back to", () => {
     const { connect, bind, token } = one();
     const session = connect(token);
     for (const hostname of ["tunnels.example", "IDP.tunnels.example", "a.idp.tunnels.example"]) {
@@ -413,7 +413,7 @@ describe("the names of endpoints", () => {
     assert.equal(bind(session, { hostname: "idp2.tunnels.example" }).hostname, "idp2.tunnels.example");
   });
 
-  it("R5: give way to edges and to what other accounts have reserved", () => {
+  it("R5: the names of endpoints give way to edges and to what other accounts have reserved", () => {
     const { connect, bind, token, commit, clock } = one();
     commit(
       edge("edghts_1", "ac_1", "edge.example:443"),
@@ -433,7 +433,7 @@ describe("the names of endpoints", () => {
     assert.deepEqual(session.told, ["stop tn_late agent_name_taken"]);
   });
 
-  it("G2: stay within the ACL, generated ones as well", () => {
+  it("G2: the names of endpoints stay within the ACL, generated ones as well", () => {
     const { connect, bind, token, commit, credential, registry } = one();
     commit(credential("cr_1", "ac_1", token, { acl: ["bind:*.dev.example", "bind:app=web"] }));
     const session = connect(token);
@@ -450,7 +450,7 @@ describe("the names of endpoints", () => {
 });
 
 describe("tunnels", () => {
-  it("keep their id over a reconnect, and nobody else can use it", () => {
+  it("tunnels keep their id over a reconnect, and nobody else can use it", () => {
     const { connect, bind, token, commit, credential, registry } = one();
     const old = connect(token);
     const { hostname } = bind(old, { id: "tn_same" });
@@ -467,7 +467,7 @@ describe("tunnels", () => {
     assert.ok(registry.tunnel("tn_same"));
   });
 
-  it("refuse what they could not honour", () => {
+  it("tunnels refuse what they could not honour", () => {
     const { connect, bind, token } = one();
     const session = connect(token);
     const bad: Partial<BindRequest>[] = [
@@ -483,7 +483,7 @@ describe("tunnels", () => {
     assert.throws(() => bind(session, { metadata: "é".repeat(2049) }), refused("agent_request_invalid"));
   });
 
-  it("D9, G1: are bounded in number, and labels in number and size", () => {
+  it("D9, G1: tunnels are bounded in number, and labels in number and size", () => {
     const p = platform({ tunnelsPerSession: 2, tunnelsPerAccount: 3, sessionsPerAccount: 2 });
     const token = newToken(tokenPrefixes.agent);
     p.commit(p.credential("cr_1", "ac_1", token));
@@ -507,7 +507,7 @@ describe("tunnels", () => {
     }
   });
 
-  it("are found by the labels of a backend, within the account, as they come and go", () => {
+  it("tunnels are found by the labels of a backend, within the account, as they come and go", () => {
     const { connect, token, commit, credential, registry } = one();
     const other = newToken(tokenPrefixes.agent);
     commit(credential("cr_2", "ac_2", other));
@@ -536,7 +536,7 @@ describe("tunnels", () => {
     assert.deepEqual(members(web), ["tn_4"]);
   });
 
-  it("are reported when they come and go, and all at once when asked", () => {
+  it("tunnels are reported when they come and go, and all at once when asked", () => {
     const { connect, bind, token, registry, reports } = one();
     const session = connect(token);
     const { hostname } = bind(session, { id: "tn_a1", metadata: "m" });
@@ -573,7 +573,7 @@ describe("tunnels", () => {
     );
   });
 
-  it("of a session that takes over an id go with the session that had it", () => {
+  it("tunnels of a session that takes over an id go with the session that had it", () => {
     const { connect, bind, token, registry, reports } = one();
     const old = connect(token);
     bind(old, { id: "tn_old", subdomain: "old" });
@@ -588,7 +588,7 @@ describe("tunnels", () => {
     assert.equal(registry.tunnel("tn_old")?.session, fresh);
   });
 
-  it("pass commands to their session, and say when it is not here", async () => {
+  it("tunnels pass commands to their session, and say when it is not here", async () => {
     const { connect, token, registry } = one();
     const session = connect(token);
     await registry.command(session.id, { name: "stop" });

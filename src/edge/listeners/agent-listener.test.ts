@@ -68,7 +68,7 @@ function accepted(): string | undefined {
 }
 
 describe("the agent listener", () => {
-  it("G3: proves itself to agents by address and by whatever name they know it", async () => {
+  it("G3: the agent listener proves itself to agents by address and by whatever name they know it", async () => {
     for (const options of [{}, { servername: "agents.example.com" }, { servername: "behind-nat.example.org" }]) {
       const socket = await open(options);
       assert.equal(socket.authorized, true);
@@ -76,14 +76,14 @@ describe("the agent listener", () => {
     }
   });
 
-  it("K1: speaks TLS 1.2 and 1.3 only", async () => {
+  it("K1: the agent listener speaks TLS 1.2 and 1.3 only", async () => {
     assert.equal((await open({ maxVersion: "TLSv1.2" })).getProtocol(), "TLSv1.2");
     assert.equal((await open({})).getProtocol(), "TLSv1.3");
     const ancient: ConnectionOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" };
     await assert.rejects(open(ancient), /protocol version/);
   });
 
-  it("G1: closes what is not TLS, and handshakes that do not end in time, and serves on", async () => {
+  it("G1: the agent listener closes what is not TLS, and handshakes that do not end in time, and serves on", async () => {
     const garbage = await openTcp();
     garbage.write("GET / HTTP/1.1\r\n\r\n");
     await closeOf(garbage);
@@ -95,7 +95,7 @@ describe("the agent listener", () => {
     assert.equal((await open({})).authorized, true);
   });
 
-  it("D2: bounds how many connections it has", async () => {
+  it("D2: the agent listener bounds how many connections it has", async () => {
     const sockets = await Promise.all(Array.from({ length: 30 }, openTcp));
     await Promise.any(sockets.map(closeOf));
     assert.match(metrics.render(), /refused_total\{listener="agent",reason="connections"\} [1-9]/);

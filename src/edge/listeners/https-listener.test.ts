@@ -128,7 +128,7 @@ function peerNames(client: Client): string | undefined {
 }
 
 describe("the HTTPS listener", () => {
-  it("hands over the connection with what the handshake settled", async () => {
+  it("the HTTPS listener hands over the connection with what the handshake settled", async () => {
     const { served } = await edge.open("shop.example.com", { ALPNProtocols: ["h2", "http/1.1"] });
     assert.equal(served.protocol, "h2");
     assert.equal(served.facts.source, "127.0.0.1");
@@ -142,18 +142,18 @@ describe("the HTTPS listener", () => {
     assert.equal(plain.served.facts.tls?.serverName, "shop.example.com");
   });
 
-  it("refuses clients that share no protocol with it", async () => {
+  it("the HTTPS listener refuses clients that share no protocol with it", async () => {
     await assert.rejects(edge.open("shop.example.com", { ALPNProtocols: ["spdy/3"] }), /no application protocol/i);
   });
 
-  it("K1: holds the minimum version of each site for real", async () => {
+  it("K1: the HTTPS listener holds the minimum version of each site for real", async () => {
     const old: ConnectionOptions = { maxVersion: "TLSv1.2" };
     assert.equal((await edge.open("shop.example.com", old)).served.facts.tls?.version, "TLSv1.2");
     await assert.rejects(edge.open("strict.example.com", old), /protocol version/);
     assert.equal((await edge.open("strict.example.com")).served.facts.tls?.version, "TLSv1.3");
   });
 
-  it("K1: speaks neither TLS 1.1 nor ciphers without forward secrecy or authentication", async () => {
+  it("K1: the HTTPS listener speaks neither TLS 1.1 nor ciphers without forward secrecy or authentication", async () => {
     const ancient: ConnectionOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" };
     await assert.rejects(edge.open("shop.example.com", ancient), /protocol version/);
     for (const ciphers of [
@@ -167,14 +167,14 @@ describe("the HTTPS listener", () => {
     }
   });
 
-  it("K1: shows no certificate whose key has less than 112 bits of strength", () => {
+  it("K1: the HTTPS listener shows no certificate whose key has less than 112 bits of strength", () => {
     const servers = makeTlsServers(["h2"], makeManualClock(now));
     const certificate = { id: "cert_weak", ...weakCertificate, notAfter: Infinity };
     assert.throws(() => servers.server("edghts_1", {}, certificate), /key too small/);
     servers.stop();
   });
 
-  it("K1: does not renegotiate", async () => {
+  it("K1: the HTTPS listener does not renegotiate", async () => {
     const own = await start(new Map([["held.example.com", site("edghts_held", ["held.example.com"])]]));
     const socket = connect({
       port: own.listener.port,
@@ -192,7 +192,7 @@ describe("the HTTPS listener", () => {
     socket.destroy();
   });
 
-  it("K2: asks for a client certificate where the site wants one, and passes the verified one on", async () => {
+  it("K2: the HTTPS listener asks for a client certificate where the site wants one, and passes the verified one on", async () => {
     const { served } = await edge.open("guarded.example.com", { cert: alice.certificatePem, key: alice.keyPem });
     const { clientCertificate } = served.facts.tls as unknown as { clientCertificate: { data: number[] } };
     assert.equal(new X509Certificate(Buffer.from(clientCertificate.data)).subject, "CN=alice");
@@ -200,7 +200,7 @@ describe("the HTTPS listener", () => {
     assert.equal(elsewhere.served.facts.tls?.clientCertificate, undefined);
   });
 
-  it("K2: lets no other client certificate past the handshake", async () => {
+  it("K2: the HTTPS listener lets no other client certificate past the handshake", async () => {
     const issue = (from: KeyedCertificate, more: object) =>
       issueLeaf(from, { names: ["mallory"], now, days: 1, usages: ["clientAuth"], ...more });
     const refused: Record<string, KeyedCertificate | undefined> = {
@@ -223,7 +223,7 @@ describe("the HTTPS listener", () => {
     }
   });
 
-  it("K2: closes a site alone whose authorities cannot be read", async () => {
+  it("K2: the HTTPS listener closes a site alone whose authorities cannot be read", async () => {
     const held = sites();
     const own = await start(held);
     for (const clientAuthorities of ["", "nothing", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]) {
@@ -234,7 +234,7 @@ describe("the HTTPS listener", () => {
   });
 
   for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
-    it(`K2: resumes sessions within a site and never across sites (${maxVersion})`, async () => {
+    it(`K2: the HTTPS listener resumes sessions within a site and never across sites (${maxVersion})`, async () => {
       const held = sites().set("twin.example.com", site("edghts_twin", ["twin.example.com"]));
       const own = await start(held);
       const first = await own.open("shop.example.com", { maxVersion });
@@ -248,7 +248,7 @@ describe("the HTTPS listener", () => {
       assert.equal(changed.socket.isSessionReused(), false);
     });
 
-    it(`K2: does not resume where client certificates are asked for (${maxVersion})`, async () => {
+    it(`K2: the HTTPS listener does not resume where client certificates are asked for (${maxVersion})`, async () => {
       const held = sites();
       const own = await start(held);
       const shown = { cert: alice.certificatePem, key: alice.keyPem, maxVersion };
@@ -262,7 +262,7 @@ describe("the HTTPS listener", () => {
     });
   }
 
-  it("K1: gives up old session tickets after some hours", async () => {
+  it("K1: the HTTPS listener gives up old session tickets after some hours", async () => {
     const own = await start(sites());
     const first = await own.open("shop.example.com");
     const session = first.socket.getSession() as Buffer;
@@ -273,7 +273,7 @@ describe("the HTTPS listener", () => {
     assert.equal((await own.open("shop.example.com", { session: fresh })).socket.isSessionReused(), true);
   });
 
-  it("K2: breaks off a handshake whose site was changed meanwhile", async () => {
+  it("K2: the HTTPS listener breaks off a handshake whose site was changed meanwhile", async () => {
     const held = sites();
     const own = await start(held);
     const client = connect({
@@ -296,14 +296,14 @@ describe("the HTTPS listener", () => {
     assert.match(own.metrics.render(), /postern_tls_handshakes_total\{result="outdated"\} 1/);
   });
 
-  it("shows each site a certificate of its own, and a wildcard one to a wildcard", async () => {
+  it("the HTTPS listener shows each site a certificate of its own, and a wildcard one to a wildcard", async () => {
     assert.equal(peerNames(await edge.open("shop.example.com")), "DNS:shop.example.com");
     assert.equal(peerNames(await edge.open("a.wild.example.com")), "DNS:*.wild.example.com");
     assert.equal(peerNames(await edge.open("b.a.wild.example.com")), "DNS:b.a.wild.example.com");
     assert.equal(peerNames(await edge.open("x.apps.example.com")), "DNS:x.apps.example.com");
   });
 
-  it("shows names under its domain a certificate also when nothing is there, so that a page can say so", async () => {
+  it("the HTTPS listener shows names under its domain a certificate also when nothing is there, so that a page can say so", async () => {
     const { served, ...client } = await edge.open("gone.apps.example.com");
     assert.equal(served.facts.tls?.serverName, "gone.apps.example.com");
     assert.equal(peerNames({ served, ...client }), "DNS:*.apps.example.com, DNS:apps.example.com");
@@ -312,12 +312,12 @@ describe("the HTTPS listener", () => {
     assert.equal(nameless.served.facts.tls?.serverName, "");
   });
 
-  it("answers other names with the alert unrecognized_name", async () => {
+  it("the HTTPS listener answers other names with the alert unrecognized_name", async () => {
     await assert.rejects(edge.open("elsewhere.example.org"), /unrecognized name/);
     await assert.rejects(edge.open("notapps.example.com"), /unrecognized name/);
   });
 
-  it("makes no certificates without end for names that nobody has", async () => {
+  it("the HTTPS listener makes no certificates without end for names that nobody has", async () => {
     const own = await start(sites());
     const asked = Array.from({ length: 60 }, (_, at) =>
       own.open(`n${at}.deep.apps.example.com`).then(
@@ -332,7 +332,7 @@ describe("the HTTPS listener", () => {
     await own.open("n59.deep.apps.example.com");
   });
 
-  it("K3: closes connections that send no ClientHello in time", async () => {
+  it("K3: the HTTPS listener closes connections that send no ClientHello in time", async () => {
     const own = await start(sites());
     const silent = await own.openTcp();
     const partial = await own.openTcp();
@@ -344,7 +344,7 @@ describe("the HTTPS listener", () => {
     assert.match(own.metrics.render(), /postern_tls_handshakes_total\{result="timeout"\} 2/);
   });
 
-  it("D2: closes handshakes that do not end in time", async () => {
+  it("D2: the HTTPS listener closes handshakes that do not end in time", async () => {
     const own = await start(sites());
     const client = await own.openTcp();
     client.write(await helloOf("shop.example.com"));
@@ -355,7 +355,7 @@ describe("the HTTPS listener", () => {
     assert.match(own.metrics.render(), /postern_connections_open\{listener="https"\} 0/);
   });
 
-  it("completes a handshake whose ClientHello comes in single bytes", async () => {
+  it("the HTTPS listener completes a handshake whose ClientHello comes in single bytes", async () => {
     const own = await start(sites());
     // a relay that hands the client's first flight on byte by byte
     const relay = createServer((socket) => {
@@ -380,7 +380,7 @@ describe("the HTTPS listener", () => {
     assert.equal(served.facts.tls?.serverName, "shop.example.com");
   });
 
-  it("answers what is not TLS with an alert, and plain HTTP in its own words", async () => {
+  it("the HTTPS listener answers what is not TLS with an alert, and plain HTTP in its own words", async () => {
     const garbage = await edge.openTcp();
     garbage.write("\x00\x01\x02 nothing");
     const [alert] = (await once(garbage, "data")) as [Buffer];
@@ -395,7 +395,7 @@ describe("the HTTPS listener", () => {
     assert.match(answer.toString(), /^HTTP\/1.1 400 .*Content-Length: 48\r\n\r\nThis port speaks HTTPS.{25}\n$/s);
   });
 
-  it("serves others while one client breaks off in every stage of the handshake", async () => {
+  it("the HTTPS listener serves others while one client breaks off in every stage of the handshake", async () => {
     const own = await start(sites());
     const hello = await helloOf("shop.example.com");
     for (const length of [1, 5, 60, hello.length - 1, hello.length]) {
@@ -412,7 +412,7 @@ describe("the HTTPS listener", () => {
     while (!/postern_connections_open\{listener="https"\} 0\n/.test(own.metrics.render())) await turn();
   });
 
-  it("D2: bounds the connections that are open at once", async () => {
+  it("D2: the HTTPS listener bounds the connections that are open at once", async () => {
     const own = await start(sites(), { connections: 3 });
     const held = [await own.openTcp(), await own.openTcp(), await own.openTcp()];
     const fourth = await own.openTcp();
@@ -423,7 +423,7 @@ describe("the HTTPS listener", () => {
     await own.open("shop.example.com");
   });
 
-  it("D2: bounds the connections to one account, and leaves the others theirs", async () => {
+  it("D2: the HTTPS listener bounds the connections to one account, and leaves the others theirs", async () => {
     const own = await start(
       new Map([
         ["shop.example.com", shop],
@@ -448,7 +448,7 @@ describe("the HTTPS listener", () => {
     await own.open("shop.example.com");
   });
 
-  it("R3: believes a PROXY protocol header from the listed proxies, which must send one", async () => {
+  it("R3: the HTTPS listener believes a PROXY protocol header from the listed proxies, which must send one", async () => {
     const own = await start(sites(), {}, ["127.0.0.0/8"]);
     const openBehind = async (header: string): Promise<Client["served"]> => {
       const socket = await own.openTcp();
@@ -464,7 +464,7 @@ describe("the HTTPS listener", () => {
     assert.match(own.metrics.render(), /refused_total\{listener="https",reason="proxy_header"\} 1/);
   });
 
-  it("R3: takes no PROXY protocol header from anyone else", async () => {
+  it("R3: the HTTPS listener takes no PROXY protocol header from anyone else", async () => {
     const own = await start(sites(), {}, ["192.0.2.0/24"]);
     const socket = await own.openTcp();
     socket.write("PROXY TCP4 192.0.2.7 198.51.100.2 56789 443\r\n");
@@ -472,7 +472,7 @@ describe("the HTTPS listener", () => {
     assert.equal((await own.open("shop.example.com")).served.facts.source, "127.0.0.1");
   });
 
-  it("D2: counts clients behind a proxy by their own addresses", async () => {
+  it("D2: the HTTPS listener counts clients behind a proxy by their own addresses", async () => {
     const own = await start(sites(), { connectionsPerSource: 1 }, ["127.0.0.1/32"]);
     const held = await own.openTcp();
     held.write("PROXY TCP4 192.0.2.7 198.51.100.2 1 443\r\n");
@@ -485,7 +485,7 @@ describe("the HTTPS listener", () => {
     await own.open("shop.example.com", { socket: other });
   });
 
-  it("stops accepting when closed, and leaves open what is open", async () => {
+  it("the HTTPS listener stops accepting when closed, and leaves open what is open", async () => {
     const own = await start(sites());
     const client = await own.openTcp();
     client.write((await helloOf("shop.example.com")).subarray(0, 1));

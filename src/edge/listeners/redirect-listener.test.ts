@@ -49,14 +49,14 @@ function answerOn(socket: Socket): Promise<string> {
 const locationOf = (answer: string): string | undefined => /^Location: (.*)\r$/m.exec(answer)?.[1];
 
 describe("the plain HTTP listener", () => {
-  it("redirects to HTTPS, keeping host, path and query", async () => {
+  it("the plain HTTP listener redirects to HTTPS, keeping host, path and query", async () => {
     const answer = await send("GET /a/b?c=d&e HTTP/1.1\r\nHost: Shop.example.com\r\n\r\n");
     assert.match(answer, /^HTTP\/1\.1 308 Permanent Redirect\r\n/);
     assert.equal(locationOf(answer), "https://shop.example.com/a/b?c=d&e");
     assert.match(answer, /\r\nConnection: close\r\n/);
   });
 
-  it("answers a certificate authority itself, at the one path that it asks for", async () => {
+  it("the plain HTTP listener answers a certificate authority itself, at the one path that it asks for", async () => {
     const path = "/.well-known/acme-challenge/token";
     const answer = await send(`GET ${path} HTTP/1.1\r\nHost: Shop.example.com:80\r\n\r\n`);
     assert.match(answer, /^HTTP\/1\.1 200 OK\r\nContent-Type: text\/plain/);
@@ -68,7 +68,7 @@ describe("the plain HTTP listener", () => {
     assert.match(await send(`GET ${path} HTTP/1.1\r\nHost: www.example.com\r\n\r\n`), /^HTTP\/1\.1 308/);
   });
 
-  it("names the public port, not the one in Host", async () => {
+  it("the plain HTTP listener names the public port, not the one in Host", async () => {
     assert.equal(
       locationOf(await send("GET / HTTP/1.1\r\nHost: a.example.com:8080\r\n\r\n")),
       "https://a.example.com/",
@@ -79,19 +79,19 @@ describe("the plain HTTP listener", () => {
     assert.equal(locationOf(six), "https://[2001:db8::1]:8443/");
   });
 
-  it("answers HEAD without the body that it describes, and requests with a body", async () => {
+  it("the plain HTTP listener answers HEAD without the body that it describes, and requests with a body", async () => {
     const head = await send("HEAD /x HTTP/1.1\r\nHost: a.example.com\r\n\r\n");
     assert.match(head, /Content-Length: [1-9]\d*\r\n(.*\r\n)*\r\n$/);
     const post = await send("POST /x HTTP/1.1\r\nHost: a.example.com\r\nContent-Length: 5\r\n\r\nhello");
     assert.match(post, /^HTTP\/1\.1 308 /);
   });
 
-  it("takes the path out of an absolute target that names the same host", async () => {
+  it("the plain HTTP listener takes the path out of an absolute target that names the same host", async () => {
     const answer = await send("GET http://a.example.com/p HTTP/1.1\r\nHost: a.example.com\r\n\r\n");
     assert.equal(locationOf(answer), "https://a.example.com/p");
   });
 
-  it("W1: refuses what is ambiguous, and never puts it into Location", async () => {
+  it("W1: the plain HTTP listener refuses what is ambiguous, and never puts it into Location", async () => {
     const head = "GET / HTTP/1.1\r\n";
     for (const request of [
       "GET / HTTP/1.1\nHost: a.example.com\n\n",
@@ -115,7 +115,7 @@ describe("the plain HTTP listener", () => {
     }
   });
 
-  it("D2: closes connections whose request does not come in time", async () => {
+  it("D2: the plain HTTP listener closes connections whose request does not come in time", async () => {
     const open = (): boolean => /postern_connections_open\{listener="http"\} 1\n/.test(metrics.render());
     while (open()) await turn();
     const socket = connect({ host: "127.0.0.1", port: odd.port });

@@ -84,7 +84,7 @@ async function request(
 describe("challenges of certificate authorities", () => {
   const path = "/.well-known/acme-challenge/token-1";
 
-  it("are answered for the domain and path that they are for, until they are withdrawn", () => {
+  it("challenges of certificate authorities are answered for the domain and path that they are for, until they are withdrawn", () => {
     const challenges = makeAcmeChallenges(silentLog);
     assert.equal(challenges.body("shop.example.com", path), undefined);
     challenges.load([challenge("acmechl_1")]);
@@ -101,7 +101,7 @@ describe("challenges of certificate authorities", () => {
     assert.equal(challenges.body("shop.example.com", path.replace("1", "2")), undefined);
   });
 
-  it("get a handshake of their own on the HTTPS listener, which nobody else gets", async () => {
+  it("challenges of certificate authorities get a handshake of their own on the HTTPS listener, which nobody else gets", async () => {
     const testEdge = await startTestEdge([challenge("acmechl_1"), ...edgeObjects("shop", ["shop.example.com"])]);
     const { port } = testEdge.edge.https;
     const answer = await handshake(port, "shop.example.com", ["acme-tls/1"]);
@@ -128,7 +128,7 @@ describe("challenges of certificate authorities", () => {
   });
 
   for (const http of ["h1", "h2"] as const) {
-    it(`are answered over HTTPS before any route is looked for (${http})`, async () => {
+    it(`challenges of certificate authorities are answered over HTTPS before any route is looked for (${http})`, async () => {
       const { edge } = await startTestEdge([challenge("acmechl_1"), ...edgeObjects("shop", ["shop.example.com"])]);
       const ask = (target: string) => request(edge.https.port, "shop.example.com", target, http);
       assert.deepEqual(await ask(path), { status: 200, text: "token-1.thumb" });
@@ -137,7 +137,7 @@ describe("challenges of certificate authorities", () => {
     });
   }
 
-  it("that cannot be shown leave the host as it was", async () => {
+  it("challenges of certificate authorities that cannot be shown leave the host as it was", async () => {
     const broken = challenge("acmechl_1", { certificate_pem: "none", private_key_pem: "none" });
     const { edge } = await startTestEdge([broken, ...edgeObjects("shop", ["shop.example.com"])]);
     assert.equal(

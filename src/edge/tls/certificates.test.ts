@@ -52,7 +52,7 @@ const make = () => {
 const selfSigned = (names: readonly string[], days = 90, now = start) => createSelfSigned({ names, now, days });
 
 describe("the choice of a certificate", () => {
-  it("prefers an uploaded one: exact name, then wildcard, then the server's own authority", async () => {
+  it("the choice of a certificate prefers an uploaded one: exact name, then wildcard, then the server's own authority", async () => {
     const { certificates, shown } = make();
     assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
     certificates.uploaded.load([uploaded("cert_wild", await selfSigned(["*.example.com"]))]);
@@ -67,7 +67,7 @@ describe("the choice of a certificate", () => {
     assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
   });
 
-  it("takes the newest of those that are valid, and goes back when that has ended", async () => {
+  it("the choice of a certificate takes the newest of those that are valid, and goes back when that has ended", async () => {
     const { clock, certificates, shown } = make();
     certificates.uploaded.load([
       uploaded("cert_long", await selfSigned(["shop.example.com"], 300)),
@@ -83,7 +83,7 @@ describe("the choice of a certificate", () => {
     assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
   });
 
-  it("passes over broken ones, which take no host down", async () => {
+  it("the choice of a certificate passes over broken ones, which take no host down", async () => {
     const { certificates, shown } = make();
     const good = await selfSigned(["shop.example.com"], 90, start - dayMs);
     const other = await selfSigned(["shop.example.com"]);
@@ -97,7 +97,7 @@ describe("the choice of a certificate", () => {
     assert.equal(await shown("shop.example.com", shop), "cert_good@1");
   });
 
-  it("K1: passes over one whose key is too weak to be shown", async () => {
+  it("K1: the choice of a certificate passes over one whose key is too weak to be shown", async () => {
     const { certificates, shown } = make();
     const weak = siteOf("weak.example.com");
     certificates.uploaded.load([uploaded("cert_weak", weakCertificate)]);
@@ -106,7 +106,7 @@ describe("the choice of a certificate", () => {
     assert.equal(await shown("weak.example.com", weak), "cert_good@1");
   });
 
-  it("shows what was replaced no longer", async () => {
+  it("the choice of a certificate shows what was replaced no longer", async () => {
     const { certificates, shown } = make();
     certificates.uploaded.load([uploaded("cert_1", await selfSigned(["shop.example.com"]))]);
     certificates.uploaded.change([upload(uploaded("cert_1", await selfSigned(["other.example.com"]), 2))]);
@@ -114,14 +114,14 @@ describe("the choice of a certificate", () => {
     assert.equal(await shown("other.example.com", siteOf("other.example.com")), "cert_1@2");
   });
 
-  it("P1: shows an account's certificate for no other account's host", async () => {
+  it("P1: the choice of a certificate shows an account's certificate for no other account's host", async () => {
     const { certificates, shown } = make();
     certificates.uploaded.load([uploaded("cert_theirs", await selfSigned(["shop.example.com"]), 1, "ac_2")]);
     assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
     assert.equal(await shown("shop.example.com", siteOf("shop.example.com", "ac_2")), "cert_theirs@1");
   });
 
-  it("keeps a leaf of its own, and renews it before it ends", async () => {
+  it("the choice of a certificate keeps a leaf of its own, and renews it before it ends", async () => {
     const { clock, certificates } = make();
     const choose = async () => (await certificates.choose("shop.example.com", shop))?.id;
     const first = await choose();

@@ -87,7 +87,7 @@ function nameOf(bytes: Buffer): string | undefined {
 }
 
 describe("the peek at a ClientHello", () => {
-  it("finds server name, protocols and versions", () => {
+  it("the peek at a ClientHello finds server name, protocols and versions", () => {
     const peek = peekClientHello(modern);
     assert.ok(peek.state === "hello");
     assert.equal(peek.hello.serverName, "shop.example.com");
@@ -95,7 +95,7 @@ describe("the peek at a ClientHello", () => {
     assert.ok(peek.hello.versions.includes(0x0304));
   });
 
-  it("reads clients of TLS 1.2 and those that name no server", () => {
+  it("the peek at a ClientHello reads clients of TLS 1.2 and those that name no server", () => {
     const peek = peekClientHello(old);
     assert.ok(peek.state === "hello");
     assert.equal(peek.hello.serverName, "old.example.com");
@@ -104,7 +104,7 @@ describe("the peek at a ClientHello", () => {
     assert.equal(nameOf(nameless), "");
   });
 
-  it("says the same of every prefix: more is needed, and never more than there is", () => {
+  it("the peek at a ClientHello says the same of every prefix: more is needed, and never more than there is", () => {
     for (let length = 0; length < modern.length; length += 1) {
       const peek = peekClientHello(modern.subarray(0, length));
       assert.ok(peek.state === "more", `at ${length}`);
@@ -112,7 +112,7 @@ describe("the peek at a ClientHello", () => {
     }
   });
 
-  it("gives the same answer however the message is cut into records and segments", () => {
+  it("the peek at a ClientHello gives the same answer however the message is cut into records and segments", () => {
     for (let round = 0; round < 300; round += 1) {
       const least = Math.ceil(modern.length / 64) + (round % 40) * 13;
       let first = 1 + (round % 4);
@@ -126,7 +126,7 @@ describe("the peek at a ClientHello", () => {
     }
   });
 
-  it("never throws, whatever bytes are changed, cut out or put in", () => {
+  it("the peek at a ClientHello never throws, whatever bytes are changed, cut out or put in", () => {
     for (let round = 0; round < 20_000; round += 1) {
       const bytes = Buffer.from(modern);
       for (let edits = 1 + (round % 4); edits > 0; edits -= 1) {
@@ -139,7 +139,7 @@ describe("the peek at a ClientHello", () => {
     }
   });
 
-  it("K3: asks for no more than 16 kB", () => {
+  it("K3: the peek at a ClientHello asks for no more than 16 kB", () => {
     const endless = Buffer.alloc(5 + 16_384, 1);
     endless.set([22, 3, 1, 0x40, 0x00, 1, 0, 0x3f, 0xff]);
     assert.equal(stateOf(endless), "invalid");
@@ -149,7 +149,7 @@ describe("the peek at a ClientHello", () => {
     assert.equal(stateOf(padded), "hello");
   });
 
-  it("K3: does not work on a hello that is cut into very many records", () => {
+  it("K3: the peek at a ClientHello does not work on a hello that is cut into very many records", () => {
     const dripped = rerecord(modern, () => 1);
     let looks = 0;
     let peek = peekClientHello(dripped.subarray(0, 0));
@@ -158,7 +158,7 @@ describe("the peek at a ClientHello", () => {
     assert.ok(looks <= 2 * 65);
   });
 
-  it("refuses what is not TLS with the first byte, and empty records", () => {
+  it("the peek at a ClientHello refuses what is not TLS with the first byte, and empty records", () => {
     assert.equal(stateOf(Buffer.from("G")), "invalid");
     assert.equal(stateOf(Buffer.from([23])), "invalid");
     assert.equal(stateOf(Buffer.from([22, 2, 0, 0, 5])), "invalid");
@@ -166,13 +166,13 @@ describe("the peek at a ClientHello", () => {
     assert.equal(stateOf(Buffer.concat([modern, modern]).subarray(0, modern.length + 5)), "hello");
   });
 
-  it("refuses a second message in the record of the first", () => {
+  it("the peek at a ClientHello refuses a second message in the record of the first", () => {
     const crowded = Buffer.concat([modern, Buffer.from([2, 0, 0, 0])]);
     crowded.writeUInt16BE(modern.length - 5 + 4, 3);
     assert.equal(stateOf(crowded), "invalid");
   });
 
-  it("refuses server names that are none, and more than one", () => {
+  it("the peek at a ClientHello refuses what is no server name, and more than one", () => {
     const good = withExtension(modern, 0, serverNameValue("a.example.com."));
     assert.equal(nameOf(good), "a.example.com");
     for (const name of [
@@ -193,7 +193,7 @@ describe("the peek at a ClientHello", () => {
     assert.equal(stateOf(withExtension(modern, 0, Buffer.from([0, 4, 1, 0, 1, 97]))), "invalid");
   });
 
-  it("refuses an extension that occurs twice, and lists that do not add up", () => {
+  it("the peek at a ClientHello refuses an extension that occurs twice, and lists that do not add up", () => {
     assert.equal(stateOf(withExtension(modern, 0, serverNameValue("b.example.com"), true)), "invalid");
     for (const list of ["00020268", "0000", "000100", "00030268320a"]) {
       assert.equal(stateOf(withExtension(modern, 16, Buffer.from(list, "hex"))), "invalid", list);

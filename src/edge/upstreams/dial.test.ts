@@ -20,7 +20,7 @@ function dialled(target: StaticAddress, options: DialOptions): Promise<Socket> {
 }
 
 describe("static addresses", () => {
-  it("I7: are not dialled inside the machine, in whatever form they are written", () => {
+  it("I7: static addresses are not dialled inside the machine, in whatever form they are written", () => {
     const local = ["127.0.0.1", "127.9.9.9", "169.254.169.254", "::1", "fe80::1", "febf::1", "::ffff:127.0.0.1"];
     const hidden = ["64:ff9b::7f00:1", "2002:7f00:1::", "::ffff:169.254.169.254", "::127.0.0.1"];
     for (const address of [...local, ...hidden]) assert.equal(mayDial(address, false), false, address);
@@ -86,7 +86,7 @@ describe("static addresses", () => {
     }
   });
 
-  it("are dialled over TLS only where the certificate is for the name", async () => {
+  it("static addresses are dialled over TLS only where the certificate is for the name", async () => {
     const now = Date.now();
     const authority = await createAuthority({ commonName: "test", now });
     const { certificatePem, keyPem } = await issueLeaf(authority, { names: ["localhost"], now, days: 2 });

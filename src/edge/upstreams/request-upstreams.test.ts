@@ -147,7 +147,7 @@ function fixed(status: number): UpstreamPlan {
 }
 
 describe("choosing an upstream", () => {
-  it("names the client, the kind of edge and the tunnel to the agent", async () => {
+  it("the choice of an upstream names the client, the kind of edge and the tunnel to the agent", async () => {
     const { upstreams, session, label, registry } = platform();
     const agent = session();
     label(agent, "tn_1", { app: "web" });
@@ -181,7 +181,7 @@ describe("choosing an upstream", () => {
     assert.equal(agent.headers.at(-1)?.edgeType, "endpoint");
   });
 
-  it("takes the tunnel with the fewest requests, not one that was tried, and says when there is none", async () => {
+  it("the choice of an upstream takes the tunnel with the fewest requests, not one that was tried, and says when there is none", async () => {
     const { upstreams, session, label, registry } = platform();
     const [one, two] = [session(), session()];
     label(one, "tn_1", { app: "web" });
@@ -204,7 +204,7 @@ describe("choosing an upstream", () => {
     assert.deepEqual(upstreams.choose({ kind: "tunnel", id: "tn_1" }, exchange(), []), { error: "tunnel_gone" });
   });
 
-  it("closes the streams of a tunnel that goes away", async () => {
+  it("the choice of an upstream closes the streams of a tunnel that goes away", async () => {
     const { upstreams, session, label, registry } = platform();
     const agent = session();
     label(agent, "tn_1", { app: "web" });
@@ -217,7 +217,7 @@ describe("choosing an upstream", () => {
     await assert.rejects(hold(pool), /tunnel_gone/);
   });
 
-  it("R3: makes room in a crowded session by closing streams that nobody uses", async () => {
+  it("R3: the choice of an upstream makes room in a crowded session by closing streams that nobody uses", async () => {
     const { upstreams, session, label } = platform();
     const agent = session();
     for (let tunnel = 0; tunnel < 12; tunnel += 1) label(agent, `tn_${tunnel}`, { tunnel: String(tunnel) });
@@ -231,7 +231,7 @@ describe("choosing an upstream", () => {
     assert.equal(agent.headers.length, 12 * 30);
   });
 
-  it("goes down a failover's members, and to a fixed response where it is one", () => {
+  it("the choice of an upstream goes down a failover's members, and to a fixed response where it is one", () => {
     const { upstreams, session, label } = platform();
     const choose = (...members: UpstreamPlan[]) =>
       upstreams.choose({ kind: "failover", id: "bkdfo_1", revision: 1, members }, exchange(), []);
@@ -246,7 +246,7 @@ describe("choosing an upstream", () => {
     assert.ok(choose(group({ app: "web" }), fixed(418)) instanceof UpstreamPool);
   });
 
-  it("follows weights exactly, gives nothing to weight 0, and passes by members without an upstream", () => {
+  it("the choice of an upstream follows weights exactly, gives nothing to weight 0, and passes by members without an upstream", () => {
     const { upstreams } = platform();
     const weighted = (...weights: [UpstreamPlan, number][]): UpstreamPlan => ({
       kind: "weighted",
@@ -267,7 +267,7 @@ describe("choosing an upstream", () => {
     assert.deepEqual(upstreams.choose(weighted([fixed(200), 0]), exchange(), []), { error: "backend_empty" });
   });
 
-  it("uses one pool for a static address, and gives up one that cannot be reached", async () => {
+  it("the choice of an upstream uses one pool for a static address, and gives up one that cannot be reached", async () => {
     const { upstreams } = platform();
     const plan: UpstreamPlan = { kind: "static", id: "bkdsc_1", revision: 1, host: "127.0.0.1", port, tls: false };
     const pool = upstreams.choose(plan, exchange(), []);

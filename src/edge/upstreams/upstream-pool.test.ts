@@ -73,7 +73,7 @@ describe("the streams of a tunnel", () => {
     return { pool, pending, request, open };
   }
 
-  it("R3: no more are opened than are waited for, once warm ones serve those who wait", () => {
+  it("R3: no more streams of a tunnel are opened than are waited for, once warm ones serve those who wait", () => {
     const { pending, request, open } = make();
     const requests = Array.from({ length: 5 }, request);
     assert.equal(pending.length, 5);
@@ -89,7 +89,7 @@ describe("the streams of a tunnel", () => {
     );
   });
 
-  it("R3: none is opened for a client that has gone, and each that waits keeps one", () => {
+  it("R3: no stream of a tunnel is opened for a client that has gone, and each client that waits keeps one", () => {
     const { pool, pending, request, open } = make();
     const [first, second, third] = [request(), request(), request()];
     pool.withdraw(second);
@@ -99,7 +99,7 @@ describe("the streams of a tunnel", () => {
     assert.deepEqual([first.told, second.told, third.told], [["new"], [], ["new"]]);
   });
 
-  it("an agent that can take no more is the reason, for the one who has waited longest", () => {
+  it("a request that has waited longest for a stream is told that the agent can take no more", () => {
     const { pending, request, open } = make();
     const [first, second] = [request(), request()];
     pending.shift()?.(undefined, "tunnel_busy");

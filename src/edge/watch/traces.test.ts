@@ -40,7 +40,7 @@ function exchange(id: string, change: Partial<FinishedExchange> = {}): FinishedE
 const forwarded = { status: 200, steps: [matched] };
 
 describe("the traces of requests", () => {
-  it("say how each request ended, and by which object of which revision", () => {
+  it("the traces of requests say how each request ended, and by which object of which revision", () => {
     const traces = makeTraces(makeManualClock(), defaultTraceLimits);
     traces.note(exchange("req_1"));
     const found = traces.find("ac_1", "req_1");
@@ -55,7 +55,7 @@ describe("the traces of requests", () => {
     assert.deepEqual(outcomes, ["failed", "failed", "forwarded"]);
   });
 
-  it("P1: are kept by account, and those of nobody are not kept", () => {
+  it("P1: the traces of requests are kept by account, and not at all where there is no account", () => {
     const traces = makeTraces(makeManualClock(), defaultTraceLimits);
     traces.note(exchange("req_1"));
     traces.note(exchange("req_2", { accountId: undefined }));
@@ -64,7 +64,7 @@ describe("the traces of requests", () => {
     assert.equal(traces.list("ac_1", 10, undefined).requests.length, 1);
   });
 
-  it("D10: are bounded per account and in all, the account with the most giving way", () => {
+  it("D10: the traces of requests are bounded per account and in all, the account with the most giving way", () => {
     const traces = makeTraces(makeManualClock(), { ...defaultTraceLimits, ended: 50, total: 60 });
     traces.note(exchange("req_0", { accountId: "ac_quiet" }));
     for (let index = 100; index < 900; index += 1) traces.note(exchange(`req_${index}`, { accountId: "ac_loud" }));
@@ -76,7 +76,7 @@ describe("the traces of requests", () => {
     assert.equal(traces.list("ac_more", 1, undefined).requests[0]?.id, "req_899");
   });
 
-  it("D10: hold a sample of what was forwarded, never in place of what was denied", () => {
+  it("D10: the traces of requests hold a sample of what was forwarded, never in place of what was denied", () => {
     const clock = makeManualClock();
     const sampled = { perSecond: 1, burst: 3 };
     const traces = makeTraces(clock, { ...defaultTraceLimits, forwarded: 5, sampled });
@@ -91,7 +91,7 @@ describe("the traces of requests", () => {
     assert.notEqual(traces.find("ac_1", "req_denied"), undefined);
   });
 
-  it("come newest first, page after page", () => {
+  it("the traces of requests come newest first, page after page", () => {
     const traces = makeTraces(makeManualClock(), defaultTraceLimits);
     for (const id of ["req_b", "req_a", "req_c"]) traces.note(exchange(id));
     const first = traces.list("ac_1", 2, undefined);
@@ -102,7 +102,7 @@ describe("the traces of requests", () => {
 });
 
 describe("a ring", () => {
-  it("holds the last values in order, also after some were dropped", () => {
+  it("a ring holds the last values in order, also after some were dropped", () => {
     const ring = new Ring<number>(3);
     for (let value = 1; value <= 5; value += 1) ring.put(value);
     assert.deepEqual([...ring], [3, 4, 5]);

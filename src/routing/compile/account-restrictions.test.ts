@@ -35,7 +35,7 @@ function setUp() {
 }
 
 describe("an account's IP restriction", () => {
-  it("R4: stands before every route and edge of the account, and of no other", () => {
+  it("R4: an account's IP restriction stands before every route and edge of the account, and of no other", () => {
     const { table, restrict, rule, admitted } = setUp();
     rule("192.0.2.0/24");
     assert.deepEqual(admitted("203.0.113.1"), [true, true]);
@@ -47,7 +47,7 @@ describe("an account's IP restriction", () => {
     assert.equal(table.restriction("ac_2", "endpoints"), undefined);
   });
 
-  it("follows its policy without compiling the routes again, and comes and goes", () => {
+  it("an account's IP restriction follows its policy without compiling the routes again, and comes and goes", () => {
     const { table, put, restrict, rule, admitted } = setUp();
     restrict();
     const route = table.httpsSite("h")?.findRoute("/", "h");
@@ -66,7 +66,7 @@ describe("an account's IP restriction", () => {
     assert.equal(table.httpsSite("h")?.findRoute("/", "h")?.request.length, 0);
   });
 
-  it("R6: admits nobody while its policy cannot be used", () => {
+  it("R6: an account's IP restriction admits nobody while its policy cannot be used", () => {
     const { put, restrict, rule, admitted } = setUp();
     rule("192.0.2.0/24");
     const problems = restrict({ ip_policy_ids: ["gone"] });
@@ -77,7 +77,7 @@ describe("an account's IP restriction", () => {
     assert.deepEqual(admitted("192.0.2.1"), [true, true]);
   });
 
-  it("keeps agents' sessions apart from endpoints", () => {
+  it("an account's IP restriction keeps agents' sessions apart from endpoints", () => {
     const { table, restrict, admitted } = setUp();
     restrict({ type: "agent" });
     assert.deepEqual(admitted("203.0.113.1"), [true, true]);

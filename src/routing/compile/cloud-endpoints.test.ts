@@ -7,7 +7,7 @@ const policy = "on_http_request: []";
 const at = (url: string) => ({ kind: "cloud_endpoint", id: "ep_1", doc: { url, traffic_policy: policy } });
 
 describe("cloud endpoints", () => {
-  it("R6: are closed with a problem of their own as long as their policy cannot be enforced", () => {
+  it("R6: cloud endpoints are closed with a problem of their own as long as their policy cannot be enforced", () => {
     const { table, put } = tableOf();
     const [problem] = put(at("https://app.example.com"));
     assert.deepEqual([problem?.kind, problem?.id, problem?.module], ["cloud_endpoint", "ep_1", "traffic_policy"]);
@@ -23,7 +23,7 @@ describe("cloud endpoints", () => {
     );
   });
 
-  it("keep their problem when their URL changes its kind", () => {
+  it("cloud endpoints keep their problem when their URL changes its kind", () => {
     const { put } = tableOf();
     put(at("https://app.example.com"));
     const messages = put(at("tls://app.example.com")).map(({ message }) => message);
@@ -31,7 +31,7 @@ describe("cloud endpoints", () => {
     assert.match(messages[1] ?? "", /cannot apply policies/);
   });
 
-  it("R6: carry no connection by TLS or TCP either", () => {
+  it("R6: cloud endpoints carry no connection by TLS or TCP either", () => {
     const { table, put } = tableOf();
     put(at("tls://db.example.com"));
     assert.match(table.tlsSite("db.example.com")?.problem?.message ?? "", /cannot apply policies/);
@@ -45,7 +45,7 @@ describe("cloud endpoints", () => {
     assert.equal(table.portHolder(20_500)?.id, "ep_1");
   });
 
-  it("move with their URL, and with a snapshot", () => {
+  it("cloud endpoints move with their URL, and with a snapshot", () => {
     const { table, put } = tableOf();
     put(at("https://old.example.com"));
     put(at("https://new.example.com:8443"));

@@ -19,7 +19,7 @@ function setUp(hostports: readonly string[] = ["*.example.com:443", "example.com
 }
 
 describe("routes with hosts", () => {
-  it("come before wildcards, longer before shorter, and those before routes without a host", () => {
+  it("routes with hosts come before wildcards, longer before shorter, and those before routes without a host", () => {
     const { route, found } = setUp();
     route("any", "/");
     route("any-exact", "/x", "exact_path");
@@ -37,7 +37,7 @@ describe("routes with hosts", () => {
     assert.equal(found("/", "a.b.example.com")?.id, "wide");
   });
 
-  it("are found as a scan over all of them would, through random changes", () => {
+  it("routes with hosts are found as a scan over all of them would, through random changes", () => {
     const random = seededRandom(15);
     const { route, gone, found } = setUp();
     const hosts = ["", "", "example.com", "a.example.com", "b.a.example.com", "*.example.com", "*.a.example.com"];
@@ -66,7 +66,7 @@ describe("routes with hosts", () => {
     }
   });
 
-  it("are a problem while no hostport of their edge covers the host, and matched again when one does", () => {
+  it("routes with hosts are a problem while no hostport of their edge covers the host, and matched again when one does", () => {
     const { edge, route, found } = setUp();
     route("any", "/");
     assert.deepEqual(route("one", "a.example.com/x"), []);
@@ -93,7 +93,7 @@ describe("R1: a stored match that no request can have", () => {
     ["/x/%2e%2e/admin", ["/admin/x"], ["/x/admin"]],
   ];
   for (const [match, closed, open] of cases) {
-    it(`is a problem and closes what "${match}" would be read as, instead of leaving it to a wider route`, () => {
+    it(`R1: a stored match that no request can have is a problem and closes what "${match}" would be read as, instead of leaving it to a wider route`, () => {
       const { route, gone, found } = setUp();
       route("any", "/");
       const [problem] = route("r", match);
@@ -105,7 +105,7 @@ describe("R1: a stored match that no request can have", () => {
     });
   }
 
-  it("leaves a place to the route that was meant for it, whichever was there first", () => {
+  it("R1: a stored match that no request can have leaves a place to the route that was meant for it, whichever was there first", () => {
     const { route, gone, found } = setUp();
     for (const order of [0, 1]) {
       const puts = [() => route("r", "/s%2ft"), () => route("meant", "/s/t")];
@@ -121,7 +121,7 @@ describe("R1: a stored match that no request can have", () => {
     }
   });
 
-  it("closes a place that several stored routes have, until one is left", () => {
+  it("R1: a stored match that no request can have closes a place that several stored routes have, until one is left", () => {
     const { route, gone, found } = setUp();
     route("any", "/");
     assert.deepEqual(route("one", "/p|q"), []);

@@ -34,14 +34,14 @@ const specified = [
 ];
 
 describe("variables", () => {
-  it("are all those of the specification", () => {
+  it("variables are all those of the specification", () => {
     assert.deepEqual(
       specified.filter((name) => !Object.hasOwn(variables, name)),
       [],
     );
   });
 
-  it("are empty where nothing is known, and never fail", () => {
+  it("variables are empty where nothing is known, and never fail", () => {
     const bare = exchangeOf();
     const silent = Object.keys(variables).filter((name) => variable(name)(bare) === "");
     for (const name of ["conn.end_ts", "conn.bytes_in", "conn.geo.city", "res.trailers", ".backend.dial_duration"]) {

@@ -145,7 +145,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     return new Sink(stream);
   }
 
-  it("carries bytes both ways and closes when both ends have ended", async () => {
+  it("the multiplexer carries bytes both ways and closes when both ends have ended", async () => {
     const { server, agent } = await pair();
     const near = open(server);
     near.stream.write(Buffer.from("ping"));
@@ -162,12 +162,12 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.deepEqual([server.mux.streamCount, agent.mux.streamCount], [0, 0]);
   });
 
-  it("opens odd streams from 3 as the agent and even ones from 2 as the server", async () => {
+  it("the multiplexer opens odd streams from 3 as the agent and even ones from 2 as the server", async () => {
     const { server, agent } = await pair();
     assert.deepEqual([server.mux.open()?.id, server.mux.open()?.id, agent.mux.open()?.id], [2, 4, 3]);
   });
 
-  it("says what one turn wrote to a stream in one frame, its end included", async () => {
+  it("the multiplexer says what one turn wrote to a stream in one frame, its end included", async () => {
     const [left, right] = await socketPair();
     const server = end(left, "server");
     const { stream } = open(server);
@@ -178,7 +178,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.equal(bytes.toString("hex"), `0000081300000002${Buffer.from("headbody").toString("hex")}`);
   });
 
-  it("delivers random writes on many streams unaltered and in order", async () => {
+  it("the multiplexer delivers random writes on many streams unaltered and in order", async () => {
     const random = seededRandom(3);
     const { server, agent } = await pair();
     const content = Buffer.from(Array.from({ length: 300_000 }, () => random.below(256)));
@@ -211,7 +211,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     }
   });
 
-  it("D3: a reader that takes nothing on holds a window and no other stream", async () => {
+  it("D3: a reader that takes nothing on holds up one window and no other stream of the multiplexer", async () => {
     const { server, agent } = await pair();
     const stalled = open(server);
     const flowing = open(server);
@@ -239,7 +239,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     await held.until(() => held.bytes === 2 * initialWindow);
   });
 
-  it("gives a waiting stream its turn between the frames of a busy one", async () => {
+  it("the multiplexer gives a waiting stream its turn between the frames of a busy one", async () => {
     const [left, right] = await socketPair();
     const server = end(left, "server");
     const busy = open(server);
@@ -262,7 +262,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.deepEqual(order, [2, 4, 2, 2, 2]);
   });
 
-  it("A4: aborts with FIN, RST and credit, in this order", async () => {
+  it("A4: the multiplexer aborts with FIN, RST and credit, in this order", async () => {
     const [left, right] = await socketPair();
     const server = end(left, "server");
     const near = open(server);
@@ -276,7 +276,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.equal(server.mux.streamCount, 0);
   });
 
-  it("aborts a stream that the peer has not heard of without a word", async () => {
+  it("the multiplexer aborts a stream that the peer has not heard of without a word", async () => {
     const { server, agent } = await pair();
     open(server).stream.abort();
     open(server).stream.write(Buffer.from("next"));
@@ -285,7 +285,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.equal(agent.incomingStreams.length, 1);
   });
 
-  it("lets what is under way for an aborted stream run out", async () => {
+  it("the multiplexer lets what is under way for an aborted stream run out", async () => {
     const { server, agent } = await pair();
     const near = open(server);
     near.stream.write(Buffer.from("go"));
@@ -300,7 +300,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.equal(near.bytes, 0);
   });
 
-  it("refuses streams beyond the number that may be open", async () => {
+  it("the multiplexer refuses streams beyond the number that may be open", async () => {
     const [left, right] = await socketPair();
     const server = end(left, "server", { maxIncoming: 2 });
     const agent = end(right, "agent");
@@ -315,7 +315,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     while (server.incomingStreams.length < 3) await server.next();
   });
 
-  it("closes every stream once with the reason when the connection breaks", async () => {
+  it("the multiplexer closes every stream once with the reason when the connection breaks", async () => {
     const { server, agent } = await pair();
     const near = open(server);
     near.stream.write(Buffer.from("x"));
@@ -328,7 +328,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.equal(server.mux.open(), undefined);
   });
 
-  it("says goodbye, and the peer's streams end", async () => {
+  it("the multiplexer says goodbye, and the peer's streams end", async () => {
     const { server, agent } = await pair();
     const near = open(server);
     near.stream.write(Buffer.from("x"));
@@ -339,7 +339,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.ok(far.closedWith instanceof Error);
   });
 
-  it("survives a receiver that throws by ending the session and telling of the bug", async () => {
+  it("the multiplexer survives a receiver that throws by ending the session and telling of the bug", async () => {
     const { server, agent } = await pair();
     const near = open(server);
     near.data = () => {
@@ -395,7 +395,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
       });
     }
 
-    it("that goes on opening streams beyond its limit", async () => {
+    it("the multiplexer cuts off a peer that goes on opening streams beyond its limit", async () => {
       const [left, right] = await socketPair();
       const server = end(left, "server", { maxIncoming: 10 });
       for (let id = 3; id < 30_000; id += 2) right.write(frame(1, 2, id, Buffer.from("x")));
@@ -405,7 +405,7 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     });
   });
 
-  it("cuts a peer off that does not take its goodbye", async () => {
+  it("the multiplexer cuts a peer off that does not take its goodbye", async () => {
     const [left, right] = await socketPair();
     const clock = makeManualClock();
     right.pause();

@@ -25,7 +25,7 @@ function use(
 }
 
 describe("a receive window", () => {
-  it("gives credit back by the quarter, and only what was taken on", () => {
+  it("a receive window gives credit back by the quarter, and only what was taken on", () => {
     const window = new ReceiveWindow(new WindowBudget(makeManualClock()));
     assert.ok(window.arrive(100_000));
     assert.equal(window.consumed(65_535), 0);
@@ -33,18 +33,18 @@ describe("a receive window", () => {
     assert.equal(window.consumed(34_464), 0);
   });
 
-  it("refuses more than there is credit for", () => {
+  it("a receive window refuses more than there is credit for", () => {
     const window = new ReceiveWindow(new WindowBudget(makeManualClock()));
     assert.ok(window.arrive(initialWindow));
     assert.equal(window.arrive(1), false);
   });
 
-  it("stays as it is unless the peer agreed to more", () => {
+  it("a receive window stays as it is unless the peer agreed to more", () => {
     const clock = makeManualClock();
     assert.equal(use(new WindowBudget(clock), clock, 50, 1), initialWindow);
   });
 
-  it("grows to the largest when distance is what limits it", () => {
+  it("a receive window grows to the largest when distance is what limits it", () => {
     const clock = makeManualClock();
     const budget = new WindowBudget(clock);
     budget.allow(16 * mebibyte, 64 * mebibyte);
@@ -52,7 +52,7 @@ describe("a receive window", () => {
     assert.equal(use(budget, clock, 12, 50), 16 * mebibyte);
   });
 
-  it("does not grow for a consumer that is slower than that", () => {
+  it("a receive window does not grow for a consumer that is slower than that", () => {
     const clock = makeManualClock();
     const budget = new WindowBudget(clock);
     budget.allow(16 * mebibyte, 64 * mebibyte);
@@ -60,7 +60,7 @@ describe("a receive window", () => {
     assert.equal(use(budget, clock, 50, 500), initialWindow);
   });
 
-  it("grows without distance only as far as a turn of the loop needs", () => {
+  it("a receive window grows without distance only as far as a turn of the loop needs", () => {
     const clock = makeManualClock();
     const budget = new WindowBudget(clock);
     budget.allow(16 * mebibyte, 64 * mebibyte);
@@ -68,7 +68,7 @@ describe("a receive window", () => {
     assert.equal(use(budget, clock, 50, 1), mebibyte);
   });
 
-  it("D3: keeps all windows of a session within its budget, and gets it back", () => {
+  it("D3: a receive window keeps all windows of a session within its budget, and gets it back", () => {
     const clock = makeManualClock();
     const budget = new WindowBudget(clock);
     budget.allow(16 * mebibyte, 2 * mebibyte);
