@@ -167,6 +167,20 @@ describe("the house", () => {
     }
   });
 
+  it("the house says on one page what each file of test/support is for", () => {
+    const page = code("test/README.md");
+    const files = globSync("test/support/*.ts").map((file) => file.slice("test/support/".length));
+    assert.deepEqual(
+      files.filter((file) => !page.includes(`\`${file}\``)),
+      [],
+    );
+    const named = [...page.matchAll(/`([\w-]+\.ts)`/g)].map(([, file]) => file as string);
+    assert.deepEqual(
+      named.filter((file) => !files.includes(file)),
+      [],
+    );
+  });
+
   it("the house has names of tests that stand alone: each begins with whom or what it is about", () => {
     const dependent =
       /\b(?:it|test)\(\s*["`](?:[A-Z]\d+(?:, |: ))*(is|are|was|has|have|does|do|can|may|that|which|whose|with|of|and|nor|when|until|also|refuses?|takes?|keeps?|shows?|says?|answers?|closes|tells|gives|leaves)\b[^"`]*/g;

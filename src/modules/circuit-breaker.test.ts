@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
-import { exchangeOf, routeWith } from "../../test/support/exchange.ts";
+import { exchangeOf } from "../../test/support/exchange.ts";
 import type { TestExchange } from "../../test/support/exchange.ts";
+import { routeWith, tableOf } from "../../test/support/routing.ts";
 import { seededRandom } from "../../test/support/random.ts";
-import { tableOf } from "../../test/support/routing.ts";
 import { parseFields } from "../schema/parse.ts";
 import { Breaker } from "../traffic/parts/breaker.ts";
 import { circuitBreaker } from "./circuit-breaker.ts";

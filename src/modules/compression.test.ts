@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it } from "node:test";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
-import { exchangeOf, routeWith, runResponse } from "../../test/support/exchange.ts";
+import { exchangeOf, runResponse } from "../../test/support/exchange.ts";
 import type { ExchangeInit } from "../../test/support/exchange.ts";
+import { routeWith } from "../../test/support/routing.ts";
 import { chooseCoding } from "../traffic/parts/accept-encoding.ts";
 import { passed } from "../traffic/step.ts";
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { exchangeOf, routeWith, runRequest, runResponse } from "../../test/support/exchange.ts";
+import { exchangeOf, runRequest, runResponse } from "../../test/support/exchange.ts";
+import { routeWith } from "../../test/support/routing.ts";
 import { parseFields } from "../schema/parse.ts";
 import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
-import { exchangeOf, routeWith, runRequest } from "../../test/support/exchange.ts";
+import { exchangeOf, runRequest } from "../../test/support/exchange.ts";
 import type { ExchangeInit } from "../../test/support/exchange.ts";
-import { tableOf } from "../../test/support/routing.ts";
+import { routeWith, tableOf } from "../../test/support/routing.ts";
 import { parseFields } from "../schema/parse.ts";
 import { sign } from "../webhooks/verify.ts";
 import { modulesWith } from "./index.ts";

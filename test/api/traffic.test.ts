@@ -2,11 +2,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { startPlatform, startUpstream } from "../support/platform.ts";
-import type { ApiBody, TestPlatform, TestUpstream } from "../support/platform.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { ApiBody, TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
 
 let platform: TestPlatform;
-let upstream: TestUpstream;
+let upstream: HttpService;
 let otherKey: string;
 let edge: ApiBody;
 let route: ApiBody;
@@ -21,7 +23,7 @@ async function made(method: string, path: string, body?: unknown): Promise<ApiBo
 
 before(async () => {
   platform = await startPlatform();
-  upstream = await startUpstream((_request, response) => response.end("served"));
+  upstream = await startHttpService((_request, response) => response.end("served"));
   await platform.startAgent({ upstream: upstream.port, labels: { app: "shop" } });
   otherKey = (await made("POST", "/accounts", { name: "other" })).api_key;
   backend = await made("POST", "/backends/tunnel_group", { labels: { app: "shop" } });

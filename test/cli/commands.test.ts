@@ -11,8 +11,9 @@ import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
 import { freePorts, runCommand, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
-import { startUpstream } from "../support/platform.ts";
-import type { ApiBody, TestUpstream } from "../support/platform.ts";
+import type { ApiBody } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
 
 interface ServeFacts {
   readonly api_url: string;
@@ -186,14 +187,14 @@ describe("postern serve, and the commands beside it", () => {
   const data = mkdtempSync(join(tmpdir(), "postern-serve-"));
   let server: Running;
   let facts: ServeFacts;
-  let upstream: TestUpstream;
+  let upstream: HttpService;
 
   const startServer = async (env: Record<string, string> = {}): Promise<void> => {
     server = startCommand(["serve", "--data", data, "--json"], { env: { ...freePorts, ...env } });
     facts = JSON.parse(await server.firstLine()) as ServeFacts;
   };
   before(async () => {
-    upstream = await startUpstream((_request, response) => response.end("served"));
+    upstream = await startHttpService((_request, response) => response.end("served"));
     await startServer();
   });
   after(async () => {

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { freePorts, runCommand, startCommand } from "../support/command.ts";
-import { startUpstream } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
 import { databases } from "../support/postgres.ts";
 
 const run = promisify(execFile);
@@ -74,7 +74,7 @@ describe("postern dev", () => {
   });
 
   it("postern dev publishes the port that it is given", async () => {
-    const upstream = await startUpstream((_request, response) => response.end("my own service"));
+    const upstream = await startHttpService((_request, response) => response.end("my own service"));
     const dev = startCommand(["dev", String(upstream.port), "--json", "--data", directory], { env: freePorts });
     const facts = JSON.parse(await dev.firstLine()) as DevFacts;
     assert.equal(await curl(facts.ca_file, facts.url), "my own service");

@@ -2,17 +2,19 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
 import { runCommand } from "../support/command.ts";
-import { startPlatform, startUpstream } from "../support/platform.ts";
-import type { ApiBody, TestPlatform, TestUpstream } from "../support/platform.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { ApiBody, TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
 
 let platform: TestPlatform;
-let upstream: TestUpstream;
+let upstream: HttpService;
 let edge: ApiBody;
 let rule: ApiBody;
 
 before(async () => {
   platform = await startPlatform();
-  upstream = await startUpstream((_request, response) => response.end());
+  upstream = await startHttpService((_request, response) => response.end());
   await platform.startAgent({ upstream: upstream.port, labels: { app: "shop" } });
   const backend = (await platform.api("POST", "/backends/tunnel_group", { labels: { app: "shop" } })).body;
   const policy = (await platform.api("POST", "/ip_policies", {})).body;

@@ -7,8 +7,10 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { startPlatform, startUpstream } from "../support/platform.ts";
-import type { TestPlatform, TestUpstream } from "../support/platform.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
 import { databases } from "../support/postgres.ts";
 import { switching } from "../support/upgraded.ts";
 
@@ -16,12 +18,12 @@ for (const database of databases) {
   describe(`the platform on ${database.name}`, () => {
     let stored: Awaited<ReturnType<typeof database.create>>;
     let platform: TestPlatform;
-    let upstream: TestUpstream;
+    let upstream: HttpService;
 
     before(async () => {
       stored = await database.create();
       platform = await startPlatform({ database: stored.url });
-      upstream = await startUpstream((request, response) => {
+      upstream = await startHttpService((request, response) => {
         let body = "";
         request.on("data", (chunk: Buffer) => (body += chunk.toString()));
         request.on("end", () => response.end(`${request.method} ${request.url} ${body}`));
@@ -193,7 +195,7 @@ for (const database of databases) {
 describe("a platform whose tunnel.key is lost", () => {
   it("a platform whose tunnel.key is lost gives agents the URLs that they had: those are made from token and target", async () => {
     const platform = await startPlatform();
-    const upstream = await startUpstream((_request, response) => response.end("served"));
+    const upstream = await startHttpService((_request, response) => response.end("served"));
     const publish = async (): Promise<string> => {
       const agent = await platform.startAgent({ upstream: upstream.port });
       const { url } = agent;
@@ -211,11 +213,11 @@ describe("a platform whose tunnel.key is lost", () => {
 
 describe("a platform that stops", () => {
   let platform: TestPlatform;
-  let upstream: TestUpstream;
+  let upstream: HttpService;
   const waiting = Promise.withResolvers<ServerResponse>();
   before(async () => {
     platform = await startPlatform({ drainMs: 60_000 });
-    upstream = await startUpstream((_request, response) => waiting.resolve(response));
+    upstream = await startHttpService((_request, response) => waiting.resolve(response));
   });
   after(async () => {
     await platform.stop();

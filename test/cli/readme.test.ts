@@ -8,19 +8,19 @@ import { after, before, describe, it } from "node:test";
 import { exitCodes } from "../../src/cli/process/exit.ts";
 import { freePorts, root, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
-import { startUpstream } from "../support/platform.ts";
-import type { TestUpstream } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 
 describe("the README", () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-readme-"));
   let dev: Running;
-  let upstream: TestUpstream;
+  let upstream: HttpService;
   let facts: { readonly api_url: string; readonly https_port: number };
 
   before(async () => {
-    upstream = await startUpstream((_request, response) => response.end("from behind the edge"));
+    upstream = await startHttpService((_request, response) => response.end("from behind the edge"));
     dev = startCommand(["dev", "--json"], { env: freePorts, cwd: directory });
     facts = JSON.parse(await dev.firstLine()) as typeof facts;
   });

@@ -6,8 +6,10 @@ import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
 import { providers } from "../../src/webhooks/providers.ts";
 import { runCommand } from "../support/command.ts";
-import { startPlatform, startUpstream } from "../support/platform.ts";
-import type { ApiBody, TestPlatform, TestUpstream } from "../support/platform.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { ApiBody, TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
 
 /** Everybody but Amazon, who alone has the key of SNS. */
 const signers = Object.keys(providers).filter((provider) => provider !== "sns");
@@ -32,13 +34,13 @@ function secretsOf(provider: string): { readonly signing: string; readonly verif
 }
 
 let platform: TestPlatform;
-let upstream: TestUpstream;
+let upstream: HttpService;
 let edge: ApiBody;
 const bodies: string[] = [];
 
 before(async () => {
   platform = await startPlatform();
-  upstream = await startUpstream((request, response) => {
+  upstream = await startHttpService((request, response) => {
     let body = "";
     request.setEncoding("utf8").on("data", (text: string) => (body += text));
     request.on("end", () => {

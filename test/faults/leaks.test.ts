@@ -11,8 +11,8 @@ import { connect as connectTls } from "node:tls";
 import type { TLSSocket } from "node:tls";
 import { freePorts, root, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
-import { startUpstream } from "../support/platform.ts";
-import type { TestUpstream } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
 
 const warmUp = 8_000;
 const measured = 16_000;
@@ -26,11 +26,11 @@ const threads = ["edge", "control plane"];
 describe("a server", () => {
   const data = mkdtempSync(join(tmpdir(), "postern-leaks-"));
   let server: Running;
-  let upstream: TestUpstream;
+  let upstream: HttpService;
   let facts: { url: string; ca_file: string; https_port: number };
 
   before(async () => {
-    upstream = await startUpstream((_request, response) => response.end("served"));
+    upstream = await startHttpService((_request, response) => response.end("served"));
     server = startCommand(["dev", String(upstream.port), "--json", "--data", data], {
       env: { ...freePorts, NODE_OPTIONS: `--expose-gc --import=${root}test/support/thread-memory.ts` },
     });

@@ -10,18 +10,18 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { freePorts, root, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
-import { startUpstream } from "../support/platform.ts";
-import type { TestUpstream } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
 
 describe("a server", () => {
   const data = mkdtempSync(join(tmpdir(), "postern-threads-"));
   let server: Running;
-  let upstream: TestUpstream;
+  let upstream: HttpService;
   let facts: { url: string; api_url: string; api_key: string; ca_file: string; https_port: number };
   let agent: Agent;
 
   before(async () => {
-    upstream = await startUpstream((_request, response) => response.end("served"));
+    upstream = await startHttpService((_request, response) => response.end("served"));
     server = startCommand(["dev", String(upstream.port), "--json", "--data", data], {
       env: { ...freePorts, NODE_OPTIONS: `--import=${root}test/support/mortal-threads.ts` },
     });

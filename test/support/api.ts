@@ -46,8 +46,8 @@ export interface TestApi {
   readonly authtoken: string;
   readonly plane: ControlPlane;
   /** The first of its edges, which is the only one unless more are asked for. */
-  readonly edge: TestEdge;
-  readonly edges: readonly TestEdge[];
+  readonly edge: HandDrivenEdge;
+  readonly edges: readonly HandDrivenEdge[];
   readonly databaseUrl: string;
   readonly sealingKey: Buffer;
   /** Fails the test for a response that is not as `/openapi.json` says; `request` does it by itself. */
@@ -59,7 +59,7 @@ export interface TestApi {
 }
 
 /** The other end of the line. */
-interface TestEdge {
+interface HandDrivenEdge {
   readonly received: Downward[];
   send(message: Upward): void;
   /** What it answers commands with; nothing unless set. */
@@ -121,7 +121,7 @@ export async function startApi(
     apiKey: bootstrap.apiKey,
     authtoken: bootstrap.authtoken,
     plane,
-    edge: edges[0] as TestEdge,
+    edge: edges[0] as HandDrivenEdge,
     edges,
     databaseUrl: made.url,
     sealingKey: fixedKey,
@@ -155,9 +155,9 @@ async function withStore(url: string, use: (store: Store) => Promise<void>): Pro
   }
 }
 
-function linkedEdge(): { link: Link<Downward, Upward>; edge: TestEdge } {
+function linkedEdge(): { link: Link<Downward, Upward>; edge: HandDrivenEdge } {
   let handler: ((message: Upward) => void) | undefined;
-  const edge: TestEdge = {
+  const edge: HandDrivenEdge = {
     received: [],
     answer: undefined,
     send: (message) => handler?.(structuredClone(message)),

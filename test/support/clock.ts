@@ -1,3 +1,4 @@
+import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock, Timer } from "../../src/lib/clock.ts";
 
 export interface ManualClock extends Clock {
@@ -39,6 +40,51 @@ export function makeManualClock(startMs = Date.now()): ManualClock {
         next.run();
       }
       elapsed = until;
+    },
+  };
+}
+
+/** The system's clock, which can be moved on and stopped. */
+export interface MovableClock extends Clock {
+  move(milliseconds: number): void;
+  /** What `run` does happens at one moment: time goes on from there when it has ended. */
+  hold<Result>(run: () => Promise<Result>): Promise<Result>;
+}
+
+export function movableClock(): MovableClock {
+  let ahead = 0;
+  let heldAt: number | undefined;
+  const elapsed = (): number => heldAt ?? systemClock.monotonic();
+  const wallOffset = systemClock.now() - systemClock.monotonic();
+  const periodic = new Set<() => void>();
+  return {
+    ...systemClock,
+    now: () => Math.floor(wallOffset + elapsed() + ahead),
+    monotonic: () => elapsed() + ahead,
+    async hold(run) {
+      const from = systemClock.monotonic();
+      heldAt = from;
+      try {
+        return await run();
+      } finally {
+        heldAt = undefined;
+        ahead -= systemClock.monotonic() - from;
+      }
+    },
+    every(periodMs, run) {
+      periodic.add(run);
+      const timer = systemClock.every(periodMs, run);
+      return {
+        cancel() {
+          periodic.delete(run);
+          timer.cancel();
+        },
+      };
+    },
+    move(milliseconds) {
+      ahead += milliseconds;
+      // Whoever looks at the time now and then has to see that it went on before anybody relies on that.
+      for (const run of periodic) run();
     },
   };
 }

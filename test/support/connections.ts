@@ -1,72 +1,7 @@
-/** TCP and TLS edges as configuration, services behind them, and clients that see every byte. */
+/** Clients and ports of bare connections: clients that see every byte. */
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
-import { createServer as createTlsServer } from "node:tls";
-import type { TlsOptions } from "node:tls";
-import type { ResourceObject } from "../../src/schema/object.ts";
-
-const account = "ac_1";
-
-function object(kind: string, id: string, doc: Record<string, unknown>): ResourceObject {
-  return { kind, id, account_id: account, revision: 1, doc };
-}
-
-/** A TCP or TLS edge whose backend is the tunnels with the label `app=ID`. */
-export function connectionEdge(
-  kind: "tcp_edge" | "tls_edge",
-  id: string,
-  hostports: readonly string[],
-  blocks: Readonly<Record<string, unknown>> = {},
-): ResourceObject[] {
-  const backend = { enabled: true, backend_id: `bkdtg_${id}` };
-  return [
-    object("tunnel_group_backend", `bkdtg_${id}`, { labels: { app: id } }),
-    object(kind, `edg_${id}`, { hostports, backend, ...blocks }),
-  ];
-}
-
-/** A policy, and the block that lets in whom it allows. */
-export function restriction(id: string, cidrs: Readonly<Record<string, "allow" | "deny">>) {
-  const rules = Object.entries(cidrs).map(([cidr, action], index) =>
-    object("ip_policy_rule", `ipr_${id}_${index}`, { cidr, action, ip_policy_id: id }),
-  );
-  return { objects: [object("ip_policy", id, {}), ...rules], block: { enabled: true, ip_policy_ids: [id] } };
-}
-
-export function certificateAuthority(id: string, pem: string): ResourceObject {
-  return object("certificate_authority", id, { ca_pem: pem });
-}
-
-export interface TcpService {
-  readonly port: number;
-  /** Connections that came, in order. */
-  readonly connections: readonly Socket[];
-  stop(): Promise<void>;
-}
-
-/** A service on a free loopback port; half-open connections are kept. With `tls` it terminates TLS. */
-export async function startTcpService(serve: (socket: Socket) => void, tls?: TlsOptions): Promise<TcpService> {
-  const connections: Socket[] = [];
-  const take = (socket: Socket): void => {
-    connections.push(socket);
-    socket.on("error", () => {});
-    serve(socket);
-  };
-  const server = tls
-    ? createTlsServer({ ...tls, allowHalfOpen: true }, take)
-    : createServer({ allowHalfOpen: true }, take);
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    port: (server.address() as AddressInfo).port,
-    connections,
-    async stop() {
-      for (const socket of connections) socket.destroy();
-      await new Promise((done) => server.close(done));
-    },
-  };
-}
 
 export interface Ended {
   readonly text: string;

@@ -1,27 +1,36 @@
 /** A data plane with its listeners, and the control plane's end of its line in the hands of a test. */
+import type { TLSSocket } from "node:tls";
 import { createAuthority } from "../../src/lib/x509.ts";
 import type { KeyedCertificate } from "../../src/lib/x509.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
-import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
 import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../../src/routing/planes/questions.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 import { edgeSettings } from "../../src/settings/edge.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 import { startEdge } from "../../src/edge/edge.ts";
 import type { Edge, EdgeOptions } from "../../src/edge/edge.ts";
+import { alpnOf, askOver, connectOver } from "./http-client.ts";
+import type { Asked, AskOptions, Protocol } from "./http-client.ts";
 
 export interface TestEdge {
   readonly edge: Edge;
   readonly authority: KeyedCertificate;
   /** What the edge has sent up so far. */
   readonly reports: Upward[];
+  /** One request to the HTTPS listener, on a connection of its own. */
+  ask(protocol: Protocol, options: AskOptions): Promise<Asked>;
+  /** A TLS connection to the HTTPS listener. */
+  connect(protocol: Protocol, options: AskOptions): Promise<TLSSocket>;
   /** Sends a message down the line. */
   send(message: Downward): void;
   /** Commits one object; the edge has it when this returns. */
   put(object: Pick<ResourceObject, "kind" | "id" | "doc"> & { account_id?: string }): void;
   remove(kind: string, id: string): void;
+  /** Asks as the control plane does; rejects when it does not answer. */
+  question(asked: EdgeQuestion): Promise<EdgeAnswer>;
   /** Resolves with the first report, past or to come, that `wanted` takes. */
   report(wanted: (message: Upward) => boolean): Promise<Upward>;
 }
@@ -40,6 +49,7 @@ export async function startTestEdge(
   const waiting: { wanted: (message: Upward) => boolean; done: (message: Upward) => void }[] = [];
   let handler: ((message: Downward) => void) | undefined;
   let revision = 0;
+  let calls = 0;
   const send = (message: Downward): void => handler?.(structuredClone(message));
   const edge = await startEdge(
     {
@@ -66,11 +76,18 @@ export async function startTestEdge(
       receive: (take) => (handler = take),
     },
   );
+  const report = (wanted: (message: Upward) => boolean): Promise<Upward> => {
+    const present = reports.find(wanted);
+    if (present) return Promise.resolve(present);
+    return new Promise((resolve) => waiting.push({ wanted, done: resolve }));
+  };
   if (snapshot) send({ type: "snapshot", revision, objects: snapshot, last: true });
   return {
     edge,
     authority,
     reports,
+    ask: (protocol, given) => askOver(protocol, edge.https.port, authority.certificatePem, given),
+    connect: (protocol, given) => connectOver([alpnOf(protocol)], edge.https.port, authority.certificatePem, given),
     send,
     put({ kind, id, doc, account_id = account }) {
       revision += 1;
@@ -81,49 +98,14 @@ export async function startTestEdge(
       revision += 1;
       send({ type: "changes", revision, changes: [{ kind, id, account_id: account, object: null }] });
     },
-    report(wanted) {
-      const present = reports.find(wanted);
-      if (present) return Promise.resolve(present);
-      return new Promise((resolve) => waiting.push({ wanted, done: resolve }));
+    async question(asked) {
+      calls += 1;
+      const call = calls;
+      send({ type: "question", call, question: asked });
+      const told = await report((message) => message.type === "answer" && message.call === call);
+      if (told.type !== "answer" || !told.answer) throw new Error(`ask ${asked.name}: no answer`);
+      return told.answer;
     },
+    report,
   };
-}
-
-/** An agent token, and its credential as configuration. */
-export function newCredential(id = "cr_1"): { readonly token: string; readonly object: ResourceObject } {
-  const token = newToken(tokenPrefixes.agent);
-  const doc = {
-    fingerprint: fingerprint(token),
-    token_hash: hashToken(token).toString("hex"),
-    acl: [],
-    owner_id: null,
-  };
-  return { token, object: { kind: "credential", id, account_id: account, revision: 1, doc } };
-}
-
-/** An HTTPS edge for `hosts` with one route for every path, to the backend tunnels with these labels. */
-export function edgeObjects(
-  id: string,
-  hosts: readonly string[],
-  blocks: Readonly<Record<string, unknown>> = {},
-): ResourceObject[] {
-  const object = (kind: string, ownId: string, doc: Record<string, unknown>): ResourceObject => ({
-    kind,
-    id: ownId,
-    account_id: account,
-    revision: 1,
-    doc,
-  });
-  const edge = { hostports: hosts.map((host) => `${host}:443`), mutual_tls: null, tls_termination: null, ...blocks };
-  const backend = { enabled: true, backend_id: `bkdtg_${id}` };
-  return [
-    object("tunnel_group_backend", `bkdtg_${id}`, { labels: { app: id } }),
-    object("https_edge", `edghts_${id}`, edge),
-    object("https_edge_route", `edghtsrt_${id}`, {
-      edge_id: `edghts_${id}`,
-      match_type: "path_prefix",
-      match: "/",
-      backend,
-    }),
-  ];
 }

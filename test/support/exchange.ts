@@ -1,3 +1,4 @@
+/** A request as modules see it, and the hooks of a compiled route run on it in the edge's order; no sockets. */
 import type { Transform } from "node:stream";
 import { Refusal } from "../../src/lib/errors.ts";
 import type { ConnectionFacts, Exchange, RequestHead } from "../../src/traffic/exchange.ts";
@@ -5,8 +6,6 @@ import { HeaderList } from "../../src/traffic/header-list.ts";
 import type { HeaderPairs } from "../../src/traffic/header-list.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
 import type { Step } from "../../src/traffic/step.ts";
-import type { CompiledRoute } from "../../src/routing/sites/compiled.ts";
-import { tableOf } from "./routing.ts";
 
 type Pairs = HeaderPairs | Readonly<Record<string, string>>;
 
@@ -78,17 +77,6 @@ export function exchangeOf(init: ExchangeInit = {}): TestExchange {
     },
     transforms,
   };
-}
-
-/** A route of the edge "h" with one module on it, compiled by a real routing table. */
-export function routeWith(module: string, config: object, table = tableOf()): CompiledRoute {
-  const doc = { edge_id: "edghts_1", match_type: "path_prefix", match: "/", [module]: { enabled: true, ...config } };
-  table.put({ kind: "https_edge", id: "edghts_1", doc: { hostports: ["h:443"] } });
-  table.put({ kind: "https_edge_route", id: "edghtsrt_1", doc });
-  const route = table.table.httpsSite("h")?.findRoute("/", "h");
-  if (!route) throw new Error("find the route: it is not there");
-  if (route.problem) throw new Error(route.problem.message);
-  return route;
 }
 
 /** Runs the request hooks as the edge does: in order, up to the first step with an answer. */

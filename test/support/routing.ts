@@ -1,7 +1,8 @@
+/** Configuration compiled as the edge compiles it, without an edge. */
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import type { ModuleDeclaration } from "../../src/traffic/module.ts";
-import type { RoutingTable } from "../../src/routing/sites/compiled.ts";
+import type { CompiledRoute, RoutingTable } from "../../src/routing/sites/compiled.ts";
 import type { Problem } from "../../src/routing/planes/messages.ts";
 import { makeRoutingTable } from "../../src/routing/table.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
@@ -26,4 +27,15 @@ export function tableOf(
       return table.change(revision, [{ kind, id, account_id, object }]);
     },
   };
+}
+
+/** A route of the edge "h" with one module on it, compiled by a real routing table. */
+export function routeWith(module: string, config: object, table = tableOf()): CompiledRoute {
+  const doc = { edge_id: "edghts_1", match_type: "path_prefix", match: "/", [module]: { enabled: true, ...config } };
+  table.put({ kind: "https_edge", id: "edghts_1", doc: { hostports: ["h:443"] } });
+  table.put({ kind: "https_edge_route", id: "edghtsrt_1", doc });
+  const route = table.table.httpsSite("h")?.findRoute("/", "h");
+  if (!route) throw new Error("find the route: it is not there");
+  if (route.problem) throw new Error(route.problem.message);
+  return route;
 }

@@ -8,9 +8,9 @@ import { connect as connectTcp } from "node:net";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
-import type { Protocol } from "./agents.ts";
-import { host } from "./modules.ts";
-import type { Fixture } from "./modules.ts";
+import { host } from "./edge-with-agent.ts";
+import type { EdgeWithAgent } from "./edge-with-agent.ts";
+import type { Protocol } from "./http-client.ts";
 
 /** What RFC 6455 §4.2.2 has a server say to a key. */
 export function proofOf(key: string): string {
@@ -77,7 +77,7 @@ export interface UpgradeOptions {
 
 /** Asks for an upgrade: by RFC 6455 or another token over HTTP/1.1, by RFC 8441 over HTTP/2. */
 export async function upgrade(
-  fixture: Fixture,
+  fixture: EdgeWithAgent,
   protocol: Protocol,
   options: UpgradeOptions = {},
 ): Promise<UpgradedClient> {

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
-import type { Protocol } from "./agents.ts";
-import { host as usualHost } from "./modules.ts";
-import type { Fixture } from "./modules.ts";
+import { host as usualHost } from "./edge-with-agent.ts";
+import type { EdgeWithAgent } from "./edge-with-agent.ts";
+import type { Protocol } from "./http-client.ts";
 
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
@@ -34,7 +34,7 @@ const mask = Buffer.from([0x11, 0x22, 0x33, 0x44]);
 
 /** Throws an error with the status when the upgrade is refused. */
 export async function openWebSocket(
-  fixture: Fixture,
+  fixture: EdgeWithAgent,
   protocol: Protocol,
   { host = usualHost, path = "/" }: { readonly host?: string; readonly path?: string } = {},
 ): Promise<WebSocketClient> {

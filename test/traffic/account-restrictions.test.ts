@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { connectAgent, protocols } from "../support/agents.ts";
-import { host, ipPolicy, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { connectAgent } from "../support/agents.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import { ipPolicy } from "../support/objects.ts";
 
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 before(async () => {
-  fixture = await startFixture();
+  fixture = await startEdgeWithAgent();
   for (const one of ipPolicy("ipp_elsewhere", { "192.0.2.0/24": "allow" })) fixture.put(one.kind, one.id, one.doc);
   for (const one of ipPolicy("ipp_here", { "127.0.0.0/8": "allow", "127.0.0.9/32": "deny" })) {
     fixture.put(one.kind, one.id, one.doc);

@@ -9,9 +9,9 @@ import type { ConnectionOptions } from "node:tls";
 import { errorCode } from "../../src/lib/errors.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import type { KeyedCertificate } from "../../src/lib/x509.ts";
-import { protocols } from "../support/agents.ts";
-import { startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
 import { startSdk } from "../support/sdk-process.ts";
 import type { SdkProcess } from "../support/sdk-process.ts";
 
@@ -23,7 +23,7 @@ const issue = (authority: KeyedCertificate, name: string, usage: "clientAuth" | 
 const alice = await issue(clients, "alice.example", "clientAuth");
 const mallory = await issue(own, "mallory.example", "clientAuth");
 
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 let sdk: SdkProcess;
 let service: Server;
 let target: number;
@@ -32,7 +32,7 @@ let arrived = "";
 const sockets = new Set<Socket>();
 
 before(async () => {
-  fixture = await startFixture();
+  fixture = await startEdgeWithAgent();
   sdk = await startSdk();
   const { port } = fixture.edge.edge.agent;
   await sdk.ask({ name: "connect", port, ca: fixture.edge.authority.certificatePem, token: fixture.token });

@@ -4,10 +4,14 @@ import type { ServerResponse } from "node:http";
 import { afterEach, describe, it } from "node:test";
 import { Refusal, errorCode } from "../../src/lib/errors.ts";
 import type { RefusalName } from "../../src/lib/errors.ts";
-import { connectAgent, fetchOver, protocols, startService } from "../support/agents.ts";
-import type { Service, TestAgent } from "../support/agents.ts";
-import { edgeObjects, newCredential, startTestEdge } from "../support/edge.ts";
+import { connectAgent } from "../support/agents.ts";
+import type { TestAgent } from "../support/agents.ts";
+import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
+import { protocols } from "../support/http-client.ts";
+import { httpsEdge, newCredential } from "../support/objects.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
 
 const host = "shop.example.com";
 const stops: (() => unknown)[] = [];
@@ -17,14 +21,14 @@ afterEach(async () => {
 
 const credential = newCredential();
 
-async function start(objects = edgeObjects("shop", [host])): Promise<TestEdge> {
+async function start(objects = httpsEdge("shop", [host])): Promise<TestEdge> {
   const edge = await startTestEdge([credential.object, ...objects], { drainMs: 100 });
   stops.push(() => edge.edge.stop());
   return edge;
 }
 
-async function service(answer: (path: string, response: ServerResponse) => void): Promise<Service> {
-  const started = await startService((request, response) => answer(request.url ?? "", response));
+async function service(answer: (path: string, response: ServerResponse) => void): Promise<HttpService> {
+  const started = await startHttpService((request, response) => answer(request.url ?? "", response));
   stops.push(() => started.stop());
   return started;
 }
@@ -40,7 +44,7 @@ function refused(reason: RefusalName): (error: unknown) => boolean {
 }
 
 for (const protocol of protocols) {
-  const ask = (edge: TestEdge, name = host, path = "/") => fetchOver(protocol, edge, name, path);
+  const ask = (edge: TestEdge, name = host, path = "/") => edge.ask(protocol, { host: name, path });
 
   describe(`agents behind an edge, asked over ${protocol}`, () => {
     it(`agents behind an edge, asked over ${protocol}, take turns, as many as carry the labels`, async () => {
@@ -54,8 +58,8 @@ for (const protocol of protocols) {
       await (await agent(edge, other.port)).label({ app: "elsewhere" });
       const counts = new Map<string, number>();
       for (let count = 0; count < 30; count += 1) {
-        const { body } = await ask(edge);
-        counts.set(body, (counts.get(body) ?? 0) + 1);
+        const { text } = await ask(edge);
+        counts.set(text, (counts.get(text) ?? 0) + 1);
       }
       assert.deepEqual(
         [...counts].sort(([a], [b]) => (a < b ? -1 : 1)),
@@ -80,24 +84,24 @@ for (const protocol of protocols) {
       while (held.length < 3) await new Promise(setImmediate);
       const quick = await service((_path, response) => response.end("quick"));
       await (await agent(edge, quick.port)).label({ app: "shop" });
-      for (let count = 0; count < 10; count += 1) assert.equal((await ask(edge)).body, "quick");
+      for (let count = 0; count < 10; count += 1) assert.equal((await ask(edge)).text, "quick");
       for (const response of held) response.end("at last");
-      for (const { body } of await Promise.all(holding)) assert.equal(body, "at last");
+      for (const { text } of await Promise.all(holding)) assert.equal(text, "at last");
     });
 
     it(`agents behind an edge, asked over ${protocol}, stand in for one that is gone, or whose service cannot be reached`, async () => {
       const edge = await start();
-      const dead = await startService((_request, response) => response.end("dead"));
+      const dead = await startHttpService((_request, response) => response.end("dead"));
       const broken = await agent(edge, dead.port);
       await broken.label({ app: "shop" });
-      assert.equal((await ask(edge)).body, "dead");
+      assert.equal((await ask(edge)).text, "dead");
       const alive = await service((_path, response) => response.end("alive"));
       const healthy = await agent(edge, alive.port);
       await healthy.label({ app: "shop" });
       await dead.stop();
-      for (let count = 0; count < 6; count += 1) assert.equal((await ask(edge)).body, "alive");
+      for (let count = 0; count < 6; count += 1) assert.equal((await ask(edge)).text, "alive");
       broken.close();
-      for (let count = 0; count < 6; count += 1) assert.equal((await ask(edge)).body, "alive");
+      for (let count = 0; count < 6; count += 1) assert.equal((await ask(edge)).text, "alive");
       healthy.close();
       await edge.report(
         (message) =>
@@ -106,17 +110,17 @@ for (const protocol of protocols) {
       );
       const none = await ask(edge);
       assert.equal(none.status, 503);
-      assert.match(none.body, new RegExp(errorCode("backend_empty")));
+      assert.match(none.text, new RegExp(errorCode("backend_empty")));
     });
 
     it(`agents behind an edge, asked over ${protocol}, are told apart from a service that cannot be reached at all`, async () => {
       const edge = await start();
-      const dead = await startService(() => {});
+      const dead = await startHttpService(() => {});
       await (await agent(edge, dead.port)).label({ app: "shop" });
       await dead.stop();
       const answer = await ask(edge);
       assert.equal(answer.status, 502);
-      assert.match(answer.body, new RegExp(errorCode("agent_dial_failed")));
+      assert.match(answer.text, new RegExp(errorCode("agent_dial_failed")));
     });
 
     it(`agents behind an edge, asked over ${protocol}, hold endpoints of their own, at names that stay`, async () => {
@@ -126,7 +130,7 @@ for (const protocol of protocols) {
       const { url, hostname, id, token } = await first.bind();
       assert.match(hostname, /^[a-z]+-[a-z]+-[0-9a-z]{6}\.apps\.example\.com$/);
       assert.equal(url, `https://${hostname}:${edge.edge.https.port}`);
-      assert.equal((await ask(edge, hostname, "/x")).body, "own /x");
+      assert.equal((await ask(edge, hostname, "/x")).text, "own /x");
       first.close();
       await first.closed;
       const second = await agent(edge, port);
@@ -137,7 +141,7 @@ for (const protocol of protocols) {
       const third = await agent(edge, port);
       const again = await third.bind({ hostname, resume: { id, token } });
       assert.deepEqual([again.id, again.hostname], [id, hostname]);
-      assert.equal((await ask(edge, hostname, "/y")).body, "own /y");
+      assert.equal((await ask(edge, hostname, "/y")).text, "own /y");
     });
   });
 }
@@ -147,7 +151,7 @@ describe("agents' rights", () => {
     const stranger = newCredential("cr_2");
     const limited = newCredential("cr_3");
     const edge = await start([
-      ...edgeObjects("shop", [host]),
+      ...httpsEdge("shop", [host]),
       { ...stranger.object, account_id: "ac_2" },
       { ...limited.object, doc: { ...limited.object.doc, acl: ["bind:only.apps.example.com", "bind:app=shop"] } },
     ]);
@@ -169,10 +173,10 @@ describe("agents' rights", () => {
 
   it("G2: another account's tunnels never serve an edge, whatever their labels", async () => {
     const stranger = newCredential("cr_2");
-    const edge = await start([...edgeObjects("shop", [host]), { ...stranger.object, account_id: "ac_2" }]);
+    const edge = await start([...httpsEdge("shop", [host]), { ...stranger.object, account_id: "ac_2" }]);
     const { port } = await service((_path, response) => response.end("stolen"));
     await (await agent(edge, port, stranger.token)).label({ app: "shop" });
-    const answer = await fetchOver("h1", edge, host);
+    const answer = await edge.ask("h1", { host: host });
     assert.equal(answer.status, 503);
   });
 
@@ -182,11 +186,11 @@ describe("agents' rights", () => {
     const connected = await agent(edge, port);
     await connected.label({ app: "shop" });
     const { hostname } = await connected.bind();
-    assert.equal((await fetchOver("h2", edge, hostname)).body, "fine");
+    assert.equal((await edge.ask("h2", { host: hostname })).text, "fine");
     edge.remove("credential", "cr_1");
     await connected.closed;
-    assert.equal((await fetchOver("h1", edge, host)).status, 503);
-    assert.equal((await fetchOver("h1", edge, hostname)).status, 404);
+    assert.equal((await edge.ask("h1", { host: host })).status, 503);
+    assert.equal((await edge.ask("h1", { host: hostname })).status, 404);
     await assert.rejects(agent(edge, port), refused("agent_token_unknown"));
   });
 });

@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
 import type { ExplanationReport } from "../../src/routing/planes/questions.ts";
-import { protocols } from "../support/agents.ts";
-import type { Protocol } from "../support/agents.ts";
-import { ipPolicy, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import type { Protocol } from "../support/http-client.ts";
+import { ipPolicy } from "../support/objects.ts";
 
-let fixture: Fixture;
-let calls = 0;
+let fixture: EdgeWithAgent;
 before(async () => {
-  fixture = await startFixture({ httpsPort: 8443 });
+  fixture = await startEdgeWithAgent({ httpsPort: 8443 });
   for (const { kind, id, doc } of ipPolicy("ipp_staff", { "127.0.0.9/32": "allow" })) fixture.put(kind, id, doc);
 });
 after(() => fixture.stop());
@@ -27,14 +27,11 @@ function ask(protocol: Protocol, serverName: string, authority: string, path = "
 }
 
 async function explained(host: string, target = "/"): Promise<ExplanationReport> {
-  calls += 1;
-  const call = calls;
   const request = { method: "GET", host, target, headers: [], source: "127.0.0.1", body: "", response: undefined };
   const question = { name: "explain_request", accountId: "ac_1", siteId: "edghts_1", request } as const;
-  fixture.edge.send({ type: "question", call, question });
-  const report = await fixture.edge.report((message) => message.type === "answer" && message.call === call);
-  if (report.type !== "answer" || report.answer?.name !== "explanation") throw new Error("explain: no explanation");
-  return report.answer.explanation;
+  const told = await fixture.edge.question(question);
+  if (told.name !== "explanation") throw new Error("explain: no explanation");
+  return told.explanation;
 }
 
 for (const protocol of protocols) {

@@ -7,23 +7,23 @@ import { connect as connectTcp } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
-import { protocols } from "../support/agents.ts";
-import type { Protocol } from "../support/agents.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import type { Protocol } from "../support/http-client.ts";
 import { block, codes, flags, frame, RawH2, settings, types, uint32 } from "../support/h2-frames.ts";
-import { host, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
 import { opcodes, openWebSocket } from "../support/websocket.ts";
 
 const clients = 12;
 const maxBodyBytes = 1_000_000;
 const head = `POST / HTTP/1.1\r\nHost: ${host}\r\n`;
 const slow = { helloTimeoutMs: 2000, handshakeTimeoutMs: 2000 };
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 const open = new Set<{ destroy(): void }>();
 
 before(async () => {
   const limits = { http: { maxBodyBytes }, connections: slow };
-  fixture = await startFixture({ limits, allowLocalUpstreams: true });
+  fixture = await startEdgeWithAgent({ limits, allowLocalUpstreams: true });
 });
 after(async () => {
   for (const one of open) one.destroy();

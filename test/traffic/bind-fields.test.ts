@@ -1,8 +1,9 @@
 /** Everything that an agent can say when it asks for a tunnel: it is done, or refused by its name, never left out. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { newCredential, startTestEdge } from "../support/edge.ts";
+import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
+import { newCredential } from "../support/objects.ts";
 import { connectRaw, question } from "../support/raw-agent.ts";
 import type { RawAgent } from "../support/raw-agent.ts";
 

@@ -4,9 +4,9 @@ import { X509Certificate } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { createSelfSigned } from "../../src/lib/x509.ts";
 import type { KeyedCertificate } from "../../src/lib/x509.ts";
-import { protocols } from "../support/agents.ts";
-import { host, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
 
 const dayMs = 86_400_000;
 const other = "other.example.org";
@@ -14,9 +14,9 @@ const now = Date.now();
 
 for (const protocol of protocols) {
   describe(`the certificate that is shown over ${protocol}`, () => {
-    let fixture: Fixture;
+    let fixture: EdgeWithAgent;
     before(async () => {
-      fixture = await startFixture();
+      fixture = await startEdgeWithAgent();
       fixture.put("https_edge", "edghts_2", { hostports: [`${other}:443`], mutual_tls: null, tls_termination: null });
       fixture.put("https_edge_route", "edghtsrt_2", {
         edge_id: "edghts_2",

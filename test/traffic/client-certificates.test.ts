@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { makeMetrics } from "../../src/lib/metrics.ts";
-import { protocols } from "../support/agents.ts";
+import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
 import { eventually } from "../support/front.ts";
-import { startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
 import {
   authorityConstraints,
   dnsNames,
@@ -82,9 +82,9 @@ const refused: Readonly<Record<string, Shown>> = {
 };
 
 const metrics = makeMetrics();
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 before(async () => {
-  fixture = await startFixture({ metrics });
+  fixture = await startEdgeWithAgent({ metrics });
   const ca_pem = trusted.map(({ pem }) => pem).join("");
   fixture.put("certificate_authority", "ca_1", { ca_pem });
   fixture.put("https_edge", "edghts_1", {

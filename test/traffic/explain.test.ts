@@ -2,22 +2,24 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import type { EdgeAnswer, EdgeQuestion, ExplanationReport, RequestTrace } from "../../src/routing/planes/questions.ts";
+import type { ExplanationReport, RequestTrace } from "../../src/routing/planes/questions.ts";
 import { sign } from "../../src/webhooks/verify.ts";
-import { connectAgent, protocols } from "../support/agents.ts";
-import type { Protocol, TestAgent } from "../support/agents.ts";
-import { host, ipPolicy, startFixture } from "../support/modules.ts";
-import type { Asked, Fixture } from "../support/modules.ts";
+import { connectAgent } from "../support/agents.ts";
+import type { TestAgent } from "../support/agents.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import type { Asked, Protocol } from "../support/http-client.ts";
+import { ipPolicy } from "../support/objects.ts";
 import { seededRandom } from "../support/random.ts";
 import type { Random } from "../support/random.ts";
 
 const account = "ac_1";
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 let second: TestAgent;
-let calls = 0;
 
 before(async () => {
-  fixture = await startFixture({
+  fixture = await startEdgeWithAgent({
     allowLocalUpstreams: true,
     limits: { traces: { sampled: { perSecond: 1e6, burst: 1e6 } } },
   });
@@ -38,15 +40,6 @@ after(async () => {
   await fixture.stop();
 });
 
-async function question(asked: EdgeQuestion): Promise<EdgeAnswer> {
-  calls += 1;
-  const call = calls;
-  fixture.edge.send({ type: "question", call, question: asked });
-  const report = await fixture.edge.report((message) => message.type === "answer" && message.call === call);
-  if (report.type !== "answer" || !report.answer) throw new Error(`ask ${asked.name}: no answer`);
-  return report.answer;
-}
-
 interface Described {
   readonly method: string;
   readonly path: string;
@@ -62,7 +55,7 @@ interface Described {
 
 async function explained(described: Described): Promise<ExplanationReport> {
   const { method, path, headers, body, source, answer } = described;
-  const told = await question({
+  const told = await fixture.edge.question({
     name: "explain_request",
     accountId: account,
     siteId: "edghts_1",
@@ -81,7 +74,7 @@ async function explained(described: Described): Promise<ExplanationReport> {
 }
 
 async function traceOf({ id }: Asked): Promise<RequestTrace> {
-  const told = await question({ name: "request", accountId: account, id });
+  const told = await fixture.edge.question({ name: "request", accountId: account, id });
   const [trace] = told.name === "requests" ? told.requests : [];
   assert.ok(trace, `no trace of request ${id}`);
   return trace;
@@ -176,9 +169,13 @@ describe("explain", () => {
   it("explain tells nothing of an edge of another account, and not of a host that the edge does not serve", async () => {
     const request = { method: "GET", target: "/", headers: [], source: "127.0.0.1", body: "", response: undefined };
     const asked = { name: "explain_request", siteId: "edghts_1" } as const;
-    const foreign = await question({ ...asked, accountId: "ac_2", request: { ...request, host } });
+    const foreign = await fixture.edge.question({ ...asked, accountId: "ac_2", request: { ...request, host } });
     assert.deepEqual(foreign, { name: "unknown" });
-    const elsewhere = await question({ ...asked, accountId: account, request: { ...request, host: "b.example" } });
+    const elsewhere = await fixture.edge.question({
+      ...asked,
+      accountId: account,
+      request: { ...request, host: "b.example" },
+    });
     assert.deepEqual(elsewhere, { name: "elsewhere", host: "b.example" });
   });
 });

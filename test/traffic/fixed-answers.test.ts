@@ -4,15 +4,15 @@ import { after, before, describe, it, mock } from "node:test";
 import type { CompiledModule } from "../../src/traffic/module.ts";
 import { answered } from "../../src/traffic/step.ts";
 import { userAgentFilter } from "../../src/modules/user-agent-filter.ts";
-import { protocols } from "../support/agents.ts";
-import { startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
 
 const cookies = ["__Host-flow=a; Path=/; Secure; HttpOnly", "__Host-old=; Path=/; Max-Age=0; Secure"];
 
 describe("a response of the edge's own", () => {
-  let fixture: Fixture;
-  before(async () => (fixture = await startFixture()));
+  let fixture: EdgeWithAgent;
+  before(async () => (fixture = await startEdgeWithAgent()));
   after(() => fixture.stop());
 
   /** As a login module answers: sets one cookie and expires another. */

@@ -5,13 +5,12 @@ import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import type { EdgeAnswer, EdgeQuestion, ExplanationReport } from "../../src/routing/planes/questions.ts";
-import { protocols } from "../support/agents.ts";
-import { host, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import type { ExplanationReport } from "../../src/routing/planes/questions.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
 
-let fixture: Fixture;
-let calls = 0;
+let fixture: EdgeWithAgent;
 let connections = 0;
 const inside = createServer((socket) => {
   connections += 1;
@@ -21,7 +20,7 @@ before(async () => {
   inside.listen(0, "127.0.0.1");
   await once(inside, "listening");
   const { port } = inside.address() as AddressInfo;
-  fixture = await startFixture();
+  fixture = await startEdgeWithAgent();
   fixture.put("static_backend", "bkdsc_name", { address: `localhost:${port}`, tls: { enabled: false } });
   fixture.put("static_backend", "bkdsc_literal", { address: `127.0.0.1:${port}`, tls: { enabled: true } });
   fixture.put("failover_backend", "bkdfo_none", { backends: ["bkdsc_name", "bkdsc_literal"] });
@@ -32,18 +31,9 @@ after(async () => {
   await fixture.stop();
 });
 
-async function question(asked: EdgeQuestion): Promise<EdgeAnswer> {
-  calls += 1;
-  const call = calls;
-  fixture.edge.send({ type: "question", call, question: asked });
-  const report = await fixture.edge.report((message) => message.type === "answer" && message.call === call);
-  if (report.type !== "answer" || !report.answer) throw new Error(`ask ${asked.name}: no answer`);
-  return report.answer;
-}
-
 async function explained(): Promise<ExplanationReport> {
   const request = { method: "GET", host, target: "/", headers: [], source: "127.0.0.1", body: "", response: undefined };
-  const told = await question({ name: "explain_request", accountId: "ac_1", siteId: "edghts_1", request });
+  const told = await fixture.edge.question({ name: "explain_request", accountId: "ac_1", siteId: "edghts_1", request });
   if (told.name !== "explanation") throw new Error(told.name);
   return told.explanation;
 }
@@ -61,7 +51,7 @@ for (const protocol of protocols) {
         assert.equal(answer.status, 502);
         assert.match(answer.body.toString(), new RegExp(errorCode("upstream_forbidden")));
         assert.match(answer.body.toString(), /not allowed here/);
-        const told = await question({ name: "request", accountId: "ac_1", id: answer.id });
+        const told = await fixture.edge.question({ name: "request", accountId: "ac_1", id: answer.id });
         assert.ok(told.name === "requests");
         const [trace] = told.requests;
         assert.equal(trace?.errorCode, errorCode("upstream_forbidden"));
@@ -77,7 +67,7 @@ for (const protocol of protocols) {
       fixture.route({ backend: { enabled: true, backend_id: "bkdfo_tunnel" } });
       const answer = await fixture.ask(protocol);
       assert.equal(answer.status, 200);
-      const told = await question({ name: "request", accountId: "ac_1", id: answer.id });
+      const told = await fixture.edge.question({ name: "request", accountId: "ac_1", id: answer.id });
       const { outcome, steps } = await explained();
       assert.equal(outcome, "forwarded");
       assert.deepEqual(steps, told.name === "requests" ? told.requests[0]?.steps : undefined);
@@ -90,7 +80,7 @@ it("I7: an explained connection says, too, that an address is not allowed", asyn
   const backend = { enabled: true, backend_id: "bkdsc_name" };
   fixture.put("tls_edge", "edgtls_1", { hostports: ["db.example.com:443"], backend });
   const asked = { kind: "tls_edge", siteId: "edgtls_1", source: "127.0.0.1" } as const;
-  const told = await question({ name: "explain_connection", accountId: "ac_1", ...asked });
+  const told = await fixture.edge.question({ name: "explain_connection", accountId: "ac_1", ...asked });
   assert.ok(told.name === "explanation");
   assert.equal(told.explanation.errorCode, errorCode("upstream_forbidden"));
   assert.ok(told.explanation.steps.some(({ reason }) => reason.startsWith("not allowed here: ")));

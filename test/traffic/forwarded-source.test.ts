@@ -4,17 +4,16 @@ import { connect as connectHttp2 } from "node:http2";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import type { EdgeQuestion } from "../../src/routing/planes/questions.ts";
-import { protocols } from "../support/agents.ts";
-import type { Protocol } from "../support/agents.ts";
-import { host, ipPolicy, startFixture } from "../support/modules.ts";
-import type { AskOptions, Asked, Fixture } from "../support/modules.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import type { Asked, AskOptions, Protocol } from "../support/http-client.ts";
+import { ipPolicy } from "../support/objects.ts";
 
-let fixture: Fixture;
-let calls = 0;
+let fixture: EdgeWithAgent;
 
 before(async () => {
-  fixture = await startFixture({
+  fixture = await startEdgeWithAgent({
     trustedForwarders: ["127.0.0.1/32", "10.0.0.0/8", "2001:db8:1::/48"],
     limits: { traces: { sampled: { perSecond: 1e6, burst: 1e6 } } },
   });
@@ -27,7 +26,7 @@ after(() => fixture.stop());
 type Header = string | readonly string[];
 
 /** From the trusted proxy unless `source` says otherwise. */
-function ask(protocol: Protocol, forwardedFor: Header | undefined, more: AskOptions = {}): Promise<Asked> {
+function ask(protocol: Protocol, forwardedFor: Header | undefined, more: Partial<AskOptions> = {}): Promise<Asked> {
   const headers = { ...(forwardedFor !== undefined && { "x-forwarded-for": forwardedFor }), ...more.headers };
   return fixture.ask(protocol, { source: "127.0.0.1", ...more, headers });
 }
@@ -36,15 +35,6 @@ async function statuses(protocol: Protocol, cases: readonly (readonly [Header | 
   for (const [forwardedFor, status] of cases) {
     assert.equal((await ask(protocol, forwardedFor)).status, status, JSON.stringify(forwardedFor));
   }
-}
-
-async function answerTo(question: EdgeQuestion) {
-  calls += 1;
-  const call = calls;
-  fixture.edge.send({ type: "question", call, question });
-  const report = await fixture.edge.report((message) => message.type === "answer" && message.call === call);
-  assert.ok(report.type === "answer" && report.answer);
-  return report.answer;
 }
 
 for (const protocol of protocols) {
@@ -131,7 +121,7 @@ for (const protocol of protocols) {
       assert.equal(seen["x-forwarded-for"], "198.51.100.7, 192.0.2.7, 10.1.2.3, 127.0.0.1");
       assert.equal(seen["x-forwarded-proto"], "https, https");
       assert.equal(seen["x-forwarded-host"], "shown.example.com");
-      const told = await answerTo({ name: "request", accountId: "ac_1", id: answer.id });
+      const told = await fixture.edge.question({ name: "request", accountId: "ac_1", id: answer.id });
       assert.equal(told.name === "requests" && told.requests[0]?.source, "192.0.2.7");
 
       await ask(protocol, "192.0.2.7", { source: "127.0.0.9", headers: { "x-forwarded-proto": "gopher" } });
@@ -174,7 +164,7 @@ for (const protocol of protocols) {
     it(`the source of a request over ${protocol} is told by explain as it is then decided`, async () => {
       fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } });
       for (const forwardedFor of ["192.0.2.7", "198.51.100.7", "unknown"]) {
-        const told = await answerTo({
+        const told = await fixture.edge.question({
           name: "explain_request",
           accountId: "ac_1",
           siteId: "edghts_1",
@@ -192,7 +182,7 @@ for (const protocol of protocols) {
         const { steps, errorCode, requestHeaders } = told.explanation;
         const answer = await ask(protocol, forwardedFor);
         assert.equal(errorCode, answer.headers["postern-error-code"], forwardedFor);
-        const happened = await answerTo({ name: "request", accountId: "ac_1", id: answer.id });
+        const happened = await fixture.edge.question({ name: "request", accountId: "ac_1", id: answer.id });
         assert.deepEqual(happened.name === "requests" && happened.requests[0]?.steps, steps);
         if (errorCode === undefined) {
           const [, line] = requestHeaders.find(([name]) => name === "x-forwarded-for") ?? [];
@@ -214,9 +204,9 @@ describe("the source of a request over HTTP/1.1", () => {
 });
 
 describe("the source of a request behind both kinds of proxies", () => {
-  let both: Fixture;
+  let both: EdgeWithAgent;
   before(async () => {
-    both = await startFixture({ trustedProxies: ["127.0.0.1/32"], trustedForwarders: ["10.0.0.0/8"] });
+    both = await startEdgeWithAgent({ trustedProxies: ["127.0.0.1/32"], trustedForwarders: ["10.0.0.0/8"] });
     for (const { kind, id, doc } of ipPolicy("ipp_1", { "192.0.2.0/24": "allow" })) both.put(kind, id, doc);
     both.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } });
   });

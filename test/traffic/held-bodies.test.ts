@@ -5,19 +5,19 @@ import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { sign } from "../../src/webhooks/verify.ts";
-import { protocols } from "../support/agents.ts";
-import type { Protocol } from "../support/agents.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import type { Protocol } from "../support/http-client.ts";
 import { eventually } from "../support/front.ts";
-import { host, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
 
 const metrics = makeMetrics();
 const body = "a".repeat(5000);
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 
 before(async () => {
-  fixture = await startFixture({ metrics, limits: { http: { maxHeldBytes: 10_000 } } });
+  fixture = await startEdgeWithAgent({ metrics, limits: { http: { maxHeldBytes: 10_000 } } });
   fixture.route({ webhook_verification: { enabled: true, provider: "github", secret: "s" } });
 });
 after(() => fixture.stop());

@@ -6,8 +6,9 @@ import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { makeManualClock } from "../support/clock.ts";
 import type { ManualClock } from "../support/clock.ts";
-import { newCredential, startTestEdge } from "../support/edge.ts";
+import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
+import { newCredential } from "../support/objects.ts";
 import { connectRaw, question } from "../support/raw-agent.ts";
 import type { RawAgent } from "../support/raw-agent.ts";
 

@@ -20,9 +20,12 @@ import { parseUpstream } from "../../src/agent/upstream.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
-import { connectAgent, fetchOver, protocols } from "../support/agents.ts";
+import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
-import { edgeObjects, newCredential, startTestEdge } from "../support/edge.ts";
+import { startTestEdge } from "../support/edge.ts";
+import { protocols } from "../support/http-client.ts";
+import type { Protocol } from "../support/http-client.ts";
+import { httpsEdge, newCredential } from "../support/objects.ts";
 import type { TestEdge } from "../support/edge.ts";
 import { startSdk } from "../support/sdk-process.ts";
 import type { SdkProcess } from "../support/sdk-process.ts";
@@ -33,7 +36,7 @@ let edge: TestEdge;
 let sdk: SdkProcess;
 
 before(async () => {
-  edge = await startTestEdge([object, ...edgeObjects("shop", ["shop.example.com"])], { drainMs: 0 });
+  edge = await startTestEdge([object, ...httpsEdge("shop", ["shop.example.com"])], { drainMs: 0 });
   sdk = await startSdk();
   await sdk.ask({ name: "connect", port: edge.edge.agent.port, ca: edge.authority.certificatePem, token });
 });
@@ -175,7 +178,7 @@ for (const [name, { publish }] of Object.entries(agents)) {
       const { port } = await listening(echoing());
       const host = await publish(port);
       for (const protocol of protocols) {
-        assert.deepEqual(await fetchOver(protocol, edge, host, "/bytes/5"), { status: 200, body: "aaaaa" });
+        assert.deepEqual(await askedOf(protocol, host, "/bytes/5"), { status: 200, body: "aaaaa" });
       }
       const session = open(host);
       const { headers, body, trailers } = await ask(session, host, "/a?b=c", Buffer.from("hello"));
@@ -230,12 +233,12 @@ for (const [name, { publish }] of Object.entries(agents)) {
       const dead = await listening(createTcp());
       stops.pop();
       dead.server.close();
-      const gone = await fetchOver("h1", edge, await publish(dead.port));
+      const gone = await askedOf("h1", await publish(dead.port));
       assert.equal(gone.status, 502);
       // The SDK says so in HTTP/1.1 only: towards HTTP/2 it ends without a word.
       assert.match(gone.body, name === "our own agent" ? /ERR_POSTERN_8012/ : /ERR_POSTERN_3006/);
       const { port } = await listening(createHttp1((_request, response) => response.end("one")));
-      const old = await fetchOver("h1", edge, await publish(port));
+      const old = await askedOf("h1", await publish(port));
       assert.equal(old.status, 502);
       assert.match(old.body, /ERR_POSTERN_3004/);
     });
@@ -255,6 +258,12 @@ for (const [name, { publish }] of Object.entries(agents)) {
       assert.equal((await ask(session, host, "/x")).headers[":status"], 200);
     });
   });
+}
+
+/** Status and body of what is answered at the edge. */
+async function askedOf(protocol: Protocol, name: string, path = "/"): Promise<{ status: number; body: string }> {
+  const { status, text } = await edge.ask(protocol, { host: name, path });
+  return { status, body: text };
 }
 
 describe("the agent of a service that speaks HTTP/2", { timeout: 60_000 }, () => {
@@ -281,7 +290,7 @@ describe("the agent of a service that speaks HTTP/2", { timeout: 60_000 }, () =>
     });
     stops.push(() => agent.close());
     const { hostname } = new URL(await online.promise);
-    assert.deepEqual(await fetchOver("h2", edge, hostname, "/bytes/4"), { status: 200, body: "aaaa" });
+    assert.deepEqual(await askedOf("h2", hostname, "/bytes/4"), { status: 200, body: "aaaa" });
     assert.deepEqual(shown, []);
   });
 });
@@ -291,7 +300,7 @@ describe("an edge whose tunnel forwards HTTP/2", { timeout: 60_000 }, () => {
     const { port } = await listening(echoing());
     const agent = await connected(port);
     await agent.session.startLabelled({ labels: { app: "shop" }, forwardsTo: "", forwardsProto: "http2" });
-    assert.deepEqual(await fetchOver("h1", edge, "shop.example.com", "/bytes/3"), { status: 200, body: "aaa" });
+    assert.deepEqual(await askedOf("h1", "shop.example.com", "/bytes/3"), { status: 200, body: "aaa" });
   });
 
   it("answers a WebSocket itself, since the service could not", async () => {
@@ -361,7 +370,7 @@ describe("W4: a service that does not keep to HTTP/2", { timeout: 60_000 }, () =
         }),
       );
       const { hostname } = await (await connected(port)).bind({ forwardsProto: "http2" });
-      const outcome = await fetchOver("h1", edge, hostname).then(
+      const outcome = await askedOf("h1", hostname).then(
         ({ status, body }) => `${status} ${body}`,
         () => "cut",
       );

@@ -4,13 +4,14 @@ import { connect as connectHttp2 } from "node:http2";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { sign } from "../../src/webhooks/verify.ts";
-import { protocols } from "../support/agents.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { RawH2, types } from "../support/h2-frames.ts";
-import { host, ipPolicy, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { protocols } from "../support/http-client.ts";
+import { ipPolicy } from "../support/objects.ts";
 
-let fixture: Fixture;
-before(async () => (fixture = await startFixture()));
+let fixture: EdgeWithAgent;
+before(async () => (fixture = await startEdgeWithAgent()));
 after(() => fixture.stop());
 
 /** Fails unless the request was refused with this code before it reached the service. */

@@ -7,12 +7,13 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
 import { issueLeaf } from "../../src/lib/x509.ts";
-import { connectAgent, protocols } from "../support/agents.ts";
+import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
-import { startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
 
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 const agents: TestAgent[] = [];
 
 /** A service of its own behind an agent of its own, which says its name. */
@@ -42,7 +43,7 @@ async function withoutService(labels: Readonly<Record<string, string>>): Promise
 }
 
 before(async () => {
-  fixture = await startFixture();
+  fixture = await startEdgeWithAgent();
   for (const name of ["a", "b", "c"]) {
     await named(name, { name });
     fixture.put("tunnel_group_backend", `bkdtg_${name}`, { labels: { name } });
@@ -196,8 +197,8 @@ for (const protocol of protocols) {
 }
 
 describe("a static backend that the operator allows to be local", () => {
-  let local: Fixture;
-  before(async () => (local = await startFixture({ allowLocalUpstreams: true })));
+  let local: EdgeWithAgent;
+  before(async () => (local = await startEdgeWithAgent({ allowLocalUpstreams: true })));
   after(() => local.stop());
 
   for (const protocol of protocols) {

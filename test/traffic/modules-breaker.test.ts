@@ -4,12 +4,14 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { connectAgent, protocols } from "../support/agents.ts";
-import { startFixture } from "../support/modules.ts";
-import type { Asked, Fixture } from "../support/modules.ts";
+import { connectAgent } from "../support/agents.ts";
+import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import type { Asked } from "../support/http-client.ts";
 
-let fixture: Fixture;
-before(async () => (fixture = await startFixture({ allowLocalUpstreams: true })));
+let fixture: EdgeWithAgent;
+before(async () => (fixture = await startEdgeWithAgent({ allowLocalUpstreams: true })));
 after(() => fixture.stop());
 
 const breaker = {

@@ -5,15 +5,17 @@ import { once } from "node:events";
 import type { Duplex } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { protocols } from "../support/agents.ts";
-import { ipPolicy, routeId, startFixture } from "../support/modules.ts";
-import type { Asked, Fixture } from "../support/modules.ts";
+import { routeId, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import type { Asked } from "../support/http-client.ts";
+import { ipPolicy } from "../support/objects.ts";
 import { clientFrame, opcodes, openWebSocket } from "../support/websocket.ts";
 
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 const upgraded = new Set<Duplex>();
 before(async () => {
-  fixture = await startFixture();
+  fixture = await startEdgeWithAgent();
   for (const { kind, id, doc } of ipPolicy("ipp_nobody", { "192.0.2.1/32": "allow" })) fixture.put(kind, id, doc);
   fixture.service.on("upgrade", (request, socket: Duplex) => {
     upgraded.add(socket);

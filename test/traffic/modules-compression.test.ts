@@ -16,13 +16,14 @@ import {
   inflateSync,
   zstdDecompressSync,
 } from "node:zlib";
-import { protocols } from "../support/agents.ts";
-import { host, ipPolicy, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import { ipPolicy } from "../support/objects.ts";
 
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 before(async () => {
-  fixture = await startFixture();
+  fixture = await startEdgeWithAgent();
   for (const { kind, id, doc } of ipPolicy("ipp_all", { "127.0.0.0/8": "allow" })) fixture.put(kind, id, doc);
   fixture.route({ compression: { enabled: true } });
 });

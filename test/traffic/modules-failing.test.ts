@@ -6,12 +6,12 @@ import type { CompiledModule } from "../../src/traffic/module.ts";
 import { passed } from "../../src/traffic/step.ts";
 import { userAgentFilter } from "../../src/modules/user-agent-filter.ts";
 import type { Problem } from "../../src/routing/planes/messages.ts";
-import { protocols } from "../support/agents.ts";
-import { startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
 
-let fixture: Fixture;
-before(async () => (fixture = await startFixture()));
+let fixture: EdgeWithAgent;
+before(async () => (fixture = await startEdgeWithAgent()));
 after(() => fixture.stop());
 
 const routeOf = (match: string, blocks: object) => ({

@@ -5,12 +5,12 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import type { KeyedCertificate } from "../../src/lib/x509.ts";
-import { protocols } from "../support/agents.ts";
-import { host, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
 
-let fixture: Fixture;
-before(async () => (fixture = await startFixture({ allowLocalUpstreams: true })));
+let fixture: EdgeWithAgent;
+before(async () => (fixture = await startEdgeWithAgent({ allowLocalUpstreams: true })));
 after(() => fixture.stop());
 
 const edit = (add: Readonly<Record<string, string>>, remove: readonly string[] = []) => ({

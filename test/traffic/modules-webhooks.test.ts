@@ -3,52 +3,42 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import type { EdgeQuestion } from "../../src/routing/planes/questions.ts";
 import { sign } from "../../src/webhooks/verify.ts";
-import { protocols } from "../support/agents.ts";
-import { host, startFixture } from "../support/modules.ts";
-import type { Asked, Fixture } from "../support/modules.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import type { Asked } from "../support/http-client.ts";
 
 const maxBytes = 1000;
 const secret = Buffer.alloc(24, "secret").toString("base64");
-let strict: Fixture;
-let plain: Fixture;
-let calls = 0;
+let strict: EdgeWithAgent;
+let plain: EdgeWithAgent;
 
 before(async () => {
   const limits = { traces: { sampled: { perSecond: 1e6, burst: 1e6 } } };
-  strict = await startFixture({ webhookMaxBytes: maxBytes, webhookRefuseReplays: true, limits });
-  plain = await startFixture();
+  strict = await startEdgeWithAgent({ webhookMaxBytes: maxBytes, webhookRefuseReplays: true, limits });
+  plain = await startEdgeWithAgent();
 });
 after(async () => {
   await strict.stop();
   await plain.stop();
 });
 
-function verify(fixture: Fixture, provider: string, more: object = {}): void {
+function verify(fixture: EdgeWithAgent, provider: string, more: object = {}): void {
   const given = { enabled: true, provider, secret: provider === "sns" ? "" : secret };
   fixture.route({ webhook_verification: given, ...more });
 }
 
 type Fields = Readonly<Record<string, string>>;
 
-function signed(fixture: Fixture, provider: string, body: string): Fields {
+function signed(fixture: EdgeWithAgent, provider: string, body: string): Fields {
   return sign(provider, { secret, body: Buffer.from(body), url: `https://${host}/`, now: fixture.clock.now() }).headers;
-}
-
-async function answerTo(fixture: Fixture, question: EdgeQuestion) {
-  calls += 1;
-  const call = calls;
-  fixture.edge.send({ type: "question", call, question });
-  const report = await fixture.edge.report((message) => message.type === "answer" && message.call === call);
-  assert.ok(report.type === "answer" && report.answer);
-  return report.answer;
 }
 
 const codeOf = ({ headers }: Asked): unknown => headers["postern-error-code"];
 
 for (const protocol of protocols) {
-  const post = (fixture: Fixture, headers: Fields, body: string) =>
+  const post = (fixture: EdgeWithAgent, headers: Fields, body: string) =>
     fixture.ask(protocol, { method: "POST", headers, body });
 
   describe(`webhook verification over ${protocol}`, () => {
@@ -62,7 +52,7 @@ for (const protocol of protocols) {
       assert.equal(codeOf(refused), errorCode("webhook_too_large"));
       assert.match(refused.body.toString(), /--webhook-max-bytes/);
       assert.equal(strict.received.length, reached);
-      const told = await answerTo(strict, { name: "request", accountId: "ac_1", id: refused.id });
+      const told = await strict.edge.question({ name: "request", accountId: "ac_1", id: refused.id });
       assert.match((told.name === "requests" && told.requests[0]?.steps.at(-1)?.reason) || "", /than the 1000 bytes/);
     });
 
@@ -144,7 +134,7 @@ for (const protocol of protocols) {
           body,
           response: undefined,
         };
-        const told = await answerTo(strict, {
+        const told = await strict.edge.question({
           name: "explain_request",
           accountId: "ac_1",
           siteId: "edghts_1",

@@ -5,14 +5,15 @@ import type { AddressInfo, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { errorCode } from "../../src/lib/errors.ts";
-import { connectAgent, protocols } from "../support/agents.ts";
+import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
-import { startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
 import { opcodes, openWebSocket } from "../support/websocket.ts";
 
 const converter = { websocket_tcp_converter: { enabled: true } };
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 let agent: TestAgent;
 let serve: (socket: Socket) => void = () => {};
 const sockets = new Set<Socket>();
@@ -24,7 +25,7 @@ const tcp = createServer((socket) => {
 });
 
 before(async () => {
-  fixture = await startFixture({ allowLocalUpstreams: true });
+  fixture = await startEdgeWithAgent({ allowLocalUpstreams: true });
   await once(tcp.listen(0, "127.0.0.1"), "listening");
   const { port } = tcp.address() as AddressInfo;
   agent = await connectAgent(fixture.edge, fixture.token, port);

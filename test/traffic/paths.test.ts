@@ -4,11 +4,12 @@ import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { parse } from "yaml";
 import { canonicalPath } from "../../src/lib/canonical-path.ts";
-import { protocols } from "../support/agents.ts";
+import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import { ipPolicy } from "../support/objects.ts";
 import { startApi } from "../support/api.ts";
 import { root } from "../support/command.ts";
-import { ipPolicy, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
 import { databases } from "../support/postgres.ts";
 import { seededRandom } from "../support/random.ts";
 
@@ -38,9 +39,9 @@ it("R1: the document of the guide to paths can be applied as it stands", async (
   }
 });
 
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 before(async () => {
-  fixture = await startFixture();
+  fixture = await startEdgeWithAgent();
   for (const { kind, id, doc } of ipPolicy("ipp_staff", { "127.0.0.9/32": "allow" })) fixture.put(kind, id, doc);
 });
 after(() => fixture.stop());
@@ -133,9 +134,7 @@ for (const protocol of protocols) {
       fixture.route({});
       const { status, id } = await fixture.ask(protocol, { path: "/a%2Fb" });
       assert.equal(status, 400);
-      const call = protocols.indexOf(protocol) + 1;
-      fixture.edge.send({ type: "question", call, question: { name: "request", accountId: "ac_1", id } });
-      const told = await fixture.edge.report((message) => message.type === "answer" && message.call === call);
+      const told = await fixture.edge.question({ name: "request", accountId: "ac_1", id });
       assert.match(JSON.stringify(told), /no canonical form: it has an encoded slash/);
     });
 

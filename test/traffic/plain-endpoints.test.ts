@@ -5,10 +5,13 @@ import { request as requestHttp } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
-import { connectAgent, fetchOver, startService } from "../support/agents.ts";
-import type { Service, TestAgent } from "../support/agents.ts";
-import { newCredential, startTestEdge } from "../support/edge.ts";
+import { connectAgent } from "../support/agents.ts";
+import type { TestAgent } from "../support/agents.ts";
+import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
+import { newCredential } from "../support/objects.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
 import { startSdk } from "../support/sdk-process.ts";
 import type { SdkProcess } from "../support/sdk-process.ts";
 
@@ -17,7 +20,7 @@ const name = "plain.apps.example.com";
 
 describe("an endpoint at an http:// address", { timeout: 60_000 }, () => {
   let edge: TestEdge;
-  let service: Service;
+  let service: HttpService;
   let agent: TestAgent;
   let sdk: SdkProcess;
   let port: number;
@@ -25,7 +28,7 @@ describe("an endpoint at an http:// address", { timeout: 60_000 }, () => {
   before(async () => {
     edge = await startTestEdge([object], { drainMs: 100 });
     port = edge.edge.http?.port ?? 0;
-    service = await startService((request, response) => {
+    service = await startHttpService((request, response) => {
       const { headers } = request;
       response.end([request.url, headers.host, headers["x-forwarded-proto"], headers["x-forwarded-for"]].join(" "));
     });
@@ -66,7 +69,7 @@ describe("an endpoint at an http:// address", { timeout: 60_000 }, () => {
       while (!received.includes(`${path} ${name} http`)) await once(socket, "data");
     }
     socket.destroy();
-    assert.equal((await fetchOver("h1", edge, name)).status, 404);
+    assert.equal((await edge.ask("h1", { host: name })).status, 404);
     const report = edge.reports.find((one) => one.type === "tunnel_opened" && one.tunnel.id === id);
     assert.deepEqual(report?.type === "tunnel_opened" && report.tunnel.endpoint?.proto, "http");
     await agent.session.unbind(id);

@@ -7,12 +7,14 @@ import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { TLSSocket } from "node:tls";
-import { connectAgent, protocols } from "../support/agents.ts";
-import type { Protocol, TestAgent } from "../support/agents.ts";
-import { host, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { connectAgent } from "../support/agents.ts";
+import type { TestAgent } from "../support/agents.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import type { Protocol } from "../support/http-client.ts";
 
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 let agent: TestAgent;
 let service: Server;
 /** What came on each connection to the service, in the order in which they were opened. */
@@ -20,7 +22,7 @@ let connections: string[] = [];
 const sockets = new Set<Socket>();
 
 before(async () => {
-  fixture = await startFixture({ trustedForwarders: ["127.0.0.2/32"] });
+  fixture = await startEdgeWithAgent({ trustedForwarders: ["127.0.0.2/32"] });
   service = createServer((socket) => {
     sockets.add(socket);
     const index = connections.push("") - 1;

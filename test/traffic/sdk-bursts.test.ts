@@ -9,8 +9,9 @@ import { connect as connectTcp } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
-import { newCredential, startTestEdge } from "../support/edge.ts";
+import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
+import { newCredential } from "../support/objects.ts";
 import { startSdk } from "../support/sdk-process.ts";
 import type { SdkProcess } from "../support/sdk-process.ts";
 

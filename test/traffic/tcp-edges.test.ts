@@ -7,11 +7,12 @@ import { afterEach, describe, it } from "node:test";
 import { readProxyHeader } from "../../src/edge/listeners/proxy-protocol.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
-import { connectionEdge, dialPort, freePort, portIs, readToEnd, restriction } from "../support/connections.ts";
-import { startTcpService, visit } from "../support/connections.ts";
-import type { TcpService } from "../support/connections.ts";
-import { newCredential, startTestEdge } from "../support/edge.ts";
+import { dialPort, freePort, portIs, readToEnd, visit } from "../support/connections.ts";
+import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
+import { connectionEdge, newCredential, ipPolicy, ipRestriction } from "../support/objects.ts";
+import { startTcpService } from "../support/services.ts";
+import type { TcpService } from "../support/services.ts";
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
@@ -148,15 +149,15 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
 
   it("R4: a TCP edge closes denied sources without a byte, and the service hears nothing of them", async () => {
     const port = await freePort();
-    const others = restriction("ipp_others", { "192.0.2.0/24": "allow" });
+    const others = ipPolicy("ipp_others", { "192.0.2.0/24": "allow" });
     const edge = await start([
-      ...others.objects,
-      ...connectionEdge("tcp_edge", "db", [hostport(port)], { ip_restriction: others.block }),
+      ...others,
+      ...connectionEdge("tcp_edge", "db", [hostport(port)], { ip_restriction: ipRestriction("ipp_others") }),
     ]);
     const speaks = await service((socket) => socket.write("secret"));
     await (await agent(edge, speaks.port)).label({ app: "db" });
     assert.equal((await visit(port, "let me in")).text, "");
-    const rule = others.objects[1] as NonNullable<(typeof others.objects)[1]>;
+    const rule = others[1] as NonNullable<(typeof others)[1]>;
     edge.put({ ...rule, doc: { ...rule.doc, cidr: "127.0.0.0/8" } });
     const admitted = await dial(port);
     assert.equal(String((await once(admitted, "data"))[0]), "secret");

@@ -7,13 +7,21 @@ import { connect } from "node:tls";
 import type { ConnectionOptions, TLSSocket } from "node:tls";
 import { afterEach, describe, it } from "node:test";
 import { createAuthority, createSelfSigned, issueLeaf } from "../../src/lib/x509.ts";
-import { connectAgent, fetchOver } from "../support/agents.ts";
+import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
-import { certificateAuthority, connectionEdge, dialPort, readToEnd, restriction } from "../support/connections.ts";
-import { startTcpService } from "../support/connections.ts";
-import type { TcpService } from "../support/connections.ts";
-import { edgeObjects, newCredential, startTestEdge } from "../support/edge.ts";
+import { dialPort, readToEnd } from "../support/connections.ts";
+import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
+import {
+  certificateAuthority,
+  connectionEdge,
+  httpsEdge,
+  newCredential,
+  ipPolicy,
+  ipRestriction,
+} from "../support/objects.ts";
+import { startTcpService } from "../support/services.ts";
+import type { TcpService } from "../support/services.ts";
 
 const host = "db.example.com";
 const stops: (() => unknown)[] = [];
@@ -130,10 +138,10 @@ describe("a TLS edge that terminates TLS", { timeout: 30_000 }, () => {
   });
 
   it("R4: a TLS edge that terminates TLS closes denied sources before anything is answered, not even a TLS alert", async () => {
-    const others = restriction("ipp_others", { "192.0.2.0/24": "allow" });
+    const others = ipPolicy("ipp_others", { "192.0.2.0/24": "allow" });
     const edge = await start([
-      ...others.objects,
-      ...connectionEdge("tls_edge", "db", [`${host}:443`], { ip_restriction: others.block }),
+      ...others,
+      ...connectionEdge("tls_edge", "db", [`${host}:443`], { ip_restriction: ipRestriction("ipp_others") }),
     ]);
     const socket = await dialPort(edge.edge.https.port);
     stops.push(() => socket.destroy());
@@ -188,10 +196,13 @@ describe("a TLS edge that passes TLS through", { timeout: 30_000 }, () => {
   });
 
   it("R4: a TLS edge that passes TLS through closes denied sources without a byte", async () => {
-    const others = restriction("ipp_others", { "127.0.0.1/32": "deny", "0.0.0.0/0": "allow" });
+    const others = ipPolicy("ipp_others", { "127.0.0.1/32": "deny", "0.0.0.0/0": "allow" });
     const edge = await start([
-      ...others.objects,
-      ...connectionEdge("tls_edge", "db", [`${host}:443`], { ...passthrough, ip_restriction: others.block }),
+      ...others,
+      ...connectionEdge("tls_edge", "db", [`${host}:443`], {
+        ...passthrough,
+        ip_restriction: ipRestriction("ipp_others"),
+      }),
     ]);
     const upstream = await service(() => {});
     await (await agent(edge, upstream)).label({ app: "db" });
@@ -204,13 +215,13 @@ describe("a TLS edge that passes TLS through", { timeout: 30_000 }, () => {
 
   it("a TLS edge that passes TLS through becomes a terminating one, and another name's HTTPS edge does not notice", async () => {
     const [backend, db] = connectionEdge("tls_edge", "db", [`${host}:443`], passthrough);
-    const edge = await start([backend as never, db as never, ...edgeObjects("shop", ["shop.example.com"])]);
+    const edge = await start([backend as never, db as never, ...httpsEdge("shop", ["shop.example.com"])]);
     const upstream = await service((socket) => socket.end("plain"));
     await (await agent(edge, upstream)).label({ app: "db" });
-    assert.equal((await fetchOver("h1", edge, "shop.example.com")).status, 503);
+    assert.equal((await edge.ask("h1", { host: "shop.example.com" })).status, 503);
     edge.put({ ...(db as NonNullable<typeof db>), doc: { ...db?.doc, ...termination({}) } });
     assert.equal((await readToEnd(await open(edge))).text, "plain");
-    assert.equal((await fetchOver("h1", edge, "shop.example.com")).status, 503);
+    assert.equal((await edge.ask("h1", { host: "shop.example.com" })).status, 503);
   });
 });
 
@@ -235,14 +246,14 @@ describe("an agent's tls endpoint", { timeout: 30_000 }, () => {
   });
 
   it("R5: an agent's tls endpoint is not taken over by a wildcard edge, and gives way to an edge with its very name", async () => {
-    const edge = await start(edgeObjects("wild", ["*.example.com"]));
+    const edge = await start(httpsEdge("wild", ["*.example.com"]));
     const upstream = await service((socket) => socket.end("hello"), { cert: own.certificatePem, key: own.keyPem });
     const connected = await agent(edge, upstream);
     await connected.bind({ proto: "tls", hostname: host });
     const client = await open(edge, { ca: own.certificatePem, checkServerIdentity: () => undefined });
     assert.equal((await readToEnd(client)).text, "hello");
-    const exact = edgeObjects("exact", [host]);
+    const exact = httpsEdge("exact", [host]);
     for (const object of exact) edge.put(object);
-    assert.equal((await fetchOver("h1", edge, host)).status, 503);
+    assert.equal((await edge.ask("h1", { host: host })).status, 503);
   });
 });

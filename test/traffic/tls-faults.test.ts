@@ -6,21 +6,22 @@ import { setImmediate as turn } from "node:timers/promises";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { bareClient, brokenClient, brokenRecord, helloOf, serverGone } from "../support/broken-tls.ts";
-import { connectionEdge, startTcpService } from "../support/connections.ts";
-import type { TcpService } from "../support/connections.ts";
-import { host, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { connectionEdge } from "../support/objects.ts";
+import { startTcpService } from "../support/services.ts";
+import type { TcpService } from "../support/services.ts";
 import { seededRandom } from "../support/random.ts";
 import { openSockets } from "../support/upgraded.ts";
 
 const recordTypes = { changeCipherSpec: 20, alert: 21, handshake: 22, data: 23, heartbeat: 24, unknown: 99 } as const;
 const tlsHost = "db.example.com";
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 let service: TcpService;
 let agent: TestAgent;
 
 before(async () => {
-  fixture = await startFixture();
+  fixture = await startEdgeWithAgent();
   service = await startTcpService((socket) => void socket.on("end", () => socket.end()).resume());
   agent = await connectAgent(fixture.edge, fixture.token, service.port, false);
   await agent.label({ app: "db" });

@@ -6,12 +6,14 @@ import { connect } from "node:net";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { freePort } from "../support/connections.ts";
-import { startPlatform, startUpstream } from "../support/platform.ts";
-import type { ApiBody, TestPlatform, TestUpstream } from "../support/platform.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { ApiBody, TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
 
 describe("events of traffic through the platform", { timeout: 60_000 }, () => {
   let platform: TestPlatform;
-  let upstream: TestUpstream;
+  let upstream: HttpService;
   const events: ApiBody[] = [];
   const receiver = createServer((request, response) => {
     let text = "";
@@ -39,7 +41,7 @@ describe("events of traffic through the platform", { timeout: 60_000 }, () => {
     receiver.listen(0, "127.0.0.1");
     await once(receiver, "listening");
     platform = await startPlatform({ allowLocalUpstreams: true });
-    upstream = await startUpstream((request, response) => {
+    upstream = await startHttpService((request, response) => {
       request.resume().on("end", () => response.end("hello"));
     });
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;

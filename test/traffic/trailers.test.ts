@@ -7,10 +7,10 @@ import type { IncomingHttpHeaders } from "node:http2";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
-import { protocols } from "../support/agents.ts";
-import type { Protocol } from "../support/agents.ts";
-import { host, startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
+import type { Protocol } from "../support/http-client.ts";
 
 /** RFC 9110 §6.5.1: framing and routing of the message; the whole is refused. */
 const refused = ["content-length", "expect", "host"] as const;
@@ -24,7 +24,7 @@ const dropped = [
 ].flatMap((names) => names.split(" "));
 const passed = ["x-checksum", "content-digest", "etag", "server-timing", "authentication-info"] as const;
 
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 let trailers: readonly string[] = [];
 let requests = 0;
 let answered: Readonly<Record<string, string>> = {};
@@ -39,7 +39,7 @@ const service = createServer((request: IncomingMessage, response: ServerResponse
 });
 
 before(async () => {
-  fixture = await startFixture({ allowLocalUpstreams: true });
+  fixture = await startEdgeWithAgent({ allowLocalUpstreams: true });
   await once(service.listen(0, "127.0.0.1"), "listening");
   const address = `127.0.0.1:${(service.address() as AddressInfo).port}`;
   fixture.put("static_backend", "bkdsc_1", { address, tls: { enabled: false } });

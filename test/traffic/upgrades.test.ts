@@ -5,18 +5,18 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { protocols } from "../support/agents.ts";
-import { startFixture } from "../support/modules.ts";
-import type { Fixture } from "../support/modules.ts";
+import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
+import { protocols } from "../support/http-client.ts";
 import { accepting, openSockets, upgrade } from "../support/upgraded.ts";
 
-let fixture: Fixture;
+let fixture: EdgeWithAgent;
 let accepted: () => Promise<Socket>;
 /** What the service answers instead of upgrading. */
 let declined: string | undefined;
 
 before(async () => {
-  fixture = await startFixture({ allowLocalUpstreams: true });
+  fixture = await startEdgeWithAgent({ allowLocalUpstreams: true });
   accepted = accepting(fixture.service, () => declined);
   fixture.put("static_backend", "bkdsc_1", { address: `127.0.0.1:${fixture.servicePort}`, tls: { enabled: false } });
 });

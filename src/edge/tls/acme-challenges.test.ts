@@ -7,7 +7,8 @@ import type { IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
 import { request as requestHttps } from "node:https";
 import { connect } from "node:tls";
 import { describe, it } from "node:test";
-import { edgeObjects, startTestEdge } from "../../../test/support/edge.ts";
+import { startTestEdge } from "../../../test/support/edge.ts";
+import { httpsEdge } from "../../../test/support/objects.ts";
 import { silentLog } from "../../lib/log.ts";
 import { octetString } from "../../lib/der.ts";
 import { createSelfSigned, extension } from "../../lib/x509.ts";
@@ -102,7 +103,7 @@ describe("challenges of certificate authorities", () => {
   });
 
   it("challenges of certificate authorities get a handshake of their own on the HTTPS listener, which nobody else gets", async () => {
-    const testEdge = await startTestEdge([challenge("acmechl_1"), ...edgeObjects("shop", ["shop.example.com"])]);
+    const testEdge = await startTestEdge([challenge("acmechl_1"), ...httpsEdge("shop", ["shop.example.com"])]);
     const { port } = testEdge.edge.https;
     const answer = await handshake(port, "shop.example.com", ["acme-tls/1"]);
     assert.ok(typeof answer === "object");
@@ -129,7 +130,7 @@ describe("challenges of certificate authorities", () => {
 
   for (const http of ["h1", "h2"] as const) {
     it(`challenges of certificate authorities are answered over HTTPS before any route is looked for (${http})`, async () => {
-      const { edge } = await startTestEdge([challenge("acmechl_1"), ...edgeObjects("shop", ["shop.example.com"])]);
+      const { edge } = await startTestEdge([challenge("acmechl_1"), ...httpsEdge("shop", ["shop.example.com"])]);
       const ask = (target: string) => request(edge.https.port, "shop.example.com", target, http);
       assert.deepEqual(await ask(path), { status: 200, text: "token-1.thumb" });
       assert.notEqual((await ask("/.well-known/acme-challenge/other")).status, 200);
@@ -139,7 +140,7 @@ describe("challenges of certificate authorities", () => {
 
   it("challenges of certificate authorities that cannot be shown leave the host as it was", async () => {
     const broken = challenge("acmechl_1", { certificate_pem: "none", private_key_pem: "none" });
-    const { edge } = await startTestEdge([broken, ...edgeObjects("shop", ["shop.example.com"])]);
+    const { edge } = await startTestEdge([broken, ...httpsEdge("shop", ["shop.example.com"])]);
     assert.equal(
       await handshake(edge.https.port, "shop.example.com", ["acme-tls/1"]),
       "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL",

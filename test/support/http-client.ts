@@ -1,0 +1,139 @@
+/** One request over either version of HTTP, on a TLS connection that the caller has made: every rung asks by this. */
+import { once } from "node:events";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import type { IncomingHttpHeaders as Http2Headers } from "node:http2";
+import { request as requestHttps } from "node:https";
+import { connect as connectTcp } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { ConnectionOptions, TLSSocket } from "node:tls";
+
+export const protocols = ["h1", "h2"] as const;
+export type Protocol = (typeof protocols)[number];
+
+export interface Asked {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** The body as UTF-8. */
+  readonly text: string;
+  /** Id of the request, as visitors are told it. */
+  readonly id: string;
+}
+
+export interface AskOptions {
+  readonly method?: string;
+  /** Path and query. */
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: string | Buffer;
+  /** Server name, and Host or `:authority`. */
+  readonly host: string;
+  /** Server name, where it is another than the host. */
+  readonly serverName?: string;
+  /** Address that it comes from: one of 127.0.0.0/8. */
+  readonly source?: string;
+  /** Sent on the connection before TLS begins. */
+  readonly preface?: string;
+  /** More for the TLS handshake. */
+  readonly tls?: ConnectionOptions;
+}
+
+/** A TLS connection to a loopback port that offers `alpn`. */
+export async function connectOver(
+  alpn: readonly string[],
+  port: number,
+  ca: string,
+  options: Pick<AskOptions, "host" | "serverName" | "source" | "preface" | "tls">,
+): Promise<TLSSocket> {
+  const bare = connectTcp({
+    host: "127.0.0.1",
+    port,
+    ...(options.source !== undefined && { localAddress: options.source }),
+  });
+  if (options.preface !== undefined) bare.write(options.preface);
+  await once(bare, "connect");
+  const socket = connectTls({
+    socket: bare,
+    servername: options.serverName ?? options.host,
+    ca,
+    ALPNProtocols: [...alpn],
+    ...options.tls,
+  } as ConnectionOptions);
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+/** The version's name in ALPN. */
+export function alpnOf(protocol: Protocol): string {
+  return protocol === "h2" ? "h2" : "http/1.1";
+}
+
+/** One request on a connection of its own to a loopback port. Rejects when the connection ends without an answer. */
+export async function askOver(protocol: Protocol, port: number, ca: string, options: AskOptions): Promise<Asked> {
+  const socket = await connectOver([alpnOf(protocol)], port, ca, options);
+  try {
+    return protocol === "h1" ? await overHttp1(socket, options) : await overHttp2(socket, options);
+  } finally {
+    socket.destroy();
+  }
+}
+
+export async function readBody(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of stream) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+async function overHttp1(socket: TLSSocket, options: AskOptions): Promise<Asked> {
+  const { method = "GET", path = "/", headers = {}, body, host } = options;
+  const outgoing = requestHttps({
+    createConnection: () => socket,
+    method,
+    path,
+    headers: {
+      host,
+      ...(headers as Record<string, string>),
+      ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
+    },
+  });
+  outgoing.on("error", () => {});
+  const answered = Promise.race([once(outgoing, "response"), failureOf(outgoing)]);
+  outgoing.end(body);
+  const [response] = (await answered) as [IncomingMessage];
+  return asked(response.statusCode ?? 0, response.headers, await readBody(response));
+}
+
+async function overHttp2(socket: TLSSocket, options: AskOptions): Promise<Asked> {
+  const { method = "GET", path = "/", headers = {}, body, host } = options;
+  const session = connectHttp2(`https://${host}`, { createConnection: () => socket });
+  session.on("error", () => {});
+  const stream = session.request(
+    {
+      ":method": method,
+      ":path": path,
+      ":authority": host,
+      ...headers,
+      ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
+    },
+    { endStream: body === undefined },
+  );
+  const answered = Promise.race([once(stream, "response"), failureOf(stream)]);
+  if (body !== undefined) stream.end(body);
+  const [fields] = (await answered) as [Http2Headers];
+  try {
+    return asked(Number(fields[":status"] ?? 0), fields, await readBody(stream as AsyncIterable<Buffer>));
+  } finally {
+    session.destroy();
+  }
+}
+
+function asked(status: number, headers: IncomingHttpHeaders, body: Buffer): Asked {
+  return { status, headers, body, text: body.toString(), id: String(headers["x-request-id"] ?? "") };
+}
+
+/** Rejects when it fails, or closes without a word. */
+async function failureOf(emitter: NodeJS.EventEmitter): Promise<never> {
+  const [error] = (await Promise.race([once(emitter, "error"), once(emitter, "close")])) as [Error | undefined];
+  throw error ?? new Error("closed without a response");
+}

@@ -1,0 +1,59 @@
+/** What stands behind an agent or a static backend: HTTP services, and services that see every byte. */
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import type { RequestListener, Server } from "node:http";
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import type { TlsOptions } from "node:tls";
+
+export interface HttpService {
+  readonly port: number;
+  /** For upgrades, and for what else only a server can do. */
+  readonly server: Server;
+  stop(): Promise<void>;
+}
+
+/** An HTTP service on a free loopback port. */
+export async function startHttpService(answer: RequestListener): Promise<HttpService> {
+  const server = createHttpServer(answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    server,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+export interface TcpService {
+  readonly port: number;
+  /** Connections that came, in order. */
+  readonly connections: readonly Socket[];
+  stop(): Promise<void>;
+}
+
+/** A service on a free loopback port; half-open connections are kept. With `tls` it terminates TLS. */
+export async function startTcpService(serve: (socket: Socket) => void, tls?: TlsOptions): Promise<TcpService> {
+  const connections: Socket[] = [];
+  const take = (socket: Socket): void => {
+    connections.push(socket);
+    socket.on("error", () => {});
+    serve(socket);
+  };
+  const server = tls
+    ? createTlsServer({ ...tls, allowHalfOpen: true }, take)
+    : createServer({ allowHalfOpen: true }, take);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections,
+    async stop() {
+      for (const socket of connections) socket.destroy();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
