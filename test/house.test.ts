@@ -1,10 +1,10 @@
 /** The rules of the house, as tests: who may import whom, what appears where, and that generated files are fresh. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
 import { describe, it } from "node:test";
 import { modules } from "../src/modules/index.ts";
 import { generatedFiles } from "../scripts/generated.ts";
+import { importsOf } from "../scripts/imports.ts";
 
 /** Folders of src/ that each folder may take values from; types may be taken from `types` as well. */
 const allowed: Record<string, { readonly values: readonly string[]; readonly types?: readonly string[] }> = {
@@ -65,11 +65,6 @@ const confined: readonly { readonly what: string; readonly pattern: RegExp; read
     to: ["api", "cli", "outbound", "agent"],
   },
 ];
-
-interface Import {
-  readonly target: string;
-  readonly typeOnly: boolean;
-}
 
 const sources = globSync("src/**/*.ts").filter((file) => !file.endsWith(".test.ts"));
 
@@ -231,15 +226,4 @@ function isReached(arrows: readonly (readonly [from: string, to: string])[], fro
   const reached = new Set([from]);
   for (const folder of reached) for (const [start, end] of arrows) if (start === folder) reached.add(end);
   return reached.has(to);
-}
-
-function importsOf(file: string): Import[] {
-  const found: Import[] = [];
-  for (const match of code(file).matchAll(
-    /^(import|export)( type)? [^;]*?from "(\.[^"]+)";|import\("(\.[^"]+)"\)/gms,
-  )) {
-    const target = match[3] ?? match[4];
-    if (target) found.push({ target: normalize(join(dirname(file), target)), typeOnly: match[2] !== undefined });
-  }
-  return found;
 }

@@ -1,0 +1,134 @@
+/** The fast lane: which tests a change touches. The whole suite remains what a change must pass. */
+import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
+import { matchesGlob } from "node:path";
+import { importsOf } from "./imports.ts";
+
+/**
+ * Black-box tests of what lies in a folder, in few enough files to be quick. The longest folder that fits counts. A file
+ * is also tested by what is named for it or one of its folders, as `test/api/documents.test.ts` is for `api/documents`.
+ */
+export const rooms: Readonly<Record<string, readonly string[]>> = {
+  "src/acme": ["test/traffic/acme.test.ts"],
+  "src/agent": ["test/tunnel/client.test.ts", "test/traffic/agents-tunnels.test.ts"],
+  "src/api": ["test/api/{http,resources,protocol}.test.ts"],
+  "src/api/description": ["test/api/{description,reference}.test.ts"],
+  "src/api/domain-proof": ["test/api/domain-proof.test.ts"],
+  "src/api/events": ["test/api/events*.test.ts"],
+  "src/api/filter": ["test/api/{filter,lists}.test.ts"],
+  "src/api/history": ["test/api/{history,revisions}.test.ts"],
+  "src/api/provisioning": ["test/traffic/acme.test.ts"],
+  "src/api/scopes": ["test/api/{scopes,reach}.test.ts"],
+  "src/api/traffic": ["test/api/traffic.test.ts"],
+  "src/cli": ["test/cli/{commands,platform}.test.ts"],
+  "src/edge": ["test/traffic/{edge,modules-changes}.test.ts"],
+  "src/edge/agents": ["test/traffic/{agents-tunnels,agent-options,bind-fields}.test.ts"],
+  "src/edge/connections": ["test/traffic/{tcp-edges,tls-edges}.test.ts"],
+  "src/edge/control": ["test/traffic/{edge,explain}.test.ts"],
+  "src/edge/http": ["test/traffic/http1-*.test.ts"],
+  "src/edge/http2": ["test/traffic/http2-*.test.ts"],
+  "src/edge/listeners": ["test/traffic/{edge,tls-edges,tls-faults}.test.ts"],
+  "src/edge/tls": ["test/traffic/{certificates,client-certificates,tls-edges}.test.ts"],
+  "src/edge/upstreams": ["test/traffic/{http1-upstream,modules-backends}.test.ts"],
+  "src/edge/watch": ["test/traffic/traffic-events.test.ts"],
+  "src/http1": ["test/traffic/http1-*.test.ts"],
+  "src/identity": ["test/api/modules.test.ts"],
+  "src/lib": ["test/traffic/edge.test.ts", "test/api/http.test.ts"],
+  "src/modules": ["test/traffic/modules-*.test.ts"],
+  "src/outbound": ["test/traffic/forbidden-addresses.test.ts"],
+  "src/policy": ["test/api/endpoints.test.ts"],
+  "src/resources": ["test/api/{resources,description,modules}.test.ts"],
+  "src/routing": ["test/traffic/{authorities,explain,paths}.test.ts"],
+  "src/schema": ["test/api/{input,json}.test.ts"],
+  "src/storage": ["test/storage/{commit,history,rules,secrets}.test.ts"],
+  "src/traffic": ["test/traffic/modules-*.test.ts"],
+  "src/tunnel": ["test/tunnel/*.test.ts"],
+  "src/webhooks": ["test/traffic/modules-webhooks.test.ts", "test/cli/webhook-send.test.ts"],
+  "src/websocket": ["test/traffic/modules-websocket.test.ts"],
+  docs: ["test/cli/{guide,readme}.test.ts"],
+  sdk: ["test/api/sdk.test.ts"],
+};
+
+/** The rules of the house, which every change can break. */
+const always = ["test/citations.test.ts", "test/house.test.ts"];
+
+export function allTests(): string[] {
+  return globSync(["src/**/*.test.ts", "test/**/*.test.ts"]).sort();
+}
+
+/** The tests among `tests` that files at these paths touch, deleted ones too. */
+export function testsFor(changed: readonly string[], tests = allTests()): string[] {
+  const wanted = new Set(always);
+  const reach = new Map(tests.map((test) => [test, reachOf(test)]));
+  for (const file of changed) {
+    const globs = roomOf(file);
+    const words = file
+      .replace(/\.[a-z]+$/, "")
+      .split("/")
+      .slice(1);
+    for (const test of tests) {
+      const stem = test.slice(test.lastIndexOf("/") + 1).replace(".test.ts", "");
+      const isBlackBox = test.startsWith("test/");
+      // Every fixture, and every other test, imports something of `lib`.
+      const uses = !file.startsWith("src/lib/") && (reach.get(test)?.has(file) ?? false);
+      const isNear = !isBlackBox && folderOf(test, 2) === folderOf(file, 2) && reachOf(test, true).has(file);
+      const isNamed = isBlackBox && words.includes(stem) && file.startsWith("src/");
+      if (test === file || uses || isNear || isNamed || globs.some((glob) => matchesGlob(test, glob))) wanted.add(test);
+    }
+  }
+  return tests.filter((test) => wanted.has(test));
+}
+
+/** Paths that differ from `base`, committed or not, with those that git does not know yet. */
+export function changedSince(base: string | undefined, directory = "."): string[] {
+  const git = (...args: string[]): string[] => {
+    const run = spawnSync("git", args, { cwd: directory, encoding: "utf8" });
+    if (run.status !== 0) throw new Error(`git ${args.join(" ")}: ${run.stderr.trim()}`);
+    return run.stdout.split("\n").filter((line) => line !== "");
+  };
+  const [from = "HEAD"] = git("merge-base", "HEAD", base ?? "main");
+  return [...git("diff", "--name-only", "--relative", from), ...git("ls-files", "--others", "--exclude-standard")];
+}
+
+function roomOf(file: string): readonly string[] {
+  const fitting = Object.keys(rooms).filter((folder) => file.startsWith(`${folder}/`));
+  const room = fitting.sort((one, other) => other.length - one.length)[0];
+  return room === undefined ? [] : (rooms[room] as readonly string[]);
+}
+
+function folderOf(file: string, depth: number): string {
+  return file.split("/").slice(0, depth).join("/");
+}
+
+/**
+ * What a test uses: what it imports itself, and every fixture below that. Through fixtures or the source itself nearly
+ * everything reaches everything, so only `deep` goes on there, for tests of units.
+ */
+function reachOf(test: string, deep = false): ReadonlySet<string> {
+  const found = new Set<string>();
+  const visit = (file: string): void => {
+    for (const { target } of safely(file)) {
+      if (found.has(target) || (!deep && file !== test && target.startsWith("src/"))) continue;
+      found.add(target);
+      if (deep || !target.startsWith("src/")) visit(target);
+    }
+  };
+  visit(test);
+  return found;
+}
+
+const read = new Map<string, readonly { readonly target: string }[]>();
+
+/** Imports of a file; none for what is not there any more. */
+function safely(file: string): readonly { readonly target: string }[] {
+  let imports = read.get(file);
+  if (!imports) {
+    try {
+      imports = importsOf(file);
+    } catch {
+      imports = [];
+    }
+    read.set(file, imports);
+  }
+  return imports;
+}

@@ -1,0 +1,20 @@
+/** What a source file imports of ours, read from its text. */
+import { readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+
+export interface Import {
+  /** Path from the root. */
+  readonly target: string;
+  readonly typeOnly: boolean;
+}
+
+export function importsOf(file: string, read = (path: string): string => readFileSync(path, "utf8")): Import[] {
+  const found: Import[] = [];
+  for (const match of read(file).matchAll(
+    /^(import|export)( type)? [^;]*?from "(\.[^"]+)";|import\("(\.[^"]+)"\)/gms,
+  )) {
+    const target = match[3] ?? match[4];
+    if (target) found.push({ target: normalize(join(dirname(file), target)), typeOnly: match[2] !== undefined });
+  }
+  return found;
+}

@@ -1,0 +1,70 @@
+/** The fast lane of `npm test`. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, globSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { allTests, changedSince, rooms, testsFor } from "../scripts/changed-tests.ts";
+
+describe("the fast lane", () => {
+  it("the fast lane knows every room of src, and its table names only what is there", () => {
+    const folders = readdirSync("src", { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    assert.deepEqual(
+      folders.map(({ name }) => `src/${name}`).filter((room) => !(room in rooms)),
+      [],
+    );
+    for (const [room, globs] of Object.entries(rooms)) {
+      assert.ok(existsSync(room), room);
+      for (const glob of globs) assert.ok(globSync(glob).length > 0, glob);
+    }
+  });
+
+  it("the fast lane runs the tests beside a changed file that reach it, those of its room and those named for it", () => {
+    const tests = testsFor(["src/http1/read-request.ts"]);
+    assert.ok(tests.includes("src/http1/read-request.test.ts"));
+    assert.ok(tests.includes("test/traffic/http1-framing.test.ts"));
+    assert.ok(!tests.includes("src/http1/field-table.test.ts"), "does not import it");
+    assert.ok(!tests.some((test) => test.startsWith("test/storage/")));
+    assert.ok(testsFor(["src/api/documents/plan.ts"]).includes("test/api/documents.test.ts"));
+  });
+
+  it("the fast lane runs a changed test, and those that import a changed fixture through whatever others", () => {
+    assert.ok(testsFor(["test/storage/rules.test.ts"]).includes("test/storage/rules.test.ts"));
+    const tests = testsFor(["test/support/http-client.ts"]);
+    assert.ok(tests.includes("test/traffic/bind-fields.test.ts"), "by edge.ts");
+    assert.ok(!tests.includes("test/storage/rules.test.ts"));
+  });
+
+  it("the fast lane always runs the rules of the house, and never much of the suite for one file", () => {
+    const all = allTests();
+    for (const file of globSync("src/*/*.ts").filter((one) => !one.endsWith(".test.ts"))) {
+      const tests = testsFor([file], all);
+      assert.ok(tests.includes("test/house.test.ts"));
+      assert.ok(tests.length < all.length / 4, `${file}: ${tests.length} of ${all.length}`);
+    }
+  });
+
+  it("the fast lane sees what is committed since the base, changed since, and not yet known to git", () => {
+    const directory = mkdtempSync(join(tmpdir(), "postern-changed-"));
+    try {
+      const git = (...args: string[]) =>
+        execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd: directory });
+      const write = (name: string, text: string) => writeFileSync(join(directory, name), text);
+      git("init", "--quiet", "--initial-branch=main");
+      for (const name of ["kept", "committed", "edited"]) write(name, "1");
+      git("add", ".");
+      git("commit", "--quiet", "--message=one");
+      git("switch", "--quiet", "--create", "change");
+      write("committed", "2");
+      git("commit", "--quiet", "--all", "--message=two");
+      write("edited", "2");
+      write("new", "1");
+      assert.deepEqual(changedSince(undefined, directory), ["committed", "edited", "new"]);
+      assert.deepEqual(changedSince("HEAD", directory), ["edited", "new"]);
+      assert.throws(() => changedSince("no-such-revision", directory), /git merge-base HEAD no-such-revision/);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+});
