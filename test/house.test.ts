@@ -1,6 +1,7 @@
 /** The rules of the house, as tests: who may import whom, what appears where, and that generated files are fresh. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { describe, it } from "node:test";
 import { modules } from "../src/modules/index.ts";
 import { generatedFiles } from "../scripts/generated.ts";
