@@ -1,7 +1,7 @@
 /** What code, tests and pages refer to is there: controls, pages, sections of pages. */
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, it } from "node:test";
 
 const code = globSync(["src/**/*.ts", "test/**/*.ts", "scripts/**/*.ts", "bench/**/*.ts", "sdk/src/*.ts"]);
@@ -66,6 +66,38 @@ describe("references to pages", () => {
       }
     }
     assert.deepEqual(faults, []);
+  });
+});
+
+describe("the records of decisions", () => {
+  const folder = "docs/decisions";
+  const records = globSync(`${folder}/0*.md`).sort();
+  const headOf = (file: string) => /^# (\d+)\. (.+)\n\nDate: (\d{4}-\d\d-\d\d)\n\n## Context\n/.exec(read(file));
+
+  it("the records of decisions have one layout: number, title, date and four parts in their order", () => {
+    assert.ok(records.length >= 16);
+    for (const file of records) {
+      const head = headOf(file);
+      assert.ok(head, `${file} begins with a number, a title, its date and its context`);
+      assert.equal(Number(basename(file).slice(0, 4)), Number(head[1]), file);
+      assert.ok(!Number.isNaN(Date.parse(head[3] ?? "")), file);
+      const parts = [...read(file).matchAll(/^## (.+)$/gm)].map(([, part]) => part);
+      assert.deepEqual(parts, ["Context", "Decision", "Consequences", "Also considered"], file);
+    }
+  });
+
+  it("the records of decisions are all in the index, in order, with their titles and dates", () => {
+    const rows = [...read(`${folder}/README.md`).matchAll(/^\| (\d+) +\| \[(.+)\]\((\S+)\) +\| (\S+) +\|$/gm)];
+    assert.deepEqual(
+      rows.map(([, number, title, file, date]) => [file, number, title, date]),
+      records.map((file) => [basename(file), ...(headOf(file)?.slice(1) ?? [])]),
+    );
+  });
+
+  it("the record of dependencies names each package that runs in the server, and no other", () => {
+    const manifest = JSON.parse(read("package.json")) as { readonly dependencies: Readonly<Record<string, string>> };
+    const named = [...read(`${folder}/0019-dependencies.md`).matchAll(/^\| `([^`]+)` +\|/gm)].map(([, name]) => name);
+    assert.deepEqual(named, Object.keys(manifest.dependencies).sort());
   });
 });
 
