@@ -101,6 +101,31 @@ describe("the records of decisions", () => {
   });
 });
 
+describe("the recipes for additions", () => {
+  const sources = globSync("src/**/*.ts").filter((file) => !file.endsWith(".test.ts"));
+  const page = read("CONTRIBUTING.md");
+  const examples = [...page.matchAll(/^For example ((?:`[^`]+`(?: or )?)+): ([^]+?)\.\n(?:\n|$)/gm)];
+
+  it("the recipes for additions name every file in which their example occurs, and no other", () => {
+    assert.ok(examples.length >= 6);
+    for (const [text, words = "", files = ""] of examples) {
+      const quoted = (part: string): string[] => [...part.matchAll(/`([^`]+)`/g)].map(([, one]) => one as string);
+      const wanted = quoted(words).map((word) => new RegExp(`(?<![\\w-])${RegExp.escape(word)}(?![\\w-])`));
+      const found = sources.filter((file) => wanted.some((word) => word.test(read(file))));
+      assert.deepEqual(found.sort(), quoted(files).sort(), text);
+    }
+  });
+
+  it("the recipes for additions name files and folders that are there", () => {
+    const recipes = page.slice(page.indexOf("## Recipes"));
+    const named = [...recipes.matchAll(/`((?:src|test|docs|sdk|scripts)\/[\w./-]*)`/g)].map(([, one]) => one as string);
+    assert.deepEqual(
+      named.filter((path) => !/NAME|…/.test(path) && !existsSync(path)),
+      [],
+    );
+  });
+});
+
 describe("what Postern is built from", () => {
   interface Locked {
     readonly version: string;
