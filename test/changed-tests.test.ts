@@ -20,6 +20,10 @@ describe("the fast lane", () => {
     }
   });
 
+  it("the whole suite has every test file once, the longest first", () => {
+    assert.deepEqual(allTests().sort(), globSync(["src/**/*.test.ts", "test/**/*.test.ts"]).sort());
+  });
+
   it("the fast lane runs the tests beside a changed file that reach it, those of its room and those named for it", () => {
     const tests = testsFor(["src/http1/read-request.ts"]);
     assert.ok(tests.includes("src/http1/read-request.test.ts"));
