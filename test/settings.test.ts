@@ -33,7 +33,7 @@ const slices: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe("a setting of a plane", () => {
-  it("is declared in one file", () => {
+  it("a setting of a plane is declared in one file", () => {
     const faults = ofPlanes.filter(
       (name) =>
         sources.filter((file) => file.startsWith("src/settings/") && textOf.get(file)?.includes(`\n  ${name}: `))
@@ -43,7 +43,7 @@ describe("a setting of a plane", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("is named by the plane that reads it, and not by the command line that hands it over", () => {
+  it("a setting of a plane is named by the plane that reads it, and not by the command line that hands it over", () => {
     const between = ofPlanes.flatMap((name) => filesNaming(name, "src/cli/").map((file) => `${file}: ${name}`));
     assert.deepEqual(between, []);
     const readerOf: readonly (readonly [settings: object, rooms: readonly string[]])[] = [
@@ -79,14 +79,14 @@ describe("a setting of a plane", () => {
 describe("every setting", () => {
   const entries: readonly (readonly [string, Setting<unknown>])[] = Object.entries(settings);
 
-  it("has a flag, a variable and a key of its own", () => {
+  it("every setting has a flag, a variable and a key of its own", () => {
     for (const nameOf of [flagOf, variableOf, keyOf]) {
       const names = entries.map(([name, setting]) => nameOf(name, setting));
       assert.equal(new Set(names).size, names.length);
     }
   });
 
-  it("takes the default that its help shows, where that is a value", () => {
+  it("every setting takes the default that its help shows, where that is a value", () => {
     for (const [name, setting] of entries) {
       const fallback = setting.read(undefined);
       if (setting.shownDefault === undefined || fallback === undefined) continue;
@@ -94,7 +94,7 @@ describe("every setting", () => {
     }
   });
 
-  it("that needs another names one that there is", () => {
+  it("every setting that needs another names one that there is", () => {
     for (const [name, { needs }] of entries) {
       if (needs !== undefined)
         assert.ok(

@@ -149,7 +149,7 @@ describe("a program", () => {
     assert.equal(evaluate("conn.ip.categories == [] && !has(conn.ip.categories) && has(conn.ip)", { variables }), true);
   });
 
-  it("gives declared fields that are absent their zero value, and JSON's numbers the declared kind", () => {
+  it("a program gives declared fields that are absent their zero value, and JSON's numbers the declared kind", () => {
     const cookie = objectType("cookie", { name: string, secure: bool, size: int, rate: double, sizes: listOf(int) });
     const variables = { cookie: { type: cookie, read: () => ({ name: "sid", size: 7, sizes: [1, 2] }) } };
     assert.equal(evaluate("cookie.name + cookie['name']", { variables }), "sidsid");
@@ -159,7 +159,7 @@ describe("a program", () => {
     assert.equal(evaluate("2 in cookie.sizes && cookie.sizes[0] == 1", { variables }), true);
   });
 
-  it("has own keys only: names of prototypes are keys like others", () => {
+  it("a program has own keys only: names of prototypes are keys like others", () => {
     const vars = JSON.parse('{"__proto__": 1, "a": {}}') as Readonly<Record<string, Value>>;
     const asked = (source: string): unknown => program(source).evaluate({ ...exchange, vars });
     assert.equal(asked("vars.__proto__ == 1 && '__proto__' in vars && size(vars) == 2"), true);
@@ -176,7 +176,7 @@ describe("a program", () => {
     }
   });
 
-  it("takes maps that find their values when they are asked", () => {
+  it("a program takes maps that find their values when they are asked", () => {
     const asked: Value[] = [];
     class Lazy extends MapValue {
       override readonly size = 1;
@@ -243,7 +243,7 @@ describe("a program", () => {
     assert.deepEqual(evaluate("'a,b'.split(',', -1)", { functions }), ["a", "b"]);
   });
 
-  it("does not let what a function throws get out", () => {
+  it("a program does not let what a function throws get out", () => {
     const functions = [
       define(
         "broken",
@@ -255,7 +255,7 @@ describe("a program", () => {
     assert.equal(evaluate("broken() || true", { functions }), "failed: the evaluation broke off: no such thing");
   });
 
-  it("may be evaluated while it is being evaluated", () => {
+  it("a program may be evaluated while it is being evaluated", () => {
     let inner: unknown;
     let again: Program | undefined = undefined as Program | undefined;
     const functions = [
@@ -278,7 +278,7 @@ describe("a program", () => {
     assert.equal(inner, true);
   });
 
-  it("says where it failed", () => {
+  it("a program says where it failed", () => {
     const source = "method == 'GET' && vars.list[7] == 1";
     const failed = program(source).evaluate(exchange);
     assert.ok(failed instanceof Failure);
@@ -323,7 +323,7 @@ describe("a program", () => {
     }
   });
 
-  it("takes null for nothing where nulls are quiet", () => {
+  it("a program takes null for nothing where nulls are quiet", () => {
     const quiet = { nulls: "quiet" as const };
     assert.equal(evaluate("vars.map.a < 5 || vars.map.a.startsWith('x') || vars.none.deep == 1", quiet), false);
     assert.equal(evaluate("!(vars.map.a < 5) && !vars.none && vars.none == null", quiet), true);

@@ -27,7 +27,7 @@ describe("user agent filter", () => {
     assert.equal(await outcome(["^$"], [".*"]), "passed");
   });
 
-  it("refuses a request with several User-Agent, whatever they are", async () => {
+  it("user agent filter refuses a request with several User-Agent, whatever they are", async () => {
     assert.equal(await outcome([], ["curl"], "Mozilla", "curl"), "denied");
     assert.equal(await outcome([], ["curl"], "curl", "Mozilla"), "denied");
     assert.equal(await outcome([".*"], [], "Mozilla", "Mozilla"), "denied");

@@ -54,7 +54,7 @@ describe("webhook verification", () => {
     assert.match(step.reason, /no signature/);
   });
 
-  it("refuses a body that is larger than it holds, and says how much that is and what sets it", async () => {
+  it("webhook verification refuses a body that is larger than it holds, and says how much that is and what sets it", async () => {
     const table = tableOf(clock, modulesWith({ ...defaultsOf(webhookSettings), webhookMaxBytes: 1000 }));
     const route = routeWith("webhook_verification", { provider: "github", secret: "s" }, table);
     for (const [size, outcome] of [

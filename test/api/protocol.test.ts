@@ -393,7 +393,7 @@ describe("readiness", () => {
 });
 
 describe("the limits of the API", () => {
-  it("D9: refuses what exceeds a key's rate, says when to come back, and counts keys apart", async () => {
+  it("D9: the limits of the API refuses what exceeds a key's rate, says when to come back, and counts keys apart", async () => {
     const api = await startApi(sqlite, { apiRate: 5 });
     try {
       const other = await api.ok("POST", "/api_keys", {});

@@ -121,7 +121,7 @@ for (const database of databases) {
       }
     });
 
-    it("D9: are counted anew at the start, give way to deletes and let what shrinks pass", async () => {
+    it(`D9: D9: quotas of stored things on ${database.name} are counted anew at the start, give way to deletes and let what shrinks pass`, async () => {
       await restart({ accountMaxObjects: 100 });
       const key = await account();
       const response = { status_code: 200, body: "a".repeat(12_000) };

@@ -89,7 +89,7 @@ describe("the expression language", () => {
     differing(checkingCases, checked, [...messagesChecked, ...optionalsChecked]);
   });
 
-  it("leaves out whole suites, of which nothing gives a value", () => {
+  it("the expression language leaves out whole suites, of which nothing gives a value", () => {
     const counted = Array.from(otherCases, ([suite, cases]) => [suite, cases.length] as const);
     const listed = Object.entries(leftOutSuites).map(([suite, { cases }]) => [suite, cases] as const);
     assert.deepEqual(Object.fromEntries(counted), Object.fromEntries(listed));

@@ -97,7 +97,7 @@ function askThem(source: string): unknown {
 }
 
 describe("expressions at random", () => {
-  it(`are evaluated as @bufbuild/cel does, ${count} of them`, () => {
+  it(`expressions at random are evaluated as @bufbuild/cel does, ${count} of them`, () => {
     const differing: string[] = [];
     let values = 0;
     for (let seed = 1; seed <= count; seed += 1) {

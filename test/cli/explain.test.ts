@@ -107,7 +107,7 @@ describe("postern explain", () => {
     assert.match(refused.body.details.url, /must lead to this endpoint/);
   });
 
-  it("says what it cannot explain", async () => {
+  it("postern explain says what it cannot explain", async () => {
     for (const wrong of [["tls://shop.localhost", "-H", "a: b"], ["tcp://db.localhost"], ["https://shop.localhost/"]]) {
       assert.equal((await explain(...wrong)).code, 2, wrong.join(" "));
     }

@@ -256,7 +256,7 @@ const wrong: Readonly<Record<string, Wrong>> = {
 
 describe("a signed response", () => {
   for (const [name, { said, edit = (xml: string) => xml, forms, route, told: expected }] of Object.entries(wrong)) {
-    it(`I4: is refused with ${name}`, async () => {
+    it(`I4: a signed response is refused with ${name}`, async () => {
       for (const parts of forms ?? signedForms) {
         const signed = signParts(edit(responseXml(honest(said))), parts, signing);
         assert.equal(told(await bring(idp, signed, route)), expected, parts.join());
@@ -264,7 +264,7 @@ describe("a signed response", () => {
     });
   }
 
-  it("is taken at the edges of what it may say", async () => {
+  it("a signed response is taken at the edges of what it may say", async () => {
     const taken = async (said: Partial<Said>, route: Partial<ResponseInput> = {}, edit = (xml: string) => xml) => {
       const xml = signParts(edit(responseXml(honest(said))), ["Assertion"], signing);
       assert.equal(told(await bring(idp, xml, route)), `in: ${said.nameId ?? "ada"}`, JSON.stringify(said));
@@ -299,7 +299,7 @@ describe("a signed response", () => {
     );
   });
 
-  it("I4: is refused when the Response is signed and has no Destination", async () => {
+  it("I4: a signed response is refused when the Response is signed and has no Destination", async () => {
     for (const parts of signedForms.slice(1)) {
       assert.equal(
         told(await bring(idp, signedResponse(honest({ destination: undefined }), parts, signing))),
@@ -347,7 +347,7 @@ describe("RelayState of a response", () => {
     assert.equal(await come("https://app.tunnel.example/"), "request 5300");
   });
 
-  it("I4: is refused with any character of it changed, left out or added", async () => {
+  it("I4: RelayState of a response is refused with any character of it changed, left out or added", async () => {
     const relay = made({});
     for (let at = 0; at < relay.length; at += 1) {
       const other = relay[at] === "a" ? "b" : "a";
@@ -361,7 +361,7 @@ describe("RelayState of a response", () => {
     }
   });
 
-  it("is known under keys that were in use before", async () => {
+  it("RelayState of a response is known under keys that were in use before", async () => {
     const relayKeys = [Buffer.alloc(32, 9), relayKey].map((key) => key.toString("base64"));
     assert.equal(await come(made({}), { relayKeys }), "in: ada");
     assert.equal(await come(made({}), { relayKeys: relayKeys.slice(0, 1) }), "request 5300");

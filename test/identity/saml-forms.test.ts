@@ -25,14 +25,14 @@ const relay = `&RelayState=${relayState()}`;
 const come = async (form: string) => told(await verifyResponse(inputFor(idp, form), freshHost()));
 
 describe("the form of a response", () => {
-  it("may have other fields, any order, and base64 in lines", async () => {
+  it("the form of a response may have other fields, any order, and base64 in lines", async () => {
     assert.equal(await come(`SAMLResponse=${encoded}${relay}`), "in: ada");
     assert.equal(await come(`a=b&RelayState=${relayState()}&SAMLResponse=${encoded}&c`), "in: ada");
     const lines = encodeURIComponent(base64.replace(/.{76}/g, "$&\r\n"));
     assert.equal(await come(`SAMLResponse=${lines}${relay}`), "in: ada");
   });
 
-  it("I4: has each field once, in whatever spelling, and nothing that cannot be decoded", async () => {
+  it("I4: the form of a response has each field once, in whatever spelling, and nothing that cannot be decoded", async () => {
     for (const form of [
       "",
       "SAMLResponse",
@@ -54,7 +54,7 @@ describe("the form of a response", () => {
     }
   });
 
-  it("I4: has strict base64 of UTF-8 in it, of at most 256 KiB", async () => {
+  it("I4: the form of a response has strict base64 of UTF-8 in it, of at most 256 KiB", async () => {
     const padded = base64.endsWith("=") ? base64 : Buffer.from(`${xml} `).toString("base64");
     for (const text of [
       `${base64}=`,
@@ -104,7 +104,7 @@ describe("XML that is meant to cost too much", () => {
     garbage: Buffer.from(Array.from({ length: 200_000 }, (_, at) => 32 + ((at * 7919) % 95))).toString(),
   };
   for (const [name, text] of Object.entries(costly)) {
-    it(`I4: is refused by the reader: ${name}`, async () => {
+    it(`I4: XML that is meant to cost too much is refused by the reader: ${name}`, async () => {
       assert.match(told(await bring(idp, text)), /^(?:document|envelope) 5305$/);
     });
   }

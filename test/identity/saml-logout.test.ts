@@ -115,7 +115,7 @@ const ways = [
 
 for (const [way, send] of ways) {
   describe(`a logout that the provider begins by ${way}`, () => {
-    it("says whose sessions end, and is to be answered with its RelayState", async () => {
+    it(`a logout that the provider begins by ${way} says whose sessions end, and is to be answered with its RelayState`, async () => {
       assert.deepEqual(await come(send(logoutRequest(), "r&1")), {
         request: {
           id: "_logout-1",
@@ -149,12 +149,12 @@ for (const [way, send] of ways) {
       "that is an answer by its name": { root: "LogoutResponse" },
     };
     for (const [name, said] of Object.entries(wrong)) {
-      it(`I4: is refused ${name}`, async () => {
+      it(`I4: a logout that the provider begins by ${way} is refused ${name}`, async () => {
         assert.equal(codeOf(await come(send(logoutRequest(said)))), "5308");
       });
     }
 
-    it("I4: is taken once, and not when that cannot be found out", async () => {
+    it(`I4: a logout that the provider begins by ${way} is taken once, and not when that cannot be found out`, async () => {
       const input = inputOf(send(logoutRequest()));
       const { claim } = freshHost();
       assert.equal(codeOf(await verifyLogout(input, claim)), "taken");
@@ -164,7 +164,7 @@ for (const [way, send] of ways) {
   });
 
   describe(`the answer to a logout of ours by ${way}`, () => {
-    it("says whether the provider has ended all", async () => {
+    it(`the answer to a logout of ours by ${way} says whether the provider has ended all`, async () => {
       const response = (ended: string) => ({ response: { flowId, host: "abc123", ended } });
       assert.deepEqual(await come(send(logoutResponse(), relayState())), response("all"));
       const nested = success.replace(
@@ -176,7 +176,7 @@ for (const [way, send] of ways) {
       assert.deepEqual(await come(send(logoutResponse({ body: failed }), relayState())), response("none"));
     });
 
-    it("I4: is refused for another request, under another RelayState, or late", async () => {
+    it(`I4: the answer to a logout of ours by ${way} is refused for another request, under another RelayState, or late`, async () => {
       const sent = async (said: Said, relay: string | undefined) =>
         codeOf(await come(send(logoutResponse(said), relay)));
       assert.equal(await sent({}, relayState(now - 15 * minute)), "taken");
@@ -196,7 +196,7 @@ for (const [way, send] of ways) {
 }
 
 describe("a logout message", () => {
-  it("I4: is refused unsigned, signed by another, or signed in another way", async () => {
+  it("I4: a logout message is refused unsigned, signed by another, or signed in another way", async () => {
     const xml = logoutRequest();
     const weak = { algorithm: algorithms.rsaSha1, hash: "sha1" };
     const deliveries: Delivery[] = [
@@ -213,7 +213,7 @@ describe("a logout message", () => {
     for (const delivery of deliveries) assert.equal(codeOf(await come(delivery)), "5308");
   });
 
-  it("I4: is refused when anything that its query's signature covers is changed, or comes twice", async () => {
+  it("I4: a logout message is refused when anything that its query's signature covers is changed, or comes twice", async () => {
     const sent = redirected(logoutRequest(), "relay");
     assert.ok(sent.binding === "redirect");
     const { query } = sent;
@@ -249,14 +249,14 @@ describe("a logout message", () => {
     }
   });
 
-  it("I4: is not inflated beyond 256 KiB", async () => {
+  it("I4: a logout message is not inflated beyond 256 KiB", async () => {
     const bomb = logoutRequest({ attributes: ` a="${" ".repeat(1_000_000)}"` });
     assert.equal(codeOf(await come(redirected(bomb))), "5308");
     const outcome = await come(redirected(bomb));
     assert.match("refused" in outcome ? outcome.refused.reason : "", /inflated/);
   });
 
-  it("of ours is read by the other side, request and answer, by both bindings", async () => {
+  it("a logout message of ours is read by the other side, request and answer, by both bindings", async () => {
     for (const metadata of [idp, byPost]) {
       const flow = { routeId, entityId, idp: metadata, signingKeyPem: own.keyPem, nowMs: now };
       const name = { nameId: "ada", format: persistent, nameQualifier: idpEntityId, spNameQualifier: entityId };
@@ -281,7 +281,7 @@ describe("a logout message", () => {
     }
   });
 
-  it("is not made for a provider that offers no logout", () => {
+  it("a logout message is not made for a provider that offers no logout", () => {
     const flow = { routeId, entityId, idp: { ...idp, signOut: {} }, signingKeyPem: own.keyPem, nowMs: now };
     assert.equal(makeLogoutResponse({ ...flow, inResponseTo: "_1" }), undefined);
   });

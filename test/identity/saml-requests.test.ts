@@ -51,7 +51,7 @@ describe("a request to an identity provider", () => {
     ["redirect", idp],
     ["post", byPost],
   ] as const) {
-    it(`is signed and says what is wanted, by ${binding}`, () => {
+    it(`a request to an identity provider is signed and says what is wanted, by ${binding}`, () => {
       const outgoing = makeAuthnRequest({ ...input, idp: metadata });
       assert.equal(outgoing.binding, binding);
       const xml = verified(outgoing);
@@ -93,7 +93,7 @@ describe("a request to an identity provider", () => {
     }
   });
 
-  it("keeps the query that the provider's address has", () => {
+  it("a request to an identity provider keeps the query that the provider's address has", () => {
     const metadata = { ...idp, signOn: { redirect: "https://idp.example/sso?tenant=a%26b" } };
     const outgoing = makeAuthnRequest({ ...input, idp: metadata });
     assert.ok(outgoing.url.startsWith("https://idp.example/sso?tenant=a%26b&SAMLRequest="));

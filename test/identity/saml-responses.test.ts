@@ -45,7 +45,7 @@ describe("a response of SAML", () => {
     });
   }
 
-  it("may be signed by any certificate of the metadata, of either kind, with any SHA-2", async () => {
+  it("a response of SAML may be signed by any certificate of the metadata, of either kind, with any SHA-2", async () => {
     const several = metadataOf(second, elliptic, first);
     for (const signing of [
       { key: first.keyPem },
@@ -56,7 +56,7 @@ describe("a response of SAML", () => {
     }
   });
 
-  it("may list prefixes as inclusive, and show a certificate, which nobody looks at", async () => {
+  it("a response of SAML may list prefixes as inclusive, and show a certificate, which nobody looks at", async () => {
     for (const parts of signedForms) {
       const signing = { key: first.keyPem, shown: second.certificatePem };
       assert.equal(told(await bring(idp, signedResponse(honest(), parts, signing))), "in: ada");
@@ -67,13 +67,13 @@ describe("a response of SAML", () => {
     }
   });
 
-  it("may come with an XML declaration and lines that end in CR LF", async () => {
+  it("a response of SAML may come with an XML declaration and lines that end in CR LF", async () => {
     const xml = signedResponse(honest(), ["Assertion"], { key: first.keyPem });
     assert.equal(told(await bring(idp, `<?xml version="1.0" encoding="UTF-8"?>\n${xml}`)), "in: ada");
     assert.equal(told(await bring(idp, xml.replaceAll("\n", "\r\n"))), "in: ada");
   });
 
-  it("is told by its NameID's format, unless the route takes any", async () => {
+  it("a response of SAML is told by its NameID's format, unless the route takes any", async () => {
     const email = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
     const said = honest({ format: email, nameId: "Grace@Example.com", attributes: {} });
     const xml = signedResponse(said, ["Assertion"], { key: first.keyPem });
@@ -147,12 +147,12 @@ describe("a login that was begun at the provider", () => {
     }
   });
 
-  it("is refused where the route does not take such logins", async () => {
+  it("a login that was begun at the provider is refused where the route does not take such logins", async () => {
     assert.equal(told(await come("https://app.tunnel.example/", { allowIdpInitiated: false })), "request 5317");
     assert.equal(told(await come(relayState())), "request 5305");
   });
 
-  it("is claimed where every node sees it, and refused when that cannot be asked", async () => {
+  it("a login that was begun at the provider is claimed where every node sees it, and refused when that cannot be asked", async () => {
     const claims: unknown[] = [];
     const input = inputFor(idp, formBody("SAMLResponse", xml, "https://app.tunnel.example/"), {
       allowIdpInitiated: true,

@@ -141,7 +141,7 @@ const shapes: Readonly<Record<string, Shape>> = {
 };
 
 describe("a genuine signature", () => {
-  it("is taken in the one shape", async () => {
+  it("a genuine signature is taken in the one shape", async () => {
     const xml = responseXml(honest());
     for (const shape of [
       {},
@@ -162,7 +162,7 @@ describe("a genuine signature", () => {
   });
 
   for (const [name, shape] of Object.entries(shapes)) {
-    it(`I4: is refused with ${name}`, async () => {
+    it(`I4: a genuine signature is refused with ${name}`, async () => {
       for (const [part, other] of [
         ["Assertion", "Response"],
         ["Response", "Assertion"],
@@ -180,7 +180,7 @@ describe("a genuine signature", () => {
     });
   }
 
-  it("I4: is refused with the key of an attacker in KeyInfo", async () => {
+  it("I4: a genuine signature is refused with the key of an attacker in KeyInfo", async () => {
     const shown = `<ds:KeyInfo><ds:X509Data><ds:X509Certificate>${derOf(attacker.certificatePem)}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>`;
     const xml = craft(responseXml(honest()), "Assertion", attacker.keyPem, {
       signature: (info, signed) => `${info}${value(signed)}${shown}`,
@@ -188,7 +188,7 @@ describe("a genuine signature", () => {
     assert.equal(told(await bring(idp, xml)), "signatures 5305");
   });
 
-  it("I4: is refused at any other place than behind the Issuer that it is for", async () => {
+  it("I4: a genuine signature is refused at any other place than behind the Issuer that it is for", async () => {
     const xml = craft(responseXml(honest()), "Assertion", keys.keyPem);
     const [signature = ""] = /<ds:Signature.*<\/ds:Signature>/s.exec(xml) ?? [];
     const without = xml.replace(signature, "");

@@ -1,6 +1,7 @@
 /** A login and its logout as the edge will have them made: all through the worker. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startIdentityWorker } from "../../src/identity/worker/client.ts";
 import { makeLog } from "../../src/lib/log.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -79,7 +80,7 @@ describe("the identity worker", () => {
         },
         { host },
       );
-      assert.equal("refused" in refused && refused.refused.code, "ERR_POSTERN_5308");
+      assert.equal("refused" in refused && refused.refused.code, errorCode("saml_logout_message"));
       const { signingKeyPem, ...provided } = { ...flow, acsUrl, sloUrl, nameIdFormat: persistent };
       assert.ok(signingKeyPem);
       const { body } = await worker.call("saml.writeSpMetadata", {

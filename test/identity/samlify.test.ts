@@ -108,7 +108,7 @@ describe("samlify as the identity provider", () => {
     nowMs: now,
   };
 
-  it("takes our request, and signs a visitor in whom we take", async () => {
+  it("samlify as the identity provider takes our request, and signs a visitor in whom we take", async () => {
     const outgoing = makeAuthnRequest({ ...flow, acsUrl, nameIdFormat: persistent, forceAuthn: false });
     const parsed = await idp.parseLoginRequest(sp, "redirect", asRequest(outgoing.url));
     assert.equal(parsed.extract.issuer, entityId);
@@ -142,7 +142,7 @@ describe("samlify as the identity provider", () => {
     assert.equal(told(await verifyResponse(input, freshHost())), "in: ada");
   });
 
-  it("takes our logout", async () => {
+  it("samlify as the identity provider takes our logout", async () => {
     const name = { nameId: "ada", format: persistent };
     const outgoing = makeLogoutRequest({ ...flow, name, sessionIndex: "s1" });
     assert.ok(outgoing);

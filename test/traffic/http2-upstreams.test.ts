@@ -15,6 +15,7 @@ import { createServer as createTcp } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
+import { errorCode } from "../../src/lib/errors.ts";
 import { startAgent } from "../../src/agent/agent.ts";
 import { parseUpstream } from "../../src/agent/upstream.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -174,7 +175,7 @@ function ask(session: ClientHttp2Session, host: string, path: string, body?: Buf
 
 for (const [name, { publish }] of Object.entries(agents)) {
   describe(`a service that speaks HTTP/2 behind ${name}`, { timeout: 60_000 }, () => {
-    it("is asked in HTTP/2, whatever the client speaks, and its answers are passed on", async () => {
+    it(`a service that speaks HTTP/2 behind ${name} is asked in HTTP/2, whatever the client speaks, and its answers are passed on`, async () => {
       const { port } = await listening(echoing());
       const host = await publish(port);
       for (const protocol of protocols) {
@@ -216,7 +217,7 @@ for (const [name, { publish }] of Object.entries(agents)) {
       assert.equal(sockets.size, used, "connections are used again");
     });
 
-    it("answers while it is still being asked", async () => {
+    it(`a service that speaks HTTP/2 behind ${name} answers while it is still being asked`, async () => {
       const { port } = await listening(echoing());
       const host = await publish(port);
       const stream = open(host).request({ ":path": "/talk", ":authority": host, ":method": "POST" });
@@ -229,21 +230,26 @@ for (const [name, { publish }] of Object.entries(agents)) {
       await once(stream, "end");
     });
 
-    it("is told apart from one that cannot be reached, and from one that speaks HTTP/1.1", async () => {
+    it(`a service that speaks HTTP/2 behind ${name} is told apart from one that cannot be reached, and from one that speaks HTTP/1.1`, async () => {
       const dead = await listening(createTcp());
       stops.pop();
       dead.server.close();
       const gone = await askedOf("h1", await publish(dead.port));
       assert.equal(gone.status, 502);
       // The SDK says so in HTTP/1.1 only: towards HTTP/2 it ends without a word.
-      assert.match(gone.body, name === "our own agent" ? /ERR_POSTERN_8012/ : /ERR_POSTERN_3006/);
+      assert.match(
+        gone.body,
+        name === "our own agent"
+          ? new RegExp(errorCode("agent_dial_failed"))
+          : new RegExp(errorCode("upstream_refused")),
+      );
       const { port } = await listening(createHttp1((_request, response) => response.end("one")));
       const old = await askedOf("h1", await publish(port));
       assert.equal(old.status, 502);
-      assert.match(old.body, /ERR_POSTERN_3004/);
+      assert.match(old.body, new RegExp(errorCode("upstream_invalid")));
     });
 
-    it("may go away between requests, and break off one of them", async () => {
+    it(`a service that speaks HTTP/2 behind ${name} may go away between requests, and break off one of them`, async () => {
       const server = echoing();
       const { port } = await listening(server);
       const sessions: { goaway(): void }[] = [];
@@ -303,7 +309,7 @@ describe("an edge whose tunnel forwards HTTP/2", { timeout: 60_000 }, () => {
     assert.deepEqual(await askedOf("h1", "shop.example.com", "/bytes/3"), { status: 200, body: "aaa" });
   });
 
-  it("answers a WebSocket itself, since the service could not", async () => {
+  it("an edge whose tunnel forwards HTTP/2 answers a WebSocket itself, since the service could not", async () => {
     const { port } = await listening(echoing());
     const { hostname } = await (await connected(port)).bind({ forwardsProto: "http2" });
     const socket = connectTls({
@@ -363,7 +369,7 @@ const violations: Readonly<Record<string, readonly Buffer[]>> = {
 
 describe("W4: a service that does not keep to HTTP/2", { timeout: 60_000 }, () => {
   for (const [what, frames] of Object.entries(violations)) {
-    it(`is given up for ${what}, and the client gets no response of it`, async () => {
+    it(`W4: a service that does not keep to HTTP/2 is given up for ${what}, and the client gets no response of it`, async () => {
       const { port } = await listening(
         createTcp((socket) => {
           socket.once("data", () => socket.write(Buffer.concat(frames)));
@@ -374,7 +380,7 @@ describe("W4: a service that does not keep to HTTP/2", { timeout: 60_000 }, () =
         ({ status, body }) => `${status} ${body}`,
         () => "cut",
       );
-      assert.match(outcome, /^(?:502 .*ERR_POSTERN_3004|cut$)/s);
+      assert.match(outcome, new RegExp(`^(?:502 .*${errorCode("upstream_invalid")}|cut$)`, "s"));
     });
   }
 });

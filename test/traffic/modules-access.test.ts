@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { connect as connectHttp2 } from "node:http2";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { sign } from "../../src/webhooks/verify.ts";
 import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
@@ -83,7 +84,7 @@ for (const protocol of protocols) {
       await assertRefused(as("a bot"), 403, 3211);
     });
 
-    it("refuses a request with several, of which the service may go by another", async () => {
+    it(`the user agent filter over ${protocol} refuses a request with several, of which the service may go by another`, async () => {
       filter([], ["curl"]);
       const before = fixture.received.length;
       for (const agents of [
@@ -94,21 +95,24 @@ for (const protocol of protocols) {
         if (protocol === "h1") {
           const client = await fixture.connect(protocol);
           client.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n${agents.map(line).join("")}\r\n`);
-          assert.match(String((await once(client, "data"))[0]), /^HTTP\/1\.1 403 [^]*ERR_POSTERN_3211/);
+          assert.match(
+            String((await once(client, "data"))[0]),
+            new RegExp(`^HTTP/1\\.1 403 [^]*${errorCode("user_agent_denied")}`),
+          );
           client.destroy();
         } else {
           const ca = fixture.edge.authority.certificatePem;
           const raw = await RawH2.open({ port: fixture.edge.edge.https.port, host, ca });
           raw.request(1, [...raw.fields(), ...agents.map((agent) => ["user-agent", agent] as const)]);
           const head = await raw.takeType(types.headers, 1);
-          assert.ok(head?.payload.includes("ERR_POSTERN_3211"));
+          assert.ok(head?.payload.includes(errorCode("user_agent_denied")));
           raw.destroy();
         }
       }
       assert.equal(fixture.received.length, before);
     });
 
-    it("refuses a request without one, unless allow matches nothing at all", async () => {
+    it(`the user agent filter over ${protocol} refuses a request without one, unless allow matches nothing at all`, async () => {
       filter([], []);
       await assertRefused(fixture.ask(protocol), 403, 3211);
       filter(["^$"], [".*"]);

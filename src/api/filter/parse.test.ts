@@ -113,7 +113,7 @@ describe("a filter", () => {
     });
   }
 
-  it("that takes too many steps on one object is refused there", () => {
+  it("a filter that takes too many steps on one object is refused there", () => {
     const accepts = parseFilter("obj.hostports.all(a, obj.hostports.all(b, a.size() + b.size() > 0))", obj);
     assert.equal(accepts(object), true);
     const many = { ...object, hostports: Array.from({ length: 100 }, () => "a") };

@@ -119,7 +119,7 @@ describe("checking an expression", () => {
     });
   }
 
-  it("gives every issue, in the order of the source", () => {
+  it("checking an expression gives every issue, in the order of the source", () => {
     const compiled = compile("req.metod == 'GET' &&\n  res.status_code < '1' &&\n  nothing()", environment, {
       result: bool,
     });
@@ -134,7 +134,7 @@ describe("checking an expression", () => {
     );
   });
 
-  it("gives no more issues than a person reads, and does not compare endless names", () => {
+  it("checking an expression gives no more issues than a person reads, and does not compare endless names", () => {
     const unknown = Array.from({ length: 500 }, (_, at) => `n${at}`).join(" || ");
     const many = compile(unknown, environment, { result: bool });
     assert.equal(many.ok ? 0 : many.issues.length, 20);

@@ -80,7 +80,7 @@ describe("an evaluation", () => {
     });
   }
 
-  it("refuses regular expressions that are too large when they are compiled", () => {
+  it("an evaluation refuses regular expressions that are too large when they are compiled", () => {
     const patterns: readonly (readonly [string, RegExp])[] = [
       ["(((a{1,100}){1,100}){1,100})", /the regular expression cannot be read/],
       ["[ab]{1,999}[bc]{1,999}[cd]{1,999}", /too large once its repetitions are written out/],
@@ -94,7 +94,7 @@ describe("an evaluation", () => {
     assert.match(failed instanceof Failure ? failed.message : "", /more than 1024 characters/);
   });
 
-  it("takes its steps from a budget that several share", () => {
+  it("an evaluation takes its steps from a budget that several share", () => {
     const one = program("list.all(x, x >= 0)");
     const budget = { steps: 5000 };
     assert.equal(one.evaluate(given, budget), true);
@@ -105,7 +105,7 @@ describe("an evaluation", () => {
     assert.ok(program("1 + list[0] == 1").evaluate(given, budget) instanceof Failure);
   });
 
-  it("is not used up by what a program took before", () => {
+  it("an evaluation is not used up by what a program took before", () => {
     const one = program("list.all(x, list.slice(0, 1).all(y, y >= 0))");
     for (let round = 0; round < 5; round += 1) assert.equal(one.evaluate(given), true);
   });

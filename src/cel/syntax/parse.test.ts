@@ -54,7 +54,7 @@ describe("reading an expression", () => {
     });
   }
 
-  it("keeps where each part stands", () => {
+  it("reading an expression keeps where each part stands", () => {
     const source = "a.b(c)[0] == -2 && [x, {'k': 1}].exists(v, v > y)";
     const parsed = parse(source);
     assert.ok(parsed.ok);
@@ -82,14 +82,14 @@ describe("reading an expression", () => {
     ["characters", " ".repeat(5000), /has 5000 characters, at most 4096 are read/],
   ];
   for (const [what, source, text] of tooMuch) {
-    it(`refuses more than its limits allow: ${what}`, () => {
+    it(`reading an expression refuses more than its limits allow: ${what}`, () => {
       const parsed = parse(source);
       assert.ok(!parsed.ok);
       assert.match(parsed.issues[0]?.message ?? "", text);
     });
   }
 
-  it("takes hundreds of conditions in one chain, which is not deep", () => {
+  it("reading an expression takes hundreds of conditions in one chain, which is not deep", () => {
     const parsed = parse(Array.from({ length: 500 }, () => "a").join("||"));
     assert.ok(parsed.ok);
     assert.equal(parsed.tree.root.depth, 2);

@@ -37,7 +37,7 @@ describe("settings", () => {
     assert.equal((await read([])).domain, "localhost");
   });
 
-  it("that are secrets are read from files too, without the line's end", async () => {
+  it("settings that are secrets are read from files too, without the line's end", async () => {
     const secret = file("secret", "from-a-file\n");
     assert.equal((await read(["--token-file", secret])).authtoken, "from-a-file");
     assert.equal((await read([], { POSTERN_AUTHTOKEN_FILE: secret })).authtoken, "from-a-file");

@@ -63,7 +63,7 @@ function setUp(other: { readonly site?: Site; readonly connections?: ConnectionS
 }
 
 describe("explain", () => {
-  it("tells edge, route, every module's step with the deciding rule, and where the request would go", async () => {
+  it("explain tells edge, route, every module's step with the deciding rule, and where the request would go", async () => {
     const { route, ask } = setUp();
     route("r", "/api", { ip_restriction, backend });
     const through = await ask({ target: "/api/x" });
@@ -82,7 +82,7 @@ describe("explain", () => {
     assert.deepEqual([stopped.outcome, stopped.status, stopped.address], ["denied", 403, undefined]);
   });
 
-  it("tells which routes nearly matched", async () => {
+  it("explain tells which routes nearly matched", async () => {
     const { route, ask } = setUp();
     route("r1", "/", { backend });
     route("r2", "/api", { backend }, "exact_path");
@@ -102,7 +102,7 @@ describe("explain", () => {
     assert.match((await ask({ target: "/api" })).near[0]?.reason ?? "", /more specific/);
   });
 
-  it("tells why nothing answers", async () => {
+  it("explain tells why nothing answers", async () => {
     const { route, ask } = setUp();
     assert.match((await ask()).steps.at(-1)?.reason ?? "", /no route matches "\/"/);
     route("r", "/", {});
@@ -113,7 +113,7 @@ describe("explain", () => {
     assert.match(broken.steps.at(-1)?.reason ?? "", /find backend "gone"/);
   });
 
-  it("says what is wrong with a request that could not be one", async () => {
+  it("explain says what is wrong with a request that could not be one", async () => {
     const { ask } = setUp();
     const wrong = await ask({
       headers: [
@@ -124,7 +124,7 @@ describe("explain", () => {
     assert.deepEqual([wrong.status, wrong.edge?.id, wrong.near], [400, "e", []]);
   });
 
-  it("shows header fields as they would leave, and a described response as the client would get it", async () => {
+  it("explain shows header fields as they would leave, and a described response as the client would get it", async () => {
     const { route, ask } = setUp();
     const request_headers = { enabled: true, remove: [], add: { "x-ip": "${conn.client_ip}" } };
     route("r", "/", { request_headers, backend, compression: { enabled: true } });
@@ -180,7 +180,7 @@ describe("explain", () => {
     assert.equal(stopped.name === "explanation" && stopped.explanation.outcome, "denied");
   });
 
-  it("R6: says that a connection is closed by a module that throws, as it would be", async () => {
+  it("R6: explain says that a connection is closed by a module that throws, as it would be", async () => {
     const connections: ConnectionSite = {
       kind: "tcp_endpoint",
       id: "ep_2",

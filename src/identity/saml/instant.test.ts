@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { readDuration, readInstant, writeInstant } from "./instant.ts";
 
 describe("times of SAML", () => {
-  it("are read in UTC, to the millisecond, and only of days that there are", () => {
+  it("times of SAML are read in UTC, to the millisecond, and only of days that there are", () => {
     assert.equal(readInstant("2027-03-04T05:06:07Z"), Date.UTC(2027, 2, 4, 5, 6, 7));
     assert.equal(readInstant("2027-03-04T05:06:07.1239999Z"), Date.UTC(2027, 2, 4, 5, 6, 7, 123));
     assert.equal(readInstant("2028-02-29T00:00:00Z"), Date.UTC(2028, 1, 29));

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { makeUsedMessages } from "./used-messages.ts";
 
 describe("messages that may be taken once", () => {
-  it("I4: are first once, until they are refused by themselves", () => {
+  it("I4: messages that may be taken once are first once, until they are refused by themselves", () => {
     const used = makeUsedMessages(10);
     assert.equal(used.claim("a", 100, 0), "first");
     assert.equal(used.claim("a", 100, 99), "used");
@@ -11,7 +11,7 @@ describe("messages that may be taken once", () => {
     assert.equal(used.claim("a", 200, 100), "first");
   });
 
-  it("I4: are not taken when there is no room to remember them", () => {
+  it("I4: messages that may be taken once are not taken when there is no room to remember them", () => {
     const used = makeUsedMessages(2);
     used.claim("a", 5000, 0);
     used.claim("b", 1500, 0);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it } from "node:test";
 import type { Worker } from "node:worker_threads";
+import { errorCode } from "../../lib/errors.ts";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import type { ManualClock } from "../../../test/support/clock.ts";
 import type { oddCalls } from "../../../test/support/odd-worker.ts";
@@ -46,7 +47,7 @@ async function pauseSet(clock: ManualClock): Promise<void> {
 }
 
 describe("the identity worker", () => {
-  it("is started with the first call, and answers many", async () => {
+  it("the identity worker is started with the first call, and answers many", async () => {
     await withOdd(async (client) => {
       const started = once(process, "worker") as Promise<[Worker]>;
       assert.deepEqual(await client.call("echo", { a: [1] }), { a: [1] });
@@ -81,7 +82,7 @@ describe("the identity worker", () => {
     });
   });
 
-  it("D2: gives up a call that takes too long, and lets others pass meanwhile", async () => {
+  it("D2: the identity worker gives up a call that takes too long, and lets others pass meanwhile", async () => {
     await withOdd(async (client, clock) => {
       const late = client.call("never", undefined, { timeoutMs: 500 });
       assert.equal(await client.call("echo", 1), 1);
@@ -112,7 +113,7 @@ describe("the identity worker", () => {
     });
   });
 
-  it("is started again when it has died, after a longer pause each time, and keeps what waits", async () => {
+  it("the identity worker is started again when it has died, after a longer pause each time, and keeps what waits", async () => {
     let starts = 0;
     const count = (): void => void (starts += 1);
     process.on("worker", count);
@@ -140,7 +141,7 @@ describe("the identity worker", () => {
     process.off("worker", count);
   });
 
-  it("D2: is started again when it has used more memory than it may", async () => {
+  it("D2: the identity worker is started again when it has used more memory than it may", async () => {
     await withOdd(async (client, clock) => {
       await assert.rejects(client.call("fill", undefined), why("died"));
       await pauseSet(clock);
@@ -175,7 +176,7 @@ describe("the identity worker", () => {
     const client = startIdentityWorker(plan(clock));
     try {
       const read = await client.call("saml.readIdpMetadata", { text: "<x/>", nowMs: 0 });
-      assert.equal("refused" in read && read.refused.code, "ERR_POSTERN_5327");
+      assert.equal("refused" in read && read.refused.code, errorCode("saml_metadata"));
     } finally {
       await client.stop();
     }

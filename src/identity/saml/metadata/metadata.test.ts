@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { describe, it } from "node:test";
+import { errorCode } from "../../../lib/errors.ts";
 import { derOf, idpEntityId, makeProviderKeys, metadataXml, persistent } from "../../../../test/support/saml-idp.ts";
 import { weakCertificate } from "../../../../test/support/weak-certificate.ts";
 import { acsUrl, entityId, now, sloUrl } from "../../../../test/support/saml-login.ts";
@@ -30,13 +31,13 @@ function taken(text: string, nowMs = now): IdpMetadata {
 function reasonOf(text: string): string {
   const read = readIdpMetadata(text, now);
   if (!("refused" in read)) return "";
-  assert.equal(read.refused.code, "ERR_POSTERN_5327");
+  assert.equal(read.refused.code, errorCode("saml_metadata"));
   assert.equal(read.refused.status, 500);
   return read.refused.reason;
 }
 
 describe("metadata of an identity provider", () => {
-  it("tells where to sign on and out, and what to verify with", () => {
+  it("metadata of an identity provider tells where to sign on and out, and what to verify with", () => {
     const text = metadataXml({
       ...usual,
       certificates: [certificate, derOf(second.certificatePem)],
@@ -59,7 +60,7 @@ describe("metadata of an identity provider", () => {
     assert.equal(taken(apart).signOut.redirect?.responseLocation, "https://idp.example/done");
   });
 
-  it("may be commented on, begin with a mark of byte order, and stand among others' metadata", () => {
+  it("metadata of an identity provider may be commented on, begin with a mark of byte order, and stand among others' metadata", () => {
     const entity = xml.slice(xml.indexOf("<md:EntityDescriptor"));
     const service = `<md:EntityDescriptor entityID="https://sp.example"><md:SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"/></md:EntityDescriptor>`;
     const others = (inside: string, attributes = "") =>
@@ -92,7 +93,7 @@ describe("metadata of an identity provider", () => {
     assert.equal(refreshAfter({ ...taken(xml), cacheSeconds: 1e9 }), 86_400);
   });
 
-  it("I4: is refused without a key that is strong enough", async () => {
+  it("I4: metadata of an identity provider is refused without a key that is strong enough", async () => {
     assert.match(reasonOf(metadataXml({ ...usual, certificates: [] })), /no certificate/);
     assert.match(reasonOf(metadataXml({ ...usual, certificates: ["AAAA"] })), /cannot be read/);
     assert.match(reasonOf(metadataXml({ ...usual, certificates: ["!"] })), /not base64/);
@@ -147,7 +148,7 @@ describe("metadata of an identity provider", () => {
     assert.match(reasonOf(neither), /no SingleSignOnService/);
   });
 
-  it("is refused when it is not metadata of SAML 2.0", () => {
+  it("metadata of an identity provider is refused when it is not metadata of SAML 2.0", () => {
     assert.match(reasonOf("<x/>"), /no identity provider/);
     assert.match(reasonOf(""), /the metadata: /);
     assert.match(reasonOf(replaced(/entityID="[^"]*"/, 'entityID=""')), /entityID/);
@@ -168,7 +169,7 @@ describe("metadata of an identity provider", () => {
 describe("metadata of a route", () => {
   const provider = { entityId, acsUrl, sloUrl, nameIdFormat: persistent, signingCertificates: [keys.certificatePem] };
 
-  it("tells providers what they ask for", () => {
+  it("metadata of a route tells providers what they ask for", () => {
     const { body, contentType } = writeSpMetadata({
       ...provider,
       signingCertificates: [keys.certificatePem, second.certificatePem],
@@ -202,7 +203,7 @@ describe("metadata of a route", () => {
     );
   });
 
-  it("has one tag as long as it is the same", () => {
+  it("metadata of a route has one tag as long as it is the same", () => {
     assert.equal(writeSpMetadata(provider).etag, writeSpMetadata({ ...provider }).etag);
     assert.notEqual(writeSpMetadata(provider).etag, writeSpMetadata({ ...provider, sloUrl: `${sloUrl}2` }).etag);
   });

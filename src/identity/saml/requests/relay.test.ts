@@ -24,7 +24,7 @@ describe("RelayState", () => {
     }
   });
 
-  it("is not made of what does not fit", () => {
+  it("RelayState is not made of what does not fit", () => {
     for (const wrong of [
       { host: "x".repeat(maxRelayHost + 1) },
       { host: "" },
@@ -37,7 +37,7 @@ describe("RelayState", () => {
     }
   });
 
-  it("I4: gives no request id to who does not have the key, and another for each flow, route and purpose", () => {
+  it("I4: RelayState gives no request id to who does not have the key, and another for each flow, route and purpose", () => {
     const ids = [
       requestIdOf(flowId, to, key),
       requestIdOf(flowId, to, Buffer.alloc(32, 2)),

@@ -64,7 +64,7 @@ function randomXml(random: Random): string {
 }
 
 describe("the canonical form", () => {
-  it("is that of xml-crypto, for every element of documents of many forms", () => {
+  it("the canonical form is that of xml-crypto, for every element of documents of many forms", () => {
     const random = seededRandom(4711);
     let compared = 0;
     for (let count = 0; count < 300; count += 1) {
@@ -88,7 +88,7 @@ describe("the canonical form", () => {
     assert.ok(compared > 1000, String(compared));
   });
 
-  it("is that of xml-crypto with prefixes that are treated as inclusive, too", () => {
+  it("the canonical form is that of xml-crypto with prefixes that are treated as inclusive, too", () => {
     const random = seededRandom(42);
     for (let count = 0; count < 200; count += 1) {
       const xml = randomXml(random);
@@ -107,7 +107,7 @@ describe("the canonical form", () => {
     assert.equal(of(xml), xml);
   });
 
-  it("takes the default namespace away, once it is not that of an element any more", () => {
+  it("the canonical form takes the default namespace away, once it is not that of an element any more", () => {
     assert.equal(
       of('<x xmlns="urn:1"><a:y xmlns:a="urn:2"><z xmlns=""><w/></z></a:y></x>'),
       '<x xmlns="urn:1"><a:y xmlns:a="urn:2"><z xmlns=""><w></w></z></a:y></x>',
@@ -115,7 +115,7 @@ describe("the canonical form", () => {
     assert.equal(of('<x xmlns=""><y xmlns=""/></x>'), "<x><y></y></x>");
   });
 
-  it("takes #default for the default namespace of the list, used or not", () => {
+  it("the canonical form takes #default for the default namespace of the list, used or not", () => {
     const xml = '<a:x xmlns:a="urn:2" xmlns="urn:1"><a:y xmlns=""/></a:x>';
     assert.equal(of(xml), '<a:x xmlns:a="urn:2"><a:y></a:y></a:x>');
     assert.equal(of(xml, [""]), '<a:x xmlns="urn:1" xmlns:a="urn:2"><a:y xmlns=""></a:y></a:x>');
@@ -128,7 +128,7 @@ describe("the canonical form", () => {
     );
   });
 
-  it("leaves out one element with all that is in it, and nothing else", () => {
+  it("the canonical form leaves out one element with all that is in it, and nothing else", () => {
     const root = readXml("<x>a<s><t/></s>b<s/></x>", limits);
     const [, without] = root.children;
     assert.ok(typeof without === "object");

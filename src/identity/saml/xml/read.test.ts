@@ -40,7 +40,7 @@ describe("the reader of XML", () => {
     assert.deepEqual(root.children, ["&lt;A\n\n\r'\">"]);
   });
 
-  it("I4: takes no DOCTYPE, entity, comment, CDATA section or processing instruction, wherever it stands", () => {
+  it("I4: the reader of XML takes no DOCTYPE, entity, comment, CDATA section or processing instruction, wherever it stands", () => {
     const doctype = '<!DOCTYPE x [<!ENTITY e "v">]>';
     for (const odd of [doctype, "<!DOCTYPE x>", "<!-- c -->", "<![CDATA[c]]>", "<?p i?>", "<?xml version='1.0'?>"]) {
       for (const xml of [
@@ -74,7 +74,7 @@ describe("the reader of XML", () => {
     }
   });
 
-  it("takes no character that XML does not admit, as itself or by reference", () => {
+  it("the reader of XML takes no character that XML does not admit, as itself or by reference", () => {
     for (const code of [0, 1, 8, 0xb, 0xc, 0x1f, 0xfffe, 0xffff, 0xd800, 0xdfff]) {
       assert.notEqual(issueOf(`<x>${String.fromCharCode(code)}</x>`), "", String(code));
       assert.notEqual(issueOf(`<x>&#${code};</x>`), "", String(code));
@@ -85,7 +85,7 @@ describe("the reader of XML", () => {
     assert.equal(issueOf("<x>\u{1F980}&#x10FFFF;\u0085</x>"), "");
   });
 
-  it("takes nothing that is not well-formed", () => {
+  it("the reader of XML takes nothing that is not well-formed", () => {
     for (const xml of [
       "",
       " ",
@@ -147,7 +147,7 @@ describe("the reader of XML", () => {
     assert.equal(issueOf("<x xml:lang='en'><a:y xmlns:a='u'/></x>"), "");
   });
 
-  it("takes an ID once, however the attribute is written", () => {
+  it("the reader of XML takes an ID once, however the attribute is written", () => {
     for (const [one, other] of [
       ["ID", "ID"],
       ["ID", "Id"],
@@ -158,7 +158,7 @@ describe("the reader of XML", () => {
     }
   });
 
-  it("keeps to its limits: length, depth, elements, attributes", () => {
+  it("the reader of XML keeps to its limits: length, depth, elements, attributes", () => {
     const deep = (depth: number) => "<x>".repeat(depth) + "</x>".repeat(depth);
     const wide = (count: number) => `<x>${"<y/>".repeat(count - 1)}</x>`;
     const long = (length: number) => `<x>${"a".repeat(length - 7)}</x>`;
