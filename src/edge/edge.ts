@@ -1,90 +1,16 @@
-/** The data plane: public listeners, the agent listener, and what follows the control plane's configuration. */
-import type { Clock } from "../lib/clock.ts";
+/** The data plane: what carries traffic, what is listened on, and the line to the control plane, put together. */
 import { newId } from "../lib/ids.ts";
-import type { Log } from "../lib/log.ts";
-import type { Metrics } from "../lib/metrics.ts";
-import type { KeyedCertificate } from "../lib/x509.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
-import { modulesWith } from "../modules/index.ts";
-import type { ConnectionSite, Site } from "../routing/sites/compiled.ts";
-import { makeRoutingTable } from "../routing/table.ts";
-import { exportOutboundCounters } from "../outbound/counters.ts";
-import type { EdgeSettings } from "../settings/edge.ts";
-import { makeAgentServer } from "../tunnel/server.ts";
-import { makeAcmeChallenges } from "./tls/acme-challenges.ts";
-import { startAgentListener } from "./listeners/agent-listener.ts";
-import { defaultAgentLimits } from "./agents/limits.ts";
-import type { AgentLimits } from "./agents/limits.ts";
-import { makeAgentRegistry } from "./agents/registry.ts";
-import { makeRequestUpstreams } from "./upstreams/request-upstreams.ts";
-import { makeCertificates } from "./tls/certificates.ts";
-import { defaultSpliceLimits } from "./connections/limits.ts";
-import type { SpliceLimits } from "./connections/limits.ts";
-import { makeConnectionServer } from "./connections/serve.ts";
-import { makeTcpPorts } from "./listeners/tcp-ports.ts";
 import { followControlPlane } from "./control/control-line.ts";
-import { makeAnswers } from "./control/answers.ts";
-import { makeExchangeLog } from "./watch/exchange-log.ts";
 import { makeEdgeExplainer } from "./control/explain.ts";
-import { makeFailingRoutes } from "./watch/failing-routes.ts";
-import { defaultLimits } from "./http/context.ts";
-import type { HttpContext, HttpLimits } from "./http/context.ts";
-import { challengePath } from "./http/challenge-path.ts";
-import { exportCounters, makeCounters } from "./http/counters.ts";
-import { Deadlines } from "../lib/deadlines.ts";
-import { serveHttp1 } from "./http/http1-connection.ts";
-import { makeOwnedPaths } from "./http/owned-paths.ts";
-import { serveHttp2 } from "./http2/connection.ts";
-import { startHttpsListener } from "./listeners/https-listener.ts";
-import { defaultConnectionLimits } from "./listeners/limits.ts";
-import type { ConnectionLimits } from "./listeners/limits.ts";
+import { makeReplies } from "./control/replies.ts";
+import { makeDataPlane } from "./data-plane.ts";
+import type { DataPlane } from "./data-plane.ts";
+import { drained } from "./drain.ts";
+import type { Edge, EdgeOptions } from "./edge-options.ts";
+import type { ServedConnection } from "./http/context.ts";
+import { listenForAgents, listenHttp, listenHttps } from "./listen.ts";
 import type { Listener } from "./listeners/listener.ts";
-import { machineNames } from "./tls/machine-names.ts";
-import { networksOf } from "./listeners/networks.ts";
-import { startRedirectListener } from "./listeners/redirect-listener.ts";
-import { defaultTraceLimits, makeTraces } from "./watch/traces.ts";
-import type { TraceLimits } from "./watch/traces.ts";
-import { makeTrafficReports } from "./watch/traffic-reports.ts";
-import type { TrafficReportLimits } from "./watch/traffic-reports.ts";
-
-/** What the operator has set, and what an edge is made of besides. */
-export interface EdgeOptions extends EdgeSettings {
-  /** The server's own certificate authority. */
-  readonly authority: KeyedCertificate;
-  /** Names and addresses by which agents reach this server, besides those of the machine and the domain. */
-  readonly agentNames?: readonly string[];
-  /** At least 32 bytes, the same after a restart. */
-  readonly tunnelSecret: Uint8Array;
-  readonly region: string;
-  readonly serverVersion: string;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  /** How long a stop waits for what is in flight, milliseconds. */
-  readonly drainMs: number;
-  readonly limits?: {
-    readonly connections?: Partial<ConnectionLimits>;
-    readonly http?: Partial<HttpLimits>;
-    readonly agents?: Partial<AgentLimits>;
-    readonly traces?: Partial<TraceLimits>;
-    readonly splices?: Partial<SpliceLimits>;
-    readonly trafficReports?: Partial<TrafficReportLimits>;
-  };
-}
-
-export interface Edge {
-  readonly https: { readonly host: string; readonly port: number };
-  readonly http: { readonly host: string; readonly port: number } | undefined;
-  readonly agent: { readonly host: string; readonly port: number };
-  /** Accepts nothing more, and resolves when what is in flight has ended or the bound is reached. */
-  drain(): Promise<void>;
-  /** Drains, says goodbye to agents and closes everything. */
-  stop(): Promise<void>;
-}
-
-const drainCheckMs = 20;
-/** Webhooks of the largest size that may be held at one time. */
-const heldWebhooks = 16;
 
 /**
  * Starts the data plane. Connections wait until the control plane has sent its configuration over `link`; an
@@ -92,208 +18,43 @@ const heldWebhooks = 16;
  * also when the link falls silent (S4). Rejects when an address cannot be listened on.
  */
 export async function startEdge(options: EdgeOptions, link: Link<Upward, Downward>): Promise<Edge> {
-  const { clock, log, metrics, domain, authority, region } = options;
-  const connectionLimits = { ...defaultConnectionLimits, ...options.limits?.connections };
-  const modules = modulesWith(options);
-  const table = makeRoutingTable(clock, modules);
-  const certificates = makeCertificates(authority, domain, clock, log);
-  const challenges = makeAcmeChallenges(log);
   const listeners: Listener[] = [];
   let httpsPort = 0;
   let httpPort: number | undefined;
   let isDraining = false;
   const advertisedHttpsPort = (): number => options.httpsPort ?? httpsPort;
+  const plane = makeDataPlane(options, link, { https: advertisedHttpsPort, http: () => httpPort });
+  const { context, tcpPorts, splices, observers } = plane;
 
-  const registry = makeAgentRegistry({
-    table,
-    report: (message) => link.send(message),
-    domain,
-    requireReservedNames: options.requireDomainProof !== "none",
-    advertisedHttpsPort,
-    advertisedHttpPort: () => httpPort,
-    region,
-    clock,
-    log,
-    limits: { ...defaultAgentLimits, ...options.limits?.agents },
-    modules,
-    tcp: {
-      range: options.tcpPorts,
-      open: (site, failed) => tcpPorts.open(site, failed),
-      close: (site) => tcpPorts.close(site),
-    },
-  });
-  const agents = makeAgentServer(registry, {
-    clock,
-    log,
-    secret: Buffer.from(options.tunnelSecret),
-    region,
-    serverVersion: options.serverVersion,
-  });
-  /** R5: a wildcard never takes a name away from the endpoint that is published at it. */
-  const siteFor = (host: string): Site | undefined => {
-    const endpoint = registry.siteFor(host);
-    const site = table.httpsSite(host);
-    if (endpoint) return site?.hosts.includes(host) ? site : endpoint;
-    return site && registry.tlsSiteFor(host) && !site.hosts.includes(host) ? undefined : site;
+  const serving = (connection: ServedConnection): void => {
+    if (isDraining) connection.drain();
   };
-  const tlsSiteFor = (host: string): ConnectionSite | undefined => {
-    const edge = table.tlsSite(host);
-    if (edge?.hosts.includes(host)) return edge;
-    if (registry.siteFor(host) || table.httpsSite(host)?.hosts.includes(host)) return undefined;
-    return registry.tlsSiteFor(host) ?? edge;
-  };
-  const counters = makeCounters();
-  exportCounters(counters, metrics);
-  exportOutboundCounters(metrics);
-  const deadlines = new Deadlines(clock);
-  const maxHeldBytes = Math.max(defaultLimits.maxHeldBytes, heldWebhooks * options.webhookMaxBytes);
-  const limits = { ...defaultLimits, maxHeldBytes, ...options.limits?.http };
-  const dial = { clock, allowLocal: options.allowLocalUpstreams };
-  const forwarders = networksOf(options.trustedForwarders);
-  const traffic = makeTrafficReports({
-    send: (message) => link.send(message),
-    clock,
-    metrics,
-    limits: options.limits?.trafficReports ?? {},
-  });
-  const splices = makeConnectionServer({
-    registry,
-    dial,
-    limits: { ...defaultSpliceLimits, ...options.limits?.splices },
-    deadlines,
-    closed: (connection) => traffic.connection(connection),
-    clock,
-    log,
-    metrics,
-  });
-  const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
-  const logExchange = makeExchangeLog(log);
-  const traces = makeTraces(clock, { ...defaultTraceLimits, ...options.limits?.traces });
-  const failing = makeFailingRoutes(table, (problems) => link.send({ type: "problems", problems }));
-  const context: HttpContext = {
-    log,
-    clock,
-    deadlines,
-    limits,
-    counters,
-    upstreams,
-    connections: new Set(),
-    advertisedPort: {
-      get https() {
-        return advertisedHttpsPort();
-      },
-      http: 80,
-    },
-    owned: makeOwnedPaths([challengePath(challenges.body)]),
-    trustsProxy: forwarders,
-    routeFailed: failing.note,
-    finished(exchange) {
-      logExchange(exchange);
-      traces.note(exchange);
-      traffic.request(exchange);
-    },
-  };
-
-  const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
-  const shared = { ready, limits: connectionLimits, clock, log, metrics };
-  const tcpPorts = makeTcpPorts({
-    ...shared,
-    admits: splices.admits,
-    serve: splices.serve,
-    host: options.tcpBind,
-    table,
-    report: (problems) => link.send({ type: "problems", problems }),
-    proxies: options.trustedProxies,
-  });
-
-  const close = (): void => {
-    tcpPorts.stop();
-    splices.destroy();
-    for (const listener of listeners) listener.destroy();
-    deadlines.stop();
-  };
-  const listen = async (start: Promise<Listener>): Promise<Listener> => {
+  const started = async (start: Promise<Listener>): Promise<Listener> => {
     const listener = await start;
     listeners.push(listener);
     return listener;
   };
+  const close = (): void => {
+    tcpPorts.stop();
+    splices.destroy();
+    for (const listener of listeners) listener.destroy();
+    context.deadlines.stop();
+  };
+  const drain = async (): Promise<void> => {
+    if (!isDraining) link.send({ type: "draining" });
+    isDraining = true;
+    for (const listener of listeners) listener.close();
+    tcpPorts.stop();
+    await drained(plane, options.clock, options.drainMs);
+  };
   try {
-    const https = await listen(
-      startHttpsListener({
-        ...shared,
-        at: options.httpsListen,
-        proxies: options.trustedProxies,
-        forwarders,
-        siteFor,
-        connections: { siteFor: tlsSiteFor, admits: splices.admits, serve: splices.serve },
-        certificates,
-        challenges,
-        protocols: ["h2", "http/1.1"],
-        serve(socket, facts, protocol) {
-          const serve = protocol === "h2" ? serveHttp2 : serveHttp1;
-          const connection = serve(socket, facts, siteFor, context);
-          if (isDraining) connection.drain();
-        },
-      }),
-    );
+    const https = await started(listenHttps(options, plane, serving));
     httpsPort = https.port;
-    const http = options.httpListen
-      ? await listen(
-          startRedirectListener({
-            ...shared,
-            at: options.httpListen,
-            proxies: options.trustedProxies,
-            forwarders,
-            advertisedHttpsPort: advertisedHttpsPort(),
-            challengeBody: challenges.body,
-            endpoints: {
-              siteFor: (host) => registry.plainSiteFor(host),
-              serve(socket, facts, first) {
-                const connection = serveHttp1(socket, facts, (host) => registry.plainSiteFor(host), context, first);
-                if (isDraining) connection.drain();
-              },
-            },
-          }),
-        )
-      : undefined;
+    const { httpListen } = options;
+    const http = httpListen && (await started(listenHttp(httpListen, options, plane, advertisedHttpsPort(), serving)));
     httpPort = http?.port;
-    const names = [...(options.agentNames ?? []), domain, ...machineNames()];
-    const agent = await listen(startAgentListener({ ...shared, at: options.agentListen, authority, names, agents }));
-    followControlPlane({
-      link,
-      edgeId: newId("edge", clock.now()),
-      httpsPort: advertisedHttpsPort(),
-      table,
-      certificates: certificates.uploaded,
-      challenges,
-      command: (sessionId, command) => registry.command(sessionId, command),
-      answer: makeAnswers(
-        traces,
-        makeEdgeExplainer({
-          table,
-          siteFor,
-          plainSiteFor: (host) => registry.plainSiteFor(host),
-          endpointAt: (kind, host, port) =>
-            kind === "tls_endpoint" ? registry.tlsSiteFor(host) : registry.tcpSiteAt(port),
-          upstreams,
-          context,
-          listenPort: (scheme) => (scheme === "https" ? https.port : (http?.port ?? 0)),
-        }),
-      ),
-      standingProblems: () => [...tcpPorts.problems(), ...failing.problems()],
-      traffic,
-      metrics,
-      log,
-      loaded,
-    });
-    const drain = async (): Promise<void> => {
-      if (!isDraining) link.send({ type: "draining" });
-      isDraining = true;
-      for (const listener of listeners) listener.close();
-      tcpPorts.stop();
-      for (const connection of context.connections) connection.drain();
-      await until(() => context.connections.size + splices.open === 0, clock, options.drainMs);
-    };
+    const agent = await started(listenForAgents(options, plane));
+    follow(options, link, plane, { advertised: advertisedHttpsPort(), https: https.port, http: http?.port ?? 0 });
     return {
       https: place(https),
       http: http && place(http),
@@ -302,9 +63,9 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       async stop() {
         await drain();
         for (const connection of context.connections) connection.destroy();
-        agents.close("the server is stopping");
+        plane.agents.close("the server is stopping");
         close();
-        traffic.close();
+        observers.traffic.close();
       },
     };
   } catch (error) {
@@ -313,19 +74,34 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   }
 }
 
-function place({ host, port }: Listener): { readonly host: string; readonly port: number } {
-  return { host, port };
+/** @param ports the one of public URLs, and those that are really listened on; 0 for none */
+function follow(
+  { clock, metrics, log }: EdgeOptions,
+  link: Link<Upward, Downward>,
+  plane: DataPlane,
+  ports: { readonly advertised: number; readonly https: number; readonly http: number },
+): void {
+  const { table, certificates, challenges, registry, sites, upstreams, context, tcpPorts, observers, loaded } = plane;
+  const { traffic, traces, failing } = observers;
+  const listenPort = (scheme: "https" | "http"): number => ports[scheme];
+  const explainer = makeEdgeExplainer({ table, sites, upstreams, context, listenPort });
+  followControlPlane({
+    link,
+    edgeId: newId("edge", clock.now()),
+    httpsPort: ports.advertised,
+    table,
+    certificates: certificates.uploaded,
+    challenges,
+    command: (sessionId, command) => registry.command(sessionId, command),
+    reply: makeReplies(traces, explainer),
+    standingProblems: () => [...tcpPorts.problems(), ...failing.problems()],
+    traffic,
+    metrics,
+    log,
+    loaded,
+  });
 }
 
-/** Resolves when `isDone`, or after `boundMs`. */
-function until(isDone: () => boolean, clock: Clock, boundMs: number): Promise<void> {
-  if (isDone()) return Promise.resolve();
-  const endsAt = clock.monotonic() + boundMs;
-  return new Promise((resolve) => {
-    const timer = clock.every(drainCheckMs, () => {
-      if (!isDone() && clock.monotonic() < endsAt) return;
-      timer.cancel();
-      resolve();
-    });
-  });
+function place({ host, port }: Listener): { readonly host: string; readonly port: number } {
+  return { host, port };
 }

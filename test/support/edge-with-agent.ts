@@ -1,7 +1,7 @@
 /** An edge with one route, an agent and a service behind it: what happens to real traffic on that route. */
 import type { IncomingHttpHeaders, RequestListener, Server, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
-import type { EdgeOptions } from "../../src/edge/edge.ts";
+import type { EdgeOptions } from "../../src/edge/edge-options.ts";
 import { connectAgent } from "./agents.ts";
 import type { TestAgent } from "./agents.ts";
 import { movableClock } from "./clock.ts";

@@ -11,7 +11,7 @@ import type { ResourceObject } from "../../src/schema/object.ts";
 import { edgeSettings } from "../../src/settings/edge.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 import { startEdge } from "../../src/edge/edge.ts";
-import type { Edge, EdgeOptions } from "../../src/edge/edge.ts";
+import type { Edge, EdgeOptions } from "../../src/edge/edge-options.ts";
 import { alpnOf, askOver, connectOver } from "./http-client.ts";
 import type { Asked, AskOptions, Protocol } from "./http-client.ts";
 

@@ -15,7 +15,7 @@ import { controlPlaneSettings } from "../../src/settings/control-plane.ts";
 import { edgeSettings } from "../../src/settings/edge.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 import { startEdge } from "../../src/edge/edge.ts";
-import type { Edge } from "../../src/edge/edge.ts";
+import type { Edge } from "../../src/edge/edge-options.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";

@@ -19,8 +19,8 @@ export interface ControlLineOptions {
   readonly challenges: AcmeChallenges;
   /** Passes a command on to an agent. Rejects with `Refusal`. */
   readonly command: (sessionId: string, command: SessionCommand) => Promise<void>;
-  /** Answers what the control plane asks. */
-  readonly answer: (question: EdgeQuestion) => Promise<EdgeAnswer>;
+  /** What the edge says when it is asked something. */
+  readonly reply: (question: EdgeQuestion) => Promise<EdgeAnswer>;
   readonly traffic: Pick<TrafficReports, "want" | "taken">;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -50,7 +50,7 @@ export function followControlPlane(options: ControlLineOptions): void {
       if (message !== undefined) log.warn("configuration not in effect", { kind, id, module, problem: message });
     }
   };
-  const attempt = (what: string, apply: () => void): void => {
+  const putIntoEffect = (what: string, apply: () => void): void => {
     try {
       apply();
     } catch (error) {
@@ -69,10 +69,10 @@ export function followControlPlane(options: ControlLineOptions): void {
     }
   };
 
-  const answer = async (call: number, question: EdgeQuestion): Promise<void> => {
+  const reply = async (call: number, question: EdgeQuestion): Promise<void> => {
     let found: EdgeAnswer | undefined;
     try {
-      found = await options.answer(question);
+      found = await options.reply(question);
     } catch (error) {
       log.error("question not answered", { question: question.name, error });
     }
@@ -87,7 +87,7 @@ export function followControlPlane(options: ControlLineOptions): void {
         arrivingRevision = message.revision;
         for (const object of message.objects) arriving.push(object);
         if (!message.last) return;
-        attempt("snapshot", () => {
+        putIntoEffect("snapshot", () => {
           const objects = arriving;
           arriving = [];
           certificates.load(objects);
@@ -100,7 +100,7 @@ export function followControlPlane(options: ControlLineOptions): void {
         });
         return;
       case "changes":
-        attempt("change", () => {
+        putIntoEffect("change", () => {
           certificates.change(message.changes);
           challenges.change(message.changes);
           applied(message.revision, table.change(message.revision, message.changes));
@@ -110,7 +110,7 @@ export function followControlPlane(options: ControlLineOptions): void {
         void command(message.call, message.sessionId, message.command);
         return;
       case "question":
-        void answer(message.call, message.question);
+        void reply(message.call, message.question);
         return;
       case "traffic_wanted":
         options.traffic.want(message.wanted);

@@ -29,9 +29,11 @@ function setUp(other: { readonly site?: Site; readonly connections?: ConnectionS
     set.put({ kind: "https_edge_route", id, doc: { edge_id: "e", match_type, match, ...blocks } });
   const explainer = makeEdgeExplainer({
     table: set.table,
-    siteFor: (host) => (host === other.site?.hosts[0] ? other.site : set.table.httpsSite(host)),
-    plainSiteFor: () => undefined,
-    endpointAt: () => other.connections,
+    sites: {
+      https: (host) => (host === other.site?.hosts[0] ? other.site : set.table.httpsSite(host)),
+      http: () => undefined,
+      endpointAt: () => other.connections,
+    },
     upstreams: { foresee: () => Promise.resolve(address as never) },
     context: {
       log: silentLog,

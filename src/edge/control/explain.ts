@@ -10,7 +10,8 @@ import type { EdgeAnswer, EdgeQuestion, ExplanationReport } from "../../routing/
 import { refused } from "../../routing/sites/refusals.ts";
 import { decideConnection } from "../connections/decide.ts";
 import { ClientConnection } from "../http/client-connection.ts";
-import type { HttpContext, SiteLookup } from "../http/context.ts";
+import type { HttpContext } from "../http/context.ts";
+import type { PublicSites } from "../sites/public-sites.ts";
 import { makeCounters } from "../http/counters.ts";
 import type { Picked } from "../upstreams/pick.ts";
 import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
@@ -19,15 +20,7 @@ import { Rehearsal } from "./rehearsal.ts";
 
 export interface ExplainerOptions {
   readonly table: RoutingTable;
-  /** What serves a host over HTTPS, and over plain HTTP. */
-  readonly siteFor: SiteLookup;
-  readonly plainSiteFor: SiteLookup;
-  /** The endpoint of whole connections that an agent has published there. */
-  readonly endpointAt: (
-    kind: "tls_endpoint" | "tcp_endpoint",
-    host: string,
-    port: number,
-  ) => ConnectionSite | undefined;
+  readonly sites: Pick<PublicSites, "https" | "http" | "endpointAt">;
   readonly upstreams: Pick<RequestUpstreams, "foresee">;
   readonly context: HttpContext;
   /** Where each scheme is really listened on. */
@@ -53,7 +46,7 @@ type Decided = Pick<ExplanationReport, "edge" | "route" | "near" | "response" | 
 
 /** Nothing that is asked of it leaves a trace. */
 export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
-  const { table, siteFor, plainSiteFor, upstreams } = options;
+  const { table, sites, upstreams } = options;
   const { clock, limits, ...shared } = options.context;
   const context: HttpContext = {
     ...shared,
@@ -82,7 +75,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
   return {
     async request({ accountId, siteId, isEndpoint = false, request: described }) {
       const edge = table.object("https_edge", siteId);
-      const lookup = described.scheme === "http" ? plainSiteFor : siteFor;
+      const lookup = described.scheme === "http" ? sites.http : sites.https;
       const request = receiveDescribed(described, limits);
       if (typeof request === "string") {
         const site = edge ?? lookup(described.host);
@@ -104,7 +97,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       const site =
         kind === "tls_edge" || kind === "tcp_edge"
           ? connectionSite(table, kind, siteId)
-          : options.endpointAt(kind, host, port);
+          : sites.endpointAt(kind, host, port);
       if (site?.accountId !== accountId || site.id !== siteId) return unknown;
       const steps: Step[] = [];
       const edge = placeOf(site);

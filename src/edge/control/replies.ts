@@ -2,8 +2,8 @@ import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts
 import type { EdgeExplainer } from "./explain.ts";
 import type { Traces } from "../watch/traces.ts";
 
-/** Answers what the control plane asks. */
-export function makeAnswers(traces: Traces, explainer: EdgeExplainer): (question: EdgeQuestion) => Promise<EdgeAnswer> {
+/** What the edge replies when the control plane asks it something. */
+export function makeReplies(traces: Traces, explainer: EdgeExplainer): (question: EdgeQuestion) => Promise<EdgeAnswer> {
   return async (question) => {
     switch (question.name) {
       case "request": {

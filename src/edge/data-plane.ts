@@ -1,0 +1,148 @@
+/** Everything that carries traffic, wired together: what is listened on comes later. */
+import { Deadlines } from "../lib/deadlines.ts";
+import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
+import { modulesWith } from "../modules/index.ts";
+import type { RoutingTable } from "../routing/sites/compiled.ts";
+import { makeRoutingTable } from "../routing/table.ts";
+import { exportOutboundCounters } from "../outbound/counters.ts";
+import { makeAgentServer } from "../tunnel/server.ts";
+import type { AgentServer } from "../tunnel/server.ts";
+import { defaultAgentLimits } from "./agents/limits.ts";
+import { makeAgentRegistry } from "./agents/registry.ts";
+import type { AgentRegistry } from "./agents/registry.ts";
+import { defaultSpliceLimits } from "./connections/limits.ts";
+import { makeConnectionServer } from "./connections/serve.ts";
+import type { ConnectionServer } from "./connections/serve.ts";
+import type { EdgeOptions } from "./edge-options.ts";
+import { challengePath } from "./http/challenge-path.ts";
+import { defaultLimits } from "./http/context.ts";
+import type { HttpContext } from "./http/context.ts";
+import { exportCounters, makeCounters } from "./http/counters.ts";
+import { makeOwnedPaths } from "./http/owned-paths.ts";
+import { defaultConnectionLimits } from "./listeners/limits.ts";
+import type { ListenerContext } from "./listeners/listener.ts";
+import { networksOf } from "./listeners/networks.ts";
+import { makeTcpPorts } from "./listeners/tcp-ports.ts";
+import type { TcpPorts } from "./listeners/tcp-ports.ts";
+import { makePublicSites } from "./sites/public-sites.ts";
+import type { PublicSites } from "./sites/public-sites.ts";
+import { makeAcmeChallenges } from "./tls/acme-challenges.ts";
+import type { AcmeChallenges } from "./tls/acme-challenges.ts";
+import { makeCertificates } from "./tls/certificates.ts";
+import type { Certificates } from "./tls/certificates.ts";
+import { makeRequestUpstreams } from "./upstreams/request-upstreams.ts";
+import type { RequestUpstreams } from "./upstreams/request-upstreams.ts";
+import { makeObservers } from "./watch/observers.ts";
+import type { Observers } from "./watch/observers.ts";
+
+export interface DataPlane {
+  readonly table: RoutingTable;
+  readonly certificates: Certificates;
+  readonly challenges: AcmeChallenges;
+  readonly registry: AgentRegistry;
+  /** What agents are served by. */
+  readonly agents: AgentServer;
+  readonly sites: PublicSites;
+  readonly context: HttpContext;
+  readonly upstreams: RequestUpstreams;
+  /** What whole connections are served by. */
+  readonly splices: ConnectionServer;
+  readonly tcpPorts: TcpPorts;
+  readonly observers: Observers;
+  /** What listeners are given. */
+  readonly listening: ListenerContext;
+  /** The first configuration is in effect: whoever waits is served. */
+  readonly loaded: () => void;
+}
+
+/** The ports of public URLs; known once they are listened on. */
+export interface PublicPorts {
+  https(): number;
+  http(): number | undefined;
+}
+
+/** Webhooks of the largest size that may be held at one time. */
+const heldWebhooks = 16;
+
+export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>, ports: PublicPorts): DataPlane {
+  const { clock, log, metrics, domain, region } = options;
+  const send = (message: Upward): void => link.send(message);
+  const modules = modulesWith(options);
+  const table = makeRoutingTable(clock, modules);
+  const certificates = makeCertificates(options.authority, domain, clock, log);
+  const challenges = makeAcmeChallenges(log);
+  const registry = makeAgentRegistry({
+    table,
+    report: send,
+    domain,
+    region,
+    clock,
+    log,
+    modules,
+    requireReservedNames: options.requireDomainProof !== "none",
+    advertisedHttpsPort: ports.https,
+    advertisedHttpPort: ports.http,
+    limits: { ...defaultAgentLimits, ...options.limits?.agents },
+    tcp: {
+      range: options.tcpPorts,
+      open: (site, failed) => tcpPorts.open(site, failed),
+      close: (site) => tcpPorts.close(site),
+    },
+  });
+  const { serverVersion } = options;
+  const secret = Buffer.from(options.tunnelSecret);
+  const agents = makeAgentServer(registry, { clock, log, secret, region, serverVersion });
+  const counters = makeCounters();
+  exportCounters(counters, metrics);
+  exportOutboundCounters(metrics);
+  const observers = makeObservers({ table, send, clock, log, metrics, limits: options.limits ?? {} });
+  const deadlines = new Deadlines(clock);
+  const maxHeldBytes = Math.max(defaultLimits.maxHeldBytes, heldWebhooks * options.webhookMaxBytes);
+  const limits = { ...defaultLimits, maxHeldBytes, ...options.limits?.http };
+  const dial = { clock, allowLocal: options.allowLocalUpstreams };
+  const splices = makeConnectionServer({
+    registry,
+    dial,
+    deadlines,
+    clock,
+    log,
+    metrics,
+    limits: { ...defaultSpliceLimits, ...options.limits?.splices },
+    closed: (connection) => observers.traffic.connection(connection),
+  });
+  const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
+  const context: HttpContext = {
+    log,
+    clock,
+    deadlines,
+    limits,
+    counters,
+    upstreams,
+    connections: new Set(),
+    advertisedPort: {
+      get https() {
+        return ports.https();
+      },
+      http: 80,
+    },
+    owned: makeOwnedPaths([challengePath(challenges.body)]),
+    trustsProxy: networksOf(options.trustedForwarders),
+    routeFailed: observers.failing.note,
+    finished: observers.exchangeFinished,
+  };
+  const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
+  const connectionLimits = { ...defaultConnectionLimits, ...options.limits?.connections };
+  const listening = { ready, limits: connectionLimits, clock, log, metrics };
+  const tcpPorts = makeTcpPorts({
+    ...listening,
+    proxies: options.trustedProxies,
+    admits: splices.admits,
+    serve: splices.serve,
+    host: options.tcpBind,
+    table,
+    report: (problems) => send({ type: "problems", problems }),
+  });
+  const sites = makePublicSites(table, registry);
+  const carrying = { context, upstreams, splices, tcpPorts, observers, listening, loaded };
+  return { table, certificates, challenges, registry, agents, sites, ...carrying };
+}

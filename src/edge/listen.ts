@@ -1,0 +1,65 @@
+/** Listens for the public, over HTTPS and where configured over plain HTTP, and for agents. */
+import type { DataPlane } from "./data-plane.ts";
+import type { EdgeOptions } from "./edge-options.ts";
+import type { ServedConnection } from "./http/context.ts";
+import { serveHttp1 } from "./http/http1-connection.ts";
+import { serveHttp2 } from "./http2/connection.ts";
+import { startAgentListener } from "./listeners/agent-listener.ts";
+import { startHttpsListener } from "./listeners/https-listener.ts";
+import type { ListenAddress, Listener, PublicListenerContext } from "./listeners/listener.ts";
+import { startRedirectListener } from "./listeners/redirect-listener.ts";
+import { machineNames } from "./tls/machine-names.ts";
+
+/** Told of each connection that begins to carry requests. */
+type Serving = (connection: ServedConnection) => void;
+
+/** Rejects when the address cannot be had, as the others do. */
+export function listenHttps(options: EdgeOptions, plane: DataPlane, serving: Serving): Promise<Listener> {
+  const { context, sites, splices, certificates, challenges } = plane;
+  return startHttpsListener({
+    ...publicContext(options, plane),
+    at: options.httpsListen,
+    siteFor: sites.https,
+    connections: { siteFor: sites.tls, admits: splices.admits, serve: splices.serve },
+    certificates,
+    challenges,
+    protocols: ["h2", "http/1.1"],
+    serve(socket, facts, protocol) {
+      const serve = protocol === "h2" ? serveHttp2 : serveHttp1;
+      serving(serve(socket, facts, sites.https, context));
+    },
+  });
+}
+
+/** @param advertisedHttpsPort where requests are redirected to */
+export function listenHttp(
+  at: ListenAddress,
+  options: EdgeOptions,
+  plane: DataPlane,
+  advertisedHttpsPort: number,
+  serving: Serving,
+): Promise<Listener> {
+  const { context, sites, challenges } = plane;
+  return startRedirectListener({
+    ...publicContext(options, plane),
+    at,
+    advertisedHttpsPort,
+    challengeBody: challenges.body,
+    endpoints: {
+      siteFor: sites.http,
+      serve: (socket, facts, first) => serving(serveHttp1(socket, facts, sites.http, context, first)),
+    },
+  });
+}
+
+export function listenForAgents(options: EdgeOptions, { listening, agents }: DataPlane): Promise<Listener> {
+  const { authority, agentListen: at, agentNames = [], domain } = options;
+  return startAgentListener({ ...listening, at, authority, names: [...agentNames, domain, ...machineNames()], agents });
+}
+
+function publicContext(
+  { trustedProxies: proxies }: EdgeOptions,
+  { listening, context }: DataPlane,
+): PublicListenerContext {
+  return { ...listening, proxies, forwarders: context.trustsProxy };
+}

@@ -1,0 +1,42 @@
+/** Who owns a public name: the site of the configuration or of an agent that a connection to it is served by. */
+import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
+import type { AgentRegistry } from "../agents/registry.ts";
+
+/** Each is asked with a lower-case host name, and answers for now. */
+export interface PublicSites {
+  /** Over HTTPS: an edge or an endpoint. */
+  readonly https: (host: string) => Site | undefined;
+  /** Over plain HTTP: endpoints alone; everything else is redirected. */
+  readonly http: (host: string) => Site | undefined;
+  /** Whole TLS connections: an edge or an endpoint. */
+  readonly tls: (host: string) => ConnectionSite | undefined;
+  /** The endpoint of whole connections at a host name, or at a port. */
+  readonly endpointAt: (
+    kind: "tls_endpoint" | "tcp_endpoint",
+    host: string,
+    port: number,
+  ) => ConnectionSite | undefined;
+}
+
+/** R5: a wildcard never takes a name away from the endpoint that is published at it; an edge with the very name does. */
+export function makePublicSites(
+  table: Pick<RoutingTable, "httpsSite" | "tlsSite">,
+  registry: Pick<AgentRegistry, "siteFor" | "plainSiteFor" | "tlsSiteFor" | "tcpSiteAt">,
+): PublicSites {
+  return {
+    https(host) {
+      const endpoint = registry.siteFor(host);
+      const edge = table.httpsSite(host);
+      if (endpoint) return edge?.hosts.includes(host) ? edge : endpoint;
+      return edge && registry.tlsSiteFor(host) && !edge.hosts.includes(host) ? undefined : edge;
+    },
+    http: (host) => registry.plainSiteFor(host),
+    tls(host) {
+      const edge = table.tlsSite(host);
+      if (edge?.hosts.includes(host)) return edge;
+      if (registry.siteFor(host) || table.httpsSite(host)?.hosts.includes(host)) return undefined;
+      return registry.tlsSiteFor(host) ?? edge;
+    },
+    endpointAt: (kind, host, port) => (kind === "tls_endpoint" ? registry.tlsSiteFor(host) : registry.tcpSiteAt(port)),
+  };
+}

@@ -1,0 +1,52 @@
+/** Everything that is told of traffic when it is over: one list. */
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import type { Upward } from "../../routing/planes/messages.ts";
+import type { RoutingTable } from "../../routing/sites/compiled.ts";
+import type { FinishedExchange } from "../http/context.ts";
+import { makeExchangeLog } from "./exchange-log.ts";
+import { makeFailingRoutes } from "./failing-routes.ts";
+import type { FailingRoutes } from "./failing-routes.ts";
+import { defaultTraceLimits, makeTraces } from "./traces.ts";
+import type { TraceLimits, Traces } from "./traces.ts";
+import { makeTrafficReports } from "./traffic-reports.ts";
+import type { TrafficReportLimits, TrafficReports } from "./traffic-reports.ts";
+
+export interface ObserversOptions {
+  readonly table: RoutingTable;
+  /** To the control plane. */
+  readonly send: (message: Upward) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly limits: {
+    readonly traces?: Partial<TraceLimits>;
+    readonly trafficReports?: Partial<TrafficReportLimits>;
+  };
+}
+
+export interface Observers {
+  readonly traffic: TrafficReports;
+  readonly traces: Traces;
+  readonly failing: FailingRoutes;
+  /** Tells all of them. */
+  readonly exchangeFinished: (exchange: FinishedExchange) => void;
+}
+
+export function makeObservers({ table, send, clock, log, metrics, limits }: ObserversOptions): Observers {
+  const traffic = makeTrafficReports({ send, clock, metrics, limits: limits.trafficReports ?? {} });
+  const logExchange = makeExchangeLog(log);
+  const traces = makeTraces(clock, { ...defaultTraceLimits, ...limits.traces });
+  const failing = makeFailingRoutes(table, (problems) => send({ type: "problems", problems }));
+  return {
+    traffic,
+    traces,
+    failing,
+    exchangeFinished(exchange) {
+      logExchange(exchange);
+      traces.note(exchange);
+      traffic.request(exchange);
+    },
+  };
+}
