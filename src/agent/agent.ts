@@ -14,7 +14,7 @@ import type { WatchedRequest } from "./request-watch.ts";
 import { watchService } from "./service-watch.ts";
 import type { ServiceState } from "./service-watch.ts";
 import { openSession } from "./session.ts";
-import type { Kept, Session } from "./session.ts";
+import type { Resumption, Session } from "./session.ts";
 import type { Upstream } from "./upstream.ts";
 
 export interface AgentOptions {
@@ -73,7 +73,7 @@ export function startAgent(options: AgentOptions): Agent {
   const closing = new AbortController();
   const ended = Promise.withResolvers<AgentEnd>();
   let session: Session | undefined;
-  let kept: Kept | undefined;
+  let resumption: Resumption | undefined;
 
   const service = options.service && watchService(options.upstream, clock, options.service);
 
@@ -82,7 +82,7 @@ export function startAgent(options: AgentOptions): Agent {
     while (!closing.signal.aborted) {
       status({ state: "connecting" });
       const since = clock.monotonic();
-      const { reason, atOnce } = await attempt();
+      const { reason, atOnce } = await connectOnce();
       session = undefined;
       if (closing.signal.aborted || reason === undefined) return;
       failures = clock.monotonic() - since >= steadyMs ? 1 : failures + 1;
@@ -94,11 +94,11 @@ export function startAgent(options: AgentOptions): Agent {
     }
   };
   /** One connection from beginning to end. `reason` undefined: there will be no other. */
-  const attempt = async (): Promise<{ readonly reason: string | undefined; readonly atOnce: boolean }> => {
+  const connectOnce = async (): Promise<{ readonly reason: string | undefined; readonly atOnce: boolean }> => {
     try {
       const socket = await connectServer(options.server, options.ca, closing.signal);
-      session = await openSession(socket, options, kept, closing.signal, service);
-      kept = session.kept;
+      session = await openSession(socket, options, resumption, closing.signal, service);
+      resumption = session.resumption;
       status({ state: "online", url: session.url, latencyMs: session.latencyMs });
       const end = await session.ended;
       if (end.kind === "lost") {
@@ -110,7 +110,7 @@ export function startAgent(options: AgentOptions): Agent {
       ended.resolve(end.end);
     } catch (error) {
       if (closing.signal.aborted) return over;
-      const end = endOf(error, kept !== undefined || options.retryFirst);
+      const end = endOf(error, resumption !== undefined || options.retryFirst);
       if (!end) return { reason: describeLoss(error), atOnce: false };
       service?.stop();
       ended.resolve(end);

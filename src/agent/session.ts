@@ -12,7 +12,7 @@ import type { ServiceWatch } from "./service-watch.ts";
 import { RequestWatch } from "./request-watch.ts";
 
 /** What is brought back to the server after a loss, so that it gives the same session, tunnel and URL. */
-export interface Kept {
+export interface Resumption {
   readonly clientId: string;
   readonly cookie: string;
   /** Absent for a labelled tunnel: the server derives its id from the session's. */
@@ -29,7 +29,7 @@ export type SessionEnd =
 export interface Session {
   readonly url: string | undefined;
   readonly latencyMs: number;
-  readonly kept: Kept;
+  readonly resumption: Resumption;
   readonly ended: Promise<SessionEnd>;
   /** Takes the tunnel away and says goodbye. */
   close(): Promise<void>;
@@ -42,7 +42,7 @@ const goodbyeMs = 1_000;
 export async function openSession(
   socket: TLSSocket,
   options: AgentOptions,
-  kept: Kept | undefined,
+  resumption: Resumption | undefined,
   signal: AbortSignal,
   service: ServiceWatch | undefined,
 ): Promise<Session> {
@@ -52,9 +52,13 @@ export async function openSession(
   signal.addEventListener("abort", abandon, { once: true });
   const since = clock.monotonic();
   try {
-    const line = await connectSession(socket, clientOptions(options, kept), handlers(options, service, ended.resolve));
+    const line = await connectSession(
+      socket,
+      clientOptions(options, resumption),
+      handlers(options, service, ended.resolve),
+    );
     const latencyMs = clock.monotonic() - since;
-    const tunnel = publish.kind === "url" ? await bind(line, options, publish.url, kept?.tunnel) : undefined;
+    const tunnel = publish.kind === "url" ? await bind(line, options, publish.url, resumption?.tunnel) : undefined;
     const id =
       publish.kind === "labels"
         ? await line.startLabelled({ ...shown(options), labels: publish.labels })
@@ -62,7 +66,7 @@ export async function openSession(
     return {
       url: tunnel?.url,
       latencyMs,
-      kept: { clientId: line.clientId, cookie: line.cookie, tunnel },
+      resumption: { clientId: line.clientId, cookie: line.cookie, tunnel },
       ended: ended.promise,
       async close() {
         const bound = Promise.withResolvers<void>();
@@ -80,12 +84,12 @@ export async function openSession(
   }
 }
 
-function clientOptions(options: AgentOptions, kept: Kept | undefined): ClientOptions {
+function clientOptions(options: AgentOptions, resumption: Resumption | undefined): ClientOptions {
   return {
     clock: options.clock,
     token: options.token,
-    clientId: kept?.clientId ?? "",
-    cookie: kept?.cookie ?? "",
+    clientId: resumption?.clientId ?? "",
+    cookie: resumption?.cookie ?? "",
     metadata: options.metadata,
     version: options.version,
     os: platform(),
@@ -139,11 +143,11 @@ function bind(
   before: BoundTunnel | undefined,
 ): Promise<BoundTunnel> {
   const { proto = "https" } = options;
-  const kept = before && (proto === "tcp" ? { address: before.address } : { hostname: before.hostname });
+  const resumption = before && (proto === "tcp" ? { address: before.address } : { hostname: before.hostname });
   return line.bind({
     ...shown(options),
     proto,
-    ...(kept ?? (url === undefined ? {} : placeOfUrl(url, proto))),
+    ...(resumption ?? (url === undefined ? {} : placeOfUrl(url, proto))),
     ...(before ? { resume: { id: before.id, token: before.token } } : {}),
   });
 }

@@ -21,16 +21,16 @@ const dialTimeoutMs = 10_000;
  * what it must be.
  */
 export function parseUpstream(given: string): Upstream {
-  const problem = new Error("must be PORT, HOST:PORT or an http:// or https:// URL without a path");
+  const issue = new Error("must be PORT, HOST:PORT or an http:// or https:// URL without a path");
   const url = URL.parse(
     /^\d+$/.test(given) ? `http://localhost:${given}` : given.includes("://") ? given : `http://${given}`,
   );
-  if (!url || (url.protocol !== "http:" && url.protocol !== "https:") || url.hostname === "") throw problem;
+  if (!url || (url.protocol !== "http:" && url.protocol !== "https:") || url.hostname === "") throw issue;
   if (url.pathname !== "/" || url.search !== "" || url.hash !== "" || url.username !== "" || url.password !== "")
-    throw problem;
+    throw issue;
   const tls = url.protocol === "https:";
   const port = url.port === "" ? (tls ? 443 : 80) : Number(url.port);
-  if (port === 0) throw problem;
+  if (port === 0) throw issue;
   return { host: url.hostname.replace(/^\[|\]$/g, ""), port, tls, text: `${url.protocol}//${url.hostname}:${port}` };
 }
 

@@ -19,7 +19,7 @@ import { defaultLimits } from "./http/context.ts";
 import type { HttpContext } from "./http/context.ts";
 import { exportCounters, makeCounters } from "./http/counters.ts";
 import { makeOwnedPaths } from "./http/owned-paths.ts";
-import { defaultConnectionLimits } from "./listeners/limits.ts";
+import { defaultListenerLimits } from "./listeners/limits.ts";
 import type { ListenerContext } from "./listeners/listener.ts";
 import { networksOf } from "./listeners/networks.ts";
 import { makeTcpPorts } from "./listeners/tcp-ports.ts";
@@ -131,8 +131,8 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     finished: observers.exchangeFinished,
   };
   const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
-  const connectionLimits = { ...defaultConnectionLimits, ...options.limits?.connections };
-  const listening = { ready, limits: connectionLimits, clock, log, metrics };
+  const listenerLimits = { ...defaultListenerLimits, ...options.limits?.connections };
+  const listening = { ready, limits: listenerLimits, clock, log, metrics };
   const tcpPorts = makeTcpPorts({
     ...listening,
     proxies: options.trustedProxies,

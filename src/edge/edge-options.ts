@@ -7,7 +7,7 @@ import type { EdgeSettings } from "../settings/edge.ts";
 import type { AgentLimits } from "./agents/limits.ts";
 import type { SpliceLimits } from "./connections/limits.ts";
 import type { HttpLimits } from "./http/context.ts";
-import type { ConnectionLimits } from "./listeners/limits.ts";
+import type { ListenerLimits } from "./listeners/limits.ts";
 import type { TraceLimits } from "./watch/traces.ts";
 import type { TrafficReportLimits } from "./watch/traffic-reports.ts";
 
@@ -27,7 +27,7 @@ export interface EdgeOptions extends EdgeSettings {
   /** How long a stop waits for what is in flight, milliseconds. */
   readonly drainMs: number;
   readonly limits?: {
-    readonly connections?: Partial<ConnectionLimits>;
+    readonly connections?: Partial<ListenerLimits>;
     readonly http?: Partial<HttpLimits>;
     readonly agents?: Partial<AgentLimits>;
     readonly traces?: Partial<TraceLimits>;

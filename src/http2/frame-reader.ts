@@ -6,7 +6,7 @@ export interface FrameHandler {
   readonly isDone: boolean;
   /** A whole frame other than DATA: its payload is `bytes[start, end)`, which is valid during the call only. */
   frame(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void;
-  /** A DATA frame begins; `length` is its payload with padding, `padding` what of it is none of the body. */
+  /** A DATA frame begins; `length` is its payload with padding, `padding` the part of it that is not of the body. */
   dataBegins(flags: number, streamId: number, length: number, padding: number): void;
   /** Body bytes of the DATA frame that has begun. */
   data(bytes: Buffer): void;

@@ -19,7 +19,7 @@ const inside = [
   "224.0.0.0/3",
 ].map((text) => {
   const network = parseCidr(text);
-  if (!network) throw new Error(`read "${text}": it is no network`);
+  if (!network) throw new Error(`read "${text}": it is not a network`);
   return [network.first[0] as number, network.last[0] as number] as const;
 });
 

@@ -1,4 +1,4 @@
-/** Names below which anybody may have a name, such as `com` or `co.uk`: they are nobody's to hold. */
+/** Names below which anybody may have a name, such as `com` or `co.uk`: no account may hold one of them. */
 import { parse } from "tldts";
 
 export interface SuffixRules {

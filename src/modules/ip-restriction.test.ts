@@ -95,7 +95,7 @@ describe("IP restriction", () => {
     const { table, put } = setUp([]);
     put({ kind: "ip_policy_rule", id: "ipr_1", doc: { ip_policy_id: "ipp_1", cidr: "192.0.2.1/24", action: "allow" } });
     const [site] = table.tcpSites();
-    assert.match(site?.problem?.message ?? "", /"192\.0\.2\.1\/24" is no network/);
+    assert.match(site?.problem?.message ?? "", /"192\.0\.2\.1\/24" is not a network/);
     put({ kind: "ip_policy_rule", id: "ipr_1", doc: { ip_policy_id: "ipp_1", cidr: "192.0.2.0/24", action: "allow" } });
     assert.equal([...table.tcpSites()][0]?.problem, undefined);
     put({ kind: "ip_policy", id: "ipp_1", gone: true });

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { AddressBook } from "./address-book.ts";
-import { defaultAgentLimits } from "./agent-limits.ts";
+import { defaultTunnelLimits } from "./limits.ts";
 
 describe("the address book", () => {
-  const limits = { ...defaultAgentLimits, maxWrongTokens: 3, maxUnauthenticatedPerAddress: 2, maxUnauthenticated: 4 };
+  const limits = { ...defaultTunnelLimits, maxWrongTokens: 3, maxUnauthenticatedPerAddress: 2, maxUnauthenticated: 4 };
 
   it("D9: the address book counts the wrong tokens of an address, and forgets them after a while", () => {
     const clock = makeManualClock();

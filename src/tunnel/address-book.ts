@@ -1,7 +1,7 @@
 /** What is remembered of addresses that connected without authenticating, so that each can do only so much of it. */
 import { readAddress } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { AgentLimits } from "./agent-limits.ts";
+import type { TunnelLimits } from "./limits.ts";
 
 interface Entry {
   unauthenticated: number;
@@ -15,11 +15,11 @@ const maxEntries = 50_000;
 
 export class AddressBook {
   readonly #clock: Clock;
-  readonly #limits: AgentLimits;
+  readonly #limits: TunnelLimits;
   readonly #entries = new Map<string, Entry>();
   #unauthenticated = 0;
 
-  constructor(clock: Clock, limits: AgentLimits) {
+  constructor(clock: Clock, limits: TunnelLimits) {
     this.#clock = clock;
     this.#limits = limits;
   }

@@ -5,7 +5,7 @@ import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
 import type { Timer } from "../lib/clock.ts";
 import type { AddressBook } from "./address-book.ts";
-import { heartbeatOf } from "./agent-limits.ts";
+import { heartbeatOf } from "./limits.ts";
 import { answer, AnsweredStreams, maxMessageBytes } from "./call.ts";
 import { Heartbeat, HeartbeatEcho } from "./heartbeat.ts";
 import { JsonReceiver } from "./json-message.ts";

@@ -1,7 +1,7 @@
 /** How much one agent, or one address, may ask of the server; and what is known of each kind of agent. */
 import type { AgentKind } from "./messages.ts";
 
-export interface AgentLimits {
+export interface TunnelLimits {
   /** From the end of the TLS handshake to a complete Auth (A11). */
   readonly authenticationMs: number;
   /** Largest Auth, bytes (G1). */
@@ -46,7 +46,7 @@ export interface AgentLimits {
   readonly maxUnaccepted: Readonly<Record<AgentKind, number>>;
 }
 
-export const defaultAgentLimits: AgentLimits = {
+export const defaultTunnelLimits: TunnelLimits = {
   authenticationMs: 10_000,
   maxAuthBytes: 16 * 1024,
   maxUnauthenticatedStreams: 8,

@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { AddressBook } from "./address-book.ts";
-import { defaultAgentLimits } from "./agent-limits.ts";
-import type { AgentLimits } from "./agent-limits.ts";
+import { defaultTunnelLimits } from "./limits.ts";
+import type { TunnelLimits } from "./limits.ts";
 import { AgentConnection } from "./connection.ts";
 import type { ConnectionHost } from "./connection.ts";
 import { makeProofs } from "./proofs.ts";
@@ -17,7 +17,7 @@ export interface AgentServerOptions {
   readonly secret: Buffer;
   readonly region: string;
   readonly serverVersion: string;
-  readonly limits?: Partial<AgentLimits>;
+  readonly limits?: Partial<TunnelLimits>;
 }
 
 export interface AgentServer {
@@ -32,7 +32,7 @@ export interface AgentServer {
 }
 
 export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions): AgentServer {
-  const limits = { ...defaultAgentLimits, ...options.limits };
+  const limits = { ...defaultTunnelLimits, ...options.limits };
   const addresses = new AddressBook(options.clock, limits);
   const host: ConnectionHost = {
     hooks,

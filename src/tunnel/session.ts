@@ -5,7 +5,7 @@ import type { RefusalName } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
-import type { AgentLimits } from "./agent-limits.ts";
+import type { TunnelLimits } from "./limits.ts";
 import { echoOptions, openOptions } from "./bind-options.ts";
 import { call, CallTimeout, renderMessage } from "./call.ts";
 import { textMember } from "./json-message.ts";
@@ -35,7 +35,7 @@ export interface SessionParts {
   readonly mux: Mux;
   readonly hooks: ServerHooks;
   readonly proofs: Proofs;
-  readonly limits: AgentLimits;
+  readonly limits: TunnelLimits;
   readonly clock: Clock;
   readonly log: Log;
   readonly region: string;
@@ -149,25 +149,25 @@ export class ServerSession implements AgentSession {
   }
 
   /**
-   * Calls `done` with the answer to a message, now or when others were asked; undefined for a type that is none.
+   * Calls `done` with the answer to a message, now or when others were asked; undefined for an unknown type.
    * @param isWanted whether the agent still waits for it
    */
   answer(type: number, message: JsonObject, isWanted: () => boolean, done: (reply: Reply | undefined) => void): void {
     const asked = new Map<AgentSession, boolean>();
-    const attempt = (): void => {
+    const replyOrAsk = (): void => {
       const outcome = this.#reply(type, message, asked);
       if (!outcome || !("ask" in outcome)) return done(outcome);
       const { ask: holder } = outcome;
       if (asked.size >= this.#parts.limits.maxAsked) {
         asked.set(holder, true);
-        return attempt();
+        return replyOrAsk();
       }
       holder.ask((isThere) => {
         asked.set(holder, isThere);
-        if (!this.#parts.mux.over && isWanted()) attempt();
+        if (!this.#parts.mux.over && isWanted()) replyOrAsk();
       });
     };
-    attempt();
+    replyOrAsk();
   }
 
   #reply(type: number, message: JsonObject, asked: Asked): Reply | Unasked | undefined {

@@ -1,7 +1,7 @@
 /** A process of its own for descriptors.test.ts: a listener that echoes, in a process without file descriptors. */
 import { closeSync, openSync } from "node:fs";
 import { startListener } from "../../src/edge/listeners/listener.ts";
-import { defaultConnectionLimits } from "../../src/edge/listeners/limits.ts";
+import { defaultListenerLimits } from "../../src/edge/listeners/limits.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
@@ -10,7 +10,7 @@ const listener = await startListener({
   name: "test",
   at: { host: "127.0.0.1", port: 0 },
   ready: Promise.resolve(),
-  limits: defaultConnectionLimits,
+  limits: defaultListenerLimits,
   clock: systemClock,
   log: silentLog,
   metrics: makeMetrics(),

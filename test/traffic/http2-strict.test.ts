@@ -283,7 +283,7 @@ describe("frames that HTTP/2 forbids", () => {
     "PING of wrong length": { frames: [frame(types.ping, 0, 0, Buffer.alloc(7))], code: codes.frameSizeError },
     "GOAWAY on a stream": { frames: [frame(types.goaway, 0, 1, Buffer.alloc(8))], code: codes.protocolError },
     PUSH_PROMISE: { frames: [frame(types.pushPromise, 4, 1, Buffer.alloc(8))], code: codes.protocolError },
-    "WINDOW_UPDATE of nothing": { frames: [window(0, 0)], code: codes.protocolError },
+    "a WINDOW_UPDATE of 0 bytes": { frames: [window(0, 0)], code: codes.protocolError },
     "WINDOW_UPDATE on an idle stream": { frames: [window(1, 1)], code: codes.protocolError },
     "WINDOW_UPDATE of wrong length": {
       frames: [frame(types.windowUpdate, 0, 0, Buffer.alloc(3))],

@@ -12,7 +12,7 @@ const maxUserBytes = 255;
 /** As the service whose SDKs these are bounds them. */
 const minPasswordBytes = 8;
 const maxPasswordBytes = 128;
-/** Scheme, space and base64 of the longest credential: longer ones are of nobody. */
+/** Scheme, space and base64 of the longest credential: a longer one cannot be right. */
 const maxFieldLength = 8 + Math.ceil((maxUserBytes + 1 + maxPasswordBytes) / 3) * 4;
 
 type Members = Readonly<Record<string, unknown>>;

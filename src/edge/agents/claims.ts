@@ -5,8 +5,8 @@ import type { AgentSession } from "../../tunnel/server-hooks.ts";
 import type { Tunnel } from "./tunnel.ts";
 
 /** A name stays with its account for this long after its tunnel has gone, so that a restart finds it free. */
-const keptMs = 600_000;
-const maxKept = 100_000;
+const reservedMs = 600_000;
+const maxFormer = 100_000;
 
 /** Who asks for a name. */
 export interface Claimant {
@@ -48,7 +48,7 @@ export function describeHolder({ id, ip, os, startedAt }: AgentSession): string 
 
 export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOptions<Name>): Claims<Name> {
   const serving = new Map<Name, Tunnel>();
-  const kept = new Map<Name, { readonly accountId: string; readonly until: number }>();
+  const former = new Map<Name, { readonly accountId: string; readonly until: number }>();
 
   /** Why `claimant` cannot have the name, or undefined. Says nothing of other accounts. */
   const obstacle = (name: Name, { accountId, credentialId }: Claimant): string | undefined => {
@@ -57,9 +57,9 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
     const holder = serving.get(name)?.session;
     if (holder?.credentialId === credentialId) return undefined;
     if (holder?.accountId === accountId) return `${describeHolder(holder)} serves it`;
-    const before = kept.get(name);
-    const isKept = before !== undefined && before.accountId !== accountId && before.until > monotonic();
-    return holder || isKept ? "it is not available" : undefined;
+    const before = former.get(name);
+    const isReserved = before !== undefined && before.accountId !== accountId && before.until > monotonic();
+    return holder || isReserved ? "it is not available" : undefined;
   };
   return {
     tunnel: (name) => serving.get(name),
@@ -70,17 +70,17 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
     },
     isFree: (name, claimant) => obstacle(name, claimant) === undefined,
     put(name, tunnel) {
-      kept.delete(name);
+      former.delete(name);
       serving.set(name, tunnel);
     },
     release(name, tunnel) {
       if (serving.get(name) !== tunnel) return;
       serving.delete(name);
-      kept.set(name, { accountId: tunnel.session.accountId, until: monotonic() + keptMs });
+      former.set(name, { accountId: tunnel.session.accountId, until: monotonic() + reservedMs });
       // Insertion order is expiry order.
-      for (const [one, { until }] of kept) {
-        if (kept.size <= maxKept && until > monotonic()) break;
-        kept.delete(one);
+      for (const [one, { until }] of former) {
+        if (former.size <= maxFormer && until > monotonic()) break;
+        former.delete(one);
       }
     },
     dispossessed: () =>

@@ -6,7 +6,7 @@ import type { EndpointAddresses } from "./addresses.ts";
 import { describeHolder } from "./claims.ts";
 import type { Grant } from "./credentials.ts";
 import type { EndpointHosts } from "./hosts.ts";
-import { generatedName, hostName } from "./names.ts";
+import { generatedName, hostName } from "./host-names.ts";
 import type { Tunnel } from "./tunnel.ts";
 
 export interface EndpointPlacesOptions {

@@ -111,7 +111,11 @@ function refreshCredential(options: EnforcementOptions, credentialId: string, ex
 /** Stops endpoints whose name or port was given to an edge, or reserved by another account. */
 function dispossess({ hosts, addresses, tunnels }: EnforcementOptions): void {
   for (const tunnel of [...hosts.dispossessed(), ...(addresses?.dispossessed() ?? [])]) {
-    tunnels.stop(tunnel, `"${tunnel.endpoint?.url}" now belongs to the configuration`, "agent_name_taken");
+    tunnels.stop(
+      tunnel,
+      `publish "${tunnel.endpoint?.url}": an edge or a reservation now holds the name`,
+      "agent_name_taken",
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { generatedName, hostName } from "./names.ts";
+import { generatedName, hostName } from "./host-names.ts";
 
 describe("host names of endpoints", () => {
   it("host names of endpoints are the same for the same parts and differ otherwise", () => {

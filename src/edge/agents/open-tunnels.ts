@@ -54,7 +54,7 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     addresses?.put(port, tunnel);
     tcp?.open(site, (why) => {
       addresses?.avoid(port);
-      if (tunnel.online) stop(tunnel, `port ${port} cannot be listened on: ${why}`, "agent_name_taken");
+      if (tunnel.online) stop(tunnel, `listen on port ${port}: ${why}`, "agent_name_taken");
     });
   };
   const withdraw = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {

@@ -120,7 +120,7 @@ export function compileOptions(
     const unread = Object.keys(value).find((key) => !translation.members.includes(key) && !isNothing(value[key]));
     if (unread !== undefined) throw unsupported(name, `its "${unread}" is not offered`);
     if (asked.has(translation.module)) {
-      throw new Refusal("agent_request_invalid", `compile the option "${name}": another says the same`);
+      throw new Refusal("agent_request_invalid", `compile the option "${name}": another option says the same`);
     }
     asked.set(translation.module, { name, option: value, by: translation });
   }

@@ -49,7 +49,7 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
   const earlier = (session: AgentSession, id: string): Tunnel | undefined => {
     const tunnel = tunnels.byId(id);
     if (tunnel && tunnel.session.credentialId !== session.credentialId) {
-      throw new Refusal("agent_request_invalid", `open a tunnel with the id "${id}": it is not yours`);
+      throw new Refusal("agent_request_invalid", `open a tunnel with the id "${id}": another credential holds it`);
     }
     return tunnel;
   };
@@ -89,7 +89,7 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
       const { tunnel, replaces } = opened;
       if (before) tunnels.close(before);
       if (replaces?.online) {
-        tunnels.stop(replaces, `a newer session of the same credential serves it`, "agent_name_taken");
+        tunnels.stop(replaces, "a newer session of the same credential serves it", "agent_name_taken");
       }
       tunnels.open(tunnel);
       const { host, port, url, proto } = tunnel.endpoint as Endpoint;

@@ -30,9 +30,9 @@ export function readTermination(options: Readonly<Record<string, unknown>>): Ter
 }
 
 function readCertificate(certificatePem: string, keyPem: string): OwnCertificate {
-  const [leaf] = attempt(() => readCertificates(certificatePem)) ?? [];
+  const [leaf] = orNothing(() => readCertificates(certificatePem)) ?? [];
   if (!leaf) throw bad('"cert" holds no certificate');
-  const key = attempt(() => createPrivateKey(keyPem));
+  const key = orNothing(() => createPrivateKey(keyPem));
   if (!key) throw bad('"key" holds no private key');
   if (!leaf.checkPrivateKey(key)) throw bad("the key is not the certificate's");
   const id = createHash("sha256").update(certificatePem).digest("hex");
@@ -48,7 +48,7 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === "";
 }
 
-function attempt<T>(read: () => T): T | undefined {
+function orNothing<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch {

@@ -16,8 +16,8 @@ import type { ClosedConnection } from "./closed-connection.ts";
 import { exportSpliceCounters, makeSpliceCounters } from "./counters.ts";
 import { decideConnection } from "./decide.ts";
 import type { SpliceLimits } from "./limits.ts";
-import { ServedConnection } from "./served-connection.ts";
-import type { ServedConnections } from "./served-connection.ts";
+import { SplicedConnection } from "./spliced-connection.ts";
+import type { SplicedConnections } from "./spliced-connection.ts";
 
 export interface ConnectionServerOptions {
   readonly registry: AgentRegistry;
@@ -50,9 +50,9 @@ interface Refused {
 export function makeConnectionServer(options: ConnectionServerOptions): ConnectionServer {
   const { registry, limits, deadlines, log } = options;
   const counters = makeSpliceCounters();
-  const open = new Set<ServedConnection>();
+  const open = new Set<SplicedConnection>();
   const ofAccount = makeAccountConnections(limits.connectionsPerAccount);
-  const ofTunnel = new Map<Tunnel, Set<ServedConnection>>();
+  const ofTunnel = new Map<Tunnel, Set<SplicedConnection>>();
   exportSpliceCounters(counters, options.metrics, () => open.size);
   const upstreams = makeConnectionUpstreams({
     ...options,
@@ -62,7 +62,7 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
     for (const served of ofTunnel.get(tunnel) ?? []) served.cut();
   });
 
-  const all: ServedConnections = {
+  const all: SplicedConnections = {
     ...options,
     upstreams,
     counters,
@@ -102,7 +102,7 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
       return false;
     },
     serve(socket, facts, site) {
-      const served = new ServedConnection(all, socket, facts, site);
+      const served = new SplicedConnection(all, socket, facts, site);
       open.add(served);
       deadlines.add(served);
       ofAccount.enter(site.accountId);

@@ -15,7 +15,7 @@ import type { SpliceLimits } from "./limits.ts";
 import type { ClosedConnection } from "./closed-connection.ts";
 
 /** What the connections that are being served share. */
-export interface ServedConnections {
+export interface SplicedConnections {
   readonly upstreams: ConnectionUpstreams;
   readonly counters: SpliceCounters;
   readonly limits: SpliceLimits;
@@ -25,17 +25,17 @@ export interface ServedConnections {
   /** Told of every connection that is over, also of those that were not let in. */
   readonly closed: (connection: ClosedConnection) => void;
   /** Its stream goes through `tunnel` from now on. */
-  reached(served: ServedConnection, tunnel: Tunnel): void;
+  reached(served: SplicedConnection, tunnel: Tunnel): void;
   /** It is over. */
-  leave(served: ServedConnection): void;
+  leave(served: SplicedConnection): void;
 }
 
 /** One connection, from its admission to the end of both of its sides. */
-export class ServedConnection implements Timed {
+export class SplicedConnection implements Timed {
   expiresAt: number;
   tunnel: Tunnel | undefined;
   readonly site: ConnectionSite;
-  readonly #all: ServedConnections;
+  readonly #all: SplicedConnections;
   readonly #socket: Socket;
   readonly #facts: ConnectionFacts;
   readonly #steps: Step[] = [];
@@ -46,7 +46,7 @@ export class ServedConnection implements Timed {
   #bytesIn = 0;
   #bytesOut = 0;
 
-  constructor(all: ServedConnections, socket: Socket, facts: ConnectionFacts, site: ConnectionSite) {
+  constructor(all: SplicedConnections, socket: Socket, facts: ConnectionFacts, site: ConnectionSite) {
     this.expiresAt = all.deadlines.now + all.limits.openTimeoutMs;
     this.site = site;
     this.#all = all;

@@ -37,7 +37,7 @@ export function renderAnswer(
 ): RenderedAnswer {
   const fixed: FixedAnswer = "error" in answer ? errorPage(answer.error, request.id, request.accept) : answer;
   const { status } = fixed;
-  if (!(status >= 200 && status <= 599)) throw new Error(`answer: ${status} is no final status`);
+  if (!(status >= 200 && status <= 599)) throw new Error(`answer a request: ${status} is not a final status`);
   const fields = emptyFields();
   append(fields, fixed.headers);
   if ("error" in answer && answer.headers !== undefined) append(fields, answer.headers);

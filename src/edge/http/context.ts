@@ -30,7 +30,7 @@ export interface HttpContext {
   readonly routeFailed?: (route: CompiledRoute, error: unknown) => void;
   /**
    * Told of every exchange when it is over. The object is the exchange itself: take what is needed before
-   * returning. Undefined costs nothing.
+   * returning. Undefined: nobody is told, and no time is taken.
    */
   readonly finished: ((exchange: FinishedExchange) => void) | undefined;
 }

@@ -92,7 +92,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     socket.on("data", (bytes: Buffer) => this.receive(bytes));
     socket.on("end", () => this.#ended());
     socket.on("drain", () => this.#drained());
-    // What went wrong with a client's socket is nobody's business here: "close" follows.
+    // An error of the client's socket is not acted on: "close" follows it.
     socket.on("error", () => {});
     socket.on("close", () => this.#closed());
   }

@@ -135,16 +135,16 @@ export class Http1Reader {
     const receiver = this.#receiver;
     let bytes = chunk;
     let start = from;
-    const kept = this.#head;
-    const before = kept?.length ?? 0;
-    if (kept !== undefined) {
-      if (!kept.add(from === 0 ? chunk : chunk.subarray(from), limits.maxHeadBytes)) return chunk.length;
-      bytes = kept.bytes();
+    const begun = this.#head;
+    const before = begun?.length ?? 0;
+    if (begun !== undefined) {
+      if (!begun.add(from === 0 ? chunk : chunk.subarray(from), limits.maxHeadBytes)) return chunk.length;
+      bytes = begun.bytes();
       start = 0;
     }
     const head = readRequestHead(bytes, start, limits);
     if (head === undefined) {
-      if (kept === undefined) {
+      if (begun === undefined) {
         this.#head = new HeadBuffer();
         this.#head.add(chunk.subarray(from), limits.maxHeadBytes);
         this.state = inHead;
@@ -159,7 +159,7 @@ export class Http1Reader {
       return chunk.length;
     }
     this.#head = undefined;
-    const used = kept === undefined ? head.end : from + head.end - before;
+    const used = begun === undefined ? head.end : from + head.end - before;
     this.state = awaitingResponse;
     if (!receiver.head(head)) return chunk.length;
     const end = this.state === inBody && used < chunk.length ? this.#readBody(chunk, used) : used;

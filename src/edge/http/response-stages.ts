@@ -34,9 +34,9 @@ export class ModuleResponse implements ResponseHead {
   /** Throws when a module has set a status that the response cannot be sent with. */
   check(): void {
     const { status } = this;
-    if (!(status >= 200 && status <= 599)) throw new Error(`answer: ${status} is no final status`);
+    if (!(status >= 200 && status <= 599)) throw new Error(`change the status: ${status} is not a final status`);
     if (isBodiless(status) !== isBodiless(this.#upstreamStatus)) {
-      throw new Error(`answer: status ${status} changes the framing of a ${this.#upstreamStatus}`);
+      throw new Error(`change the status: of ${status} and ${this.#upstreamStatus} only one has a body`);
     }
   }
 

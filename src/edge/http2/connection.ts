@@ -85,7 +85,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     socket.on("data", (bytes: Buffer) => this.receive(bytes));
     socket.on("end", () => this.#closed());
     socket.on("drain", () => this.#drained());
-    // What went wrong with a client's socket is nobody's business here: "close" follows.
+    // An error of the client's socket is not acted on: "close" follows it.
     socket.on("error", () => {});
     socket.on("close", () => this.#closed());
     this.#greet();
@@ -206,12 +206,12 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     if (!this.count("windowUpdates")) return;
     if (streamId === 0) {
       this.#streams.sendWindow += increment;
-      if (increment === 0) return this.broken(errorCode.protocolError, "WINDOW_UPDATE of nothing");
+      if (increment === 0) return this.broken(errorCode.protocolError, "a WINDOW_UPDATE of 0 bytes");
       if (this.#streams.sendWindow > maxWindow) return this.broken(errorCode.flowControlError, "window too large");
     } else {
       const stream = this.#streams.get(streamId);
       if (stream === undefined) return;
-      if (increment === 0) return this.streamError(stream, errorCode.protocolError, "WINDOW_UPDATE of nothing");
+      if (increment === 0) return this.streamError(stream, errorCode.protocolError, "a WINDOW_UPDATE of 0 bytes");
       if (!this.#streams.widenOne(stream, increment)) {
         return this.streamError(stream, errorCode.flowControlError, "window too large");
       }

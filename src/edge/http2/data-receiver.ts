@@ -38,7 +38,7 @@ export class DataReceiver {
     this.#unreturned = 0;
   }
 
-  /** A frame begins; `length` is its payload with padding, `padding` what of it is none of the body. */
+  /** A frame begins; `length` is its payload with padding, `padding` the part of it that is not of the body. */
   begin(flags: number, streamId: number, length: number, padding: number): void {
     this.#reading = undefined;
     const faults = this.#faults;

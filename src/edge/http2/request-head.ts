@@ -7,7 +7,7 @@ import { ReceivedRequest } from "../http/received-request.ts";
 import type { HeadBuilder } from "../../http2/head-builder.ts";
 import { pseudo } from "../../http2/header-entry.ts";
 
-/** What a header block that opens a stream comes to: a request, or why it is none. */
+/** What a header block that opens a stream comes to: a request, or why it is not a valid one. */
 export type ReadHead = ReceivedRequest | Malformed;
 
 export interface Malformed {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeAdmission } from "./admission.ts";
-import { defaultConnectionLimits } from "./limits.ts";
+import { defaultListenerLimits } from "./limits.ts";
 
 const make = (limits = {}) => {
   let now = 0;
-  const admission = makeAdmission({ ...defaultConnectionLimits, ...limits }, () => now);
+  const admission = makeAdmission({ ...defaultListenerLimits, ...limits }, () => now);
   return { admission, pass: (ms: number) => (now += ms) };
 };
 

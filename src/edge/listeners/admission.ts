@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { readAddress } from "../../lib/address.ts";
-import type { ConnectionLimits } from "./limits.ts";
+import type { ListenerLimits } from "./limits.ts";
 import { makeRate } from "../../lib/rate.ts";
 import type { Rate } from "../../lib/rate.ts";
 
@@ -29,7 +29,7 @@ const maxQuietSources = 10_000;
 const reservedDescriptors = 256;
 
 /** @param monotonic milliseconds, see `Clock` */
-export function makeAdmission(limits: ConnectionLimits, monotonic: () => number): Admission {
+export function makeAdmission(limits: ListenerLimits, monotonic: () => number): Admission {
   const sources = new Map<string, Source>();
   const descriptors = descriptorLimit() ?? Infinity;
   const most = Math.min(limits.connections, Math.max(descriptors - reservedDescriptors, descriptors / 2));

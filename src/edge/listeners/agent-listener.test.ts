@@ -13,7 +13,7 @@ import { makeMetrics } from "../../lib/metrics.ts";
 import { createAuthority } from "../../lib/x509.ts";
 import { makeAgentServer } from "../../tunnel/server.ts";
 import { startAgentListener } from "./agent-listener.ts";
-import { defaultConnectionLimits } from "./limits.ts";
+import { defaultListenerLimits } from "./limits.ts";
 
 const clock = makeManualClock();
 const metrics = makeMetrics();
@@ -31,7 +31,7 @@ const listener = await startAgentListener({
   authority,
   names: ["agents.example.com", "127.0.0.1", "agents.example.com"],
   agents,
-  limits: { ...defaultConnectionLimits, connections: 20 },
+  limits: { ...defaultListenerLimits, connections: 20 },
   clock,
   log: silentLog,
   metrics,
@@ -90,7 +90,7 @@ describe("the agent listener", () => {
     const before = accepted();
     const silent = await openTcp();
     while (accepted() === before) await turn();
-    clock.pass(defaultConnectionLimits.handshakeTimeoutMs);
+    clock.pass(defaultListenerLimits.handshakeTimeoutMs);
     await closeOf(silent);
     assert.equal((await open({})).authorized, true);
   });

@@ -34,13 +34,13 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
     return context;
   };
   const first = await own.forSite(names);
-  if (!first) throw new Error("issue the agent listener's certificate: too many were asked for");
+  if (!first) throw new Error("issue a certificate for the agent listener: too many were issued lately");
 
   const answerName = async (name: string, done: (error: Error | null, context?: SecureContext) => void) => {
     try {
       const leaf = await own.forStranger([name]);
       if (leaf) done(null, contextOf(leaf));
-      else done(new Error("too many names"));
+      else done(new Error("issue a certificate: too many names were asked for lately"));
     } catch (error) {
       done(error as Error);
     }

@@ -19,7 +19,7 @@ import type { Site } from "../../routing/sites/compiled.ts";
 import { makeAcmeChallenges } from "../tls/acme-challenges.ts";
 import { makeCertificates } from "../tls/certificates.ts";
 import { startHttpsListener } from "./https-listener.ts";
-import { defaultConnectionLimits } from "./limits.ts";
+import { defaultListenerLimits } from "./limits.ts";
 import { makeTlsServers } from "../tls/servers.ts";
 
 const now = Date.now();
@@ -66,7 +66,7 @@ async function start(sites: Map<string, Site>, limits = {}, proxies: readonly st
     challenges: makeAcmeChallenges(silentLog),
     protocols: ["h2", "http/1.1"],
     proxies,
-    limits: { ...defaultConnectionLimits, ...limits },
+    limits: { ...defaultListenerLimits, ...limits },
     clock,
     log: silentLog,
     metrics,
@@ -349,7 +349,7 @@ describe("the HTTPS listener", () => {
     const client = await own.openTcp();
     client.write(await helloOf("shop.example.com"));
     await once(client, "data");
-    own.clock.pass(defaultConnectionLimits.handshakeTimeoutMs);
+    own.clock.pass(defaultListenerLimits.handshakeTimeoutMs);
     await closeOf(client);
     assert.match(own.metrics.render(), /postern_tls_handshakes_total\{result="timeout"\} 1/);
     assert.match(own.metrics.render(), /postern_connections_open\{listener="https"\} 0/);
@@ -408,7 +408,7 @@ describe("the HTTPS listener", () => {
         await own.open("shop.example.com");
       }
     }
-    own.clock.pass(defaultConnectionLimits.handshakeTimeoutMs);
+    own.clock.pass(defaultListenerLimits.handshakeTimeoutMs);
     while (!/postern_connections_open\{listener="https"\} 0\n/.test(own.metrics.render())) await turn();
   });
 

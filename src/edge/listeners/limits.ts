@@ -1,5 +1,5 @@
 /** Bounds on public connections before they carry a request (D2, D4). */
-export interface ConnectionLimits {
+export interface ListenerLimits {
   /** Open at once on one listener; lowered to what the process has file descriptors for. */
   readonly connections: number;
   /** Open at once from one address, or one /64 of IPv6. Not for loopback, where proxies stand for many. */
@@ -14,7 +14,7 @@ export interface ConnectionLimits {
   readonly handshakeTimeoutMs: number;
 }
 
-export const defaultConnectionLimits: ConnectionLimits = Object.freeze({
+export const defaultListenerLimits: ListenerLimits = Object.freeze({
   connections: 50_000,
   connectionsPerSource: 1000,
   connectionsPerAccount: 20_000,

@@ -8,7 +8,7 @@ import type { Metrics } from "../../lib/metrics.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { makeAdmission } from "./admission.ts";
 import type { Admission } from "./admission.ts";
-import type { ConnectionLimits } from "./limits.ts";
+import type { ListenerLimits } from "./limits.ts";
 import { networksOf } from "./networks.ts";
 import type { Networks } from "./networks.ts";
 import { peek } from "./peek.ts";
@@ -25,7 +25,7 @@ export interface ListenAddress {
 export interface ListenerContext {
   /** Until then connections are accepted and wait, as long as for a ClientHello; then they are closed. */
   readonly ready: Promise<void>;
-  readonly limits: ConnectionLimits;
+  readonly limits: ListenerLimits;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;

@@ -4,13 +4,13 @@ import { formatAddress, parseCidr } from "../../lib/address.ts";
 /** Whether a canonical address is in one of the networks. */
 export type Networks = (address: string) => boolean;
 
-/** @param cidrs in CIDR notation; throws on what is no network. Undefined when there are none. */
+/** @param cidrs in CIDR notation; throws on what is not one. Undefined for an empty list. */
 export function networksOf(cidrs: readonly string[]): Networks | undefined {
   if (cidrs.length === 0) return undefined;
   const list = new BlockList();
   for (const cidr of cidrs) {
     const network = parseCidr(cidr);
-    if (!network) throw new Error(`read the proxies' networks: "${cidr}" is none`);
+    if (!network) throw new Error(`read the networks of proxies: "${cidr}" is not a network in CIDR notation`);
     const { family, prefix, first } = network;
     list.addSubnet(formatAddress(family, first), prefix, family === 4 ? "ipv4" : "ipv6");
   }

@@ -6,7 +6,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
-import { defaultConnectionLimits } from "./limits.ts";
+import { defaultListenerLimits } from "./limits.ts";
 import { startRedirectListener } from "./redirect-listener.ts";
 
 const clock = makeManualClock();
@@ -18,7 +18,7 @@ const start = (advertisedHttpsPort: number) =>
     ready: Promise.resolve(),
     advertisedHttpsPort,
     challengeBody: (host, path) => (`${host}${path}` === challengeAt ? "token.thumbprint" : undefined),
-    limits: defaultConnectionLimits,
+    limits: defaultListenerLimits,
     clock,
     log: silentLog,
     metrics,

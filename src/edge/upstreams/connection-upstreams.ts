@@ -71,7 +71,7 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
         steps,
         dry: false,
       };
-      const attempt = (): void => {
+      const tryNext = (): void => {
         const place = tried.size < maxTries && !isOver() ? pick(plan, around) : undefined;
         if (place && "session" in place) {
           tried.add(place);
@@ -82,7 +82,7 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
               return;
             }
             steps.push(skipped("backend", `no stream could be opened: ${why}`));
-            attempt();
+            tryNext();
           });
           if (opening) pending = opening;
         } else if (place && "host" in place) {
@@ -91,7 +91,7 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
             if (result instanceof Error) {
               options.log.info("static backend unreachable", { backend: place.id, why: result });
               if (result instanceof Refusal) steps.push(skipped("backend", result.message));
-              attempt();
+              tryNext();
             } else {
               done({ stream: socketStream(result, nobody, true), tunnel: undefined });
             }
@@ -100,7 +100,7 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
           done(undefined);
         }
       };
-      attempt();
+      tryNext();
       return () => void pending?.withdraw();
     },
   };

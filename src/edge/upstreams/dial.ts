@@ -29,7 +29,7 @@ const dialTimeoutMs = 10_000;
 /** How long a dry run waits for a name. */
 const lookupTimeoutMs = 2_000;
 
-/** Calls `done` once, with a connected socket or with why there is none: a `Refusal` when it is not allowed. */
+/** Calls `done` once, with a connected socket or with the error: a `Refusal` when the address is not allowed. */
 export function dial(target: StaticAddress, options: DialOptions, done: (result: Socket | Error) => void): void {
   let settled = false;
   let socket: Socket | undefined;
@@ -40,7 +40,9 @@ export function dial(target: StaticAddress, options: DialOptions, done: (result:
     if (result instanceof Error) socket?.destroy();
     done(result);
   };
-  const timer = options.clock.after(dialTimeoutMs, () => settle(new Error("no connection in time")));
+  const timer = options.clock.after(dialTimeoutMs, () =>
+    settle(new Error(`no connection within ${dialTimeoutMs / 1000} s`)),
+  );
   addressesOf(target.host, options.allowLocal, (found) => {
     if (settled) return;
     if (found instanceof Error) {

@@ -24,7 +24,7 @@ export interface PoolOptions {
   readonly reuse: boolean;
   /**
    * Names the client of an exchange, where streams speak of the client that they were opened for (in a PROXY
-   * protocol header): they are then given to that client's exchanges alone. Undefined: streams are anybody's.
+   * protocol header): they are then given to that client's exchanges alone. Undefined: any client may use any stream.
    */
   readonly clientOf?: (exchange: Exchange) => string;
 }
@@ -49,7 +49,7 @@ interface Waiting {
   opening: PendingOpening | undefined;
 }
 
-/** Where streams are nobody's own. */
+/** Where streams are not bound to a client. */
 const anybody = "";
 
 /**
@@ -200,7 +200,7 @@ export class UpstreamPool implements Timed {
     this.#give(connection, next.user, false);
   }
 
-  /** `served` has what was opened for `asker`: who still waits has the other's opening, else that is one too many. */
+  /** `served` got the stream that `asker` had asked for: a waiting `asker` takes over its opening, else that is withdrawn. */
   #hand(served: Waiting | undefined, asker: Waiting): void {
     if (served === undefined || served === asker) return;
     if (this.#waiting.includes(asker)) {

@@ -41,51 +41,51 @@ const maxPath = 2048;
 /** Share of an account's requests that it loses when there are too many in all. */
 const lost = 0.1;
 
-interface Kept {
+interface AccountTraces {
   readonly ended: Ring<RequestTrace>;
   readonly forwarded: Ring<RequestTrace>;
   readonly sampled: Rate;
 }
 
 export function makeTraces(clock: Clock, limits: TraceLimits): Traces {
-  const accounts = new Map<string, Kept>();
+  const accounts = new Map<string, AccountTraces>();
   let total = 0;
 
-  const keptOf = (accountId: string): Kept => {
-    let kept = accounts.get(accountId);
-    if (!kept) {
+  const tracesOf = (accountId: string): AccountTraces => {
+    let ofAccount = accounts.get(accountId);
+    if (!ofAccount) {
       const { perSecond, burst } = limits.sampled;
-      kept = {
+      ofAccount = {
         ended: new Ring(limits.ended),
         forwarded: new Ring(limits.forwarded),
         sampled: makeRate(perSecond, burst, () => clock.monotonic()),
       };
-      accounts.set(accountId, kept);
+      accounts.set(accountId, ofAccount);
     }
-    return kept;
+    return ofAccount;
   };
   const makeRoom = (): void => {
-    let most: readonly [string, Kept] | undefined;
+    let most: readonly [string, AccountTraces] | undefined;
     for (const one of accounts) if (!most || sizeOf(one[1]) > sizeOf(most[1])) most = one;
     if (!most) return;
-    const [accountId, kept] = most;
-    let count = Math.ceil(sizeOf(kept) * lost);
+    const [accountId, ofAccount] = most;
+    let count = Math.ceil(sizeOf(ofAccount) * lost);
     total -= count;
-    for (; count > 0; count -= 1) if (!kept.forwarded.drop()) kept.ended.drop();
-    if (sizeOf(kept) === 0) accounts.delete(accountId);
+    for (; count > 0; count -= 1) if (!ofAccount.forwarded.drop()) ofAccount.ended.drop();
+    if (sizeOf(ofAccount) === 0) accounts.delete(accountId);
   };
   const all = (accountId: string): RequestTrace[] => {
-    const kept = accounts.get(accountId);
-    return kept ? [...kept.ended, ...kept.forwarded] : [];
+    const ofAccount = accounts.get(accountId);
+    return ofAccount ? [...ofAccount.ended, ...ofAccount.forwarded] : [];
   };
   return {
     note(exchange) {
       const { accountId, steps, cutShort } = exchange;
       if (accountId === undefined) return;
       const isEnded = cutShort || steps.at(-1)?.answer !== undefined;
-      const kept = keptOf(accountId);
-      if (!isEnded && !kept.sampled.take()) return;
-      const ring = isEnded ? kept.ended : kept.forwarded;
+      const ofAccount = tracesOf(accountId);
+      if (!isEnded && !ofAccount.sampled.take()) return;
+      const ring = isEnded ? ofAccount.ended : ofAccount.forwarded;
       if (ring.put(traceOf(exchange, clock.now()))) total += 1;
       if (total > limits.total) makeRoom();
     },
@@ -98,7 +98,7 @@ export function makeTraces(clock: Clock, limits: TraceLimits): Traces {
   };
 }
 
-function sizeOf({ ended, forwarded }: Kept): number {
+function sizeOf({ ended, forwarded }: AccountTraces): number {
   return ended.size + forwarded.size;
 }
 

@@ -121,7 +121,7 @@ export interface RoutingTable {
   children(kind: string, ownerId: string, accountId: string): readonly ResourceObject[];
   /**
    * Called after each `load` and `change`, with the sites and credentials that are no longer as they were. A route
-   * is looked up in its site on each request: its change is none of the site.
+   * is looked up in its site on each request: a change of it does not change the site.
    */
   subscribe(
     listener: (changed: {

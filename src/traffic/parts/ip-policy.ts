@@ -91,7 +91,7 @@ function entryOf(rule: ResourceObject): Entry {
   const { id, revision, doc } = rule;
   const network = parseCidr(String(doc["cidr"]));
   const action = doc["action"];
-  if (!network) throw new Error(`read rule "${id}": "${String(doc["cidr"])}" is no network`);
+  if (!network) throw new Error(`read rule "${id}": "${String(doc["cidr"])}" is not a network`);
   if (action !== "allow" && action !== "deny") throw new Error(`read rule "${id}": its action is "${String(action)}"`);
   const decidedBy = { kind: "ip_policy_rule", id, revision };
   const step =

@@ -109,7 +109,7 @@ export class RequestSender implements RequestSink {
 
   /** Returns what is wrong with the service's WINDOW_UPDATE, or "". */
   widenBy(streamId: number, increment: number): string {
-    if (increment === 0) return "WINDOW_UPDATE of nothing";
+    if (increment === 0) return "a WINDOW_UPDATE of 0 bytes";
     if (streamId === 0) this.#window += increment;
     else if (streamId === this.streamId) this.#streamWindow += increment;
     if (Math.max(this.#window, this.#streamWindow) > maxWindow) return "window too large";

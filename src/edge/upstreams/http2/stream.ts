@@ -101,7 +101,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
     if (this.isDone) return false;
     const isRead = this.#requests.read(bytes as Buffer);
     const { fault } = this.#sender;
-    if (fault !== "" || !isRead) this.broken(0, fault || "the request cannot be said in HTTP/2");
+    if (fault !== "" || !isRead) this.broken(0, fault || "the request cannot be written in HTTP/2");
     return this.#sender.hasRoom;
   }
 
