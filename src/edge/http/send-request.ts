@@ -2,7 +2,8 @@ import { putBytes, reserve, slab } from "../../http1/slab.ts";
 import { requestHeadBytes, writeRequestHead } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestBody } from "./request-body.ts";
-import type { UpstreamConnection, UpstreamUser } from "../upstreams/upstream-connection.ts";
+import type { UpstreamConnection } from "../upstreams/upstream-connection.ts";
+import type { UpstreamUser } from "../upstreams/upstream-user.ts";
 
 /** A body in hand up to this size is written together with the head. */
 const joinBytes = 16 * 1024;

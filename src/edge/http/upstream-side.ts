@@ -18,7 +18,8 @@ import type { ForwardedBefore } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { RequestBody } from "./request-body.ts";
 import { sendRequest } from "./send-request.ts";
-import type { UpstreamConnection, UpstreamUser } from "../upstreams/upstream-connection.ts";
+import type { UpstreamConnection } from "../upstreams/upstream-connection.ts";
+import type { UpstreamUser } from "../upstreams/upstream-user.ts";
 import { UpstreamPool } from "../upstreams/upstream-pool.ts";
 
 /** Pools that one request is sent to at most, when streams to them cannot be opened. */

@@ -10,32 +10,9 @@ import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
-import type { Exchange } from "../../traffic/exchange.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import type { UpstreamPool } from "./upstream-pool.ts";
-
-/** The exchange that uses a connection, as the connection sees it. */
-export interface UpstreamUser {
-  readonly exchange: Exchange;
-  /** The connection is the user's until `upstreamEnd` or `upstreamFailed`; it calls `begin`. */
-  upstreamReady(connection: UpstreamConnection, warm: boolean): void;
-  upstreamInterim(status: number, fields: FieldTable): void;
-  /** `bodyLength` -1 when only the end will tell. */
-  upstreamHead(head: ResponseRead, bodyLength: number): void;
-  upstreamBody(bytes: Buffer): void;
-  upstreamEnd(trailers: FieldTable | undefined): void;
-  /** The connection is lost to the user. `unused`: the upstream cannot have seen any of the request. */
-  upstreamFailed(reason: RefusalName, unused: boolean, why?: string): void;
-  upstreamDrained(): void;
-}
-
-/** What the connection must know of a request to read its response. */
-export interface RequestFacts {
-  readonly isHead: boolean;
-  readonly chunked: boolean;
-  /** The request is complete in what `begin` is given. */
-  readonly complete: boolean;
-}
+import type { RequestFacts, UpstreamUser } from "./upstream-user.ts";
 
 /** Interim responses to one request. */
 const maxInterim = 16;

@@ -6,7 +6,8 @@ import { silentLog } from "../../lib/log.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import { defaultLimits } from "../http/context.ts";
 import { Deadlines } from "../../lib/deadlines.ts";
-import type { UpstreamConnection, UpstreamUser } from "./upstream-connection.ts";
+import type { UpstreamConnection } from "./upstream-connection.ts";
+import type { UpstreamUser } from "./upstream-user.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 
 /** A request that asks as soon as it has a stream, and keeps what becomes of it. */

@@ -4,7 +4,7 @@ import type { Exchange } from "../../traffic/exchange.ts";
 import type { UpstreamContext } from "./context.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";
-import type { UpstreamUser } from "./upstream-connection.ts";
+import type { UpstreamUser } from "./upstream-user.ts";
 
 export interface PoolOptions {
   /**

@@ -149,7 +149,7 @@ export class Mux implements StreamHost, FrameHandler {
   dataBegins(streamId: number, flags: number, length: number): boolean {
     const stream = this.#streams.get(streamId) ?? (flags & flagSyn ? this.#accept(streamId) : undefined);
     if (!stream || stream.peerEnded) {
-      if (!this.#over) this.#dataForNobody(streamId, flags, length, stream !== undefined);
+      if (!this.#over) this.#dataForGoneStream(streamId, flags, length, stream !== undefined);
       return false;
     }
     if (!stream.announced(length)) {
@@ -216,7 +216,7 @@ export class Mux implements StreamHost, FrameHandler {
    * What was under way when we ended a stream is ignored, since the peer has our RST. For a stream that never was
    * there is an answer, at a limited rate (§2.2).
    */
-  #dataForNobody(streamId: number, flags: number, length: number, known: boolean): void {
+  #dataForGoneStream(streamId: number, flags: number, length: number, known: boolean): void {
     if (length < 1024) this.#idleFrame();
     if (known || (flags & flagSyn) !== 0 || length === 0) return;
     const wasOpen = this.#isOurs(streamId) ? streamId < this.#nextId : streamId <= this.#lastIncomingId;
