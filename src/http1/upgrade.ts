@@ -43,7 +43,7 @@ export function switchFault(fields: FieldTable, request: UpgradeRequest): string
     fields.valueEnd(upgradeIndex),
     "websocket",
   );
-  if (!isWebsocket) return "a 101 to something else than a WebSocket";
+  if (!isWebsocket) return "a 101 to something other than a WebSocket";
   const keys = headers.getAll("sec-websocket-key");
   const proofs = fields.getAll("sec-websocket-accept");
   const isProven = keys.length === 1 && proofs.length === 1 && proofs[0] === websocketProof(keys[0] as string);

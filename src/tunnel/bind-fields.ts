@@ -1,6 +1,6 @@
 /**
  * What a question for a tunnel may ask for beside its options. What nobody here does is refused by its name: an agent
- * whose wish is left out silently would publish something else than it was told to.
+ * whose wish is left out silently would publish something other than it was told to.
  */
 import { Refusal } from "../lib/errors.ts";
 import { member } from "./json-message.ts";

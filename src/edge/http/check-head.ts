@@ -34,7 +34,7 @@ const methodRefused: Step = Object.freeze({
     headers: { allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" },
   } satisfies Answer,
 });
-const expectationFailed = refused("expectation_failed", "the request expects something else than 100-continue");
+const expectationFailed = refused("expectation_failed", "the request expects something other than 100-continue");
 const bodyTooLarge = refused("payload_too_large", "the announced body is larger than allowed");
 
 function invalidPath(path: string): Step {

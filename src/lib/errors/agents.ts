@@ -33,7 +33,12 @@ export const agentErrors = {
     "The agent asked for an option that this server does not offer.",
     "Configure it on an edge's route instead.",
   ),
-  agent_name_taken: entry(334, 409, "The requested name is in use.", "Pick another name, or stop the holder."),
+  agent_name_taken: entry(
+    334,
+    409,
+    "The requested name is in use.",
+    "Pick another name, or stop the tunnel or edge that has it.",
+  ),
   agent_request_invalid: entry(700, 400, "The agent's request cannot be read.", "Update the agent."),
   agent_limit: entry(725, 429, "The session holds as many tunnels as it may.", "Stop one, or start another session."),
   // 800s: commands and questions
@@ -43,7 +48,7 @@ export const agentErrors = {
     "The agent does not support this command.",
     "See `agent_version` of the session.",
   ),
-  command_failed: entry(807, 502, "The agent could not carry out the command.", "`msg` has its words."),
+  command_failed: entry(807, 502, "The agent could not carry out the command.", "`msg` says what the agent answered."),
   command_timeout: entry(
     810,
     504,

@@ -31,8 +31,8 @@ export const trafficErrors = {
   forwarding_unreadable: entry(
     3015,
     400,
-    "The proxy in front does not say who asks.",
-    "It must write addresses to X-Forwarded-For, by comma, without ports.",
+    "The proxy in front does not say where the request comes from.",
+    "It must write addresses to X-Forwarded-For, separated by commas and without ports.",
   ),
   webhook_too_large: entry(
     3016,

@@ -15,7 +15,7 @@ export const noBackend: Step = refused("backend_empty", "the route has no backen
 
 export const unreadableForwarding: Step = refused(
   "forwarding_unreadable",
-  "the trusted proxy's X-Forwarded-For holds something else than addresses",
+  "the trusted proxy's X-Forwarded-For holds something other than addresses",
 );
 
 export function unknownHost(host: string): Step {
