@@ -25,7 +25,7 @@ export interface AgentOptions {
   readonly upstream: Upstream;
   readonly metadata: string;
   readonly publish: Publication;
-  /** What is published is reached by; `https` unless given. Labelled tunnels serve edges of any kind. */
+  /** How visitors reach what is published; `https` unless given. Labelled tunnels serve edges of any kind. */
   readonly proto?: PublishedProto;
   /** Version of the PROXY protocol's header that the service wants before each connection; 0, the default: none. */
   readonly proxyProtocol?: 0 | 1 | 2;

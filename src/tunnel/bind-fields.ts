@@ -1,5 +1,5 @@
 /**
- * What a question for a tunnel may ask for beside its options. What nobody here does is refused by its name: an agent
+ * What a question for a tunnel may ask for beside its options. What is not offered here is refused by name: an agent
  * whose wish is left out silently would publish something other than it was told to.
  */
 import { Refusal } from "../lib/errors.ts";

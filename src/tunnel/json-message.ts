@@ -33,7 +33,7 @@ export class JsonEnd {
   }
 }
 
-/** Collects one object, then calls `done` once: with it, or with why there is none. */
+/** Collects one object, then calls `done` once: with it, or with the error. */
 export class JsonReceiver implements ByteReceiver {
   readonly #stream: ByteStream;
   readonly #maxBytes: number;

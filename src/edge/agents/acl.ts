@@ -10,7 +10,7 @@ export interface AgentAcl {
 const everything: AgentAcl = Object.freeze({ allowsHost: () => true, allowsLabel: () => true });
 
 /**
- * `*` and `bind:*` allow everything, no rules at all as well. `bind:<domain>` allows a host name on any port,
+ * `*` and `bind:*` allow everything, and so does an empty list. `bind:<domain>` allows a host name on any port,
  * `bind:<host>:<port>` on that port, `bind:<name>=<value>` a label. `*` inside stands for one or more
  * characters, in host names without dots: `*.example.com` allows one level below it. A rule of any other form
  * allows nothing.

@@ -9,7 +9,7 @@ export const basicAuthOption = "basicauth";
 
 const maxCredentials = 100;
 const maxUserBytes = 255;
-/** As the service whose SDKs these are bounds them. */
+/** The bounds of the service that the public SDKs are made for. */
 const minPasswordBytes = 8;
 const maxPasswordBytes = 128;
 /** Scheme, space and base64 of the longest credential: a longer one cannot be right. */

@@ -29,7 +29,7 @@ export interface EndpointRequest {
   readonly asked: Asked;
 }
 
-/** Whether the agent behind a name is there has to be known first. */
+/** It must be known first whether the agent that holds a name still answers. */
 export interface Unasked {
   readonly ask: AgentSession;
 }
@@ -64,7 +64,10 @@ export function makeEndpointPlaces(options: EndpointPlacesOptions): EndpointPlac
   };
 }
 
-/** Throws where the tunnel to be replaced is there; whoever brings the tunnel's own id, proven, is the one that holds it. */
+/**
+ * The session to be asked before the tunnel is replaced. Throws where its agent has answered. A request that brings the
+ * tunnel's own id, proven, comes from its holder.
+ */
 function mustAsk(
   { host, port, replaces }: ClaimedPlace,
   { session, id, request, asked }: EndpointRequest,

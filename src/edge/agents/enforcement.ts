@@ -30,7 +30,7 @@ export interface Enforcement {
 
 /** After a change of edges or domains, endpoints that lost their name to it go within this time. */
 const dispossessAfterMs = 250;
-/** How often it is looked whether tokens of open sessions have expired. */
+/** How often the tokens of open sessions are checked for expiry. */
 const expiryPeriodMs = 1_000;
 /** What an account's restriction on agents is made of. */
 const restricting = ["ip_restriction", "ip_policy", "ip_policy_rule"];

@@ -1,4 +1,4 @@
-/** Which tunnels carry the labels of a backend. Kept up to date as tunnels come and go, so that a request asks nothing. */
+/** Which tunnels carry the labels of a backend. Kept up to date as tunnels come and go, so that a request searches nothing. */
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { Tunnel } from "./tunnel.ts";
 
@@ -12,7 +12,7 @@ export interface Group {
 }
 
 export interface TunnelGroups {
-  /** Costs what the tunnel's own labels are asked for, not how many tunnels there are. */
+  /** Takes as long as there are groups that ask for the tunnel's labels, however many tunnels there are. */
   add(tunnel: Tunnel): void;
   remove(tunnel: Tunnel): void;
   /** The group of a backend: online tunnels of its account with at least its labels. */

@@ -38,7 +38,7 @@ export interface AgentRegistryOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: AgentLimits;
-  /** As this edge runs them; every module, set as by default, unless given. */
+  /** The modules of this edge; all of them, with their default settings, unless given. */
   readonly modules?: readonly ModuleDeclaration[] | undefined;
   /** Where tcp endpoints are published; undefined: nowhere. */
   readonly tcp?: TcpAddresses | undefined;

@@ -84,7 +84,7 @@ export interface HttpLimits extends UpstreamLimits {
   /** A request body slower than this, over `bodyWindowMs`, is given up. */
   readonly minBodyBytesPerSecond: number;
   readonly bodyWindowMs: number;
-  /** How long a client may take none of what is sent to it. */
+  /** How long a client may read nothing of what is sent to it. */
   readonly writeTimeoutMs: number;
   /** After this age a connection is closed behind the response that it is at. */
   readonly maxConnectionAgeMs: number;

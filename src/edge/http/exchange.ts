@@ -198,7 +198,7 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
 
   /**
    * Refuses when an answer would tell the client that its stream is open: to an extended CONNECT any 2xx does (RFC 8441
-   * §5), and nothing but an upgrade may say so. A redirection is none of an open stream either.
+   * §5), and nothing but an upgrade may say so. A redirection cannot stand for an open stream either.
    */
   #staysClosed(status: number): boolean {
     if (this.request.httpVersion !== "2" || status >= 400) return false;

@@ -6,9 +6,9 @@ const maxProxies = 32;
 /**
  * The source of a request that came from a trusted proxy (security R3): the last address in its X-Forwarded-For
  * that is no trusted proxy's, which a trusted one wrote; what stands left of it anybody can have written. Where all
- * of them are trusted it is the first; where there are none it is undefined: the proxy speaks for itself.
+ * of them are trusted it is the first; without any it is undefined: the request is the proxy's own.
  *
- * "unreadable" when one of the addresses that are relied on is none (a name, a port, nothing at all), or when they
+ * "unreadable" when one of the addresses that are relied on is not one (a name, a port, nothing at all), or when they
  * are too many: who asks is then unknown, and not guessed.
  */
 export function forwardedSource(

@@ -356,7 +356,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     if (this.#reader.state === closed) return;
     this.#reader.finish(lingering);
     this.expiresAt = this.#context.deadlines.now + lingerMs;
-    // Ending a stream twice makes an error, stack and all, for nobody.
+    // Ending a stream twice makes an error, with a stack, that nobody reads.
     if (!this.#socket.writableEnded) this.#socket.end();
     if (this.#socket.readableEnded) this.#socket.destroySoon();
     else if (this.#socket.isPaused()) this.#socket.resume();

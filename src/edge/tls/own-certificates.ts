@@ -12,7 +12,7 @@ import type { ServerCertificate } from "./server-certificate.ts";
 export interface OwnCertificates {
   /** For a name that has a site. Undefined when too many were asked for of late. */
   forSite(names: readonly string[]): Promise<ServerCertificate> | undefined;
-  /** For a name that has none: made much more sparingly. */
+  /** For a name that no site has: far fewer are made. */
   forStranger(names: readonly string[]): Promise<ServerCertificate> | undefined;
 }
 

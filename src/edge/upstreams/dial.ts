@@ -85,7 +85,7 @@ export function dial(target: StaticAddress, options: DialOptions, done: (result:
 }
 
 /**
- * Why nothing is sent to any address of `host`; undefined when something may be, or when its name does not tell in
+ * Why nothing is sent to any address of `host`; undefined when something may be, or when its name is not resolved in
  * time. Nothing is dialled.
  */
 export function refusalOf(host: string, { clock, allowLocal }: DialOptions): Promise<Refusal | undefined> {

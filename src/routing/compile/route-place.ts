@@ -7,7 +7,7 @@ import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 
 /** Where a stored route stands, and what is wrong with its match. */
 export interface FoundPlace {
-  /** Undefined when nobody could read it. */
+  /** Undefined when it cannot be read. */
   readonly place: RoutePlace | undefined;
   /** Why no request can have the match, as the end of "must …": the place is then what a lenient reader makes of it. */
   readonly issue: string | undefined;

@@ -27,7 +27,7 @@ interface Context {
 
 /** What an agent says itself, in HTTP/1.1, when it cannot reach its service. */
 const agentAnswer = Buffer.from("HTTP/1.1 502 ");
-/** No HTTP/2 frame of the length that is taken begins so. */
+/** "H", with which no HTTP/2 frame begins: its length would be more than is accepted. */
 const http1Byte = 0x48;
 const noBytes = Buffer.alloc(0);
 /** One serves all connections: a block is decoded in one go. */
