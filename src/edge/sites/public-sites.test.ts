@@ -29,25 +29,25 @@ function sitesWith(held: {
 }
 
 describe("the owner of a public name", () => {
-  it("is the edge that names it, before any endpoint", () => {
+  it("the owner of a public name is the edge that names it, before any endpoint", () => {
     for (const endpoint of ["https", "tls"] as const) {
       assert.equal(sitesWith({ httpsEdge: [host], endpoint }).https(host)?.id, "https_edge");
       assert.equal(sitesWith({ tlsEdge: [host], endpoint }).tls(host)?.id, "tls_edge");
     }
   });
 
-  it("R5: is the endpoint that is published at it, before an edge that covers it with a wildcard", () => {
+  it("R5: the owner of a public name is the endpoint that is published at it, before an edge that covers it with a wildcard", () => {
     assert.equal(sitesWith({ httpsEdge: wildcard, endpoint: "https" }).https(host)?.id, "endpoint");
     assert.equal(sitesWith({ tlsEdge: wildcard, endpoint: "tls" }).tls(host)?.id, "endpoint");
     assert.equal(sitesWith({ httpsEdge: wildcard, endpoint: "tls" }).https(host), undefined);
     assert.equal(sitesWith({ tlsEdge: wildcard, endpoint: "https" }).tls(host), undefined);
   });
 
-  it("is not a TLS edge with a wildcard where an HTTPS edge names it", () => {
+  it("the owner of a public name is not a TLS edge with a wildcard where an HTTPS edge names it", () => {
     assert.equal(sitesWith({ tlsEdge: wildcard, httpsEdge: [host] }).tls(host), undefined);
   });
 
-  it("is the edge with a wildcard where nothing else has the name", () => {
+  it("the owner of a public name is the edge with a wildcard where nothing else has the name", () => {
     assert.equal(sitesWith({ httpsEdge: wildcard }).https(host)?.id, "https_edge");
     assert.equal(sitesWith({ tlsEdge: wildcard }).tls(host)?.id, "tls_edge");
   });
