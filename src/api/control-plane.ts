@@ -25,6 +25,9 @@ import type { AwsSettings } from "./events/targets/target.ts";
 import { ensureFirstTokens } from "./first-start.ts";
 import type { FirstTokens } from "./first-start.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
+import { defaultLoginLimits } from "../identity/settings.ts";
+import { keepLoginKeys } from "./logins/keys.ts";
+import { keepLoginBook } from "./logins/login-book.ts";
 import { makeOperations } from "./operations.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
 import { defaultAcmeSettings } from "./provisioning/settings.ts";
@@ -64,6 +67,8 @@ export interface ControlPlaneOptions {
   readonly tcpPorts?: { readonly first: number; readonly last: number } | undefined;
   /** Who issues certificates; an authority whose terms nobody has agreed to, unless given. */
   readonly acme?: AcmeSettings;
+  /** After so many days of disuse edges let a login go; 30 unless given. */
+  readonly loginIdleDays?: number;
   readonly clock: Clock;
   readonly log: Log;
   /** Tokens that must work; on a first start the ones that are absent are made. */
@@ -156,7 +161,9 @@ async function serve(
     edges,
   });
   const readiness = trackReadiness(store, metrics);
-  edges.follow([applied, readiness, startPublishing(store, edges), events, problems, liveObjects, queries]);
+  const loginKeys = await keepLoginKeys(store, clock, log);
+  const logins = keepLoginBook({ store, clock, log, idleDays: options.loginIdleDays ?? defaultLoginLimits.idleDays });
+  edges.follow([applied, readiness, startPublishing(store, edges), events, problems, liveObjects, queries, logins]);
   const requireReservation = options.requireReservedDomains ?? false;
   const domain = options.domain.toLowerCase();
   const tcpPorts = options.tcpPorts ?? defaultTcpPorts;
@@ -192,6 +199,7 @@ async function serve(
     apiUrl,
     async stop() {
       readiness.stop();
+      loginKeys.cancel();
       const provisioned = provisioning.stop();
       applied.stop();
       await server.stop();

@@ -9,6 +9,11 @@ import { modulesWith } from "../modules/index.ts";
 import { defaultWebhookSettings } from "../traffic/parts/webhook-check.ts";
 import type { WebhookSettings } from "../traffic/parts/webhook-check.ts";
 import type { ConnectionSite, Site } from "../routing/sites/compiled.ts";
+import { makeLogins } from "../identity/engine.ts";
+import { defaultLoginLimits } from "../identity/settings.ts";
+import type { LoginSettings } from "../identity/settings.ts";
+import { idpHost } from "../lib/server-names.ts";
+import { idpSite } from "./http/idp-site.ts";
 import { makeRoutingTable } from "../routing/table.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
 import { makeAgentServer } from "../tunnel/server.ts";
@@ -86,6 +91,7 @@ export interface EdgeOptions {
   /** How long a stop waits for what is in flight, milliseconds; 10 s unless given. */
   readonly drainMs?: number;
   readonly webhooks?: Partial<WebhookSettings>;
+  readonly logins?: Partial<Omit<LoginSettings, "httpsPort">>;
   /** Whether backends may name loopback and link-local addresses. */
   readonly allowLocalUpstreams?: boolean;
   /** Whether agents may publish only at names below `domain` and at those that their account has reserved. */
@@ -126,15 +132,29 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const { clock, log, metrics, domain, authority, region } = options;
   const connectionLimits = { ...defaultConnectionLimits, ...options.limits?.connections };
   const webhooks = { ...defaultWebhookSettings, ...options.webhooks };
-  const modules = modulesWith({ webhooks });
+  let httpsPort = 0;
+  const advertisedHttpsPort = (): number => options.advertisedHttpsPort ?? httpsPort;
+  const logins = makeLogins({
+    settings: {
+      ...defaultLoginLimits,
+      idpHost: idpHost(domain),
+      allowLocal: options.allowLocalUpstreams ?? false,
+      ...options.logins,
+      httpsPort: advertisedHttpsPort,
+    },
+    clock,
+    log,
+    metrics,
+    send: (report) => link.send(report),
+    siteFor: (host) => siteFor(host),
+  });
+  const modules = modulesWith({ webhooks, logins });
   const table = makeRoutingTable(clock, modules);
   const certificates = makeCertificates(authority, domain, clock, log);
   const challenges = makeAcmeChallenges(log);
   const listeners: Listener[] = [];
-  let httpsPort = 0;
   let httpPort: number | undefined;
   let isDraining = false;
-  const advertisedHttpsPort = (): number => options.advertisedHttpsPort ?? httpsPort;
 
   const registry = makeAgentRegistry({
     table,
@@ -161,8 +181,10 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     region,
     serverVersion: options.serverVersion,
   });
+  const idp = idpSite(logins, advertisedHttpsPort);
   /** R5: a wildcard never takes a name away from the endpoint that is published at it. */
   const siteFor = (host: string): Site | undefined => {
+    if (host === logins.settings.idpHost) return idp;
     const endpoint = registry.siteFor(host);
     const site = table.httpsSite(host);
     if (endpoint) return site?.hosts.includes(host) ? site : endpoint;
@@ -216,7 +238,10 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       },
       http: 80,
     },
-    owned: makeOwnedPaths([challengePath(challenges.body)]),
+    owned: makeOwnedPaths([
+      challengePath(challenges.body),
+      { scope: "site", find: (_host, path, site) => logins.hostPaths.find(path, site) },
+    ]),
     trustsProxy: forwarders,
     routeFailed: failing.note,
     finished(exchange) {
@@ -241,6 +266,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const close = (): void => {
     tcpPorts.stop();
     splices.destroy();
+    logins.close();
     for (const listener of listeners) listener.destroy();
     deadlines.stop();
   };
@@ -313,6 +339,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
         }),
       ),
       standingProblems: () => [...tcpPorts.problems(), ...failing.problems()],
+      logins,
       traffic,
       metrics,
       log,

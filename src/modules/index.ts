@@ -3,10 +3,11 @@ import { backend } from "./backend.ts";
 import { circuitBreaker } from "./circuit-breaker.ts";
 import { compression } from "./compression.ts";
 import { ipRestriction } from "./ip-restriction.ts";
+import type { Logins } from "../identity/engine.ts";
 import type { ModuleDeclaration } from "../traffic/module.ts";
 import { mutualTls } from "./mutual-tls.ts";
-import { oauth } from "./oauth.ts";
-import { oidc } from "./oidc.ts";
+import { oauthWith } from "./oauth.ts";
+import { oidcWith } from "./oidc.ts";
 import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
 import { saml } from "./saml.ts";
@@ -23,18 +24,20 @@ export const modules: readonly ModuleDeclaration[] = modulesWith({ webhooks: def
 /** What the operator of an edge decides about modules. */
 export interface ModuleSettings {
   readonly webhooks: WebhookSettings;
+  /** Absent where nobody can log in: such routes are closed. */
+  readonly logins?: Logins | undefined;
 }
 
 /** The modules as an edge runs them. */
-export function modulesWith({ webhooks }: ModuleSettings): readonly ModuleDeclaration[] {
+export function modulesWith({ webhooks, logins }: ModuleSettings): readonly ModuleDeclaration[] {
   return [
     tlsTermination,
     mutualTls,
     ipRestriction,
     userAgentFilter,
     webhookVerificationWith(webhooks),
-    oauth,
-    oidc,
+    oauthWith(logins),
+    oidcWith(logins),
     saml,
     trafficPolicy,
     circuitBreaker,

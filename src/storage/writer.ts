@@ -21,6 +21,7 @@ import type { Batch, Entry, Head } from "./record.ts";
 import type { Sealer } from "./sealing.ts";
 import type { State } from "./state.ts";
 import type { Commit, Cursor, Draft, Judge, Once, Replayed, Store, WriteContext, Written } from "./store.ts";
+import { kindNamed } from "./view.ts";
 import { Usage } from "./usage.ts";
 
 /** Writes that may wait; more are refused at once. */
@@ -85,6 +86,7 @@ export class Writer {
   /** It is to be found out whether writes can be stored, though there may be none. */
   #isTrying = false;
   #closed = false;
+  #commits = 0;
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -104,6 +106,10 @@ export class Writer {
 
   get condition(): Store["condition"] {
     return this.#availability.condition;
+  }
+
+  get commits(): number {
+    return this.#commits;
   }
 
   get revision(): number {
@@ -232,10 +238,14 @@ export class Writer {
         const { result, changes, added } = attempt({ kinds, revision: revision + 1, nowMs, at, ...limits }, work);
         const answer = once?.answer(result as never, changes.length > 0 ? revision + 1 : revision);
         if (changes.length > 0) {
-          revision += 1;
+          const isRecorded =
+            context.principal.id !== "system" || changes.some(({ kind }) => !kindNamed(kinds, kind).unrecorded);
+          if (isRecorded) {
+            revision += 1;
+            entries.push({ revision, at, context, changes });
+          }
           overlay.merge(changes);
           usage.add(added);
-          entries.push({ revision, at, context, changes });
           commits.push({ revision, accountId, changes });
         }
         if (once) answers.add(accountId, once, revision, answer as string, nowMs);
@@ -247,7 +257,7 @@ export class Writer {
       }
     }
     const cursors = this.#cursors;
-    if (entries.length > 0 || answers.added.length > 0 || cursors.size > 0) {
+    if (commits.length > 0 || answers.added.length > 0 || cursors.size > 0) {
       const rest = { answers: answers.added, ...cursorRows(cursors) };
       const batch = batchOf(documents, this.#head, entries, overlay.changes(), rest);
       this.#cursors = new Map();
@@ -328,6 +338,7 @@ export class Writer {
     this.#options.usage.add(usage.added());
     this.#head = batch.after;
     this.#availability.works();
+    this.#commits += commits.length;
     for (const commit of commits) {
       for (const listener of this.#listeners) {
         try {

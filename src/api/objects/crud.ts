@@ -224,7 +224,7 @@ function list(
     return { status: 200, body: render(read({ limit, beforeId })), revision };
   }
   const key = [accountId, call.baseUrl + path, limit, beforeId ?? ""].join(" ");
-  const { body, contentLength } = crud.pages.sent(key, revision, () => read({ limit, beforeId }), render);
+  const { body, contentLength } = crud.pages.sent(key, crud.store.commits, () => read({ limit, beforeId }), render);
   return { status: 200, body, contentLength, revision };
 }
 

@@ -6,6 +6,7 @@ import type { DomainProof } from "../../api/domain-proof/rules.ts";
 import type { AwsSettings } from "../../api/events/targets/target.ts";
 import { defaultAcmeSettings } from "../../api/provisioning/settings.ts";
 import type { AcmeSettings } from "../../api/provisioning/settings.ts";
+import type { LoginSettings } from "../../identity/settings.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -49,6 +50,8 @@ export interface PlatformOptions {
   readonly trustedForwarders?: readonly string[];
   /** The modules' own unless given. */
   readonly webhooks?: WebhookSettings;
+  /** What of logins is not as it is by itself. */
+  readonly logins?: Partial<Omit<LoginSettings, "httpsPort">>;
   /** Also lets events go to addresses that are not public, and without TLS. */
   readonly allowLocalUpstreams?: boolean;
   readonly requireReservedDomains?: boolean;
@@ -189,6 +192,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       proxies: options.trustedProxies ?? [],
       forwarders: options.trustedForwarders ?? [],
       webhooks: options.webhooks ?? defaultWebhookSettings,
+      logins: options.logins ?? {},
       advertisedHttpsPort: options.httpsPort,
       allowLocalUpstreams: options.allowLocalUpstreams ?? false,
       authority: kept.authority,

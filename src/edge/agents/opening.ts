@@ -189,7 +189,7 @@ export function makeOpening(options: OpeningOptions): Opening {
       const endpointId = `ep_${id.slice(id.lastIndexOf("_") + 1)}`;
       const { accountId } = session;
       const termination = proto === "tls" ? readTermination(request.options) : undefined;
-      const owner = { accountId, endpointId, clock, places: places[proto] };
+      const owner = { accountId, endpointId, host, clock, places: places[proto] };
       const compiled = compileOptions(request.options, owner, modules);
       if (proto === "tls" && !termination && compiled.some(({ handshake }) => handshake !== undefined)) {
         throw new Refusal(

@@ -8,7 +8,7 @@ import type { Exchange } from "../../traffic/exchange.ts";
 import { endpointSite } from "./endpoint.ts";
 import { compileOptions } from "./options.ts";
 
-const owner = { accountId: "ac_1", endpointId: "ep_1", clock: systemClock };
+const owner = { accountId: "ac_1", host: "app.example.com", endpointId: "ep_1", clock: systemClock };
 
 function compile(options: Record<string, unknown>): readonly CompiledModule[] {
   return compileOptions(options, owner, modules);

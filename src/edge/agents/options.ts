@@ -14,6 +14,8 @@ import { terminationOption } from "./termination.ts";
 export interface OptionsOwner {
   readonly accountId: string;
   readonly endpointId: string;
+  /** Where it is published. */
+  readonly host: string;
   readonly clock: Clock;
   /** Whose modules the endpoint may have: those of an HTTPS edge and its route unless given. */
   readonly places?: readonly Place[];
@@ -189,6 +191,7 @@ function inlineScope(owner: OptionsOwner, own: readonly Pick<ResourceObject, "ki
   return {
     ...look,
     ownerId: owner.endpointId,
+    siteId: `${owner.accountId} ${owner.host}`,
     revision: 0,
     clock: owner.clock,
     shared: (_key, make) => make(look),

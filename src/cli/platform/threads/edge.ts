@@ -3,6 +3,7 @@ import { workerData } from "node:worker_threads";
 import { startEdge } from "../../../edge/edge.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { makeMetrics } from "../../../lib/metrics.ts";
+import type { LoginSettings } from "../../../identity/settings.ts";
 import type { KeyedCertificate } from "../../../lib/x509.ts";
 import type { WebhookSettings } from "../../../traffic/parts/webhook-check.ts";
 import type { Downward, Upward } from "../../../routing/planes/messages.ts";
@@ -22,6 +23,7 @@ export interface EdgeThreadOptions {
   readonly proxies: readonly string[];
   readonly forwarders: readonly string[];
   readonly webhooks: WebhookSettings;
+  readonly logins: Partial<Omit<LoginSettings, "httpsPort">>;
   readonly allowLocalUpstreams: boolean;
   readonly requireReservedNames: boolean;
   /** The port in public URLs; the HTTPS listener's unless given. */
