@@ -41,7 +41,11 @@ const facts = {
 /** Knows where an issuer sends visitors, and calls nobody. */
 const jobs = {
   facts: () => Promise.resolve(facts),
-  ...{ login: never, renew: never, logoutUrl: never, loggedOut: never, sign: never },
+  login: never,
+  renew: never,
+  logoutUrl: never,
+  loggedOut: never,
+  sign: never,
   close: () => {},
 };
 
