@@ -112,9 +112,3 @@ export function triesCookie({ options }: Guard, { sealer, clock }: LoginContext,
   const name = options.realm.flowCookie + triesName;
   return setCookie(name, sealer.seal(`${tries} ${clock.now()}`, `${host} ${name}`), triesMs / 1000);
 }
-
-/** Drops every flow cookie of the realm that the browser has. */
-export function dropFlows({ options }: Guard, { loginCookies }: Exchange): string[] {
-  const names = (loginCookies ?? []).filter((text, at) => at % 2 === 0 && text.startsWith(options.realm.flowCookie));
-  return names.filter((name) => !name.endsWith(triesName)).map(dropCookie);
-}

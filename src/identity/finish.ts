@@ -4,7 +4,7 @@ import type { Exchange } from "../traffic/exchange.ts";
 import { loginCookie } from "../traffic/login.ts";
 import { answered } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
-import { dropFlows, triesCookie } from "./begin.ts";
+import { triesCookie } from "./begin.ts";
 import type { LoginContext, LoginRoute, LoginSite } from "./context.ts";
 import { dropCookie, setCookie } from "./cookies.ts";
 import { flowCookieName, openFlow, openState, sameId } from "./flow.ts";
@@ -33,6 +33,8 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
     context.used.set(flow.id, true);
     const refused = await earlierModules(found.route, guard, exchange);
     if (refused) return refused;
+    const meanwhile = loggedInMeanwhile(guard, flow, exchange, context);
+    if (meanwhile) return meanwhile;
     const loggedIn = await guard.options.method.finish(parameters, flow);
     return await establish(guard, flow, loggedIn, exchange, context);
   } catch (error) {
@@ -49,6 +51,19 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
       headers: { ...answer.headers, "set-cookie": [cookie] },
     });
   }
+}
+
+/** Another tab has finished first, in the same browser: this one goes on to what it wanted. */
+function loggedInMeanwhile(guard: Guard, flow: Flow, exchange: Exchange, context: LoginContext): Step | undefined {
+  const { realm, method } = guard.options;
+  const { host } = exchange.request;
+  const cookie = loginCookie(exchange.loginCookies, realm.sessionCookie);
+  const session = cookie === undefined || !isSessionCookie(cookie) ? undefined : context.sessions.find(cookie);
+  if (!session || flow.anew || session.record.loginAt < flow.startedAt) return undefined;
+  if (guard.faultOf(session, host) !== undefined || !guard.verdictOf(session).admits) return undefined;
+  const back = originOf(host, context.settings.httpsPort()) + flow.returnPath;
+  const own = dropCookie(flowCookieName(realm.flowCookie, flow.id));
+  return answered(method.kind, `session ${session.record.id} was made meanwhile`, redirect(303, back, [own]));
 }
 
 /** Each parameter once; what is there twice is nobody's. */
@@ -123,7 +138,7 @@ async function establish(
   const { method, realm, lists, accountId, siteId, ownerId } = guard.options;
   const { clock, sessions, settings, reports, end } = context;
   const { host, headers } = exchange.request;
-  const flows = dropFlows(guard, exchange);
+  const flows = [dropCookie(flowCookieName(realm.flowCookie, flow.id))];
   const verdict = judge(lists, identity);
   if (!verdict.admits) {
     const answer = guard.refusal(

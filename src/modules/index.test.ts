@@ -101,7 +101,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   oidc: [
     {
       on: "https_route",
-      config: { ...loginConfig, ...client, issuer: "https://192.0.2.1" },
+      config: { ...loginConfig, ...client, ...noLists, issuer: "https://192.0.2.1" },
       exchanges: [
         {},
         { headers: { "sec-fetch-mode": "cors" } },

@@ -1,7 +1,6 @@
 import { f } from "../schema/fields.ts";
 import type { Logins } from "../identity/engine.ts";
 import { everybody } from "../identity/verdict.ts";
-import type { Lists } from "../identity/verdict.ts";
 import { loginConfig, loginFields, providerUrl, scopes } from "../identity/login-fields.ts";
 import { defineModule } from "../traffic/module.ts";
 import type { CompiledModule, Scope } from "../traffic/module.ts";
@@ -24,11 +23,18 @@ export function oidcWith(logins: Logins | undefined) {
       client_id: f.string("Client ID and audience.", { required: true }),
       client_secret: f.string("Client secret.", { required: true, secret: true, maxBytes: 1024 }),
       scopes,
+      email_addresses: agentsList("E-mail addresses that an agent admits to its endpoint."),
+      email_domains: agentsList("E-mail domains that an agent admits to its endpoint."),
     },
     compile(config, scope) {
-      return compileOidc(config, everybody, logins, scope);
+      return compileOidc(config, logins, scope);
     },
   });
+}
+
+/** Routes have no such lists: agents send them with their options. */
+function agentsList(doc: string) {
+  return f.list(doc, f.string("An entry."), { internal: true });
 }
 
 interface OidcConfig {
@@ -36,19 +42,15 @@ interface OidcConfig {
   readonly client_id: string;
   readonly client_secret: string;
   readonly scopes: readonly string[];
+  readonly email_addresses: readonly string[];
+  readonly email_domains: readonly string[];
   readonly options_passthrough: boolean;
   readonly cookie_prefix: string;
   readonly inactivity_timeout: number;
   readonly maximum_duration: number;
 }
 
-/** @param lists of an agent's endpoint; routes have none */
-export function compileOidc(
-  config: OidcConfig,
-  lists: Lists,
-  logins: Logins | undefined,
-  scope: Scope,
-): CompiledModule {
+function compileOidc(config: OidcConfig, logins: Logins | undefined, scope: Scope): CompiledModule {
   if (!logins) throw new Error("enforce oidc: this server cannot log visitors in");
   const asked = config.scopes.length === 0 ? ["openid", "profile", "email"] : config.scopes;
   return logins.codeLogin(
@@ -67,7 +69,11 @@ export function compileOidc(
       forwardsTokens: true,
       neededScopes: [],
       ...loginConfig(config, 0),
-      lists,
+      lists: {
+        ...everybody,
+        emailAddresses: new Set(config.email_addresses),
+        emailDomains: new Set(config.email_domains),
+      },
     },
     scope,
   );

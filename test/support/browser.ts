@@ -169,12 +169,15 @@ async function askHttp2(
   try {
     return await new Promise((resolve, reject) => {
       session.on("error", reject);
-      const stream = session.request({
-        ":method": method,
-        ":path": url.pathname + url.search,
-        ":authority": url.host,
-        ...headers,
-      });
+      const stream = session.request(
+        {
+          ":method": method,
+          ":path": url.pathname + url.search,
+          ":authority": url.host,
+          ...headers,
+        },
+        { endStream: (body ?? "") === "" },
+      );
       const pieces: Buffer[] = [];
       let status = 0;
       let fields: IncomingHttpHeaders = {};
@@ -185,7 +188,7 @@ async function askHttp2(
       stream.on("data", (piece: Buffer) => pieces.push(piece));
       stream.on("error", reject);
       stream.on("end", () => resolve({ status, headers: fields, text: Buffer.concat(pieces).toString() }));
-      stream.end(body);
+      if ((body ?? "") !== "") stream.end(body);
     });
   } finally {
     session.close();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { PlatformOptions } from "../../src/cli/platform/platform.ts";
 import { openBrowser } from "./browser.ts";
-import type { Browser, BrowserOptions } from "./browser.ts";
+import type { Browser, BrowserOptions, Visited } from "./browser.ts";
 import { clientId, clientSecret, startOAuthProviders } from "./oauth-providers.ts";
 import type { OAuthProviders } from "./oauth-providers.ts";
 import { startPlatform, startUpstream } from "./platform.ts";
@@ -85,6 +85,7 @@ export function seen(answer: { readonly text: string }): Record<string, string |
   return (JSON.parse(answer.text) as { headers: Record<string, string> }).headers;
 }
 
-export function codeOf(answer: { readonly headers: Readonly<Record<string, unknown>> }): string {
-  return String(answer.headers["postern-error-code"] ?? "").replace("ERR_POSTERN_", "");
+export function codeOf({ headers }: Visited): string {
+  const code = headers["postern-error-code"];
+  return typeof code === "string" ? code.replace("ERR_POSTERN_", "") : "";
 }

@@ -1,4 +1,5 @@
 /** Logins on an edge without one: a key to seal flows by, and one session that is good at the site "edge". */
+import type { LoginJobs } from "../../src/identity/calls/jobs.ts";
 import { makeLogins } from "../../src/identity/engine.ts";
 import type { Logins } from "../../src/identity/engine.ts";
 import { realmOf } from "../../src/identity/realm.ts";
@@ -49,7 +50,7 @@ const jobs = {
   close: () => {},
 };
 
-export function testLogins(clock: Clock, settings: Partial<LoginSettings> = {}): Logins {
+export function testLogins(clock: Clock, settings: Partial<LoginSettings> = {}, own: Partial<LoginJobs> = {}): Logins {
   const logins = makeLogins({
     settings: { ...defaultLoginLimits, idpHost: "idp.example.com", httpsPort: () => 443, ...settings },
     clock,
@@ -57,7 +58,7 @@ export function testLogins(clock: Clock, settings: Partial<LoginSettings> = {}):
     metrics: makeMetrics(),
     send: () => {},
     siteFor: () => undefined,
-    jobs,
+    jobs: { ...jobs, ...own },
   });
   logins.change([{ ...flowKeyObject(clock.now()), object: flowKeyObject(clock.now()) }]);
   return logins;

@@ -10,6 +10,7 @@ import { maxTokenBytes } from "../../lib/tokens.ts";
 import { cidrIssue } from "../../lib/address.ts";
 import { hostIssue } from "../../lib/hostport.ts";
 import { Failure } from "../process/exit.ts";
+import { readOAuthApps } from "./oauth-apps.ts";
 import { openLog } from "./log-output.ts";
 import type { PlatformOptions } from "./platform.ts";
 import type { platformSettings } from "./platform-settings.ts";
@@ -18,6 +19,7 @@ import { posternVersion } from "../commands/version.ts";
 
 type Values = ValuesOf<typeof platformSettings>;
 
+const maxSkewSeconds = 300;
 /** Least length of a key or token that an operator chooses: 160 bits in base 64 (K5). */
 const leastSecretLength = 27;
 
@@ -67,6 +69,7 @@ export function platformOptions(values: Values): PlatformOptions {
     trustedProxies: values.trustedProxies,
     trustedForwarders: values.trustedForwarders,
     webhooks: { maxBytes: values.webhookMaxBytes, refuseReplays: values.webhookRefuseReplays },
+    logins: loginSettings(values),
     allowLocalUpstreams: values.allowLocalUpstreams,
     requireReservedDomains: values.requireReservedDomains,
     domainProof: values.requireDomainProof,
@@ -81,6 +84,18 @@ export function platformOptions(values: Values): PlatformOptions {
     log: openLog(logSettings),
     logSettings,
     version: posternVersion(),
+  };
+}
+
+function loginSettings(values: Values): NonNullable<PlatformOptions["logins"]> {
+  if (values.clockSkew > maxSkewSeconds) throw new Failure("usage", `--clock-skew must be at most ${maxSkewSeconds}`);
+  return {
+    apps: values.oauthApps === undefined ? {} : readOAuthApps(values.oauthApps),
+    ca: values.loginCa === undefined ? undefined : readAuthorities("--login-ca", values.loginCa),
+    maxSessions: values.loginMaxSessions,
+    idleDays: values.loginIdleDays,
+    skewSeconds: values.clockSkew,
+    sharedCallback: values.oidcSharedCallback,
   };
 }
 
@@ -105,20 +120,20 @@ function acmeSettings(values: Values): AcmeSettings {
   }
   return {
     directoryUrl: acmeDirectory,
-    ca: acmeCa === undefined ? undefined : readAcmeCa(acmeCa),
+    ca: acmeCa === undefined ? undefined : readAuthorities("--acme-ca", acmeCa),
     email: acmeEmail,
     agreed: acmeAgree,
     challenges: acmeChallenge === undefined ? defaultAcmeSettings.challenges : [acmeChallenge],
   };
 }
 
-function readAcmeCa(file: string): string {
+function readAuthorities(flag: string, file: string): string {
   try {
     const pem = readFileSync(file, "utf8");
     readCertificates(pem);
     return pem;
   } catch (error) {
-    throw new Failure("usage", `--acme-ca "${file}" cannot be used: ${(error as Error).message}`, { cause: error });
+    throw new Failure("usage", `${flag} "${file}" cannot be used: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -170,6 +170,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         apiRate: options.apiRate,
         quotas: options.quotas,
         events: { allowPrivate: options.allowLocalUpstreams ?? false, aws: options.aws },
+        loginIdleDays: options.logins?.idleDays,
         bootstrap: { apiKey: kept.apiKey, authtoken: kept.authtoken },
       }),
     });

@@ -2,6 +2,7 @@
  * Every setting of every command. Each has a flag (`--https-listen`), a variable (`POSTERN_HTTPS_LISTEN`) and a
  * key in the YAML file (`https_listen`); flags win over the environment over the file over the default.
  */
+import { defaultLoginLimits } from "../../identity/settings.ts";
 import { challengeTypes } from "../../acme/challenge-types.ts";
 import { domainProofs } from "../../api/domain-proof/rules.ts";
 import { defaultAcmeSettings } from "../../api/provisioning/settings.ts";
@@ -82,6 +83,27 @@ export const settings = {
   ),
   webhookRefuseReplays: toggle(
     "Refuse a webhook whose signed id was answered with success before (SNS, Svix, Clerk, Brex, Mailgun, Plivo). A provider that missed the answer gets 409 when it tries again.",
+  ),
+  oauthApps: optional(
+    "YAML file, readable by its owner alone, with the server's own apps at OAuth providers: provider, then client_id, client_secret, and base_url where the provider is elsewhere.",
+    { placeholder: "FILE" },
+  ),
+  loginCa: optional("PEM file of the authorities that identity providers have their certificates from.", {
+    placeholder: "FILE",
+    shown: "the system's",
+  }),
+  loginMaxSessions: count(
+    "Logins that an account may have; with one more the one that was unused for longest ends.",
+    defaultLoginLimits.maxSessions,
+  ),
+  loginIdleDays: count("Days of disuse after which a login ends.", defaultLoginLimits.idleDays),
+  clockSkew: count(
+    "Seconds by which the clocks of identity providers may differ, up to 300.",
+    defaultLoginLimits.skewSeconds,
+    0,
+  ),
+  oidcSharedCallback: toggle(
+    "Have the visitors of every OpenID issuer come back at /oauth2/callback: only where all accounts trust each other.",
   ),
   allowLocalUpstreams: toggle(
     "Let static backends name loopback and link-local addresses of the server, events go to any address, and identity providers be reached over http.",

@@ -197,6 +197,9 @@ export function makeOpening(options: OpeningOptions): Opening {
           "ask for client certificates: TLS that is passed through is the service's own; end it here (TLSTermination)",
         );
       }
+      if (proto === "http" && compiled.some(({ login }) => login !== undefined)) {
+        throw new Refusal("agent_option_unsupported", `publish "http://${host}" with a login: that takes HTTPS`);
+      }
       const site: EndpointSiteOptions = {
         endpointId,
         tunnelId: id,

@@ -91,8 +91,9 @@ describe("the options of an agent", () => {
 
   it("are refused where no module stands for them, by name", () => {
     const unsupported: Record<string, unknown>[] = [
-      { OIDC: { issuer_url: "https://id.example" } },
-      { OAuth: {} },
+      { SAML: { idp_metadata: "<xml/>" } },
+      { OAuth: { provider: "google", realm: "staff" } },
+      { OIDC: { issuer_url: "https://id.example", allow_groups: ["staff"] } },
       { BasicAuth: true },
       { BasicAuth: { credentials: [{ username: "ann", cleartext_password: "correct horse" }], realm: "staff" } },
       { TrafficPolicy: "{}" },

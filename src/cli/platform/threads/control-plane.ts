@@ -32,6 +32,7 @@ export interface ControlPlaneThreadOptions {
   readonly apiRate: number | undefined;
   readonly quotas: Quotas | undefined;
   readonly events: { readonly allowPrivate: boolean; readonly aws: AwsSettings | undefined };
+  readonly loginIdleDays: number | undefined;
   readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
 }
 
@@ -42,13 +43,14 @@ export interface ControlPlaneFacts {
 const { options } = workerData as ThreadData<ControlPlaneThreadOptions>;
 const link = portLink<Downward, Upward>();
 await runThread<ControlPlaneFacts, Downward, Upward>(link, async (log) => {
-  const { listen, apiUrl, apiRate, quotas, sealingKeys, ...rest } = options;
+  const { listen, apiUrl, apiRate, quotas, sealingKeys, loginIdleDays, ...rest } = options;
   const controlPlane = await startControlPlane(
     {
       ...rest,
       ...(apiUrl === undefined ? {} : { apiUrl }),
       ...(apiRate === undefined ? {} : { limits: { requestsPerMinute: apiRate } }),
       ...(quotas && { quotas }),
+      ...(loginIdleDays === undefined ? {} : { loginIdleDays }),
       listen: { host: listen.host ?? "::", port: listen.port },
       sealingKey: sealingKeys.map((key) => Buffer.from(key)),
       clock: systemClock,
