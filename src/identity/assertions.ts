@@ -1,8 +1,7 @@
 /** `postern-assertion`: who is logged in, signed for the service behind the route, once a minute for each session. */
 import type { Clock } from "../lib/clock.ts";
-import { Lru } from "../lib/lru.ts";
 import type { LoginJobs } from "./calls/jobs.ts";
-import type { Session } from "./session.ts";
+import type { KeptAssertion, Session } from "./session.ts";
 
 /** A signing key as the control plane hands it out. */
 export interface AssertionKey {
@@ -17,14 +16,13 @@ export interface AssertionKey {
 export interface AssertionFacts {
   readonly issuer: string;
   readonly audience: string;
-  readonly routeId: string;
   readonly groups: readonly string[];
 }
 
 export interface Assertions {
   use(keys: readonly AssertionKey[]): void;
   /** The value to send along; undefined while there is no key. */
-  of(session: Session, facts: AssertionFacts): string | undefined | Promise<string | undefined>;
+  of(session: Session, routeId: string, facts: () => AssertionFacts): string | undefined | Promise<string | undefined>;
   /** The key set that services verify by. */
   keySet(): string;
 }
@@ -34,18 +32,15 @@ const goodMs = 110_000;
 const lifetimeSeconds = 120;
 /** Sessions whose assertion is remembered. */
 const maxKept = 10_000;
-
-interface Kept {
-  text: string;
-  madeAt: number;
-  making: Promise<string | undefined> | undefined;
-}
+/** Routes of one realm that a session has assertions for at a time. */
+const maxRoutes = 8;
 
 export function makeAssertions(jobs: LoginJobs, clock: Clock): Assertions {
   let keys: readonly AssertionKey[] = [];
-  const kept = new Lru<string, Kept>(maxKept);
+  /** Those that have one, the one that was signed for longest ago first. */
+  const holders = new Set<Session>();
 
-  const sign = (session: Session, facts: AssertionFacts): Promise<string | undefined> => {
+  const sign = (session: Session, routeId: string, facts: AssertionFacts): Promise<string | undefined> => {
     const now = Math.floor(clock.now() / 1000);
     const key = keys.filter(({ signsFrom }) => signsFrom <= clock.now()).sort((a, b) => b.signsFrom - a.signsFrom)[0];
     if (!key) return Promise.resolve(undefined);
@@ -62,29 +57,39 @@ export function makeAssertions(jobs: LoginJobs, clock: Clock): Assertions {
       ...(facts.groups.length > 0 && { groups: facts.groups.slice(0, 16) }),
       idp: providerUrl.slice(0, 256),
       sid: id,
-      route: facts.routeId,
+      route: routeId,
     };
     return jobs.sign({ keyId: key.id, keyPem: key.keyPem, claims });
+  };
+  const hold = (session: Session, routeId: string): KeptAssertion => {
+    const one: KeptAssertion = { routeId, text: "", madeAt: -Infinity, making: undefined };
+    session.assertions = [...(session.assertions ?? []).slice(1 - maxRoutes), one];
+    holders.delete(session);
+    holders.add(session);
+    for (const oldest of holders) {
+      if (holders.size <= maxKept) break;
+      oldest.assertions = undefined;
+      holders.delete(oldest);
+    }
+    return one;
   };
   return {
     use(given) {
       keys = given;
     },
-    of(session, facts) {
+    of(session, routeId, facts) {
       if (keys.length === 0) return undefined;
-      const name = `${session.record.id} ${facts.routeId}`;
-      let one = kept.get(name);
-      if (!one) kept.set(name, (one = { text: "", madeAt: -Infinity, making: undefined }));
-      const age = clock.monotonic() - one.madeAt;
+      const now = clock.monotonic();
+      const one = session.assertions?.find((kept) => kept.routeId === routeId) ?? hold(session, routeId);
+      const age = now - one.madeAt;
       if (age < freshMs) return one.text;
-      const present = one;
-      one.making ??= sign(session, facts)
+      one.making ??= sign(session, routeId, facts())
         .then((text) => {
-          if (text !== undefined) Object.assign(present, { text, madeAt: clock.monotonic() });
+          if (text !== undefined) Object.assign(one, { text, madeAt: clock.monotonic() });
           return text;
         })
         .finally(() => {
-          present.making = undefined;
+          one.making = undefined;
         });
       if (age >= goodMs) return one.making;
       one.making.catch(() => {});

@@ -166,12 +166,10 @@ export class Guard implements CompiledModule {
     const { headers, host } = exchange.request;
     const fields = (session.fields ??= this.#fieldsOf(session));
     for (let at = 0; at < fields.length; at += 2) headers.append(fields[at] as string, fields[at + 1] as string);
-    const port = settings.httpsPort();
-    const assertion = assertions.of(session, {
-      issuer: originOf(settings.idpHost, port),
-      audience: originOf(host, port),
-      routeId: options.ownerId,
-      groups: this.#groupsOf(session),
+    const assertion = assertions.of(session, options.ownerId, () => {
+      const port = settings.httpsPort();
+      const groups = this.#groupsOf(session);
+      return { issuer: originOf(settings.idpHost, port), audience: originOf(host, port), groups };
     });
     if (assertion instanceof Promise) {
       return assertion.then((text) => {

@@ -40,12 +40,22 @@ export interface SessionRecord {
 /** What a check with the provider came to: `unchecked` when it could not be asked for longer than is borne. */
 export type CheckOutcome = "ok" | "ended" | "unchecked";
 
+/** What a service is told of the session, signed. */
+export interface KeptAssertion {
+  readonly routeId: string;
+  text: string;
+  /** On the monotonic clock, milliseconds. */
+  madeAt: number;
+  making: Promise<string | undefined> | undefined;
+}
+
 /** A class, because there are many and each request touches one. */
 export class Session {
   record: SessionRecord;
   /** Wall and monotonic clock when it was last used and when it began: whichever says later, counts (S7). */
   lastActive: number;
   lastActiveMono: number;
+  /** In whole seconds, upwards: numbers beyond integers take an object each. */
   readonly loginMono: number;
   checkedAt: number;
   checkedMono: number;
@@ -60,6 +70,8 @@ export class Session {
   passedStep: Step | undefined;
   fields: readonly string[] | undefined;
   facts: LoginFacts | undefined;
+  /** By route; none while nothing asks for it. */
+  assertions: KeptAssertion[] | undefined;
   /** A check under way: everybody who waits for it waits for the same. */
   checking: Promise<CheckOutcome> | undefined;
   /** The provider could not be asked since then (monotonic); undefined: it could. */
@@ -71,14 +83,14 @@ export class Session {
     const [now, mono] = [clock.now(), clock.monotonic()];
     this.lastActive = record.lastActive;
     this.lastActiveMono = mono - Math.max(0, now - record.lastActive);
-    this.loginMono = mono - Math.max(0, now - record.loginAt);
+    this.loginMono = secondsUp(mono - Math.max(0, now - record.loginAt));
     this.checkedAt = record.checkedAt;
-    this.checkedMono = mono - Math.max(0, now - record.checkedAt);
+    this.checkedMono = secondsUp(mono - Math.max(0, now - record.checkedAt));
   }
 
   /** Milliseconds since it began, by the clock that says more. */
   age(clock: Clock): number {
-    return Math.max(clock.now() - this.record.loginAt, clock.monotonic() - this.loginMono);
+    return Math.max(clock.now() - this.record.loginAt, clock.monotonic() - this.loginMono * 1000);
   }
 
   idle(clock: Clock): number {
@@ -86,7 +98,7 @@ export class Session {
   }
 
   sinceCheck(clock: Clock): number {
-    return Math.max(clock.now() - this.checkedAt, clock.monotonic() - this.checkedMono);
+    return Math.max(clock.now() - this.checkedAt, clock.monotonic() - this.checkedMono * 1000);
   }
 
   touch(clock: Clock): void {
@@ -102,7 +114,7 @@ export class Session {
     clock: Clock,
   ): void {
     this.checkedAt = clock.now();
-    this.checkedMono = clock.monotonic();
+    this.checkedMono = secondsUp(clock.monotonic());
     this.uncheckedSince = undefined;
     this.replace({ ...this.record, identity, ...tokens, checkedAt: this.checkedAt });
   }
@@ -112,6 +124,10 @@ export class Session {
     this.judgedBy = undefined;
     this.facts = undefined;
   }
+}
+
+function secondsUp(milliseconds: number): number {
+  return Math.ceil(milliseconds / 1000);
 }
 
 /** `p1` and 43 characters of chance: 256 bits. */

@@ -38,6 +38,10 @@ export function cutLoginCookies(headers: HeaderFields): LoginCookies {
   const taken: string[] = [];
   const left: string[] = [];
   for (const line of headers.getAll("cookie")) {
+    if (!line.includes(host)) {
+      left.push(line);
+      continue;
+    }
     for (const piece of line.split(";")) {
       const pair = piece.trim();
       if (pair === "") continue;
