@@ -38,6 +38,8 @@ export interface LoginContext {
   /** Ids of flows and log-outs that were finished: none is finished twice. */
   readonly used: Lru<string, true>;
   readonly siteFor: (host: string) => LoginSite | undefined;
+  /** Whether a session was ended here: a control plane that has not heard of it must not bring it back. */
+  isEnded(id: string): boolean;
   /** Ends a session here and has it ended everywhere. */
   end(session: Session): void;
 }

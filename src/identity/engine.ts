@@ -107,6 +107,7 @@ export function makeLogins(options: LoginsOptions): Logins {
     open,
     used: new Lru(maxUsed),
     siteFor,
+    isEnded: (id) => endedHere.get(id) !== undefined,
     end({ record: { id, accountId } }: Session) {
       endedHere.set(id, accountId);
       sessions.end(id);
@@ -125,7 +126,7 @@ export function makeLogins(options: LoginsOptions): Logins {
     context.sealer.use([...keys.values()].flatMap(flowKey));
     context.assertions.use([...keys.values()].flatMap(assertionKey));
   };
-  const isLive = (record: SessionRecord): boolean => endedHere.get(record.id) === undefined;
+  const isLive = (record: SessionRecord): boolean => !context.isEnded(record.id);
   const guard: Logins["guard"] = (method, provider, config, scope) => {
     const { cookiePrefix, lists = everybody, ...rest } = config;
     const { siteId, accountId, ownerId, revision } = scope;

@@ -120,9 +120,9 @@ export class Guard implements CompiledModule {
   }
 
   async #lookElsewhere(exchange: Exchange, cookie: string): Promise<Step> {
-    const { reports, sessions } = this.#context;
+    const { reports, sessions, isEnded } = this.#context;
     const found = await reports.wanted(this.options.accountId, cookieHash(cookie));
-    const session = sessions.find(cookie) ?? (found && sessions.put(found));
+    const session = sessions.find(cookie) ?? (found && !isEnded(found.id) ? sessions.put(found) : undefined);
     return session === undefined
       ? await this.#turnAway(exchange, wellFormedButUnknown)
       : await this.#admit(exchange, session);

@@ -295,6 +295,23 @@ for (const http of ["h1", "h2"] as const) {
       assert.match(String(payload.sub), /^appusr_/);
     });
 
+    it("leaves neither cookie, state, code nor token in traces", async () => {
+      const one = browser();
+      const callback = await callbackOf(one);
+      await one.visit(callback);
+      await one.visit(at("/api"));
+      const cookies = one
+        .cookies(at("/"))
+        .split("; ")
+        .map((pair) => pair.slice(pair.indexOf("=") + 1));
+      const { searchParams } = new URL(callback);
+      const { text } = await world.platform.api("GET", "/requests?limit=100");
+      assert.match(text, /callback/);
+      for (const secret of [...cookies, searchParams.get("state"), searchParams.get("code")]) {
+        assert.ok(secret !== null && !text.includes(secret), "a secret is in the traces");
+      }
+    });
+
     it("is explained by the session and the rule", async () => {
       const one = browser();
       await one.visit(at("/"));
@@ -314,7 +331,7 @@ for (const { name, create } of databases) {
       const database = await create();
       ({ drop: stop } = database);
       world = await startLoginWorld({ database: database.url });
-      await world.route("/", { oauth: { provider: { github: {} } } });
+      await world.route("/", { oauth: { provider: { github: {} }, maximum_duration: 3600 } });
     });
     after(async () => {
       await world.stop();
@@ -366,6 +383,26 @@ for (const { name, create } of databases) {
       assert.equal((await one.ask(at("/"), { headers: html })).status, 302);
       const [last] = (await world.platform.api("GET", "/revisions?limit=1")).body.revisions;
       assert.match(String(last.operation), /delete/i);
+    });
+
+    it("S4: begin and end without the control plane, which hears of it afterwards", async () => {
+      const [one, two] = [world.browser(), world.browser()];
+      await two.visit(at("/"));
+      const before = (await list("sessions")).map(({ id }) => id);
+      await world.platform.stopControlPlane();
+      assert.equal((await one.visit(at("/"))).status, 200);
+      await two.ask(at("/.postern/logout"), { method: "POST", body: "", headers: { origin: world.origin() } });
+      await world.platform.startControlPlane();
+      // One has come and one has gone: both are told with the first snapshot.
+      const until = performance.now() + 10_000;
+      const isTold = async (): Promise<boolean> => {
+        const ids = (await list("sessions")).map(({ id }) => id);
+        return ids.length === before.length && !before.every((id) => ids.includes(id));
+      };
+      while (!(await isTold()) && performance.now() < until);
+      assert.ok(await isTold());
+      assert.equal((await one.ask(at("/"), { headers: html })).status, 200);
+      assert.equal((await two.ask(at("/"), { headers: html })).status, 302);
     });
 
     it("end with their user", async () => {

@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { CompactSign, exportJWK, exportSPKI, generateKeyPair } from "jose";
 import type { CryptoKey } from "jose";
+import { issuerTag } from "../../src/identity/realm.ts";
 import { codeOf, startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";
 
@@ -175,6 +176,50 @@ describe("I1: an id_token", () => {
       }
     });
   }
+
+  it("of a log-out ends the sessions that it names, once, and no others", async () => {
+    const account = (await world.platform.api("GET", "/accounts")).body.accounts[0].id as string;
+    const url = `${world.origin("idp.localhost")}/oidc/${issuerTag(account, issuer)}/backchannel-logout`;
+    const browser = world.browser();
+    forge = honest;
+    assert.equal((await browser.visit(`${world.origin()}/`)).status, 200);
+    const status = async (): Promise<number> =>
+      (await browser.ask(`${world.origin()}/`, { headers: { accept: "text/html" } })).status;
+    const tell = async (change: Claims, header: Claims = { typ: "logout+jwt" }, by = key): Promise<number> => {
+      const events = { "http://schemas.openid.net/event/backchannel-logout": {} };
+      const claims = {
+        iss: issuer,
+        aud: "c",
+        sub: "ada",
+        iat: now(),
+        exp: now() + 60,
+        jti: randomUUID(),
+        events,
+        ...change,
+      };
+      const body = `logout_token=${await sign(claims, header, by)}`;
+      return (await world.browser().ask(url, { method: "POST", body })).status;
+    };
+    const refused: readonly (readonly [Claims, Claims?, CryptoKey?])[] = [
+      [{ nonce: "x" }],
+      [{ events: {} }],
+      [{ events: undefined }],
+      [{ jti: undefined }],
+      [{ aud: "d" }],
+      [{ iss: `${issuer}/` }],
+      [{ sub: undefined }],
+      [{ iat: now() - 86_400 }],
+      [{}, { typ: "at+jwt" }],
+      [{}, {}, other],
+    ];
+    for (const one of refused) assert.equal(await tell(...one), 400, JSON.stringify(one));
+    assert.equal(await tell({ sub: "eve" }), 200);
+    assert.equal(await status(), 200);
+    const jti = randomUUID();
+    assert.equal(await tell({ jti }), 200);
+    assert.equal(await status(), 302);
+    assert.equal(await tell({ jti }), 400, "told before");
+  });
 
   it("lets nobody in whose userinfo is of another subject", async () => {
     for (const sub of ["eve", "", null, 1]) {
