@@ -20,11 +20,11 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   websocket: { values: ["lib"] },
   acme: { values: ["lib", "outbound"] },
   traffic: { values: ["lib", "cel", "schema", "webhooks"], types: ["settings"] },
-  identity: { values: ["lib", "schema", "traffic"] },
+  identity: { values: ["lib", "schema", "outbound", "traffic"], types: ["settings"] },
   policy: { values: ["lib", "cel", "schema", "traffic"] },
   resources: { values: ["lib", "schema", "policy"] },
   modules: { values: ["lib", "cel", "schema", "settings", "traffic", "webhooks", "websocket", "identity", "policy"] },
-  routing: { values: ["lib", "cel", "schema", "traffic", "modules", "resources"] },
+  routing: { values: ["lib", "cel", "schema", "traffic", "modules", "resources"], types: ["identity"] },
   storage: { values: ["lib", "schema", "settings", "resources", "modules"], types: ["traffic", "routing"] },
   api: {
     values: [
@@ -44,7 +44,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   },
   tunnel: { values: ["lib"], types: ["routing"] },
   edge: {
-    values: ["lib", "schema", "outbound", "http1", "http2", "traffic", "modules", "routing", "tunnel"],
+    values: ["lib", "schema", "outbound", "http1", "http2", "traffic", "identity", "modules", "routing", "tunnel"],
     types: ["settings"],
   },
   agent: { values: ["lib", "http1", "tunnel"], types: ["routing"] },

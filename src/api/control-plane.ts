@@ -23,6 +23,8 @@ import { operatorKeys } from "./events/targets/operator-keys.ts";
 import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
+import { keepLoginKeys } from "./logins/keys.ts";
+import { keepLoginBook } from "./logins/login-book.ts";
 import { makeOperations } from "./operations.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
 import { startPublishing } from "./edges/publish.ts";
@@ -113,7 +115,9 @@ async function serve(
     edges,
   });
   const readiness = trackReadiness(store, metrics);
-  edges.follow([applied, readiness, startPublishing(store, edges), events, problems, liveObjects, queries]);
+  const loginKeys = await keepLoginKeys(store, clock, log);
+  const logins = keepLoginBook({ store, clock, log, idleDays: options.loginIdleDays });
+  edges.follow([applied, readiness, startPublishing(store, edges), events, problems, liveObjects, queries, logins]);
   const { domain, tcpPorts, requireReservedDomains, requireDomainProof, allowLocalUpstreams } = options;
   const suffixes = { more: options.publicSuffix, allowed: options.allowPublicSuffix };
   const proof = { domain, suffixes, domainProof: requireDomainProof };
@@ -154,6 +158,7 @@ async function serve(
     apiUrl,
     async stop() {
       readiness.stop();
+      loginKeys.cancel();
       const provisioned = provisioning.stop();
       applied.stop();
       await server.stop();

@@ -1,6 +1,9 @@
 /** Everything that carries traffic, wired together: what is listened on comes later. */
 import { Deadlines } from "../lib/deadlines.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
+import { makeLogins } from "../identity/engine.ts";
+import type { Logins } from "../identity/engine.ts";
+import { idpHost } from "../lib/server-names.ts";
 import { modulesWith } from "../modules/index.ts";
 import type { RoutingTable } from "../routing/sites/compiled.ts";
 import { makeRoutingTable } from "../routing/table.ts";
@@ -14,6 +17,7 @@ import { defaultSpliceLimits } from "./connections/limits.ts";
 import { makeConnectionServer } from "./connections/serve.ts";
 import type { ConnectionServer } from "./connections/serve.ts";
 import type { EdgeOptions } from "./edge-options.ts";
+import { idpSite } from "./http/idp-site.ts";
 import { challengePath } from "./http/challenge-path.ts";
 import { defaultLimits } from "./http/context.ts";
 import type { HttpContext } from "./http/context.ts";
@@ -43,6 +47,7 @@ export interface DataPlane {
   /** What agents are served by. */
   readonly agents: AgentServer;
   readonly sites: PublicSites;
+  readonly logins: Logins;
   readonly context: HttpContext;
   readonly upstreams: RequestUpstreams;
   /** What whole connections are served by. */
@@ -67,7 +72,25 @@ const heldWebhooks = 16;
 export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>, ports: PublicPorts): DataPlane {
   const { clock, log, metrics, domain, region } = options;
   const send = (message: Upward): void => link.send(message);
-  const modules = modulesWith(options);
+  const logins = makeLogins({
+    settings: {
+      idpHost: idpHost(domain),
+      httpsPort: ports.https,
+      apps: options.oauthApps ?? {},
+      ca: options.loginCa,
+      allowLocal: options.allowLocalUpstreams,
+      maxSessions: options.loginMaxSessions,
+      idleDays: options.loginIdleDays,
+      skewSeconds: options.clockSkew,
+      sharedCallback: options.oidcSharedCallback,
+    },
+    clock,
+    log,
+    metrics,
+    send,
+    siteFor: (host) => sites.https(host),
+  });
+  const modules = modulesWith(options, logins);
   const table = makeRoutingTable(clock, modules);
   const certificates = makeCertificates(options.authority, domain, clock, log);
   const challenges = makeAcmeChallenges(log);
@@ -125,7 +148,10 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
       },
       http: 80,
     },
-    owned: makeOwnedPaths([challengePath(challenges.body)]),
+    owned: makeOwnedPaths([
+      challengePath(challenges.body),
+      { scope: "site", find: (_host, path, site) => logins.hostPaths.find(path, site) },
+    ]),
     trustsProxy: networksOf(options.trustedForwarders),
     routeFailed: observers.failing.note,
     finished: observers.exchangeFinished,
@@ -142,7 +168,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     table,
     report: (problems) => send({ type: "problems", problems }),
   });
-  const sites = makePublicSites(table, registry);
+  const sites = makePublicSites(table, registry, idpSite(logins, ports.https));
   const carrying = { context, upstreams, splices, tcpPorts, observers, listening, loaded };
-  return { table, certificates, challenges, registry, agents, sites, ...carrying };
+  return { table, certificates, challenges, registry, agents, sites, logins, ...carrying };
 }

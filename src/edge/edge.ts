@@ -37,6 +37,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const close = (): void => {
     tcpPorts.stop();
     splices.destroy();
+    plane.logins.close();
     for (const listener of listeners) listener.destroy();
     context.deadlines.stop();
   };
@@ -81,7 +82,8 @@ function follow(
   plane: DataPlane,
   ports: { readonly advertised: number; readonly https: number; readonly http: number },
 ): void {
-  const { table, certificates, challenges, registry, sites, upstreams, context, tcpPorts, observers, loaded } = plane;
+  const { table, certificates, challenges, registry, sites, upstreams, context, tcpPorts, observers, logins, loaded } =
+    plane;
   const { traffic, traces, failing } = observers;
   const listenPort = (scheme: "https" | "http"): number => ports[scheme];
   const explainer = makeEdgeExplainer({ table, sites, upstreams, context, listenPort });
@@ -95,6 +97,7 @@ function follow(
     command: (sessionId, command) => registry.command(sessionId, command),
     reply: makeReplies(traces, explainer),
     standingProblems: () => [...tcpPorts.problems(), ...failing.problems()],
+    logins,
     traffic,
     metrics,
     log,

@@ -2,6 +2,7 @@ import { hostIssue } from "../lib/hostport.ts";
 import { isPublicAddress } from "../lib/public-address.ts";
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
+import type { LoginRouteConfig } from "./engine.ts";
 
 const cookiePrefix: StringFormat = {
   name: "cookie-prefix",
@@ -93,3 +94,22 @@ export const providerUrl: StringFormat = {
     return url.hash === "" ? undefined : "not have a fragment";
   },
 };
+
+/** What of a configuration the three have in common, as the engine takes it. @param checkInterval seconds */
+export function loginConfig(
+  config: {
+    readonly options_passthrough: boolean;
+    readonly cookie_prefix: string;
+    readonly inactivity_timeout: number;
+    readonly maximum_duration: number;
+  },
+  checkInterval: number,
+): LoginRouteConfig {
+  return {
+    cookiePrefix: config.cookie_prefix,
+    optionsPassthrough: config.options_passthrough,
+    inactivityTimeout: config.inactivity_timeout,
+    maximumDuration: config.maximum_duration,
+    checkInterval,
+  };
+}

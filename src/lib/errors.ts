@@ -2,6 +2,7 @@ import { agentErrors } from "./errors/agents.ts";
 import { apiErrors } from "./errors/api.ts";
 import { configurationErrors } from "./errors/configuration.ts";
 import type { CatalogueEntry } from "./errors/entry.ts";
+import { loginErrors } from "./errors/logins.ts";
 import { trafficErrors } from "./errors/traffic.ts";
 
 /**
@@ -14,6 +15,7 @@ export const catalogue = {
   ...configurationErrors,
   ...agentErrors,
   ...trafficErrors,
+  ...loginErrors,
 } satisfies Record<string, CatalogueEntry>;
 
 export type RefusalName = keyof typeof catalogue;

@@ -1,16 +1,19 @@
 /** What modules declare of themselves, held against what they do. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { exchangeOf } from "../../test/support/exchange.ts";
 import type { ExchangeInit } from "../../test/support/exchange.ts";
+import { putSession, testLogins } from "../../test/support/logins.ts";
 import { tableOf } from "../../test/support/routing.ts";
+import { defaultsOf } from "../settings/setting.ts";
+import { webhookSettings } from "../settings/webhooks.ts";
 import { createAuthority, issueLeaf } from "../lib/x509.ts";
 import type { CompiledRoute, ConnectionSite, Site } from "../routing/sites/compiled.ts";
 import type { ResourceObject, Place } from "../schema/object.ts";
 import { sign } from "../webhooks/verify.ts";
-import { modules } from "./index.ts";
+import { modulesWith } from "./index.ts";
 import type { Handshake, Phase, Power } from "../traffic/module.ts";
 import type { Step } from "../traffic/step.ts";
 
@@ -22,6 +25,20 @@ interface Case {
 
 const clock = makeManualClock();
 const now = clock.now();
+const logins = testLogins(clock);
+const modules = modulesWith(defaultsOf(webhookSettings), logins);
+after(() => logins.close());
+const client = { client_id: "c", client_secret: "s", scopes: [] };
+const noLists = { email_addresses: [], email_domains: [] };
+const loginConfig = {
+  options_passthrough: false,
+  cookie_prefix: "service.",
+  inactivity_timeout: 0,
+  maximum_duration: 0,
+  auth_check_interval: 0,
+};
+const sessionAt = (kind: string, provider: string) =>
+  putSession(logins, clock, { siteId: "edge", kind, provider, clientId: "c", cookiePrefix: "service." });
 const authority = await createAuthority({ commonName: "Clients", now });
 const leaf = await issueLeaf(authority, { names: ["a.example"], now, days: 1, usages: ["clientAuth"] });
 const clientCertificate = new X509Certificate(leaf.certificatePem).raw;
@@ -75,8 +92,25 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   webhook_verification: [
     { on: "https_route", config: { provider: "zoom", secret: "s" }, exchanges: [{ method: "POST" }, validation] },
   ],
-  oauth: [{ on: "https_route", config: { provider: { github: {} } } }],
-  oidc: [{ on: "https_route", config: { issuer: "https://id.example.com", client_id: "c", client_secret: "s" } }],
+  oauth: [
+    {
+      on: "https_route",
+      config: { ...loginConfig, provider: { github: { ...client, ...noLists, teams: [], organizations: [] } } },
+      exchanges: [{}, { loginCookies: sessionAt("oauth", "github") }, { headers: { accept: "application/json" } }],
+    },
+  ],
+  oidc: [
+    {
+      on: "https_route",
+      config: { ...loginConfig, ...client, ...noLists, issuer: "https://192.0.2.1" },
+      exchanges: [
+        {},
+        { headers: { "sec-fetch-mode": "cors" } },
+        { loginCookies: sessionAt("oidc", "https://192.0.2.1") },
+        { method: "OPTIONS" },
+      ],
+    },
+  ],
   saml: [{ on: "https_route", config: { idp_metadata_url: "https://id.example.com/metadata" } }],
   traffic_policy: (["https_route", "tls_edge", "tcp_edge"] as const).map((on) => ({ on, config: { value: "{}" } })),
   circuit_breaker: [
@@ -107,7 +141,7 @@ type Seen = (phase: Phase, power: Power) => void;
 
 /** What carries the module, compiled by a real routing table. */
 function compiled(name: string, { on, config }: Case): { site: Site | ConnectionSite; route?: CompiledRoute } {
-  const { table, put } = tableOf(clock);
+  const { table, put } = tableOf(clock, modules);
   for (const object of objects) put(object);
   const block = { [name]: { enabled: true, ...config } };
   if (on === "tls_edge" || on === "tcp_edge") {

@@ -6,10 +6,11 @@ import { backend } from "./backend.ts";
 import { circuitBreaker } from "./circuit-breaker.ts";
 import { compression } from "./compression.ts";
 import { ipRestriction } from "./ip-restriction.ts";
+import type { Logins } from "../identity/engine.ts";
 import type { ModuleDeclaration } from "../traffic/module.ts";
 import { mutualTls } from "./mutual-tls.ts";
-import { oauth } from "./oauth.ts";
-import { oidc } from "./oidc.ts";
+import { oauthWith } from "./oauth.ts";
+import { oidcWith } from "./oidc.ts";
 import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
 import { saml } from "./saml.ts";
@@ -21,16 +22,20 @@ import { websocketTcpConverter } from "./websocket-tcp-converter.ts";
 
 export const modules: readonly ModuleDeclaration[] = modulesWith(defaultsOf(webhookSettings));
 
-/** The modules as an edge runs them, by what its operator has set. */
-export function modulesWith(settings: WebhookSettings): readonly ModuleDeclaration[] {
+/**
+ * The modules as an edge runs them, by what its operator has set.
+ *
+ * @param logins absent where nobody can log in: such routes are closed
+ */
+export function modulesWith(webhooks: WebhookSettings, logins?: Logins): readonly ModuleDeclaration[] {
   return [
     tlsTermination,
     mutualTls,
     ipRestriction,
     userAgentFilter,
-    webhookVerificationWith(settings),
-    oauth,
-    oidc,
+    webhookVerificationWith(webhooks),
+    oauthWith(logins),
+    oidcWith(logins),
     saml,
     trafficPolicy,
     circuitBreaker,

@@ -1,25 +1,80 @@
 import { f } from "../schema/fields.ts";
-import { loginFields, providerUrl, scopes } from "../identity/login-fields.ts";
+import type { Logins } from "../identity/engine.ts";
+import { everybody } from "../identity/verdict.ts";
+import { loginConfig, loginFields, providerUrl, scopes } from "../identity/login-fields.ts";
 import { defineModule } from "../traffic/module.ts";
+import type { CompiledModule, Scope } from "../traffic/module.ts";
 
-export const oidc = defineModule({
-  name: "oidc",
-  schemaName: "EndpointOIDC",
-  on: ["https_route"],
-  doc: "Lets only visitors in who sign in with an OpenID Connect provider.",
-  acts: {},
-  fields: {
-    ...loginFields,
-    issuer: f.string("URL of the OpenID provider; base URL for discovery.", {
-      required: true,
-      maxBytes: 2048,
-      format: providerUrl,
-    }),
-    client_id: f.string("Client ID and audience.", { required: true }),
-    client_secret: f.string("Client secret.", { required: true, secret: true, maxBytes: 1024 }),
-    scopes,
-  },
-  compile() {
-    throw new Error("enforce oidc: this server cannot log visitors in with it");
-  },
-});
+/** The module; without `logins` it is declared and cannot be enforced. */
+export function oidcWith(logins: Logins | undefined) {
+  return defineModule({
+    name: "oidc",
+    schemaName: "EndpointOIDC",
+    on: ["https_route"],
+    doc: "Lets only visitors in who sign in with an OpenID Connect provider.",
+    acts: { request: ["refuse", "answer", "change the request"] },
+    fields: {
+      ...loginFields,
+      issuer: f.string("URL of the OpenID provider; base URL for discovery.", {
+        required: true,
+        maxBytes: 2048,
+        format: providerUrl,
+      }),
+      client_id: f.string("Client ID and audience.", { required: true }),
+      client_secret: f.string("Client secret.", { required: true, secret: true, maxBytes: 1024 }),
+      scopes,
+      email_addresses: agentsList("E-mail addresses that an agent admits to its endpoint."),
+      email_domains: agentsList("E-mail domains that an agent admits to its endpoint."),
+    },
+    compile(config, scope) {
+      return compileOidc(config, logins, scope);
+    },
+  });
+}
+
+/** Routes have no such lists: agents send them with their options. */
+function agentsList(doc: string) {
+  return f.list(doc, f.string("An entry."), { internal: true });
+}
+
+interface OidcConfig {
+  readonly issuer: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+  readonly scopes: readonly string[];
+  readonly email_addresses: readonly string[];
+  readonly email_domains: readonly string[];
+  readonly options_passthrough: boolean;
+  readonly cookie_prefix: string;
+  readonly inactivity_timeout: number;
+  readonly maximum_duration: number;
+}
+
+function compileOidc(config: OidcConfig, logins: Logins | undefined, scope: Scope): CompiledModule {
+  if (!logins) throw new Error("enforce oidc: this server cannot log visitors in");
+  const asked = config.scopes.length === 0 ? ["openid", "profile", "email"] : config.scopes;
+  return logins.codeLogin(
+    {
+      connection: {
+        kind: "oidc",
+        provider: "",
+        issuer: config.issuer,
+        clientId: config.client_id,
+        clientSecret: config.client_secret,
+        scopes: asked.includes("openid") ? asked : ["openid", ...asked],
+        refreshes: true,
+        baseUrl: "",
+        graphVersion: "",
+      },
+      forwardsTokens: true,
+      neededScopes: [],
+      ...loginConfig(config, 0),
+      lists: {
+        ...everybody,
+        emailAddresses: new Set(config.email_addresses),
+        emailDomains: new Set(config.email_domains),
+      },
+    },
+    scope,
+  );
+}

@@ -39,7 +39,13 @@ export const applicationSession = defineResource({
     route: f.ref("The route.", { to: "https_edge_route", input: "route" }, { live: true }),
     edge_id: f.string("Id of the edge.", { internal: true }),
     route_id: f.string("Id of the route.", { internal: true }),
+    cookie_hash: f.string("SHA-256 of the cookie.", { internal: true }),
+    login: f.string("What edges know of the login, as JSON.", { internal: true, maxBytes: 65_536 }),
+    tokens: f.string("The provider's tokens, as JSON.", { internal: true, secret: true, maxBytes: 65_536 }),
   },
   operations: ["get", "list", "delete"],
+  claims: ({ cookie_hash }) => (cookie_hash === "" ? [] : [{ space: "login cookie", name: cookie_hash, global: true }]),
+  traffic: true,
+  unrecorded: true,
   ownedBy: { kind: "application_user", field: "application_user_id" },
 });

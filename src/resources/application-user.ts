@@ -21,6 +21,7 @@ export const applicationUser = defineResource({
     last_login: f.timestamp("When the user last logged in."),
   },
   operations: ["get", "list", "delete"],
+  unrecorded: true,
   claims: ({ identity_provider, provider_user_id }) => [
     { space: `application user of ${identity_provider?.url ?? ""}`, name: provider_user_id },
   ],

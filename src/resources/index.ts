@@ -22,6 +22,7 @@ import { httpsEdge } from "./https-edge.ts";
 import { ipPolicyRule } from "./ip-policy-rule.ts";
 import { ipPolicy } from "./ip-policy.ts";
 import { ipRestriction } from "./ip-restriction.ts";
+import { loginKey } from "./login-key.ts";
 import { reservedAddr } from "./reserved-addr.ts";
 import { reservedDomain } from "./reserved-domain.ts";
 import { secret } from "./secret.ts";
@@ -49,6 +50,7 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   certificateJob,
   acmeAccount,
   acmeChallenge,
+  loginKey,
   reservedAddr,
   tunnelGroupBackend,
   failoverBackend,

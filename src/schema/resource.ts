@@ -62,6 +62,11 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   readonly operatorOnly?: boolean;
   /** Handed out and revoked for good, as keys are: documents do not hold it, and a rollback leaves it as it is. */
   readonly issued?: boolean;
+  /**
+   * Comes, changes and goes by itself, many times a day: what the server writes of it is in no revision, no history and
+   * no part of the audit chain, and counts towards no quota. What a key writes is.
+   */
+  readonly unrecorded?: boolean;
   /** Stored, but without operations of its own. */
   readonly internal?: boolean;
   /** Fields, or `id`, by whose values lists can be narrowed: query parameters that may be repeated. */

@@ -5,6 +5,7 @@ import { eventSettings } from "./events.ts";
 import { hostName } from "./kinds/address.ts";
 import { count } from "./kinds/number.ts";
 import { origin } from "./kinds/url.ts";
+import { loginIdleDays } from "./logins.ts";
 import { placeSettings } from "./places.ts";
 import { many, one, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
@@ -38,6 +39,7 @@ export const controlPlaneSettings = {
     "Public suffix that accounts may hold nevertheless, such as one of a private network; repeatable.",
     hostName,
   ),
+  loginIdleDays,
   ...eventSettings,
   ...acmeSettings,
 } as const;

@@ -2,6 +2,7 @@
 import { bothPlanesSettings } from "./both-planes.ts";
 import { ipAddress, network } from "./kinds/address.ts";
 import { placeSettings } from "./places.ts";
+import { loginSettings } from "./logins.ts";
 import { many, optional } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 import { webhookSettings } from "./webhooks.ts";
@@ -29,6 +30,7 @@ export const edgeSettings = {
     network,
   ),
   ...webhookSettings,
+  ...loginSettings,
 } as const;
 
 export type EdgeSettings = ValuesOf<typeof edgeSettings>;

@@ -9,6 +9,7 @@ import { runWork } from "./run-work.ts";
 import type { State } from "./state.ts";
 import type { Commit, Draft, Once, Replayed, WriteContext, Written } from "./store.ts";
 import { Usage } from "./usage.ts";
+import { kindNamed } from "./view.ts";
 
 export interface WaitingWrite {
   readonly context: WriteContext;
@@ -66,10 +67,12 @@ export function runBatch(waiting: readonly WaitingWrite[], context: BatchContext
       const { result, changes, added } = runWork({ kinds, revision: revision + 1, nowMs, at, ...limits }, work);
       const answer = once?.answer(result as never, changes.length > 0 ? revision + 1 : revision);
       if (changes.length > 0) {
-        revision += 1;
+        if (principalId !== "system" || changes.some(({ kind }) => !kindNamed(kinds, kind).unrecorded)) {
+          revision += 1;
+          entries.push({ revision, at, context: of, changes });
+        }
         overlay.merge(changes);
         usage.add(added);
-        entries.push({ revision, at, context: of, changes });
         commits.push({ revision, accountId, changes });
       }
       if (once) answers.add(accountId, once, revision, answer as string, nowMs);

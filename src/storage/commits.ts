@@ -39,6 +39,7 @@ export class Commits {
   readonly #availability: Pick<Availability, "works">;
   readonly #listeners: ((commit: Commit) => void)[] = [];
   #head: Head;
+  #count = 0;
   #doubt: Outcome | undefined;
   /** Set while the database is still to be taken over from this holder. */
   #predecessor: string | undefined;
@@ -53,6 +54,11 @@ export class Commits {
 
   get head(): Head {
     return this.#head;
+  }
+
+  /** How many were made visible since the start. */
+  get count(): number {
+    return this.#count;
   }
 
   subscribe(listener: (commit: Commit) => void): void {
@@ -143,6 +149,7 @@ export class Commits {
     this.#options.usage.add(usage.added());
     this.#head = batch.after;
     this.#availability.works();
+    this.#count += commits.length;
     for (const commit of commits) {
       for (const listener of this.#listeners) {
         try {

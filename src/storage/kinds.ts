@@ -23,6 +23,7 @@ export interface Kind {
   /** Kinds whose objects it may own. */
   readonly owns: readonly string[];
   readonly taken: RefusalName;
+  readonly unrecorded: boolean;
   claims(doc: Doc): readonly Claim[];
   uses(doc: Doc): readonly Use[];
   references(doc: Doc): readonly Reference[];
@@ -65,6 +66,7 @@ function kindOf(
     owner,
     owns: all.filter((other) => other.ownedBy?.kind === resource.name).map(({ name }) => name),
     taken: resource.taken ?? "name_taken",
+    unrecorded: resource.unrecorded ?? false,
     claims: (doc) => resource.claims?.(doc as never) ?? [],
     uses: (doc) => resource.uses?.(doc as never) ?? [],
     references(doc) {

@@ -42,7 +42,7 @@ export async function loadState(
       changes.push({ kind, id: row.id, before: undefined, after: documents.read({ ...row, kind, account_id }) });
     }
     state.merge(changes);
-    usage.add(bytesAdded(changes));
+    usage.add(bytesAdded(kinds, changes));
     if (rows.length < step) break;
     last = rows.at(-1)?.id as string;
   }

@@ -176,6 +176,9 @@ function storeOf(
     get revision() {
       return writer.revision;
     },
+    get commits() {
+      return writer.commits;
+    },
     get condition() {
       return writer.condition;
     },

@@ -37,7 +37,7 @@ export function checkQuotas(
     const present = before.count(list);
     if (wanted > present) refuseMore(kinds, object, limit, present, wanted, quotas);
   }
-  const added = bytesAdded(changes);
+  const added = bytesAdded(kinds, changes);
   for (const [accountId, more] of added) {
     const present = usage.bytes(accountId);
     if (more > 0 && present + more > quotas.accountMaxBytes) refuseBytes(present, more, quotas.accountMaxBytes);

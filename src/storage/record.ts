@@ -75,7 +75,8 @@ export function batchOf(
     if (!after) deleted.push(id);
     else {
       const { account_id, kind, revision, created_at } = after;
-      objects.push({ id, account_id, kind, revision, created_at, doc: texts.get(after) as string });
+      const doc = texts.get(after) ?? documents.render(after);
+      objects.push({ id, account_id, kind, revision, created_at, doc });
     }
   }
   const after = { revision: entries.at(-1)?.revision ?? before.revision, hash, holder: before.holder };

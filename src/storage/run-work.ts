@@ -39,6 +39,6 @@ export function runWork<T>(context: WorkContext, work: (draft: Draft) => T): Wor
   const changes = [...overlay.changes()];
   const added = quotas
     ? checkQuotas(quotas, kinds, changes, { before: base, after: overlay, usage })
-    : bytesAdded(changes);
+    : bytesAdded(kinds, changes);
   return { result, changes, added };
 }

@@ -216,6 +216,8 @@ export interface Feed {
 export interface Store extends Reader {
   /** Revision of the last committed write. */
   readonly revision: number;
+  /** Counts commits since the start, those in no revision too: while it stays, so does everything that is stored. */
+  readonly commits: number;
   /**
    * Runs `work` (synchronous, no side effects) on the state as of all earlier writes, and resolves once its
    * changes are durable. Writes of one event-loop turn share a commit. Rejects with `work`'s error, or with

@@ -1,4 +1,6 @@
+import type { Kinds } from "./kinds.ts";
 import type { Change, StoredObject } from "./store.ts";
+import { kindNamed } from "./view.ts";
 
 /** How many bytes the objects of each account have. */
 export class Usage {
@@ -25,9 +27,10 @@ export class Usage {
 }
 
 /** What changes add to the bytes of each account; less than 0 where they take away. */
-export function bytesAdded(changes: Iterable<Change>): ReadonlyMap<string, number> {
+export function bytesAdded(kinds: Kinds, changes: Iterable<Change>): ReadonlyMap<string, number> {
   const added = new Map<string, number>();
-  for (const { before, after } of changes) {
+  for (const { kind, before, after } of changes) {
+    if (kindNamed(kinds, kind).unrecorded) continue;
     const { account_id } = (after ?? before) as StoredObject;
     added.set(account_id, (added.get(account_id) ?? 0) + bytesOf(after) - bytesOf(before));
   }

@@ -72,6 +72,10 @@ export class Writer {
     return this.#availability.condition;
   }
 
+  get commits(): number {
+    return this.#commits.count;
+  }
+
   get revision(): number {
     return this.#commits.head.revision;
   }
@@ -172,7 +176,7 @@ export class Writer {
     const answers = await openIdempotency(database, sealer, keyed, nowMs);
     const run = runBatch(waiting, { kinds, quotas, state, usage, answers, revision: this.revision, nowMs });
     const cursors = this.#cursors;
-    if (run.entries.length > 0 || answers.added.length > 0 || cursors.size > 0) {
+    if (run.commits.length > 0 || answers.added.length > 0 || cursors.size > 0) {
       const rest = { answers: answers.added, ...cursorRows(cursors) };
       const batch = batchOf(documents, this.#commits.head, run.entries, run.overlay.changes(), rest);
       this.#cursors = new Map();

@@ -1,4 +1,5 @@
 import type { Transform } from "node:stream";
+import type { LoginCookies, LoginFacts } from "./login.ts";
 import type { Step } from "./step.ts";
 
 /** A request and its response in flight, as modules see them; the same for HTTP/1.1 and HTTP/2. */
@@ -17,6 +18,16 @@ export interface Exchange {
   readonly steps: Step[];
   /** The client went away before there was a response: that there is none says nothing about the upstream. */
   readonly abandoned: boolean;
+  /** Cookies of logins, which were cut from the request. */
+  readonly loginCookies?: LoginCookies | undefined;
+  /** Who is logged in, once a module has found out. */
+  login?: LoginFacts | undefined;
+  /** Called once when it is over; a function that is made once for all, and gets the exchange. */
+  whenOver?: ((exchange: Exchange) => void) | undefined;
+  /** Bytes of bodies, and of what it was upgraded to, in both directions so far; absent where it is described. */
+  readonly bytesMoved?: number;
+  /** Breaks it off, whatever it is at; absent where it is described. */
+  breakOff?(): void;
   /**
    * The whole request body, read up to `maxBytes`; the upstream still gets it unchanged.
    * Rejects with a `Refusal` (payload_too_large, request_timeout, bad_request).

@@ -16,6 +16,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
 import type { Place, ResourceObject } from "../schema/object.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Login } from "./login.ts";
 import type { Step } from "./step.ts";
 import type { UpstreamPlan } from "./upstream-plan.ts";
 
@@ -70,6 +71,8 @@ export interface Look {
 export interface Scope extends Look {
   /** The edge or route that the module is attached to, and the revision that it has. */
   readonly ownerId: string;
+  /** What serves the owner's hosts: the edge, or an agent's account and host, which are the same when it comes back. */
+  readonly siteId: string;
   readonly revision: number;
   readonly clock: Clock;
   /**
@@ -95,6 +98,8 @@ export interface CompiledModule {
   readonly upstream?: UpstreamPlan;
   /** Stands between an upgraded client and a plain byte stream to the upstream, instead of HTTP. */
   readonly converter?: Converter;
+  /** Set by a module that lets in who has logged in. */
+  readonly login?: Login | undefined;
   /** Changes the response head, or sets a transform of its body. */
   response?(exchange: Exchange): Step;
   /**

@@ -24,7 +24,7 @@ describe("what the edge is told", () => {
         [false, true],
       );
       const kinds = new Set(snapshot.flatMap((one) => one.objects.map(({ kind }) => kind)));
-      assert.deepEqual([...kinds].sort(), ["account", "credential", "ip_policy"]);
+      assert.deepEqual([...kinds].sort(), ["account", "credential", "ip_policy", "login_key"]);
       const revision = snapshot[0]?.revision as number;
       await Promise.all(Array.from({ length: 50 }, (_, index) => api.ok("POST", "/bot_users", { name: `b${index}` })));
       const bot = (await api.ok("GET", "/bot_users?limit=1")).bot_users[0];

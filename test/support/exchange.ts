@@ -25,6 +25,8 @@ export interface ExchangeInit {
   readonly body?: Buffer | string;
   readonly connection?: Partial<ConnectionFacts>;
   readonly abandoned?: boolean;
+  /** Name and value in turns. */
+  readonly loginCookies?: readonly string[];
   readonly response?: { readonly status?: number; readonly headers?: Pairs };
 }
 
@@ -54,6 +56,7 @@ export function exchangeOf(init: ExchangeInit = {}): TestExchange {
   };
   return {
     id: "req_test",
+    loginCookies: init.loginCookies ?? [],
     connection: {
       source: "192.0.2.1",
       sourcePort: 50_000,

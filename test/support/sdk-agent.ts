@@ -26,6 +26,9 @@ export interface SdkCommand {
   readonly scheme?: "HTTP" | "HTTPS";
   readonly appProtocol?: "http1" | "http2";
   /** User names and passwords that visitors must show one of. */
+  /** Arguments of the builder's `oauth`, or `oidc`. */
+  readonly oauth?: Parameters<ngrok.HttpListenerBuilder["oauth"]>;
+  readonly oidc?: Parameters<ngrok.HttpListenerBuilder["oidc"]>;
   readonly credentials?: readonly (readonly [user: string, password: string])[];
 }
 
@@ -70,6 +73,8 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
       if (command.scheme) builder.scheme(command.scheme);
       if (command.appProtocol) builder.appProtocol(command.appProtocol);
       for (const [user, password] of command.credentials ?? []) builder.basicAuth(user, password);
+      if (command.oauth) builder.oauth(...command.oauth);
+      if (command.oidc) builder.oidc(...command.oidc);
       const to = command.target ? `http://127.0.0.1:${command.target}` : webUrl;
       return added(await builder.listenAndForward(to));
     }

@@ -37,8 +37,6 @@ const refused: readonly (readonly [name: string, message: Members])[] = [
     Auth: "ann:correct horse",
     HostHeaderRewrite: true,
     MutualTLSAtAgent: true,
-    OAuth: { provider: "google" },
-    OIDC: { issuer_url: "https://id.example.com" },
     SAML: { idp_metadata: "<xml/>" },
     Policy: { inbound: [{ name: "none" }] },
     TrafficPolicy: "on_http_request: []",
@@ -48,6 +46,8 @@ const refused: readonly (readonly [name: string, message: Members])[] = [
     ["https", "tcp", "tls"].map((Proto) => [name, { Proto, Opts: { [name]: value } }] as const),
   ),
   ...Object.entries({
+    OAuth: { provider: "google", client_id: "c", client_secret: "s" },
+    OIDC: { issuer_url: "https://id.example.com", client_id: "c", client_secret: "s" },
     Compression: {},
     CircuitBreaker: { error_threshold: 0.5 },
     BasicAuth: { credentials },

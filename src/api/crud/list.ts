@@ -55,7 +55,12 @@ function list(collection: Collection, call: Call, context: ObjectContext): Reply
     return { status: 200, body: render(read({ limit, beforeId })), revision };
   }
   const key = [accountId, call.baseUrl + path, limit, beforeId ?? ""].join(" ");
-  const { body, contentLength } = context.pages.sent(key, revision, () => read({ limit, beforeId }), render);
+  const { body, contentLength } = context.pages.sent(
+    key,
+    context.store.commits,
+    () => read({ limit, beforeId }),
+    render,
+  );
   return { status: 200, body, contentLength, revision };
 }
 

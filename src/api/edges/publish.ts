@@ -15,17 +15,20 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
   const kinds = new Set(resources.filter((resource) => resource.traffic).map((resource) => resource.name));
   let waiting: RoutingChange[] | undefined;
   let latest = 0;
-  /** Changes up to here are in the snapshot that the line was sent. */
+  /** Commits so far: those that are in no revision count as well. */
+  let count = 0;
+  /** Commits up to here are in the snapshot that the line was sent. */
   const sent = new WeakMap<EdgeLine, number>();
   const flush = (): void => {
     const changes = waiting;
     waiting = undefined;
     if (!changes) return;
     for (const line of edges.joined()) {
-      if ((sent.get(line) ?? 0) < latest) line.send({ type: "changes", revision: latest, changes });
+      if ((sent.get(line) ?? 0) < count) line.send({ type: "changes", revision: latest, changes });
     }
   };
   store.subscribe(({ revision, changes }) => {
+    count += 1;
     if (edges.joined().length === 0) return;
     if (!waiting) {
       waiting = [];
@@ -41,7 +44,7 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
   });
   const sendSnapshot = (line: EdgeLine): void => {
     const { revision } = store;
-    sent.set(line, revision);
+    sent.set(line, count);
     let objects: ResourceObject[] = [];
     for (const object of store.objects(kinds)) {
       if (!isInEffect(object)) continue;

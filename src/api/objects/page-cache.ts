@@ -25,7 +25,7 @@ interface CachedPage extends Page, SentPage {
 export interface PageCache {
   /**
    * The page named `key`, which has to name everything that `read` and `render` depend on besides the store.
-   * @param revision the store's: while it stays, so does everything in it
+   * @param revision the store's count of commits: while it stays, so does everything in it
    */
   sent(key: string, revision: number, read: () => Page, render: (page: Page) => string): SentPage;
 }

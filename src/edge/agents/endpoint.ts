@@ -75,6 +75,7 @@ export function endpointSite(options: EndpointSiteOptions, advertisedPort: numbe
     hosts: Object.freeze([host]),
     handshake: handshakeOf(modules),
     problem: undefined,
+    logins: Object.freeze(modules.filter(({ login }) => login !== undefined)),
     findRoute: () => (restriction() === undefined ? route : restricted),
     advertises: (_host: string, port: number) => port === advertisedPort,
   });

@@ -69,12 +69,19 @@ function endpointAt(
   const { proto } = request;
   const endpointId = `ep_${id.slice(id.lastIndexOf("_") + 1)}`;
   const termination = proto === "tls" ? readTermination(request.options) : undefined;
-  const compiled = compileOptions(request.options, { accountId, endpointId, clock, places: places[proto] }, modules);
+  const compiled = compileOptions(
+    request.options,
+    { accountId, endpointId, host, clock, places: places[proto] },
+    modules,
+  );
   if (proto === "tls" && !termination && compiled.some(({ handshake }) => handshake !== undefined)) {
     throw new Refusal(
       "agent_request_invalid",
       "ask for client certificates: TLS that is passed through is the service's own; end it here (TLSTermination)",
     );
+  }
+  if (proto === "http" && compiled.some(({ login }) => login !== undefined)) {
+    throw new Refusal("agent_option_unsupported", `publish "http://${host}" with a login: that takes HTTPS`);
   }
   const site: EndpointSiteOptions = {
     endpointId,

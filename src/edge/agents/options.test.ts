@@ -8,7 +8,7 @@ import type { Exchange } from "../../traffic/exchange.ts";
 import { endpointSite } from "./endpoint.ts";
 import { compileOptions } from "./options.ts";
 
-const owner = { accountId: "ac_1", endpointId: "ep_1", clock: systemClock };
+const owner = { accountId: "ac_1", host: "app.example.com", endpointId: "ep_1", clock: systemClock };
 
 function compile(options: Record<string, unknown>): readonly CompiledModule[] {
   return compileOptions(options, owner, modules);
@@ -91,8 +91,9 @@ describe("the options of an agent", () => {
 
   it("the options of an agent are refused where no module stands for them, by name", () => {
     const unsupported: Record<string, unknown>[] = [
-      { OIDC: { issuer_url: "https://id.example" } },
-      { OAuth: {} },
+      { SAML: { idp_metadata: "<xml/>" } },
+      { OAuth: { provider: "google", realm: "staff" } },
+      { OIDC: { issuer_url: "https://id.example", allow_groups: ["staff"] } },
       { BasicAuth: true },
       { BasicAuth: { credentials: [{ username: "ann", cleartext_password: "correct horse" }], realm: "staff" } },
       { TrafficPolicy: "{}" },

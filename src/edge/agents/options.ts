@@ -14,6 +14,8 @@ import { terminationOption } from "./termination.ts";
 export interface OptionsOwner {
   readonly accountId: string;
   readonly endpointId: string;
+  /** Where it is published. */
+  readonly host: string;
   readonly clock: Clock;
   /** Whose modules the endpoint may have: those of an HTTPS edge and its route unless given. */
   readonly places?: readonly Place[];
@@ -26,6 +28,8 @@ interface Translation {
   /** Members of the option that are read. */
   readonly members: readonly string[];
   config(option: Option): Readonly<Record<string, unknown>>;
+  /** Fields that a module of a route cannot be given. */
+  internal?(option: Option): Readonly<Record<string, unknown>>;
   /** Objects that the configuration refers to, which exist for this tunnel only. */
   objects?(option: Option): readonly Pick<ResourceObject, "kind" | "id" | "doc">[];
 }
@@ -43,6 +47,9 @@ const headerMembers = ["add", "remove"];
 /** The module before which basic authentication acts, as the other ways to log in do. */
 const firstLogin = "oauth";
 const httpPlaces: readonly Place[] = ["https_route", "https_edge"];
+
+/** Of both kinds of logins. */
+const loginMembers = ["client_id", "client_secret", "sealed_client_secret", "scopes", "allow_emails", "allow_domains"];
 
 const mutualTls: Translation = {
   module: "mutual_tls",
@@ -84,6 +91,19 @@ const translations: Readonly<Record<string, Translation>> = {
     module: "user_agent_filter",
     members: ["allow", "deny"],
     config: (option) => ({ allow: texts(option["allow"], "allow"), deny: texts(option["deny"], "deny") }),
+  },
+  oauth: {
+    module: "oauth",
+    members: ["provider", ...loginMembers],
+    config: (option) => ({
+      provider: { [text(option["provider"], "provider").toLowerCase()]: { ...clientOf(option), ...allowedOf(option) } },
+    }),
+  },
+  oidc: {
+    module: "oidc",
+    members: ["issuer_url", ...loginMembers],
+    config: (option) => ({ issuer: text(option["issuer_url"], "issuer_url"), ...clientOf(option) }),
+    internal: allowedOf,
   },
   webhookverification: {
     module: "webhook_verification",
@@ -169,7 +189,7 @@ function compileOne(
     const [first] = issues;
     if (first) throw bad(`${first.path} ${first.message}`);
     const scope = inlineScope(owner, by.objects?.(option) ?? []);
-    return module.compile({ enabled: true, ...doc } as never, scope);
+    return module.compile({ enabled: true, ...doc, ...by.internal?.(option) } as never, scope);
   } catch (error) {
     if (error instanceof Refusal) throw error;
     throw bad(error instanceof Error ? error.message : String(error));
@@ -189,11 +209,26 @@ function inlineScope(owner: OptionsOwner, own: readonly Pick<ResourceObject, "ki
   return {
     ...look,
     ownerId: owner.endpointId,
+    siteId: `${owner.accountId} ${owner.host}`,
     revision: 0,
     clock: owner.clock,
     shared: (_key, make) => make(look),
     keep: (_key, make) => make(),
   };
+}
+
+function clientOf(option: Option): Readonly<Record<string, unknown>> {
+  return {
+    client_id: text(option["client_id"], "client_id"),
+    client_secret: text(option["client_secret"], "client_secret"),
+    scopes: texts(option["scopes"], "scopes"),
+  };
+}
+
+/** Who may come in, in lower case: agents send what people write. */
+function allowedOf(option: Option): { readonly email_addresses: string[]; readonly email_domains: string[] } {
+  const lower = (name: string): string[] => texts(option[name], name).map((one) => one.trim().toLowerCase());
+  return { email_addresses: lower("allow_emails"), email_domains: lower("allow_domains") };
 }
 
 /** Without an `allow_cidrs` every address is allowed that is not denied: that is what agents mean by it. */

@@ -473,7 +473,7 @@ describe("tunnels", () => {
     const bad: Partial<BindRequest>[] = [
       { proto: "tcp" },
       { proto: "tls", options: { Compression: {} } },
-      { options: { OAuth: { provider: "google" } } },
+      { options: { SAML: { idp_metadata: "<xml/>" } } },
       { options: { TrafficPolicy: "on_http_request: []" } },
       { options: { Auth: "user:password" } },
       { options: { HostHeaderRewrite: true } },

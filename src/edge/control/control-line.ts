@@ -1,6 +1,9 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import { loginKinds } from "../../identity/engine.ts";
+import type { Logins } from "../../identity/engine.ts";
+import { recordOf } from "../../identity/records.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Downward, Link, Problem, SessionCommand, Upward } from "../../routing/planes/messages.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
@@ -21,6 +24,7 @@ export interface ControlLineOptions {
   readonly command: (sessionId: string, command: SessionCommand) => Promise<void>;
   /** What the edge says when it is asked something. */
   readonly reply: (question: EdgeQuestion) => Promise<EdgeAnswer>;
+  readonly logins: Pick<Logins, "load" | "change" | "reports">;
   readonly traffic: Pick<TrafficReports, "want" | "taken">;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -92,7 +96,10 @@ export function followControlPlane(options: ControlLineOptions): void {
           arriving = [];
           certificates.load(objects);
           challenges.load(objects);
-          const problems = table.load(message.revision, objects);
+          options.logins.load(objects);
+          // Logins are many, and nothing of the table is compiled from them.
+          const routed = objects.filter(({ kind }) => !loginKinds.has(kind));
+          const problems = table.load(message.revision, routed);
           isLost = false;
           log.info("configuration loaded", { revision: message.revision, objects: objects.length });
           applied(message.revision, [...problems, ...(options.standingProblems?.() ?? [])]);
@@ -103,7 +110,9 @@ export function followControlPlane(options: ControlLineOptions): void {
         putIntoEffect("change", () => {
           certificates.change(message.changes);
           challenges.change(message.changes);
-          applied(message.revision, table.change(message.revision, message.changes));
+          options.logins.change(message.changes);
+          const routed = message.changes.filter(({ kind }) => !loginKinds.has(kind));
+          applied(message.revision, table.change(message.revision, routed));
         });
         return;
       case "command":
@@ -111,6 +120,12 @@ export function followControlPlane(options: ControlLineOptions): void {
         return;
       case "question":
         void reply(message.call, message.question);
+        return;
+      case "login_stored":
+        options.logins.reports.stored(message.call);
+        return;
+      case "login_found":
+        options.logins.reports.found(message.call, message.object ? recordOf(message.object) : undefined);
         return;
       case "traffic_wanted":
         options.traffic.want(message.wanted);

@@ -1,6 +1,7 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange, ResponseHead } from "../../traffic/exchange.ts";
+import { cutLoginCookies } from "../../traffic/login.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
@@ -34,7 +35,9 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       this.#deny(step);
       return;
     }
-    const before = stripRequest(this.request.headers, this.shared.trusted);
+    const { headers } = this.request;
+    const before = stripRequest(headers, this.shared.trusted);
+    if (this.hasLogins) this.loginCookies = cutLoginCookies(headers);
     const { owned, route } = this;
     if (owned !== undefined) this.#run([owned], 0, undefined, before);
     else if (route !== undefined) this.#run(route.request as readonly RequestHook[], 0, route, before);
@@ -62,6 +65,12 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     }
     if (route?.upstream === undefined) this.#deny(noBackend);
     else this.forward(route, route.upstream, before);
+  }
+
+  /** What is served at the host asks visitors to log in, on this route or on another one. */
+  protected get hasLogins(): boolean {
+    const { site } = this;
+    return site?.logins !== undefined && site.logins.length > 0;
   }
 
   /** Runs the response hooks; false when one of them ended the exchange. */

@@ -1,4 +1,5 @@
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { ConnectionFacts, Exchange } from "../../traffic/exchange.ts";
+import type { LoginCookies, LoginFacts } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { ClientConnection } from "./client-connection.ts";
@@ -24,6 +25,9 @@ export class ExchangeRecord implements FinishedExchange {
   bytesOut = 0;
   abandoned = false;
   cutShort = false;
+  loginCookies: LoginCookies | undefined;
+  login: LoginFacts | undefined;
+  whenOver: ((exchange: Exchange) => void) | undefined;
   /** Nothing more comes of it. */
   isOver = false;
   readonly #startedAt: number;
@@ -66,6 +70,10 @@ export class ExchangeRecord implements FinishedExchange {
     return this.route?.id;
   }
 
+  get bytesMoved(): number {
+    return this.bytesIn + this.bytesOut;
+  }
+
   get durationMs(): number {
     return this.shared.context.clock.monotonic() - this.#startedAt;
   }
@@ -92,6 +100,7 @@ export class ExchangeRecord implements FinishedExchange {
   conclude(): void {
     if (this.isOver) return;
     this.isOver = true;
+    this.whenOver?.(this as unknown as Exchange);
     const { counters, finished } = this.shared.context;
     counters.openExchanges -= 1;
     const digit = Math.floor(this.status / 100);

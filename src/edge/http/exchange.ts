@@ -2,6 +2,7 @@ import type { FieldTable } from "../../http1/field-table.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { ResponseHead } from "../../traffic/exchange.ts";
+import { dropLoginCookies } from "../../traffic/login.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
@@ -122,6 +123,7 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
 
   responseHead(head: ResponseRead, bodyLength: number): void {
     const { status, fields } = head;
+    if (this.hasLogins) dropLoginCookies(fields);
     if (status === 101) {
       this.#upgrade(head.reason, fields, fields.valueAt(fields.upgradeIndex));
       return;
@@ -157,7 +159,10 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
       this.#response.end();
       return;
     }
-    if (trailers !== undefined) stripResponse(trailers);
+    if (trailers !== undefined) {
+      stripResponse(trailers);
+      if (this.hasLogins) dropLoginCookies(trailers);
+    }
     this.#finish();
     this.#client.sendEnd(trailers);
   }
@@ -242,6 +247,10 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
       log.error("answer cannot be sent", { request: id, route: this.routeId, error });
       return renderAnswer({ error: "route_broken" }, facts, clock.now());
     }
+  }
+
+  breakOff(): void {
+    if (!this.isOver) this.cut();
   }
 
   /** Ends a response that has begun: its client must see that it is not complete. */

@@ -6,6 +6,7 @@ import { makePublicSites } from "./public-sites.ts";
 const site = (id: string, hosts: readonly string[]): Site => ({ id, hosts }) as Site;
 const whole = (id: string, hosts: readonly string[]): ConnectionSite => ({ id, hosts }) as ConnectionSite;
 const host = "a.example";
+const loginHost = "idp.example";
 const wildcard = ["*.example"];
 
 /** What holds `host`: edges by their hosts, endpoints by being there. */
@@ -25,10 +26,17 @@ function sitesWith(held: {
       plainSiteFor: () => undefined,
       tcpSiteAt: () => undefined,
     },
+    site("logins", [loginHost]),
   );
 }
 
 describe("the owner of a public name", () => {
+  it("the owner of a public name is the server alone where visitors come back to from identity providers", () => {
+    const sites = sitesWith({ httpsEdge: [loginHost], tlsEdge: [loginHost], endpoint: "https" });
+    assert.equal(sites.https(loginHost)?.id, "logins");
+    assert.equal(sites.tls(loginHost), undefined);
+  });
+
   it("the owner of a public name is the edge that names it, before any endpoint", () => {
     for (const endpoint of ["https", "tls"] as const) {
       assert.equal(sitesWith({ httpsEdge: [host], endpoint }).https(host)?.id, "https_edge");

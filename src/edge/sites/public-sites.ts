@@ -18,13 +18,19 @@ export interface PublicSites {
   ) => ConnectionSite | undefined;
 }
 
-/** R5: a wildcard never takes a name away from the endpoint that is published at it; an edge with the very name does. */
+/**
+ * R5: a wildcard never takes a name away from the endpoint that is published at it; an edge with the very name does.
+ *
+ * @param logins where visitors come back to from identity providers; its name is nobody else's
+ */
 export function makePublicSites(
   table: Pick<RoutingTable, "httpsSite" | "tlsSite">,
   registry: Pick<AgentRegistry, "siteFor" | "plainSiteFor" | "tlsSiteFor" | "tcpSiteAt">,
+  logins: Site,
 ): PublicSites {
   return {
     https(host) {
+      if (logins.hosts.includes(host)) return logins;
       const endpoint = registry.siteFor(host);
       const edge = table.httpsSite(host);
       if (endpoint) return edge?.hosts.includes(host) ? edge : endpoint;
@@ -32,6 +38,7 @@ export function makePublicSites(
     },
     http: (host) => registry.plainSiteFor(host),
     tls(host) {
+      if (logins.hosts.includes(host)) return undefined;
       const edge = table.tlsSite(host);
       if (edge?.hosts.includes(host)) return edge;
       if (registry.siteFor(host) || table.httpsSite(host)?.hosts.includes(host)) return undefined;

@@ -1,5 +1,5 @@
 import { hostMatches, parsePort } from "../../lib/hostport.ts";
-import type { Handshake } from "../../traffic/module.ts";
+import type { CompiledModule, Handshake } from "../../traffic/module.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { emptyChain } from "./chain.ts";
 import type { Chain } from "./chain.ts";
@@ -98,6 +98,10 @@ class HttpsSite implements Site {
 
   findRoute(path: string, host: string): CompiledRoute | undefined {
     return this.#routes.find(path, host);
+  }
+
+  get logins(): readonly CompiledModule[] {
+    return this.#routes.logins;
   }
 
   advertises(host: string, port: number): boolean {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Look, Scope } from "../../traffic/module.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import { childrenKey, objectKey } from "./object-set.ts";
+import { childrenKey, objectKey, ownerOf } from "./object-set.ts";
 import type { ObjectSet } from "./object-set.ts";
 
 /** Something compiled, and what it asked for while it was. */
@@ -131,6 +131,7 @@ export class Units {
     return {
       ...this.#look(unit, asked, accountId),
       ownerId: object.id,
+      siteId: ownerOf(object) ?? object.id,
       revision: object.revision,
       clock: this.#clock,
       shared: (key, make) => {

@@ -2,6 +2,7 @@
  * What the planes say to each other: plain JSON, in order, over any link (a thread's port, a pipe, a socket).
  * The control plane sends `Downward`, the edge `Upward`. Neither waits for the other.
  */
+import type { LoginReport } from "../../identity/reports.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { EdgeAnswer, EdgeQuestion } from "./questions.ts";
 import type { TrafficReport, TrafficWanted } from "./traffic.ts";
@@ -19,6 +20,10 @@ export type Downward =
   /** A command for an agent; answered by `command_result` with the same `call`. */
   | { readonly type: "command"; readonly call: number; readonly sessionId: string; readonly command: SessionCommand }
   | { readonly type: "metrics_request"; readonly call: number }
+  /** The `login` of this call is stored, or never will be. */
+  | { readonly type: "login_stored"; readonly call: number }
+  /** What `login_wanted` of this call has found. */
+  | { readonly type: "login_found"; readonly call: number; readonly object: ResourceObject | null }
   /** Answered by `answer` with the same `call`. */
   | { readonly type: "question"; readonly call: number; readonly question: EdgeQuestion }
   /** Whose traffic is to be told of, from now on; sent when an edge says hello, too. */
@@ -40,6 +45,8 @@ export interface RoutingChange {
 }
 
 export type Upward =
+  /** Logins: made, used, checked, ended, looked for. */
+  | LoginReport
   /** Sent on connecting: asks for a snapshot. `httpsPort`: the port of HTTPS in public URLs. */
   | { readonly type: "hello"; readonly edgeId: string; readonly httpsPort?: number }
   /** It takes no new traffic any more, and finishes what is under way. */

@@ -21,6 +21,8 @@ export interface Site {
    * without one, the exact path, else the longest prefix on segment boundaries.
    */
   findRoute(path: string, host: string): CompiledRoute | undefined;
+  /** Modules of its routes that let in who has logged in; empty or absent where nobody has to. */
+  readonly logins?: readonly CompiledModule[];
   /** Whether a hostport of it says that `host`, lower case, is reached at `port`. */
   advertises(host: string, port: number): boolean;
 }

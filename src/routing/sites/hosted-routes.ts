@@ -1,3 +1,4 @@
+import type { CompiledModule } from "../../traffic/module.ts";
 import type { CompiledRoute } from "./compiled.ts";
 import { HostMap } from "./host-map.ts";
 import { RouteIndex } from "./route-index.ts";
@@ -19,6 +20,12 @@ export class HostedRoutes {
   readonly #anywhere = new RouteIndex();
   /** Made with the first route that names a host: there are many edges without one. */
   #hosted: HostMap<RouteIndex> | undefined;
+  #logins: readonly CompiledModule[] = noLogins;
+
+  /** Modules of its routes that let in who has logged in; another list after each change. */
+  get logins(): readonly CompiledModule[] {
+    return this.#logins;
+  }
 
   get hasHosts(): boolean {
     return this.#hosted !== undefined;
@@ -26,11 +33,16 @@ export class HostedRoutes {
 
   /** Takes the place, unless another route has it: then that one is returned. */
   put({ type, host, path }: RoutePlace, route: CompiledRoute): CompiledRoute | undefined {
-    return this.#indexFor(host).put(type, path, route);
+    const present = this.#indexFor(host).put(type, path, route);
+    const own = present === undefined || present === route ? loginsOf(route) : noLogins;
+    if (own.length > 0) this.#logins = [...this.#logins.filter((one) => !own.includes(one)), ...own];
+    return present;
   }
 
   /** Undoes `put`; harmless when `route` never got the place. */
   remove({ type, host, path }: RoutePlace, route: CompiledRoute): void {
+    const own = loginsOf(route);
+    if (own.length > 0) this.#logins = this.#logins.filter((one) => !own.includes(one));
     if (host === "") return this.#anywhere.remove(type, path, route);
     const index = this.#hosted?.get(host);
     if (!this.#hosted || !index) return;
@@ -51,6 +63,14 @@ export class HostedRoutes {
     const fresh = new RouteIndex();
     return hosted.put(host, fresh) ?? fresh;
   }
+}
+
+const noLogins: readonly CompiledModule[] = Object.freeze([]);
+
+function loginsOf({ request }: CompiledRoute): readonly CompiledModule[] {
+  return request.some(({ login }) => login !== undefined)
+    ? request.filter(({ login }) => login !== undefined)
+    : noLogins;
 }
 
 function findHosted(hosted: HostMap<RouteIndex>, path: string, host: string): CompiledRoute | undefined {

@@ -1,14 +1,12 @@
 import type { Kind } from "./kind.ts";
 
-const most = 999_999_999;
-
-/** A whole number from `least` up; `unit` is what it counts, as the help shows it. */
-export function count(unit: string, least = 1): Kind<number> {
+/** A whole number from `least` to `most`; `unit` is what it counts, as the help shows it. */
+export function count(unit: string, least = 1, most = 999_999_999): Kind<number> {
   return {
     placeholder: unit,
     parse(given) {
       const number = Number(given);
-      if (/^\d{1,9}$/.test(given) && number >= least) return number;
+      if (/^\d{1,9}$/.test(given) && number >= least && number <= most) return number;
       throw new Error(`must be a whole number from ${least} to ${most}`);
     },
   };

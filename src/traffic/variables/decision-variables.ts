@@ -1,4 +1,5 @@
 import type { Exchange } from "../exchange.ts";
+import type { LoginFacts } from "../login.ts";
 import type { Step } from "../step.ts";
 import { empty } from "./variable.ts";
 import type { Variables } from "./variable.ts";
@@ -26,6 +27,17 @@ export const decisionVariables: Variables = {
       return step?.outcome === "passed" && step.reason !== "closed" ? "allow_while_open" : decision(step);
     },
   },
+  ".oauth.app_client_id": { doc: "client id of the login", read: (exchange) => login(exchange)?.clientId ?? "" },
+  ".oauth.decision": { doc: "`allow` or `block`", read: (exchange) => decision(stepBy(exchange, "oauth")) },
+  ".oauth.user.id": { doc: "id of the visitor at the provider", read: (exchange) => login(exchange)?.subject ?? "" },
+  ".oauth.user.email": {
+    doc: "e-mail address of the visitor, as the provider says",
+    read: (exchange) => login(exchange)?.email ?? "",
+  },
+  ".oauth.user.name": {
+    doc: "name of the visitor, as the provider says",
+    read: (exchange) => login(exchange)?.name ?? "",
+  },
   ".compression.algorithm": {
     doc: "coding of a response that is compressed here",
     read: (exchange) =>
@@ -51,6 +63,11 @@ export const decisionVariables: Variables = {
 function stepBy({ steps }: Exchange, by: string): Step | undefined {
   // The account's restriction comes before the route's own and says the same of itself.
   return steps.findLast((step) => step.by === by);
+}
+
+/** Of a login with an OAuth provider. */
+function login(exchange: Exchange): LoginFacts | undefined {
+  return exchange.login?.module === "oauth" ? exchange.login : undefined;
 }
 
 function decision(step: Step | undefined): string {

@@ -1,0 +1,116 @@
+/** What a login costs: CPU of a request with a valid session against one without the module, and memory per session. */
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { systemClock } from "../src/lib/clock.ts";
+import { nobody } from "../src/identity/calls/identity.ts";
+import { cookieHash, newSessionCookie } from "../src/identity/session.ts";
+import { makeSessions } from "../src/identity/sessions.ts";
+import { openBrowser } from "../test/support/browser.ts";
+import { clientId, clientSecret, startOAuthProviders } from "../test/support/oauth-providers.ts";
+import { api } from "./support/api-client.ts";
+import { startServer, startService } from "./support/postern.ts";
+import { interleave, median, table, verdict } from "./support/report.ts";
+import { cpuMicros, stop } from "./support/system.ts";
+import { wrk } from "./support/wrk.ts";
+
+const rounds = 8;
+const seconds = 2;
+const connections = 16;
+const sessions = 100_000;
+const figure = "edge CPU µs/request";
+
+const providers = await startOAuthProviders();
+const service = await startService();
+const apps = join(mkdtempSync(join(tmpdir(), "postern-bench-")), "apps.yml");
+writeFileSync(
+  apps,
+  `github:\n  client_id: ${clientId}\n  client_secret: ${clientSecret}\n  base_url: ${providers.baseUrl}\n`,
+);
+chmodSync(apps, 0o600);
+process.env["POSTERN_OAUTH_APPS"] = apps;
+process.env["POSTERN_ALLOW_LOCAL_UPSTREAMS"] = "true";
+const server = await startServer();
+const call = <T>(method: string, path: string, body?: unknown): Promise<T> => api<T>(server.apiUrl, method, path, body);
+const backend = await call<{ id: string }>("POST", "/backends/static", { address: `127.0.0.1:${service.port}` });
+for (const [host, modules] of [
+  ["bare", {}],
+  ["login", { oauth: { provider: { github: {} } } }],
+] as const) {
+  const edge = await call<{ id: string }>("POST", "/edges/https", { hostports: [`${host}.localhost:443`] });
+  const route = { match_type: "path_prefix", match: "/", backend: { backend_id: backend.id } };
+  await call("POST", `/edges/https/${edge.id}/routes`, { ...route, ...modules });
+}
+const url = (host: string): string => `https://${host}.localhost:${server.httpsPort}/`;
+const browser = openBrowser({ ca: readFileSync(server.caFile, "utf8") });
+const arrived = await browser.visit(url("login"));
+if (arrived.status !== 200) throw new Error(`log in: ${arrived.status} ${arrived.text}`);
+const cookie = `Cookie: ${browser.cookies(url("login"))}`;
+const samples = await interleave(
+  ["bare", "login"].map((host) => ({
+    name: host === "bare" ? "without a login" : "with a session",
+    async measure() {
+      const before = cpuMicros(server.pid);
+      const { requests, p99Ms } = await wrk(url(host), { connections, seconds, headers: [cookie] });
+      return { [figure]: (cpuMicros(server.pid) - before) / requests, "p99 ms": p99Ms };
+    },
+  })),
+  rounds,
+);
+table("1 KiB over HTTPS to an address", samples);
+const costs = [...samples.values()].map((rows) => rows.map((row) => row[figure] as number));
+const ratios = (costs[1] ?? []).map((cost, round) => cost / (costs[0]?.[round] as number));
+verdict("CPU with a session / without the module", median(ratios), { atMost: 1.15 });
+await server.stop();
+await stop(service.child);
+await providers.stop();
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+const book = makeSessions(systemClock, () => {});
+collect();
+const before = process.memoryUsage().heapUsed;
+const now = systemClock.now();
+let last = "";
+for (let at = 0; at < sessions; at += 1) {
+  last = newSessionCookie();
+  const number = String(at).padStart(6, "0");
+  book.put({
+    id: `appses_0123456789a${number}bcdefghij`,
+    accountId: "ac_1",
+    userId: `appusr_0123456789a${number}bcdefghij`,
+    cookieHash: cookieHash(last),
+    realm: "abcdefgh",
+    host: "app.example.com",
+    siteId: "edghts_1",
+    routeId: "edghtsrt_1",
+    providerName: "GitHub",
+    providerUrl: "https://github.com",
+    clientId: "client",
+    loginAt: now,
+    lastActive: now,
+    checkedAt: now,
+    scopes: [],
+    identity: {
+      ...nobody,
+      subject: number,
+      email: `user${number}@example.com`,
+      name: `User ${number}`,
+      username: `user${number}`,
+    },
+    accessToken: "",
+    refreshToken: "",
+    idToken: "",
+    maximumDuration: 0,
+    inactivityTimeout: 0,
+  });
+}
+collect();
+verdict("bytes of heap per session", (process.memoryUsage().heapUsed - before) / sessions, { atMost: 1024 });
+const started = performance.now();
+for (let at = 0; at < sessions; at += 1) book.find(last);
+process.stdout.write(
+  `  hash and look-up among ${sessions}: ${(((performance.now() - started) * 1000) / sessions).toFixed(2)} µs\n`,
+);

@@ -1,0 +1,86 @@
+/** Keys that every edge needs for logins: made here, sealed in the database, renewed before they are old. */
+import { randomBytes } from "node:crypto";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { timestamp } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { newKeyPair } from "../../lib/x509.ts";
+import type { Store, StoredObject } from "../../storage/store.ts";
+import { systemWrite } from "../operation/system-write.ts";
+
+const kind = "login_key";
+const kinds: ReadonlySet<string> = new Set([kind]);
+const dayMs = 86_400_000;
+const checkMs = 60_000;
+
+interface Rotation {
+  readonly purpose: "flow" | "assertion";
+  readonly everyMs: number;
+  /** How long edges and services have a key before it is used. */
+  readonly aheadMs: number;
+  /** Kept besides the newest. */
+  readonly older: number;
+  make(): Promise<string>;
+}
+
+const rotations: readonly Rotation[] = [
+  {
+    purpose: "flow",
+    everyMs: dayMs,
+    aheadMs: 0,
+    older: 2,
+    make: async () => randomBytes(32).toString("base64url"),
+  },
+  {
+    purpose: "assertion",
+    everyMs: 30 * dayMs,
+    aheadMs: dayMs,
+    older: 1,
+    async make() {
+      const { privateKey } = await newKeyPair("ec");
+      return privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+    },
+  },
+];
+
+/** Makes what is missing now, and looks again every minute. Returns what ends that. */
+export async function keepLoginKeys(store: Store, clock: Clock, log: Log): Promise<Timer> {
+  const check = async (): Promise<void> => {
+    for (const rotation of rotations) await rotate(store, rotation, clock);
+  };
+  const attempt = async (): Promise<void> => {
+    try {
+      await check();
+    } catch (error) {
+      // The present keys go on; without any, edges say that nobody can log in yet.
+      log.warn("keys of logins not renewed", { error });
+    }
+  };
+  await attempt();
+  return clock.every(checkMs, () => void attempt());
+}
+
+async function rotate(store: Store, { purpose, everyMs, aheadMs, older, make }: Rotation, clock: Clock): Promise<void> {
+  const [owner] = store.accounts();
+  if (!owner) return;
+  const present = presentKeys(store, purpose);
+  const [newest] = present;
+  // Ahead of its time the next one is made, so that it is published before it signs.
+  if (newest && clock.now() - fromOf(newest) < everyMs - aheadMs) return;
+  const key = await make();
+  const now = clock.now();
+  const usedFrom = newest ? now + aheadMs : now;
+  await store.write(systemWrite(owner.id, "renewLoginKey", clock), (draft) => {
+    draft.create(owner.id, kind, { purpose, key, made_at: timestamp(now), used_from: timestamp(usedFrom) });
+    for (const old of present.slice(older)) draft.delete(old);
+  });
+}
+
+/** Newest first. */
+function presentKeys(store: Store, purpose: string): StoredObject[] {
+  const found = [...store.objects(kinds)].filter(({ doc }) => doc["purpose"] === purpose);
+  return found.sort((one, other) => fromOf(other) - fromOf(one));
+}
+
+function fromOf({ doc }: StoredObject): number {
+  return Date.parse(String(doc["used_from"]));
+}

@@ -1,0 +1,138 @@
+/** Logins that edges tell of: stored as users and sessions, so that every edge has them and an operator can end them. */
+import type { Clock } from "../../lib/clock.ts";
+import { timestamp } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { docOf, expiresAt, sessionKind } from "../../identity/records.ts";
+import type { BrowserFacts, LoginReport, LoginUse } from "../../identity/reports.ts";
+import type { SessionRecord } from "../../identity/session.ts";
+import type { Draft, Store, StoredObject } from "../../storage/store.ts";
+import type { EdgeObserver } from "../edges/edges.ts";
+import { systemWrite } from "../operation/system-write.ts";
+import { describeUserAgent } from "./user-agent.ts";
+
+const userKind = "application_user";
+
+export interface LoginBookOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** After so many days of disuse edges let a session go. */
+  readonly idleDays: number;
+}
+
+export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions): EdgeObserver {
+  const write = async (accountId: string, operation: string, work: (draft: Draft) => void): Promise<void> => {
+    try {
+      await store.write(systemWrite(accountId, operation, clock), work);
+    } catch (error) {
+      log.warn("login not stored", { account: accountId, operation, error });
+    }
+  };
+  const changeSession = (
+    draft: Draft,
+    accountId: string,
+    id: string,
+    change: (doc: StoredObject["doc"]) => StoredObject["doc"],
+  ): StoredObject | undefined => {
+    const session = draft.get(accountId, sessionKind, id);
+    return session && draft.replace(session, change(session.doc));
+  };
+  const used = (draft: Draft, list: readonly LoginUse[]): void => {
+    for (const [accountId, id, at] of list) {
+      const session = changeSession(draft, accountId, id, (doc) => {
+        const state = JSON.parse(String(doc["login"])) as SessionRecord;
+        const expires = timestamp(expiresAt({ ...state, lastActive: at }, idleDays));
+        return { ...doc, last_active: timestamp(at), expires_at: expires };
+      });
+      const user = session && draft.get(accountId, userKind, String(session.doc["application_user_id"]));
+      const isNews = user && Date.parse(String(user.doc["last_active"])) < at;
+      if (isNews) draft.replace(user, { ...user.doc, last_active: timestamp(at) });
+    }
+  };
+
+  const take = async (report: LoginReport, send: (call: number) => void): Promise<void> => {
+    switch (report.type) {
+      case "login":
+        await write(report.session.accountId, "login", (draft) =>
+          storeLogin(draft, report.session, report.browser, idleDays),
+        );
+        send(report.call);
+        return;
+      case "login_renewed":
+        await write(
+          report.session.accountId,
+          "renewLogin",
+          (draft) =>
+            void changeSession(draft, report.session.accountId, report.session.id, (doc) => ({
+              ...doc,
+              ...docOf({ ...report.session, userId: String(doc["application_user_id"]) }),
+            })),
+        );
+        return;
+      case "logout":
+        await write(report.accountId, "logout", (draft) => {
+          for (const id of report.sessionIds) {
+            const session = draft.get(report.accountId, sessionKind, id);
+            if (session) draft.delete(session);
+          }
+        });
+        return;
+      case "login_activity":
+        for (const [accountId, list] of Map.groupBy(report.used, ([account]) => account)) {
+          await write(accountId, "useLogin", (draft) => used(draft, list));
+        }
+        return;
+      case "login_wanted":
+        return;
+    }
+  };
+  return {
+    receive(message, line) {
+      switch (message.type) {
+        case "login_wanted": {
+          const found = store.holder(message.accountId, "login cookie", message.cookieHash);
+          const own = found?.account_id === message.accountId ? found : undefined;
+          line.send({ type: "login_found", call: message.call, object: own ?? null });
+          return;
+        }
+        case "login":
+        case "login_renewed":
+        case "login_activity":
+        case "logout":
+          void take(message, (call) => line.send({ type: "login_stored", call }));
+      }
+    },
+  };
+}
+
+/** One user for each (provider, id) of an account, over all of its edges; a session told again is stored once. */
+function storeLogin(draft: Draft, session: SessionRecord, browser: BrowserFacts, idleDays: number): void {
+  const { accountId, identity, providerName, providerUrl, id, userId, loginAt } = session;
+  if (draft.get(accountId, sessionKind, id)) return;
+  const at = timestamp(loginAt);
+  const told = {
+    identity_provider: { name: providerName, url: providerUrl },
+    provider_user_id: identity.subject,
+    username: identity.username.slice(0, 255),
+    email: identity.email.slice(0, 320),
+    name: identity.name.slice(0, 255),
+    last_active: at,
+    last_login: at,
+  };
+  const known = draft.holder(accountId, `application user of ${providerUrl}`, identity.subject);
+  const user = known
+    ? draft.replace(known, { ...known.doc, ...told })
+    : draft.revive({ kind: userKind, id: userId, account_id: accountId, revision: 0, created_at: at, doc: told });
+  const doc = {
+    ...docOf({ ...session, userId: user.id }),
+    public_url: browser.publicUrl,
+    browser_session: {
+      user_agent: describeUserAgent(browser.userAgent),
+      ip_address: browser.address,
+      location: null,
+    },
+    last_active: at,
+    expires_at: timestamp(expiresAt(session, idleDays)),
+  };
+  draft.revive({ kind: sessionKind, id, account_id: accountId, revision: 0, created_at: at, doc });
+}

@@ -1,0 +1,28 @@
+import type { Logins } from "../../identity/engine.ts";
+import { passed } from "../../traffic/step.ts";
+import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
+
+/** The host where logins come back to, as a site with one route that answers everything itself; no account's. */
+export function idpSite({ settings, idp }: Pick<Logins, "settings" | "idp">, advertisedPort: () => number): Site {
+  const route: CompiledRoute = Object.freeze({
+    id: "logins",
+    revision: 0,
+    matched: passed("router", "the host of logins"),
+    problem: undefined,
+    request: [idp],
+    response: [],
+    settled: [],
+    upstream: undefined,
+  });
+  return Object.freeze({
+    kind: "endpoint" as const,
+    id: "logins",
+    accountId: "",
+    revision: 0,
+    hosts: Object.freeze([settings.idpHost]),
+    handshake: Object.freeze({}),
+    problem: undefined,
+    findRoute: () => route,
+    advertises: (_host: string, port: number) => port === advertisedPort(),
+  });
+}

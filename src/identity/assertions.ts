@@ -1,0 +1,100 @@
+/** `postern-assertion`: who is logged in, signed for the service behind the route, once a minute for each session. */
+import type { Clock } from "../lib/clock.ts";
+import type { LoginJobs } from "./jobs/jobs.ts";
+import type { KeptAssertion, Session } from "./session.ts";
+
+/** A signing key as the control plane hands it out. */
+export interface AssertionKey {
+  readonly id: string;
+  readonly keyPem: string;
+  /** Public, as a JWK. */
+  readonly jwk: Readonly<Record<string, unknown>>;
+  /** It signs from then on; published before (milliseconds since 1970). */
+  readonly signsFrom: number;
+}
+
+export interface AssertionFacts {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly groups: readonly string[];
+}
+
+export interface Assertions {
+  use(keys: readonly AssertionKey[]): void;
+  /** The value to send along; undefined while there is no key. */
+  of(session: Session, routeId: string, facts: () => AssertionFacts): string | undefined | Promise<string | undefined>;
+  /** The key set that services verify by. */
+  keySet(): string;
+}
+
+const freshMs = 60_000;
+const goodMs = 110_000;
+const lifetimeSeconds = 120;
+/** Sessions whose assertion is remembered. */
+const maxKept = 10_000;
+/** Routes of one realm that a session has assertions for at a time. */
+const maxRoutes = 8;
+
+export function makeAssertions(jobs: LoginJobs, clock: Clock): Assertions {
+  let keys: readonly AssertionKey[] = [];
+  /** Those that have one, the one that was signed for longest ago first. */
+  const holders = new Set<Session>();
+
+  const sign = (session: Session, routeId: string, facts: AssertionFacts): Promise<string | undefined> => {
+    const now = Math.floor(clock.now() / 1000);
+    const key = keys.filter(({ signsFrom }) => signsFrom <= clock.now()).sort((a, b) => b.signsFrom - a.signsFrom)[0];
+    if (!key) return Promise.resolve(undefined);
+    const { id, userId, identity, providerUrl } = session.record;
+    const { email, emailVerified, name } = identity;
+    const claims = {
+      iss: facts.issuer,
+      aud: facts.audience,
+      sub: userId,
+      iat: now,
+      exp: now + lifetimeSeconds,
+      ...(email !== "" && { email: email.slice(0, 320), email_verified: emailVerified }),
+      ...(name !== "" && { name: name.slice(0, 128) }),
+      ...(facts.groups.length > 0 && { groups: facts.groups.slice(0, 16) }),
+      idp: providerUrl.slice(0, 256),
+      sid: id,
+      route: routeId,
+    };
+    return jobs.sign({ keyId: key.id, keyPem: key.keyPem, claims });
+  };
+  const hold = (session: Session, routeId: string): KeptAssertion => {
+    const one: KeptAssertion = { routeId, text: "", madeAt: -Infinity, making: undefined };
+    session.assertions = [...(session.assertions ?? []).slice(1 - maxRoutes), one];
+    holders.delete(session);
+    holders.add(session);
+    for (const oldest of holders) {
+      if (holders.size <= maxKept) break;
+      oldest.assertions = undefined;
+      holders.delete(oldest);
+    }
+    return one;
+  };
+  return {
+    use(given) {
+      keys = given;
+    },
+    of(session, routeId, facts) {
+      if (keys.length === 0) return undefined;
+      const now = clock.monotonic();
+      const one = session.assertions?.find((kept) => kept.routeId === routeId) ?? hold(session, routeId);
+      const age = now - one.madeAt;
+      if (age < freshMs) return one.text;
+      one.making ??= sign(session, routeId, facts())
+        .then((text) => {
+          if (text !== undefined) Object.assign(one, { text, madeAt: clock.monotonic() });
+          return text;
+        })
+        .finally(() => {
+          one.making = undefined;
+        });
+      if (age >= goodMs) return one.making;
+      one.making.catch(() => {});
+      return one.text;
+    },
+    keySet: () => JSON.stringify({ keys: keys.map(({ jwk, id }) => ({ ...jwk, kid: id, alg: "ES256", use: "sig" })) }),
+  };
+}

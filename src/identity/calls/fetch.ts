@@ -1,0 +1,135 @@
+/** Calls to providers: bounded, JSON, without redirects (security I7). What is wrong is said by a `LoginRefusal`. */
+import type { Clock } from "../../lib/clock.ts";
+import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { openOutbound } from "../../outbound/client.ts";
+import type { Outbound, OutboundAnswer, OutboundRequest } from "../../outbound/client.ts";
+import { LoginRefusal } from "./identity.ts";
+
+export interface FetchSettings {
+  readonly clock: Clock;
+  /** Providers that tenants name may be at local addresses, and without TLS. */
+  readonly allowLocal: boolean;
+  /** PEM of authorities that providers may have their certificates from. */
+  readonly ca: string | undefined;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly json: JsonObject;
+  /** A list at the top, where the provider answers with one. */
+  readonly list: readonly JsonObject[] | undefined;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+export interface ProviderFetch {
+  get(url: string, headers?: Headers): Promise<Answered>;
+  post(url: string, form: Readonly<Record<string, string>>, headers?: Headers): Promise<Answered>;
+}
+
+export interface Fetches {
+  /** @param named the operator has named the place: it may be anywhere */
+  to(key: string, named: boolean): ProviderFetch;
+  close(): void;
+}
+
+const callMs = 5_000;
+const maxDataBytes = 1024 * 1024;
+const maxTokenBytes = 64 * 1024;
+/** Calls under way per provider. */
+const maxUnderWay = 64;
+
+export function makeFetches({ clock, allowLocal, ca }: FetchSettings): Fetches {
+  const shared = { purpose: "logins", clock, ca, timeoutMs: callMs } as const;
+  const openFor = (reach: "public" | "any"): Record<"data" | "token", Outbound> => ({
+    data: openOutbound({ ...shared, reach, maxAnswerBytes: maxDataBytes }),
+    token: openOutbound({ ...shared, reach, maxAnswerBytes: maxTokenBytes }),
+  });
+  const tenants = openFor(allowLocal ? "any" : "public");
+  const operators = openFor("any");
+  const underWay = new Map<string, number>();
+
+  const call = async (key: string, outbound: Outbound, request: OutboundRequest): Promise<Answered> => {
+    const busy = underWay.get(key) ?? 0;
+    if (busy >= maxUnderWay) throw new LoginRefusal("login_throttled", `${maxUnderWay} calls to it are under way`);
+    underWay.set(key, busy + 1);
+    try {
+      return read(await send(outbound, request), request.url);
+    } finally {
+      const left = (underWay.get(key) ?? 1) - 1;
+      if (left === 0) underWay.delete(key);
+      else underWay.set(key, left);
+    }
+  };
+  return {
+    to(key, named) {
+      const { data, token } = named ? operators : tenants;
+      const common = { accept: "application/json", "accept-encoding": "identity" };
+      const form = "application/x-www-form-urlencoded";
+      return {
+        get: async (url, headers) =>
+          await call(key, data, { method: "GET", url: urlOf(url), headers: { ...common, ...headers } }),
+        post: async (url, fields, headers) =>
+          await call(key, token, {
+            method: "POST",
+            url: urlOf(url),
+            headers: { ...common, "content-type": form, ...headers },
+            body: new URLSearchParams(fields).toString(),
+          }),
+      };
+    },
+    close() {
+      for (const one of [tenants, operators]) {
+        one.data.close();
+        one.token.close();
+      }
+    },
+  };
+}
+
+async function send(outbound: Outbound, request: OutboundRequest): Promise<OutboundAnswer> {
+  try {
+    return await outbound.send(request);
+  } catch (error) {
+    throw new LoginRefusal("login_unreachable", `call ${placeOf(request.url)}: ${(error as Error).message}`);
+  }
+}
+
+function read({ status, headers, body }: OutboundAnswer, url: URL): Answered {
+  const at = placeOf(url);
+  const unusable = (why: string): LoginRefusal => new LoginRefusal("login_exchange_failed", `${at} ${why}`);
+  if (status === 429) throw new LoginRefusal("login_throttled", `${at} answers 429`);
+  if (status >= 500) throw new LoginRefusal("login_unreachable", `${at} answers ${status}`);
+  if (status >= 300 && status < 400) throw unusable("redirects, which is not followed");
+  const coding = headers["content-encoding"];
+  if (coding !== undefined && coding !== "identity") throw unusable("answers compressed though it was asked not to");
+  const type = headers["content-type"] ?? "";
+  if (!/^(?:application\/(?:[\w.-]+\+)?json|text\/javascript|text\/json)\s*(?:;|$)/i.test(type)) {
+    throw unusable(`answers ${status} with "${type.slice(0, 60)}" and not with JSON`);
+  }
+  try {
+    if (body[0] !== 0x5b) return { status, json: parseJsonObject(body), list: undefined };
+    const wrapped = parseJsonObject(Buffer.concat([Buffer.from('{"list":'), body, Buffer.from("}")]));
+    return { status, json: {}, list: wrapped["list"] as readonly JsonObject[] };
+  } catch (error) {
+    throw error instanceof JsonIssue ? unusable(`answers what ${error.message}`) : error;
+  }
+}
+
+function urlOf(text: string): URL {
+  const url = URL.parse(text);
+  if (!url) throw new LoginRefusal("login_unreachable", "the provider's address is no URL");
+  return url;
+}
+
+/** Without the query, which may hold secrets. */
+function placeOf({ origin, pathname }: URL): string {
+  return origin + pathname;
+}
+
+/** `json[name]` where it is text; "" else. */
+export function textOf(json: JsonObject, name: string): string {
+  const value = json[name];
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,68 @@
+/** Who somebody is, as a provider says it: plain data, the same from every kind of login. */
+
+export interface Identity {
+  /** Id at the provider, or the NameID of a SAML login. */
+  readonly subject: string;
+  readonly email: string;
+  /** The provider answers for the address: only then lists of e-mail addresses and domains are held against it (I5). */
+  readonly emailVerified: boolean;
+  readonly name: string;
+  readonly username: string;
+  /** Teams as `organization/team` and by their numbers, organizations, groups: lower case where case does not count. */
+  readonly memberships: readonly string[];
+  /** Session at the provider, where it says one. */
+  readonly providerSession: string;
+  /** When the visitor last showed credentials, seconds since 1970; 0: not told. */
+  readonly authenticatedAt: number;
+  /** The domain that the address is managed by, where the provider says so (Google's `hd`). */
+  readonly managedDomain: string;
+}
+
+/** Why a login came to nothing. `detail` is for the trace, never for the visitor. */
+export class LoginRefusal extends Error {
+  readonly reason: LoginProblem;
+
+  constructor(reason: LoginProblem, detail: string) {
+    super(detail);
+    this.reason = reason;
+  }
+}
+
+/** Names in the catalogue of refusals. */
+export type LoginProblem =
+  | "login_required"
+  | "login_form"
+  | "login_loop"
+  | "login_email_unverified"
+  | "login_not_listed"
+  | "login_no_email"
+  | "login_scope_missing"
+  | "login_declined"
+  | "login_state_missing"
+  | "login_state_unreadable"
+  | "login_late"
+  | "login_no_flow"
+  | "login_used"
+  | "login_elsewhere"
+  | "login_provider_error"
+  | "login_client_refused"
+  | "login_scope_refused"
+  | "login_redirect_refused"
+  | "login_exchange_failed"
+  | "login_token_invalid"
+  | "login_withdrawn"
+  | "login_unreachable"
+  | "login_throttled"
+  | "login_unchecked";
+
+export const nobody: Identity = Object.freeze({
+  subject: "",
+  email: "",
+  emailVerified: false,
+  name: "",
+  username: "",
+  memberships: Object.freeze([]) as readonly string[],
+  providerSession: "",
+  authenticatedAt: 0,
+  managedDomain: "",
+});

@@ -1,0 +1,71 @@
+/** The answer of a token endpoint (RFC 6749 §5), read by what it says and not by its status alone. */
+import type { JsonObject } from "../../lib/json.ts";
+import { LoginRefusal } from "./identity.ts";
+import type { LoginProblem } from "./identity.ts";
+import type { Connection, Tokens } from "./connection.ts";
+import { textOf } from "./fetch.ts";
+import type { Answered } from "./fetch.ts";
+
+const maxTokenLength = 16 * 1024;
+
+/** The client's credentials as form fields (`client_secret_post`). */
+export function clientForm({ clientId, clientSecret }: Connection): Record<string, string> {
+  return { client_id: clientId, client_secret: clientSecret };
+}
+
+/** @param asked what the scopes are when the answer does not say (RFC 6749 §5.1) */
+export function tokenAnswer(
+  { status, json }: Answered,
+  asked: readonly string[],
+  grant: "code" | "refresh" = "code",
+): { readonly tokens: Tokens; readonly scopes: readonly string[] } {
+  const { error } = json;
+  const isError = error !== undefined && error !== null && error !== "";
+  // GitHub answers 200 to everything; Twitch and Facebook have no `error` text of the standard's.
+  if (isError || (status !== 200 && status !== 201)) throw refusedBy(json, grant);
+  const [access, refresh, id] = [textOf(json, "access_token"), textOf(json, "refresh_token"), textOf(json, "id_token")];
+  if (access === "" || [access, refresh].some((one) => one.length > maxTokenLength || /[^\x21-\x7e]/.test(one))) {
+    throw new LoginRefusal("login_exchange_failed", "the provider's answer has no usable access token");
+  }
+  const type = textOf(json, "token_type");
+  if (type !== "" && type.toLowerCase() !== "bearer") {
+    throw new LoginRefusal("login_exchange_failed", "the provider gave a token of another type than bearer");
+  }
+  return { tokens: { access, refresh, id }, scopes: scopesOf(json["scope"]) ?? asked };
+}
+
+/** Text with spaces (RFC 6749 §3.3), with commas (GitHub), or a list (Twitch). */
+function scopesOf(value: unknown): readonly string[] | undefined {
+  if (Array.isArray(value)) return value.filter((one): one is string => typeof one === "string");
+  return typeof value === "string" && value !== "" ? value.split(/[ ,]+/).filter((one) => one !== "") : undefined;
+}
+
+function refusedBy(json: JsonObject, grant: "code" | "refresh"): LoginRefusal {
+  const { error } = json;
+  const code = typeof error === "string" ? error : "";
+  const inner = typeof error === "object" && error !== null ? textOf(error as JsonObject, "message") : "";
+  const said = (textOf(json, "error_description") || textOf(json, "message") || inner || code).slice(0, 200);
+  const named = code === "" ? "" : ` (${code.slice(0, 60)})`;
+  return new LoginRefusal(
+    problemOf(code, said, grant),
+    `the provider refuses the ${grant}${named}: ${JSON.stringify(said)}`,
+  );
+}
+
+const byCode: Readonly<Record<string, LoginProblem>> = {
+  invalid_client: "login_client_refused",
+  unauthorized_client: "login_client_refused",
+  incorrect_client_credentials: "login_client_refused",
+  redirect_uri_mismatch: "login_redirect_refused",
+  invalid_scope: "login_scope_refused",
+  temporarily_unavailable: "login_unreachable",
+  server_error: "login_unreachable",
+  slow_down: "login_throttled",
+};
+
+function problemOf(code: string, said: string, grant: "code" | "refresh"): LoginProblem {
+  const known = Object.hasOwn(byCode, code) ? byCode[code] : undefined;
+  if (known) return known;
+  if (/invalid client|client secret/i.test(said)) return "login_client_refused";
+  return grant === "refresh" ? "login_withdrawn" : "login_exchange_failed";
+}

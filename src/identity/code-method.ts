@@ -1,0 +1,147 @@
+/** Logins by the authorization code flow: OAuth providers and OpenID Connect issuers (RFC 6749 §4.1, RFC 7636, RFC 9207). */
+import type { Connection, ProviderFacts } from "./calls/connection.ts";
+import type { LoginJobs } from "./jobs/jobs.ts";
+import { challengeOf } from "./flow.ts";
+import type { Flow } from "./flow.ts";
+import { LoginRefusal } from "./calls/identity.ts";
+import type { LoginProblem } from "./calls/identity.ts";
+import type { LoginMethod } from "./method.ts";
+import { oauthFacts } from "./oauth/oauth-login.ts";
+import { oauthProviders } from "./oauth/providers.ts";
+import { issuerTag } from "./realm.ts";
+import { originOf } from "./settings.ts";
+import type { LoginSettings } from "./settings.ts";
+
+export const oauthCallback = "/oauth2/callback";
+
+export interface CodeMethodOptions {
+  readonly connection: Connection;
+  readonly accountId: string;
+  readonly forwardsTokens: boolean;
+  /** One of these must be granted for what is listed; empty: nothing is needed. */
+  readonly neededScopes: readonly string[];
+  readonly jobs: LoginJobs;
+  readonly settings: LoginSettings;
+  readonly now: () => number;
+}
+
+/** How long what an issuer says of itself is used without asking the thread of logins again. */
+const factsMs = 60_000;
+
+const byError: Readonly<Record<string, LoginProblem>> = {
+  access_denied: "login_declined",
+  user_cancelled_login: "login_declined",
+  user_cancelled_authorize: "login_declined",
+  consent_required: "login_declined",
+  redirect_uri_mismatch: "login_redirect_refused",
+  invalid_client: "login_client_refused",
+  unauthorized_client: "login_client_refused",
+  application_suspended: "login_client_refused",
+  invalid_scope: "login_scope_refused",
+};
+
+export function codeMethod(options: CodeMethodOptions): LoginMethod {
+  const { connection, accountId, jobs, settings, now } = options;
+  const { kind, issuer, clientId, scopes } = connection;
+  const provider = oauthProviders.get(connection.provider);
+  const fixed = provider && kind === "oauth" ? oauthFacts(connection, provider) : undefined;
+  const callbackPath =
+    kind === "oauth" || settings.sharedCallback ? oauthCallback : `${oauthCallback}/${issuerTag(accountId, issuer)}`;
+  const redirectUri = (): string => originOf(settings.idpHost, settings.httpsPort()) + callbackPath;
+  let known: { readonly facts: ProviderFacts; readonly until: number } | undefined;
+
+  const facts = (): ProviderFacts | Promise<ProviderFacts> => {
+    if (fixed) return fixed;
+    if (known && known.until > now()) return known.facts;
+    return jobs.facts(connection).then((found) => {
+      known = { facts: found, until: now() + factsMs };
+      return found;
+    });
+  };
+  const location = (found: ProviderFacts, flow: Flow, state: string, prompt: string | undefined): string => {
+    const url = new URL(found.authorizeUrl);
+    const set = (name: string, value: string): void => url.searchParams.set(name, value);
+    for (const [name, value] of Object.entries(found.parameters)) set(name, value);
+    set("response_type", "code");
+    set("client_id", clientId);
+    set("redirect_uri", redirectUri());
+    set("scope", scopes.join(found.scopeSeparator));
+    set("state", state);
+    if (found.nonce) set("nonce", flow.nonce);
+    if (found.pkce) {
+      set("code_challenge", challengeOf(flow.verifier));
+      set("code_challenge_method", "S256");
+    }
+    const asked = flow.anew ? "login" : prompt;
+    if (asked !== undefined && found.openid) set("prompt", asked);
+    if (flow.anew && found.openid) set("max_age", "0");
+    return url.href;
+  };
+
+  return {
+    kind,
+    clientId,
+    title: fixed?.title ?? new URL(issuer).host,
+    url: fixed?.url ?? issuer,
+    scopes,
+    forwardsTokens: options.forwardsTokens,
+    callbackPath,
+    begin(flow, state, prompt) {
+      const found = facts();
+      return found instanceof Promise
+        ? found.then((one) => location(one, flow, state, prompt))
+        : location(found, flow, state, prompt);
+    },
+    async finish(parameters, flow) {
+      const found = await facts();
+      checkIssuer(parameters, found, kind === "oidc" ? issuer : undefined);
+      const error = parameters.get("error");
+      if (error !== undefined) throw refusedBy(error, parameters.get("error_description") ?? "", redirectUri());
+      const code = parameters.get("code") ?? "";
+      if (code === "") throw new LoginRefusal("login_provider_error", "the provider sent neither a code nor an error");
+      const exchange = { code, verifier: flow.verifier, nonce: flow.nonce, redirectUri: redirectUri() };
+      const done = await jobs.login(connection, exchange);
+      checkGranted(
+        done.scopes,
+        kind === "oidc" ? scopes.filter((one) => one !== "offline_access") : [],
+        options.neededScopes,
+      );
+      const shownAfter = flow.startedAt / 1000 - settings.skewSeconds;
+      if (flow.anew && kind === "oidc" && done.identity.authenticatedAt < shownAfter) {
+        throw new LoginRefusal("login_token_invalid", "the provider did not ask for credentials anew (auth_time)");
+      }
+      return done;
+    },
+    renew: async (tokens, subject) => await jobs.renew(connection, tokens, subject),
+    ...(kind === "oidc" && {
+      logoutUrl: async (tokens, returnUrl) => await jobs.logoutUrl(connection, tokens, returnUrl),
+    }),
+  };
+}
+
+/** RFC 9207 §2.4: an answer of another issuer is a mix-up. */
+function checkIssuer(parameters: ReadonlyMap<string, string>, facts: ProviderFacts, issuer: string | undefined): void {
+  const given = parameters.get("iss");
+  if (issuer === undefined || (given === undefined && !facts.returnsIssuer)) return;
+  if (given === issuer) return;
+  throw new LoginRefusal(
+    "login_elsewhere",
+    given === undefined ? "the provider left out iss" : "iss is another issuer",
+  );
+}
+
+/** @param each every one of them is needed @param oneOf one of them is */
+function checkGranted(granted: readonly string[], each: readonly string[], oneOf: readonly string[]): void {
+  const missing = each.find((one) => !granted.includes(one));
+  if (missing !== undefined) throw new LoginRefusal("login_scope_missing", `the scope "${missing}" was not granted`);
+  if (oneOf.length > 0 && !oneOf.some((one) => granted.includes(one))) {
+    throw new LoginRefusal("login_scope_missing", `none of the scopes ${oneOf.join(", ")} was granted`);
+  }
+}
+
+function refusedBy(error: string, description: string, redirectUri: string): LoginRefusal {
+  const problem = Object.hasOwn(byError, error) ? (byError[error] as LoginProblem) : "login_provider_error";
+  const said = JSON.stringify(`${error}: ${description}`.slice(0, 200));
+  const hint = problem === "login_redirect_refused" ? `; register ${redirectUri}` : "";
+  return new LoginRefusal(problem, `the provider answers ${said}${hint}`);
+}

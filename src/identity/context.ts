@@ -1,0 +1,45 @@
+/** What everything about logins shares on an edge's traffic thread. */
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import type { Lru } from "../lib/lru.ts";
+import type { CompiledModule } from "../traffic/module.ts";
+import type { Assertions } from "./assertions.ts";
+import type { LoginJobs } from "./jobs/jobs.ts";
+import type { LoginReports } from "./reports.ts";
+import type { FlowSealer } from "./sealing.ts";
+import type { Session } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
+import type { LoginSettings } from "./settings.ts";
+import type { OpenExchanges } from "./open-exchanges.ts";
+
+/** What of a site logins have to do with. */
+export interface LoginSite {
+  readonly accountId: string;
+  readonly logins?: readonly CompiledModule[];
+  findRoute(path: string, host: string): LoginRoute | undefined;
+}
+
+export interface LoginRoute {
+  readonly id: string;
+  readonly problem: unknown;
+  readonly request: readonly CompiledModule[];
+}
+
+export interface LoginContext {
+  readonly settings: LoginSettings;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly sessions: Sessions;
+  readonly sealer: FlowSealer;
+  readonly jobs: LoginJobs;
+  readonly assertions: Assertions;
+  readonly reports: LoginReports;
+  readonly open: OpenExchanges;
+  /** Ids of flows and log-outs that were finished: none is finished twice. */
+  readonly used: Lru<string, true>;
+  readonly siteFor: (host: string) => LoginSite | undefined;
+  /** Whether a session was ended here: a control plane that has not heard of it must not bring it back. */
+  isEnded(id: string): boolean;
+  /** Ends a session here and has it ended everywhere. */
+  end(session: Session): void;
+}

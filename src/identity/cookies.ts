@@ -1,0 +1,12 @@
+/** The two cookies of a login (logins.md 2.3). `__Host-`: a sibling domain can neither read nor plant them. */
+
+const attributes = "; Path=/; Secure; HttpOnly; SameSite=Lax";
+
+/** @param maxAgeSeconds how long the browser keeps it; 0 drops it */
+export function setCookie(name: string, value: string, maxAgeSeconds: number): string {
+  return `${name}=${value}; Max-Age=${Math.max(0, Math.floor(maxAgeSeconds))}${attributes}`;
+}
+
+export function dropCookie(name: string): string {
+  return setCookie(name, "", 0);
+}

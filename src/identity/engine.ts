@@ -1,0 +1,206 @@
+/** Logins on an edge: what modules compile to, the paths that the edge owns for them, and the records behind both. */
+import { createPublicKey } from "node:crypto";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import { Lru } from "../lib/lru.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import type { ResourceObject } from "../schema/object.ts";
+import type { CompiledModule, Scope } from "../traffic/module.ts";
+import { makeAssertions } from "./assertions.ts";
+import type { AssertionKey } from "./assertions.ts";
+import type { Connection } from "./calls/connection.ts";
+import type { LoginJobs } from "./jobs/jobs.ts";
+import { makeJobThread } from "./jobs/thread.ts";
+import { codeMethod } from "./code-method.ts";
+import type { LoginContext, LoginSite } from "./context.ts";
+import { Guard } from "./guard.ts";
+import { makeHostPaths } from "./host-paths.ts";
+import type { HostPaths } from "./host-paths.ts";
+import { makeIdpSite } from "./idp-site.ts";
+import type { IdpPath } from "./idp-site.ts";
+import type { LoginMethod } from "./method.ts";
+import { makeOpenExchanges } from "./open-exchanges.ts";
+import { issuerTag, realmOf } from "./realm.ts";
+import { loginKeyKind, recordOf, sessionKind } from "./records.ts";
+import { makeLoginReports } from "./reports.ts";
+import type { LoginReport, LoginReports } from "./reports.ts";
+import { makeFlowSealer } from "./sealing.ts";
+import type { FlowKey } from "./sealing.ts";
+import type { Session, SessionRecord } from "./session.ts";
+import { makeSessions } from "./sessions.ts";
+import type { LoginSettings } from "./settings.ts";
+import { everybody } from "./verdict.ts";
+import type { Lists } from "./verdict.ts";
+
+export interface LoginRouteConfig {
+  readonly cookiePrefix: string;
+  readonly optionsPassthrough: boolean;
+  readonly inactivityTimeout: number;
+  readonly maximumDuration: number;
+  readonly checkInterval: number;
+  readonly lists?: Lists;
+}
+
+export interface CodeLoginConfig extends LoginRouteConfig {
+  readonly connection: Connection;
+  readonly forwardsTokens: boolean;
+  readonly neededScopes: readonly string[];
+}
+
+export interface Logins {
+  readonly settings: LoginSettings;
+  /** The guard of a route whose visitors log in with OAuth or OpenID Connect. */
+  codeLogin(config: CodeLoginConfig, scope: Scope): CompiledModule;
+  /** The guard of a route whose visitors log in by another method. */
+  guard(method: LoginMethod, provider: string, config: LoginRouteConfig, scope: Scope): CompiledModule;
+  readonly hostPaths: HostPaths;
+  /** Answers on the host of logins. */
+  readonly idp: CompiledModule;
+  readonly reports: LoginReports;
+  /** Puts into effect what the control plane has stored; everything, or what has changed. */
+  load(objects: Iterable<ResourceObject>): void;
+  change(
+    changes: readonly { readonly kind: string; readonly id: string; readonly object: ResourceObject | null }[],
+  ): void;
+  close(): void;
+}
+
+export interface LoginsOptions {
+  readonly settings: LoginSettings;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly send: (report: LoginReport) => void;
+  readonly siteFor: (host: string) => LoginSite | undefined;
+  /** Who calls providers: a thread of its own unless given. */
+  readonly jobs?: LoginJobs & { close(): void };
+  /** Paths that other methods need on the host of logins. */
+  readonly idpPaths?: readonly IdpPath[];
+}
+
+/** Kinds of objects that are for logins alone: they are kept here and nowhere else on the edge. */
+export const loginKinds: ReadonlySet<string> = new Set([sessionKind, loginKeyKind]);
+
+const activityMs = 30_000;
+const maxUsed = 100_000;
+const maxEnded = 10_000;
+
+export function makeLogins(options: LoginsOptions): Logins {
+  const { settings, clock, log, metrics, send, siteFor } = options;
+  const reports = makeLoginReports(send, clock);
+  const jobs =
+    options.jobs ??
+    makeJobThread({ allowLocal: settings.allowLocal, ca: settings.ca, skewSeconds: settings.skewSeconds }, log);
+  const open = makeOpenExchanges(clock);
+  /** Ended here: a control plane that has not heard of it yet does not bring it back. */
+  const endedHere = new Lru<string, string>(maxEnded);
+  const sessions = makeSessions(clock, () => queueMicrotask(open.sweep));
+  const context: LoginContext = {
+    settings,
+    clock,
+    log,
+    sessions,
+    sealer: makeFlowSealer(),
+    jobs,
+    assertions: makeAssertions(jobs, clock),
+    reports,
+    open,
+    used: new Lru(maxUsed),
+    siteFor,
+    isEnded: (id) => endedHere.get(id) !== undefined,
+    end({ record: { id, accountId } }: Session) {
+      endedHere.set(id, accountId);
+      sessions.end(id);
+      reports.logout(accountId, [id]);
+    },
+  };
+  const idp = makeIdpSite(context, options.idpPaths ?? []);
+  const activity = clock.every(activityMs, () => {
+    dropUnused(context);
+    reports.activity(sessions.takeActivity());
+  });
+  metrics.gauge("postern_login_sessions", "Logins that hold.", () => sessions.size);
+
+  const keys = new Map<string, ResourceObject>();
+  const useKeys = (): void => {
+    context.sealer.use([...keys.values()].flatMap(flowKey));
+    context.assertions.use([...keys.values()].flatMap(assertionKey));
+  };
+  const isLive = (record: SessionRecord): boolean => !context.isEnded(record.id);
+  const guard: Logins["guard"] = (method, provider, config, scope) => {
+    const { cookiePrefix, lists = everybody, ...rest } = config;
+    const { siteId, accountId, ownerId, revision } = scope;
+    const realm = realmOf({ siteId, kind: method.kind, provider, clientId: method.clientId, cookiePrefix });
+    return new Guard({ ...rest, method, realm, lists, accountId, siteId, ownerId, revision }, context);
+  };
+  return {
+    settings,
+    codeLogin({ connection, forwardsTokens, neededScopes, ...config }, scope) {
+      const { accountId } = scope;
+      const now = (): number => clock.monotonic();
+      const method = codeMethod({ connection, accountId, forwardsTokens, neededScopes, jobs, settings, now });
+      if (connection.kind === "oidc") idp.follows(issuerTag(accountId, connection.issuer), accountId, connection);
+      return guard(method, connection.provider || connection.issuer, config, scope);
+    },
+    guard,
+    hostPaths: makeHostPaths(context),
+    idp: idp.module,
+    reports,
+    load(objects) {
+      keys.clear();
+      const records: SessionRecord[] = [];
+      for (const object of objects) {
+        if (object.kind === loginKeyKind) keys.set(object.id, object);
+        const record = object.kind === sessionKind ? recordOf(object) : undefined;
+        if (record && isLive(record)) records.push(record);
+        else if (record) reports.logout(record.accountId, [record.id]);
+      }
+      useKeys();
+      sessions.load(records, (session) => reports.isUnstored(session.record.id));
+      reports.again();
+    },
+    change(changes) {
+      let isOfKeys = false;
+      for (const { kind, id, object } of changes) {
+        if (kind === loginKeyKind) {
+          isOfKeys = true;
+          if (object) keys.set(id, object);
+          else keys.delete(id);
+        } else if (kind === sessionKind) {
+          const record = object ? recordOf(object) : undefined;
+          if (record && isLive(record)) sessions.put(record);
+          else if (!object) sessions.end(id);
+        }
+      }
+      if (isOfKeys) useKeys();
+    },
+    close() {
+      activity.cancel();
+      reports.activity(sessions.takeActivity());
+      open.stop();
+      jobs.close();
+    },
+  };
+}
+
+/** Ends what was unused for so long that no route admits it any more. */
+function dropUnused({ sessions, clock, settings, end }: LoginContext): void {
+  const longestMs = settings.idleDays * 86_400_000;
+  for (const session of sessions.all()) {
+    const { maximumDuration } = session.record;
+    if (session.idle(clock) >= longestMs || (maximumDuration > 0 && session.age(clock) >= maximumDuration * 1000))
+      end(session);
+  }
+}
+
+function flowKey({ id, doc }: ResourceObject): FlowKey[] {
+  if (doc["purpose"] !== "flow") return [];
+  return [{ id, key: Buffer.from(String(doc["key"]), "base64url"), createdAt: Date.parse(String(doc["made_at"])) }];
+}
+
+function assertionKey({ id, doc }: ResourceObject): AssertionKey[] {
+  if (doc["purpose"] !== "assertion") return [];
+  const keyPem = String(doc["key"]);
+  const jwk = createPublicKey(keyPem).export({ format: "jwk" }) as Readonly<Record<string, unknown>>;
+  return [{ id, keyPem, jwk, signsFrom: Date.parse(String(doc["used_from"])) }];
+}

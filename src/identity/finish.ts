@@ -1,0 +1,202 @@
+/** The end of a login, on the host where it began (logins.md 2.2 step 4 and 5). */
+import { newId } from "../lib/ids.ts";
+import type { Exchange } from "../traffic/exchange.ts";
+import { loginCookie } from "../traffic/login.ts";
+import { answered } from "../traffic/step.ts";
+import type { Step } from "../traffic/step.ts";
+import { triesCookie } from "./begin.ts";
+import type { LoginContext, LoginRoute, LoginSite } from "./context.ts";
+import { dropCookie, setCookie } from "./cookies.ts";
+import { flowCookieName, openFlow, openState, sameId } from "./flow.ts";
+import type { Flow } from "./flow.ts";
+import { Guard } from "./guard.ts";
+import { LoginRefusal } from "./calls/identity.ts";
+import type { LoggedIn } from "./calls/login-client.ts";
+import { redirect, refusalAnswer } from "./pages.ts";
+import { wantsPage } from "./request-kind.ts";
+import { cookieHash, isSessionCookie, newSessionCookie } from "./session.ts";
+import type { SessionRecord } from "./session.ts";
+import { originOf } from "./settings.ts";
+import { turnedAway } from "./step.ts";
+import { judge } from "./verdict.ts";
+
+const by = "login";
+
+/** Everything that is wrong is answered; the provider is only called for a flow of this very browser. */
+export async function finishLogin(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
+  let guard: Guard | undefined;
+  let flow: Flow | undefined;
+  try {
+    const parameters = readParameters(exchange.request.query);
+    const found = checkFlow(site, exchange, parameters, context);
+    ({ guard, flow } = found);
+    context.used.set(flow.id, true);
+    const refused = await earlierModules(found.route, guard, exchange);
+    if (refused) return refused;
+    const meanwhile = loggedInMeanwhile(guard, flow, exchange, context);
+    if (meanwhile) return meanwhile;
+    const loggedIn = await guard.options.method.finish(parameters, flow);
+    return await establish(guard, flow, loggedIn, exchange, context);
+  } catch (error) {
+    if (!(error instanceof LoginRefusal)) throw error;
+    context.log.info("login refused", { request: exchange.id, reason: error.reason, detail: error.message });
+    if (!guard || !flow) {
+      const facts = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
+      return turnedAway(by, error.message, refusalAnswer(error.reason, facts));
+    }
+    const answer = guard.refusal(exchange, error.reason, undefined, flow.returnPath);
+    const cookie = dropCookie(flowCookieName(guard.options.realm.flowCookie, flow.id));
+    return turnedAway(guard.options.method.kind, error.message, {
+      ...answer,
+      headers: { ...answer.headers, "set-cookie": [cookie] },
+    });
+  }
+}
+
+/** Another tab has finished first, in the same browser: this one goes on to what it wanted. */
+function loggedInMeanwhile(guard: Guard, flow: Flow, exchange: Exchange, context: LoginContext): Step | undefined {
+  const { realm, method } = guard.options;
+  const { host } = exchange.request;
+  const cookie = loginCookie(exchange.loginCookies, realm.sessionCookie);
+  const session = cookie === undefined || !isSessionCookie(cookie) ? undefined : context.sessions.find(cookie);
+  if (!session || flow.anew || session.record.loginAt < flow.startedAt) return undefined;
+  if (guard.faultOf(session, host) !== undefined || !guard.verdictOf(session).admits) return undefined;
+  const back = originOf(host, context.settings.httpsPort()) + flow.returnPath;
+  const own = dropCookie(flowCookieName(realm.flowCookie, flow.id));
+  return answered(method.kind, `session ${session.record.id} was made meanwhile`, redirect(303, back, [own]));
+}
+
+/** Each parameter once; what is there twice is nobody's. */
+export function readParameters(query: string): ReadonlyMap<string, string> {
+  const parameters = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (parameters.has(name))
+      throw new LoginRefusal("login_state_unreadable", `the parameter "${name.slice(0, 40)}" is there twice`);
+    parameters.set(name, value);
+  }
+  return parameters;
+}
+
+/** The guard of a realm at a site. */
+export function guardOf(site: LoginSite, matches: (guard: Guard) => boolean): Guard | undefined {
+  return site.logins?.find((one): one is Guard => one instanceof Guard && matches(one));
+}
+
+export function checkState(parameters: ReadonlyMap<string, string>, { sealer, clock }: LoginContext) {
+  const text = parameters.get("state") ?? "";
+  if (text === "") throw new LoginRefusal("login_state_missing", "there is no state");
+  const state = openState(text, sealer, clock.now());
+  if (state === "late") throw new LoginRefusal("login_late", "the state is older than 15 minutes");
+  if (state === undefined) throw new LoginRefusal("login_state_unreadable", "the state is not of this server");
+  return state;
+}
+
+function checkFlow(
+  site: LoginSite,
+  exchange: Exchange,
+  parameters: ReadonlyMap<string, string>,
+  context: LoginContext,
+) {
+  const { sealer, clock, used } = context;
+  const { host } = exchange.request;
+  const state = checkState(parameters, context);
+  if (state.host !== host) throw new LoginRefusal("login_elsewhere", "the state is of another host");
+  const realm = guardOf(site, ({ options }) => options.realm.tag === state.realm)?.options.realm;
+  if (!realm) throw new LoginRefusal("login_elsewhere", "no route of the host has this login any more");
+  const name = flowCookieName(realm.flowCookie, state.id);
+  const cookie = loginCookie(exchange.loginCookies, name);
+  const flow = cookie === undefined ? undefined : openFlow(cookie, host, name, sealer, clock.now());
+  if (!flow || !sameId(flow.id, state.id))
+    throw new LoginRefusal("login_no_flow", "this browser has no flow cookie of it");
+  if (used.get(flow.id)) throw new LoginRefusal("login_used", "the flow was finished before");
+  const route = site.findRoute(URL.parse(flow.returnPath, "https://host.invalid")?.pathname ?? "/", host);
+  const guard = guardOf(site, ({ options }) => options.realm.tag === state.realm && options.ownerId === flow.routeId);
+  if (!guard || !route || route.id !== flow.routeId || !route.request.includes(guard)) {
+    throw new LoginRefusal("login_elsewhere", "the route that it began at is another one now");
+  }
+  return { guard, flow, route };
+}
+
+/** What comes before the login on its route decides here as well: an address that is not admitted logs in nowhere. */
+export async function earlierModules(route: LoginRoute, guard: Guard, exchange: Exchange): Promise<Step | undefined> {
+  for (const module of route.request) {
+    if (module === guard) return undefined;
+    const step = await (module.rehearse ?? module.request)?.call(module, exchange);
+    if (step?.answer) return step;
+    if (step) exchange.steps.push(step);
+  }
+  return undefined;
+}
+
+async function establish(
+  guard: Guard,
+  flow: Flow,
+  { identity, tokens, scopes }: LoggedIn,
+  exchange: Exchange,
+  context: LoginContext,
+): Promise<Step> {
+  const { method, realm, lists, accountId, siteId, ownerId } = guard.options;
+  const { clock, sessions, settings, reports, end } = context;
+  const { host, headers } = exchange.request;
+  const flows = [dropCookie(flowCookieName(realm.flowCookie, flow.id))];
+  const verdict = judge(lists, identity);
+  if (!verdict.admits) {
+    const answer = guard.refusal(
+      exchange,
+      verdict.problem ?? "login_not_listed",
+      identity.email || identity.username,
+      flow.returnPath,
+    );
+    const reason = `${method.title} says ${identity.subject}: ${verdict.reason}`;
+    return turnedAway(method.kind, reason, { ...answer, headers: { ...answer.headers, "set-cookie": flows } });
+  }
+  const now = clock.now();
+  const cookie = newSessionCookie();
+  const keeps = guard.options.checkInterval > 0 || method.forwardsTokens;
+  const record: SessionRecord = {
+    id: newId("appses", now),
+    accountId,
+    userId: newId("appusr", now),
+    cookieHash: cookieHash(cookie),
+    realm: realm.tag,
+    host,
+    siteId,
+    routeId: ownerId,
+    providerName: method.title,
+    providerUrl: method.url,
+    clientId: method.clientId,
+    loginAt: now,
+    lastActive: now,
+    checkedAt: now,
+    // What was asked for was agreed to as far as it is needed; providers name scopes in their own ways.
+    scopes: [...new Set([...method.scopes, ...scopes])],
+    identity,
+    accessToken: keeps ? tokens.access : "",
+    refreshToken: keeps ? tokens.refresh : "",
+    idToken: method.logoutUrl ? tokens.id : "",
+    maximumDuration: guard.options.maximumDuration,
+    inactivityTimeout: guard.options.inactivityTimeout,
+  };
+  const before = loginCookie(exchange.loginCookies, realm.sessionCookie);
+  const replaced = before !== undefined && isSessionCookie(before) ? sessions.find(before) : undefined;
+  if (replaced && replaced.record.realm === realm.tag) end(replaced);
+  if (sessions.of(accountId) >= settings.maxSessions) {
+    const idle = sessions.longestIdle(accountId);
+    if (idle) end(idle);
+  }
+  sessions.put(record);
+  const origin = originOf(host, settings.httpsPort());
+  await reports.login(record, {
+    userAgent: (headers.get("user-agent") ?? "").slice(0, 1024),
+    address: exchange.connection.source,
+    publicUrl: origin,
+  });
+  const seconds = guard.options.maximumDuration || settings.idleDays * 86_400;
+  const cookies = [
+    ...flows,
+    triesCookie(guard, context, host, flow.tries + 1),
+    setCookie(realm.sessionCookie, cookie, seconds),
+  ];
+  const reason = `${method.title} says ${identity.subject}: ${verdict.reason}; session ${record.id}`;
+  return answered(method.kind, reason, redirect(303, origin + flow.returnPath, cookies));
+}

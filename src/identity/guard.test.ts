@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { makeManualClock } from "../../test/support/clock.ts";
+import { exchangeOf } from "../../test/support/exchange.ts";
+import { putSession, testLogins } from "../../test/support/logins.ts";
+import { tableOf } from "../../test/support/routing.ts";
+import { modulesWith } from "../modules/index.ts";
+import { defaultsOf } from "../settings/setting.ts";
+import { webhookSettings } from "../settings/webhooks.ts";
+import type { Step } from "../traffic/step.ts";
+import type { LoginJobs } from "./jobs/jobs.ts";
+import { LoginRefusal, nobody } from "./calls/identity.ts";
+import type { SessionRecord } from "./session.ts";
+
+const ada = { ...nobody, subject: "1", email: "ada@example.com", emailVerified: true, name: "Ada" };
+
+interface Options {
+  readonly inactivity_timeout?: number;
+  readonly maximum_duration?: number;
+  readonly auth_check_interval?: number;
+  readonly teams?: readonly string[];
+  readonly renew?: LoginJobs["renew"];
+}
+
+/** A guarded route, and a request with a session to it. */
+function guarded({ teams = [], renew, ...given }: Options, change: Partial<SessionRecord> = {}) {
+  const clock = makeManualClock();
+  const logins = testLogins(clock, {}, renew ? { renew } : {});
+  after(() => logins.close());
+  const { table, put } = tableOf(clock, modulesWith(defaultsOf(webhookSettings), logins));
+  put({ kind: "https_edge", id: "edge", doc: { hostports: ["app.example.com:443"] } });
+  const set = (more: object = {}): void => {
+    const github = {
+      client_id: "c",
+      client_secret: "s",
+      scopes: [],
+      email_addresses: [],
+      email_domains: [],
+      organizations: [],
+      teams,
+      ...more,
+    };
+    const oauth = {
+      options_passthrough: false,
+      cookie_prefix: "service.",
+      inactivity_timeout: 0,
+      maximum_duration: 0,
+      auth_check_interval: 0,
+      ...given,
+      provider: { github },
+    };
+    put({
+      kind: "https_edge_route",
+      id: "route",
+      doc: { edge_id: "edge", match_type: "path_prefix", match: "/", oauth },
+    });
+  };
+  set();
+  const realm = { siteId: "edge", kind: "oauth", provider: "github", clientId: "c", cookiePrefix: "service." };
+  const scopes = ["read:user", "user:email", "read:org"];
+  const loginCookies = putSession(logins, clock, realm, { scopes, identity: ada, refreshToken: "r", ...change });
+  const ask = async (): Promise<Step> => {
+    const module = table.httpsSite("app.example.com")?.findRoute("/", "app.example.com")?.request[0];
+    return (await module?.request?.(exchangeOf({ loginCookies, headers: { accept: "text/html" } }))) as Step;
+  };
+  const status = async (): Promise<number> => {
+    const { answer } = await ask();
+    return answer && "status" in answer ? answer.status : 200;
+  };
+  return { clock, ask, status, set, logins };
+}
+
+describe("I2: a session", () => {
+  it("ends when it was inactive for as long as its route bears, and not before", async () => {
+    const { clock, status } = guarded({ inactivity_timeout: 60 });
+    for (let count = 0; count < 3; count += 1) {
+      clock.pass(59_000);
+      assert.equal(await status(), 200);
+    }
+    clock.pass(60_000);
+    assert.equal(await status(), 302);
+  });
+
+  it("S7: ends after its time also when the wall clock is set back or ahead", async () => {
+    for (const step of [-3_600_000, 3_600_000]) {
+      const { clock, status } = guarded({ maximum_duration: 7_200 });
+      clock.step(step);
+      assert.equal(await status(), 200);
+      clock.pass(7_200_000);
+      assert.equal(await status(), 302);
+    }
+    const idle = guarded({ inactivity_timeout: 60 });
+    idle.clock.pass(61_000);
+    idle.clock.step(-3_600_000);
+    assert.equal(await idle.status(), 302);
+  });
+
+  it("I2: a session is judged anew when the configuration changes", async () => {
+    const { status, set } = guarded({});
+    assert.equal(await status(), 200);
+    set({ email_addresses: ["grace@example.com"] });
+    assert.equal(await status(), 403);
+    set({ email_addresses: ["ada@example.com"] });
+    assert.equal(await status(), 200);
+  });
+
+  it("I2: a session does not do for a route that asks for more scopes", async () => {
+    const { status } = guarded({ teams: ["acme/eng"] }, { scopes: ["read:user", "user:email"] });
+    assert.equal(await status(), 302);
+  });
+});
+
+describe("a check with the provider", () => {
+  it("a check with the provider is one for all who wait, and turns away who is no member any more", async () => {
+    let checks = 0;
+    const renew = async () => {
+      checks += 1;
+      return { identity: ada, tokens: { access: "a", refresh: "r2", id: "" } };
+    };
+    const { clock, status } = guarded(
+      { teams: ["acme/eng"], auth_check_interval: 60, renew },
+      { identity: { ...ada, memberships: ["acme/eng"] } },
+    );
+    assert.equal(await status(), 200);
+    assert.equal(checks, 0);
+    clock.pass(61_000);
+    assert.deepEqual([...new Set(await Promise.all(Array.from({ length: 30 }, status)))], [403]);
+    assert.equal(checks, 1);
+  });
+
+  it("ends the session when the provider has withdrawn it", async () => {
+    const renew = () => Promise.reject(new LoginRefusal("login_withdrawn", "invalid_grant"));
+    const { clock, status } = guarded({ auth_check_interval: 60, renew });
+    clock.pass(60_000);
+    assert.equal(await status(), 302);
+  });
+
+  it("bears a provider that is away for as long as the interval, asking every 30 s", async () => {
+    let checks = 0;
+    let isAway = true;
+    const renew = async () => {
+      checks += 1;
+      if (isAway) throw new LoginRefusal("login_unreachable", "away");
+      return { identity: ada, tokens: { access: "a", refresh: "r", id: "" } };
+    };
+    const { clock, status } = guarded({ auth_check_interval: 60, renew });
+    clock.pass(60_000);
+    assert.equal(await status(), 200);
+    assert.equal(await status(), 200);
+    assert.equal(checks, 1);
+    clock.pass(30_000);
+    assert.equal(await status(), 200);
+    assert.equal(checks, 2);
+    clock.pass(31_000);
+    assert.equal(await status(), 503);
+    isAway = false;
+    clock.pass(30_000);
+    assert.equal(await status(), 200);
+  });
+});

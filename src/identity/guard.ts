@@ -1,0 +1,281 @@
+/** A route that asks visitors to log in: one hash, one look-up and one cached verdict per request (logins.md 3.3). */
+import type { Exchange } from "../traffic/exchange.ts";
+import { loginCookie } from "../traffic/login.ts";
+import type { Login } from "../traffic/login.ts";
+import type { CompiledModule } from "../traffic/module.ts";
+import { answered, changed, passed } from "../traffic/step.ts";
+import type { Step } from "../traffic/step.ts";
+import { fieldText } from "../traffic/tls-certificates.ts";
+import { beginLogin } from "./begin.ts";
+import type { LoginContext } from "./context.ts";
+import type { LoginProblem } from "./calls/identity.ts";
+import type { LoginMethod } from "./method.ts";
+import { refusalAnswer } from "./pages.ts";
+import type { Realm } from "./realm.ts";
+import { recheck } from "./recheck.ts";
+import { requestKind, wantsPage } from "./request-kind.ts";
+import { pathOfRequest } from "./return-path.ts";
+import { cookieHash, isSessionCookie } from "./session.ts";
+import type { Session } from "./session.ts";
+import { originOf } from "./settings.ts";
+import { turnedAway } from "./step.ts";
+import { judge } from "./verdict.ts";
+import type { Lists, Verdict } from "./verdict.ts";
+
+export interface GuardOptions {
+  readonly method: LoginMethod;
+  readonly realm: Realm;
+  readonly lists: Lists;
+  readonly accountId: string;
+  readonly siteId: string;
+  /** The route, or an agent's endpoint. */
+  readonly ownerId: string;
+  readonly revision: number;
+  readonly optionsPassthrough: boolean;
+  /** Seconds; 0: never. */
+  readonly inactivityTimeout: number;
+  readonly maximumDuration: number;
+  readonly checkInterval: number;
+}
+
+const dayMs = 86_400_000;
+const wellFormedButUnknown = "the session is not known here";
+
+export class Guard implements CompiledModule {
+  readonly login: Login;
+  readonly options: GuardOptions;
+  readonly #context: LoginContext;
+  readonly #passedOptions: Step;
+
+  constructor(options: GuardOptions, context: LoginContext) {
+    this.options = options;
+    this.#context = context;
+    this.login = Object.freeze({ realm: options.realm.tag });
+    this.#passedOptions = passed(options.method.kind, "OPTIONS passes without a login, and without an identity");
+  }
+
+  request(exchange: Exchange): Step | Promise<Step> {
+    const { options } = this;
+    if (options.optionsPassthrough && exchange.request.method === "OPTIONS") return this.#passedOptions;
+    const cookie = loginCookie(exchange.loginCookies, options.realm.sessionCookie);
+    if (cookie === undefined || !isSessionCookie(cookie)) return this.#turnAway(exchange, "no session");
+    const session = this.#context.sessions.find(cookie);
+    return session === undefined ? this.#lookElsewhere(exchange, cookie) : this.#admit(exchange, session);
+  }
+
+  /** As `request`, without asking anybody and without touching the session. */
+  rehearse(exchange: Exchange): Step {
+    const { options } = this;
+    if (options.optionsPassthrough && exchange.request.method === "OPTIONS") return this.#passedOptions;
+    const cookie = loginCookie(exchange.loginCookies, options.realm.sessionCookie);
+    const session = cookie === undefined || !isSessionCookie(cookie) ? undefined : this.#context.sessions.find(cookie);
+    const why =
+      session === undefined
+        ? cookie === undefined
+          ? "no session"
+          : wellFormedButUnknown
+        : this.faultOf(session, exchange.request.host);
+    if (session === undefined || why !== undefined) {
+      const kind = requestKind(exchange.request);
+      if (kind !== "navigation") return this.#refuse(exchange, kind, why ?? "no session");
+      const answer = { status: 302, headers: { "cache-control": "no-store" }, body: "" };
+      return answered(
+        options.method.kind,
+        `${why}: sent to ${options.method.title} to log in`,
+        answer,
+        this.#decidedBy,
+      );
+    }
+    const verdict = this.verdictOf(session);
+    return verdict.admits ? this.#passedStep(session, verdict) : this.#unlisted(exchange, session, verdict);
+  }
+
+  /** Why the session is not good for a host of this route; undefined when it is. */
+  faultOf(session: Session, host: string): string | undefined {
+    const { options } = this;
+    const { clock, settings } = this.#context;
+    const { record } = session;
+    if (session.ended) return "the session has ended";
+    if (record.realm !== options.realm.tag || record.host !== host) return "the session is of another place";
+    if (record.accountId !== options.accountId) return "the session is of another account";
+    const { maximumDuration, inactivityTimeout, method } = options;
+    if (maximumDuration > 0 && session.age(clock) >= maximumDuration * 1000)
+      return "the session has reached its maximum duration";
+    const idle = session.idle(clock);
+    if (inactivityTimeout > 0 && idle >= inactivityTimeout * 1000) return "the session was inactive for too long";
+    if (idle >= settings.idleDays * dayMs) return `the session was unused for ${settings.idleDays} days`;
+    if (!method.scopes.every((one) => record.scopes.includes(one))) return "the session was made with fewer scopes";
+    return undefined;
+  }
+
+  /** What the route's lists say of somebody, asked once for each session and configuration. */
+  verdictOf(session: Session): Verdict {
+    if (session.judgedBy !== this || session.verdict === undefined) {
+      session.verdict = judge(this.options.lists, session.record.identity);
+      session.judgedBy = this;
+      session.passedStep = undefined;
+      session.fields = undefined;
+    }
+    return session.verdict;
+  }
+
+  async #lookElsewhere(exchange: Exchange, cookie: string): Promise<Step> {
+    const { reports, sessions, isEnded } = this.#context;
+    const found = await reports.wanted(this.options.accountId, cookieHash(cookie));
+    const session = sessions.find(cookie) ?? (found && !isEnded(found.id) ? sessions.put(found) : undefined);
+    return session === undefined
+      ? await this.#turnAway(exchange, wellFormedButUnknown)
+      : await this.#admit(exchange, session);
+  }
+
+  #admit(exchange: Exchange, session: Session): Step | Promise<Step> {
+    const fault = this.faultOf(session, exchange.request.host);
+    if (fault !== undefined) return this.#turnAway(exchange, fault);
+    const { checkInterval } = this.options;
+    if (checkInterval > 0 && session.sinceCheck(this.#context.clock) >= checkInterval * 1000) {
+      return this.#checked(exchange, session);
+    }
+    return this.#judged(exchange, session);
+  }
+
+  async #checked(exchange: Exchange, session: Session): Promise<Step> {
+    const { options } = this;
+    const outcome = await recheck(session, options.method, options.checkInterval, this.#context);
+    if (outcome === "unchecked") {
+      return this.#answer(exchange, "login_unchecked", "the provider could not be asked for too long");
+    }
+    if (outcome === "ended" || session.ended)
+      return await this.#turnAway(exchange, "the provider has withdrawn the login");
+    return await this.#judged(exchange, session);
+  }
+
+  #judged(exchange: Exchange, session: Session): Step | Promise<Step> {
+    const verdict = this.verdictOf(session);
+    if (!verdict.admits) return this.#unlisted(exchange, session, verdict);
+    const { clock, open, assertions, settings } = this.#context;
+    const { options } = this;
+    session.touch(clock);
+    open.add(exchange, session, options.maximumDuration * 1000);
+    exchange.login = session.facts ??= {
+      module: options.method.kind,
+      clientId: options.method.clientId,
+      subject: session.record.identity.subject,
+      email: session.record.identity.email,
+      name: session.record.identity.name,
+    };
+    const { headers, host } = exchange.request;
+    const fields = (session.fields ??= this.#fieldsOf(session));
+    for (let at = 0; at < fields.length; at += 2) headers.append(fields[at] as string, fields[at + 1] as string);
+    const assertion = assertions.of(session, options.ownerId, () => {
+      const port = settings.httpsPort();
+      const groups = this.#groupsOf(session);
+      return { issuer: originOf(settings.idpHost, port), audience: originOf(host, port), groups };
+    });
+    if (assertion instanceof Promise) {
+      return assertion.then((text) => {
+        if (text !== undefined) headers.append("postern-assertion", text);
+        return this.#passedStep(session, verdict);
+      });
+    }
+    if (assertion !== undefined) headers.append("postern-assertion", assertion);
+    return this.#passedStep(session, verdict);
+  }
+
+  /** What the service is told: name and value in turns. An absent value is an absent field. */
+  #fieldsOf(session: Session): readonly string[] {
+    const { identity, accessToken, refreshToken } = session.record;
+    const fields: string[] = [];
+    const add = (name: string, value: string): void => {
+      if (value !== "") fields.push(name, value);
+    };
+    add("ngrok-auth-user-id", fieldText(identity.subject));
+    add("ngrok-auth-user-name", fieldText(identity.name));
+    add("ngrok-auth-user-email", fieldText(identity.email));
+    if (this.options.method.forwardsTokens) {
+      add("ngrok-auth-oauth-access-token", fieldText(accessToken));
+      add("ngrok-auth-oauth-refresh-token", fieldText(refreshToken));
+    }
+    add(
+      "postern-auth-groups",
+      this.#groupsOf(session)
+        .map((one) => fieldText(one, ","))
+        .join(","),
+    );
+    return fields;
+  }
+
+  #groupsOf({ record }: Session): readonly string[] {
+    const { teams, organizations } = this.options.lists;
+    if (teams.size + organizations.size === 0) return [];
+    return record.identity.memberships.filter((one) => teams.has(one) || organizations.has(one));
+  }
+
+  #passedStep(session: Session, { reason }: Verdict): Step {
+    return (session.passedStep ??= changed(this.options.method.kind, `session ${session.record.id}: ${reason}`));
+  }
+
+  #turnAway(exchange: Exchange, why: string): Step | Promise<Step> {
+    const kind = requestKind(exchange.request);
+    if (kind !== "navigation" || exchange.request.scheme !== "https") return this.#refuse(exchange, kind, why);
+    const { path, query } = exchange.request;
+    return beginLogin(this, this.#context, exchange, { returnPath: pathOfRequest(path, query), why });
+  }
+
+  /** 401 for everything that cannot be sent to a login. */
+  #refuse(exchange: Exchange, kind: ReturnType<typeof requestKind>, why: string): Step {
+    const { settings } = this.#context;
+    const { request } = exchange;
+    const { title } = this.options.method;
+    const origin = originOf(request.host, settings.httpsPort());
+    const isGet = request.method === "GET" || request.method === "HEAD";
+    const back = isGet ? pathOfRequest(request.path, request.query) : "/";
+    const path = `/.postern/login?path=${encodeURIComponent(back)}`;
+    const challenge = { "www-authenticate": `Login url="${origin}${path}"` };
+    const target = kind === "form" ? ("_blank" as const) : ("_top" as const);
+    const asPage = kind === "form" || kind === "framed";
+    const answer = refusalAnswer(
+      kind === "form" ? "login_form" : "login_required",
+      {
+        requestId: exchange.id,
+        provider: title,
+        asPage,
+        links: [{ text: "Log in", href: path, target }],
+        details: { login_url: origin + path },
+      },
+      challenge,
+    );
+    return turnedAway(this.options.method.kind, why, answer, this.#decidedBy);
+  }
+
+  #unlisted(exchange: Exchange, session: Session, verdict: Verdict): Step {
+    const { identity } = session.record;
+    return this.#answer(
+      exchange,
+      verdict.problem ?? "login_not_listed",
+      `session ${session.record.id}: ${verdict.reason}`,
+      identity.email || identity.username,
+    );
+  }
+
+  #answer(exchange: Exchange, problem: LoginProblem, why: string, signedInAs?: string): Step {
+    return turnedAway(this.options.method.kind, why, this.refusal(exchange, problem, signedInAs), this.#decidedBy);
+  }
+
+  /** What a visitor is shown who is not let in. */
+  refusal(exchange: Exchange, problem: LoginProblem, signedInAs?: string, back?: string) {
+    const { request, id } = exchange;
+    const path = encodeURIComponent(back ?? pathOfRequest(request.path, request.query));
+    return refusalAnswer(problem, {
+      requestId: id,
+      provider: this.options.method.title,
+      ...(signedInAs !== undefined && signedInAs !== "" && { signedInAs }),
+      asPage: wantsPage(request),
+      links: [{ text: "Use another account", href: `/.postern/login?prompt=select_account&path=${path}` }],
+    });
+  }
+
+  get #decidedBy(): { readonly kind: string; readonly id: string; readonly revision: number } {
+    const { ownerId, revision } = this.options;
+    return { kind: ownerId.startsWith("ep_") ? "endpoint" : "https_edge_route", id: ownerId, revision };
+  }
+}

@@ -1,0 +1,135 @@
+/** The exact paths that the edge keeps to itself on hosts with a login (logins.md 2.1). */
+import type { Exchange } from "../traffic/exchange.ts";
+import { answered } from "../traffic/step.ts";
+import type { Step } from "../traffic/step.ts";
+import { beginLogin } from "./begin.ts";
+import type { LoginContext, LoginSite } from "./context.ts";
+import { earlierModules, finishLogin, guardOf } from "./finish.ts";
+import { Guard } from "./guard.ts";
+import { leave, sessionsOf } from "./leave.ts";
+import { loginHeaders } from "./pages.ts";
+import { safePath } from "./return-path.ts";
+
+export interface HostPaths {
+  find(
+    path: string,
+    site: LoginSite | undefined,
+  ): { request(exchange: Exchange): Step | Promise<Step>; rehearse(exchange: Exchange): Step } | undefined;
+}
+
+type Handler = (site: LoginSite, exchange: Exchange, context: LoginContext) => Step | Promise<Step>;
+
+const by = "login";
+
+const handlers: Readonly<Record<string, Handler>> = {
+  "/.postern/callback": finishLogin,
+  "/.postern/login": login,
+  "/.postern/logout": logout,
+  "/.postern/session": showSession,
+  "/.postern/jwks.json": showKeys,
+  "/auth/authn": login,
+  "/auth/logout": logout,
+  "/ngrok/login": login,
+  "/ngrok/logout": logout,
+};
+
+export function makeHostPaths(context: LoginContext): HostPaths {
+  return {
+    find(path, site) {
+      const handler = Object.hasOwn(handlers, path) ? handlers[path] : undefined;
+      if (handler === undefined || !site?.logins || site.logins.length === 0) return undefined;
+      return {
+        request: (exchange) => handler(site, exchange, context),
+        rehearse: () =>
+          answered(by, `the edge answers ${path} itself`, { status: 200, headers: loginHeaders, body: "" }),
+      };
+    },
+  };
+}
+
+async function login(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
+  const { request } = exchange;
+  if (request.method !== "GET") return notAllowed("GET");
+  const parameters = new URLSearchParams(request.query);
+  const returnPath = safePath(parameters.get("path") ?? parameters.get("redirect_path"));
+  const route = site.findRoute(new URL(returnPath, "https://host.invalid").pathname, request.host);
+  const guards = route?.request.filter((one): one is Guard => one instanceof Guard) ?? [];
+  const held = sessionsOf(exchange, context);
+  const isHeld = (one: Guard): boolean => held.some((session) => session.record.realm === one.options.realm.tag);
+  // Of several logins the first that is missing.
+  const guard = guards.find((one) => !isHeld(one)) ?? guards[0];
+  if (!route || !guard)
+    return answered(by, "no login is asked for at that path", {
+      status: 404,
+      headers: { ...loginHeaders, "content-type": "text/plain" },
+      body: "No login is asked for at that path.\n",
+    });
+  const refused = await earlierModules(route, guard, exchange);
+  if (refused && !guards.some((one) => refused.by === one.options.method.kind)) return refused;
+  const asksForAccount = parameters.get("prompt") === "select_account";
+  return await beginLogin(guard, context, exchange, {
+    returnPath,
+    why: "asked for",
+    anew: !asksForAccount && isHeld(guard),
+    prompt: asksForAccount ? "select_account" : undefined,
+  });
+}
+
+async function logout(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
+  const { method, query } = exchange.request;
+  if (method !== "GET" && method !== "POST") return notAllowed("GET, POST");
+  const parameters = new URLSearchParams(query);
+  return await leave(site, exchange, safePath(parameters.get("path") ?? parameters.get("redirect_path")), context);
+}
+
+/** Who is logged in, for pages that want to show it. */
+function showSession(site: LoginSite, exchange: Exchange, context: LoginContext): Step {
+  if (exchange.request.method !== "GET") return notAllowed("GET");
+  const { host } = exchange.request;
+  for (const session of sessionsOf(exchange, context)) {
+    const guard = guardOf(site, (one) => one.options.realm.tag === session.record.realm);
+    if (!guard || guard.faultOf(session, host) !== undefined) continue;
+    const { id, identity, providerName, loginAt } = session.record;
+    const { subject, email, name, username } = identity;
+    const user = { id: session.record.userId, provider_user_id: subject, email, name, username };
+    return json(200, {
+      signed_in: true,
+      session: { id, logged_in_at: new Date(loginAt).toISOString() },
+      user,
+      provider: providerName,
+    });
+  }
+  return json(401, { signed_in: false, login_url: "/.postern/login" });
+}
+
+function showKeys(_site: LoginSite, exchange: Exchange, context: LoginContext): Step {
+  if (exchange.request.method !== "GET" && exchange.request.method !== "HEAD") return notAllowed("GET");
+  return keySetAnswer(context);
+}
+
+export function keySetAnswer({ assertions }: LoginContext): Step {
+  const headers = {
+    "content-type": "application/jwk-set+json",
+    "cache-control": "public, max-age=3600",
+    "x-content-type-options": "nosniff",
+  };
+  return answered(by, "the keys of identity assertions", { status: 200, headers, body: assertions.keySet() });
+}
+
+export function notAllowed(allowed: string): Step {
+  const headers = { ...loginHeaders, allow: allowed, "content-type": "text/plain" };
+  return answered(by, "the method is not taken here", {
+    status: 405,
+    headers,
+    body: `Only ${allowed} is taken here.\n`,
+  });
+}
+
+function json(status: number, value: object): Step {
+  const headers = { ...loginHeaders, "content-type": "application/json" };
+  return answered(by, status === 200 ? "shows the session" : "no session", {
+    status,
+    headers,
+    body: `${JSON.stringify(value)}\n`,
+  });
+}

@@ -1,0 +1,29 @@
+/** The edge's own word on who is logged in, signed for the service behind it (logins.md 6). */
+import { createPrivateKey, sign } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+
+export interface AssertionRequest {
+  readonly keyId: string;
+  /** P-256, PKCS #8. */
+  readonly keyPem: string;
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+let lastPem = "";
+let lastKey: KeyObject | undefined;
+
+/** A compact JWS, ES256 (RFC 7518 §3.4). */
+export async function signAssertion({ keyId, keyPem, claims }: AssertionRequest): Promise<string> {
+  if (lastKey === undefined || lastPem !== keyPem) {
+    lastKey = createPrivateKey(keyPem);
+    lastPem = keyPem;
+  }
+  const header = part({ alg: "ES256", typ: "JWT", kid: keyId });
+  const content = `${header}.${part(claims)}`;
+  const signature = sign("sha256", Buffer.from(content), { key: lastKey, dsaEncoding: "ieee-p1363" });
+  return `${content}.${signature.toString("base64url")}`;
+}
+
+function part(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}

@@ -1,0 +1,88 @@
+/** What the thread of logins is asked to do, and does: calls to providers, and signatures. */
+import type { Clock } from "../../lib/clock.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import { makeOAuthLogin } from "../oauth/oauth-login.ts";
+import { oauthProviders } from "../oauth/providers.ts";
+import { makeDiscovery } from "../oidc/discovery.ts";
+import type { Issuer } from "../oidc/discovery.ts";
+import { makeIssuerLogin } from "../oidc/issuer-login.ts";
+import { makeKeySet } from "../oidc/key-set.ts";
+import type { KeySet } from "../oidc/key-set.ts";
+import { Lru } from "../../lib/lru.ts";
+import { signAssertion } from "./assertion.ts";
+import type { AssertionRequest } from "./assertion.ts";
+import type { Connection, ProviderFacts, Tokens } from "../calls/connection.ts";
+import { makeFetches } from "../calls/fetch.ts";
+import type { CodeExchange, LoggedIn, LoginClient, ProviderLogout, Renewed } from "../calls/login-client.ts";
+
+/** As asked from the traffic thread; everything in it can be cloned. Rejects with `LoginRefusal`. */
+export interface LoginJobs {
+  facts(connection: Connection): Promise<ProviderFacts>;
+  login(connection: Connection, exchange: CodeExchange): Promise<LoggedIn>;
+  renew(connection: Connection, tokens: Tokens, subject: string): Promise<Renewed>;
+  logoutUrl(connection: Connection, tokens: Tokens, returnUrl: string): Promise<string | undefined>;
+  loggedOut(connection: Connection, token: string): Promise<ProviderLogout>;
+  sign(request: AssertionRequest): Promise<string>;
+}
+
+export interface JobSettings {
+  readonly clock: Clock;
+  readonly allowLocal: boolean;
+  readonly ca: string | undefined;
+  readonly skewSeconds: number;
+}
+
+/** For a whole login, whatever it consists of. */
+const loginMs = 10_000;
+/** Issuers and key sets that are remembered. */
+const maxKept = 1_000;
+
+export function makeJobs({ clock, allowLocal, ca, skewSeconds }: JobSettings): LoginJobs {
+  const fetches = makeFetches({ clock, allowLocal, ca });
+  const issuers = new Lru<string, () => Promise<Issuer>>(maxKept);
+  const keySets = new Lru<string, KeySet>(maxKept);
+  const now = (): number => clock.now();
+
+  const clientOf = (connection: Connection): LoginClient => {
+    const { kind, provider: name, issuer, baseUrl } = connection;
+    if (kind === "oidc") {
+      const fetcher = fetches.to(issuer, false);
+      let discover = issuers.get(issuer);
+      if (!discover) issuers.set(issuer, (discover = makeDiscovery(issuer, fetcher, clock)));
+      return makeIssuerLogin(connection, { discover, fetcher, now, skewSeconds });
+    }
+    const provider = oauthProviders.get(name);
+    if (!provider) throw new LoginRefusal("login_provider_error", `there is no provider "${name}"`);
+    const fetcher = fetches.to(name, baseUrl !== "");
+    const keys = (url: string): KeySet => {
+      let set = keySets.get(url);
+      if (!set) keySets.set(url, (set = makeKeySet(url, fetcher, clock)));
+      return set;
+    };
+    return makeOAuthLogin(connection, provider, { fetcher, keys, now, skewSeconds });
+  };
+  const bounded = async <T>(work: Promise<T>): Promise<T> => {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const late = clock.after(loginMs, () =>
+      reject(new LoginRefusal("login_unreachable", `not done within ${loginMs / 1000} s`)),
+    );
+    try {
+      return await Promise.race([work, promise]);
+    } finally {
+      late.cancel();
+    }
+  };
+  return {
+    facts: async (connection) => await bounded(clientOf(connection).facts()),
+    login: async (connection, exchange) => await bounded(clientOf(connection).login(exchange)),
+    renew: async (connection, tokens, subject) => await bounded(clientOf(connection).renew(tokens, subject)),
+    logoutUrl: async (connection, tokens, returnUrl) =>
+      await bounded(clientOf(connection).logoutUrl?.(tokens, returnUrl) ?? Promise.resolve(undefined)),
+    async loggedOut(connection, token) {
+      const client = clientOf(connection);
+      if (!client.loggedOut) throw new LoginRefusal("login_token_invalid", "the provider tells of no log-outs");
+      return await bounded(client.loggedOut(token));
+    },
+    sign: signAssertion,
+  };
+}

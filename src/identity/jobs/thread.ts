@@ -1,0 +1,78 @@
+/** The jobs of logins in a thread of their own, so that traffic never waits for them. */
+import { Worker } from "node:worker_threads";
+import type { Log } from "../../lib/log.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import type { LoginProblem } from "../calls/identity.ts";
+import type { JobSettings, LoginJobs } from "./jobs.ts";
+
+export type WorkerSettings = Omit<JobSettings, "clock">;
+
+export interface JobRequest {
+  readonly call: number;
+  readonly name: keyof LoginJobs;
+  readonly args: readonly unknown[];
+}
+
+export interface JobAnswer {
+  readonly call: number;
+  readonly value?: unknown;
+  /** Why it came to nothing; without a refusal it is a fault of ours. */
+  readonly refusal?: LoginProblem;
+  readonly message?: string;
+}
+
+/** Jobs that may be under way. */
+const maxUnderWay = 4_096;
+
+/** Starts the thread with the first job, and again with the next one when it has died. */
+export function makeJobThread(settings: WorkerSettings, log: Log): LoginJobs & { close(): void } {
+  let worker: Worker | undefined;
+  let isClosed = false;
+  let lastCall = 0;
+  const waiting = new Map<number, { resolve(value: never): void; reject(error: Error): void }>();
+
+  const started = (): Worker => {
+    if (worker) return worker;
+    const fresh = new Worker(new URL("./worker.ts", import.meta.url), { name: "logins", workerData: settings });
+    fresh.unref();
+    fresh.on("message", ({ call, value, refusal, message = "" }: JobAnswer) => {
+      const one = waiting.get(call);
+      waiting.delete(call);
+      if (refusal !== undefined) one?.reject(new LoginRefusal(refusal, message));
+      else if (message !== "") one?.reject(new Error(message));
+      else one?.resolve(value as never);
+    });
+    fresh.on("error", (error) => log.error("the thread of logins failed", { error }));
+    fresh.on("exit", () => {
+      if (worker === fresh) worker = undefined;
+      for (const { reject } of waiting.values())
+        reject(new LoginRefusal("login_unreachable", "the thread of logins has ended"));
+      waiting.clear();
+    });
+    return (worker = fresh);
+  };
+  const ask = <N extends keyof LoginJobs>(name: N, args: Parameters<LoginJobs[N]>): ReturnType<LoginJobs[N]> => {
+    const asked = new Promise((resolve, reject) => {
+      if (isClosed || waiting.size >= maxUnderWay) {
+        reject(new LoginRefusal("login_throttled", `${waiting.size} logins are under way`));
+        return;
+      }
+      const call = (lastCall += 1);
+      waiting.set(call, { resolve, reject });
+      started().postMessage({ call, name, args } satisfies JobRequest);
+    });
+    return asked as ReturnType<LoginJobs[N]>;
+  };
+  return {
+    facts: (...args) => ask("facts", args),
+    login: (...args) => ask("login", args),
+    renew: (...args) => ask("renew", args),
+    logoutUrl: (...args) => ask("logoutUrl", args),
+    loggedOut: (...args) => ask("loggedOut", args),
+    sign: (...args) => ask("sign", args),
+    close() {
+      isClosed = true;
+      void worker?.terminate();
+    },
+  };
+}

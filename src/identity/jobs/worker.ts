@@ -1,0 +1,27 @@
+/** The thread of logins: does what it is asked, one message for one. */
+import { parentPort, workerData } from "node:worker_threads";
+import { systemClock } from "../../lib/clock.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import type { JobAnswer, JobRequest, WorkerSettings } from "./thread.ts";
+import { makeJobs } from "./jobs.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("this file is the body of a worker thread");
+const jobs = makeJobs({ ...(workerData as WorkerSettings), clock: systemClock });
+
+/** Always answers. */
+async function answer({ call, name, args }: JobRequest): Promise<JobAnswer> {
+  try {
+    const job = jobs[name] as (...given: readonly unknown[]) => Promise<unknown>;
+    return { call, value: await job(...args) };
+  } catch (error) {
+    if (error instanceof LoginRefusal) return { call, refusal: error.reason, message: error.message };
+    return { call, message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function serve(request: JobRequest): Promise<void> {
+  port?.postMessage(await answer(request));
+}
+
+port.on("message", (request: JobRequest) => void serve(request));

@@ -1,0 +1,86 @@
+/** Logging out, here and at the provider where it can (logins.md 3.7). */
+import type { Exchange } from "../traffic/exchange.ts";
+import { answered } from "../traffic/step.ts";
+import type { Answer, Step } from "../traffic/step.ts";
+import type { LoginContext, LoginSite } from "./context.ts";
+import { dropCookie } from "./cookies.ts";
+import { guardOf } from "./finish.ts";
+import { LoginRefusal } from "./calls/identity.ts";
+import { redirect, renderPage } from "./pages.ts";
+import { isSessionCookie } from "./session.ts";
+import type { Session } from "./session.ts";
+import { originOf } from "./settings.ts";
+
+const by = "login";
+
+/** @param back where the page leads to */
+export async function leave(site: LoginSite, exchange: Exchange, back: string, context: LoginContext): Promise<Step> {
+  const { settings, end, log } = context;
+  const origin = originOf(exchange.request.host, settings.httpsPort());
+  if (!isMeant(exchange, origin))
+    return answered(by, "a log-out that may be another site's wish is asked for again", confirmPage(exchange, back));
+  const sessions = sessionsOf(exchange, context);
+  const cookies = (exchange.loginCookies ?? []).filter((_, at) => at % 2 === 0).map(dropCookie);
+  let elsewhere: string | undefined;
+  for (const session of sessions) {
+    end(session);
+    const guard = guardOf(site, ({ options }) => options.realm.tag === session.record.realm);
+    if (elsewhere !== undefined || !guard?.options.method.logoutUrl) continue;
+    const { accessToken, refreshToken, idToken } = session.record;
+    const tokens = { access: accessToken, refresh: refreshToken, id: idToken };
+    const done = `${originOf(settings.idpHost, settings.httpsPort())}/logged-out`;
+    elsewhere = await guard.options.method.logoutUrl(tokens, done).catch((error: unknown) => {
+      if (!(error instanceof LoginRefusal)) throw error;
+      log.info("not logged out of the provider", { request: exchange.id, reason: error.message });
+      return undefined;
+    });
+  }
+  const ids = sessions.map(({ record }) => record.id).join(", ");
+  const reason = ids === "" ? "there was no session to end" : `ended ${ids}`;
+  if (elsewhere !== undefined) return answered(by, reason, redirect(303, elsewhere, cookies));
+  return answered(by, reason, withCookies(loggedOutPage(back), cookies));
+}
+
+export function loggedOutPage(back: string | undefined): Extract<Answer, { status: number }> {
+  const links = back === undefined ? [] : [{ text: "Log in again", href: back }];
+  return renderPage(200, { title: "You are logged out.", lines: ["This page does not log you in again."], links });
+}
+
+/** Sessions of the host that the browser holds. */
+export function sessionsOf(exchange: Exchange, { sessions }: LoginContext): Session[] {
+  const found: Session[] = [];
+  for (const [at, value] of (exchange.loginCookies ?? []).entries()) {
+    const session = at % 2 === 1 && isSessionCookie(value) ? sessions.find(value) : undefined;
+    if (session?.record.host === exchange.request.host) found.push(session);
+  }
+  return found;
+}
+
+/** A POST of the host's own pages, or a navigation that no other site has caused. */
+function isMeant({ request }: Exchange, origin: string): boolean {
+  const { method, headers } = request;
+  if (method === "POST") return headers.get("origin") === origin;
+  const site = headers.get("sec-fetch-site");
+  return (
+    method === "GET" &&
+    headers.get("sec-fetch-mode") === "navigate" &&
+    (site === "none" || site?.startsWith("same-") === true)
+  );
+}
+
+function confirmPage({ request }: Exchange, back: string): Answer {
+  const action = `${request.path}?path=${encodeURIComponent(back)}`;
+  return renderPage(
+    200,
+    { title: "Log out?", lines: ["This ends your session here."], form: { action, text: "Log out" } },
+    // The answer to the form may lead on to the provider.
+    {
+      "content-security-policy":
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' https: http:; frame-ancestors 'none'; base-uri 'none'",
+    },
+  );
+}
+
+function withCookies(answer: Extract<Answer, { status: number }>, cookies: readonly string[]): Answer {
+  return cookies.length === 0 ? answer : { ...answer, headers: { ...answer.headers, "set-cookie": cookies } };
+}

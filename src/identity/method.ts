@@ -1,0 +1,32 @@
+/**
+ * How visitors of a route log in: what differs between kinds of logins. OAuth and OpenID Connect are one method
+ * (`code-method.ts`); whatever else lets visitors in is another one of these, behind the same guard, flows and sessions.
+ */
+import type { Answer } from "../traffic/step.ts";
+import type { Tokens } from "./calls/connection.ts";
+import type { LoggedIn, Renewed } from "./calls/login-client.ts";
+import type { Flow } from "./flow.ts";
+
+export interface LoginMethod {
+  /** Name of the module. */
+  readonly kind: "oauth" | "oidc" | "saml";
+  readonly clientId: string;
+  /** As visitors know it. */
+  readonly title: string;
+  /** What users of it are told from others by: issuer, entity id, or origin. */
+  readonly url: string;
+  /** What a session must have been granted. */
+  readonly scopes: readonly string[];
+  /** Tokens are handed to the service behind the route. */
+  readonly forwardsTokens: boolean;
+  /** The path on the host of logins at which its visitors come back. */
+  readonly callbackPath: string;
+  /** What sends the visitor there: a location, or an answer of its own such as a form. Rejects with `LoginRefusal`. */
+  begin(flow: Flow, state: string, prompt: string | undefined): string | Answer | Promise<string | Answer>;
+  /** Who came back with what the provider gave along. Rejects with `LoginRefusal`. */
+  finish(parameters: ReadonlyMap<string, string>, flow: Flow): Promise<LoggedIn>;
+  /** Absent: nothing but another login says whether somebody is still welcome. */
+  renew?(tokens: Tokens, subject: string): Promise<Renewed>;
+  /** Where the visitor is logged out of the provider, too. */
+  logoutUrl?(tokens: Tokens, returnUrl: string): Promise<string | undefined>;
+}

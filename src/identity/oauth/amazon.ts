@@ -1,0 +1,26 @@
+import { textOf } from "../calls/fetch.ts";
+import { nobody } from "../calls/identity.ts";
+import type { OAuthProvider } from "./provider.ts";
+
+/** Login with Amazon: addresses come without a word about who has checked them, and are Amazon's own log-in names. */
+export const amazon: OAuthProvider = {
+  name: "amazon",
+  title: "Amazon",
+  url: "https://www.amazon.com",
+  authorizeUrl: "https://www.amazon.com/ap/oa",
+  tokenUrl: "https://api.amazon.com/auth/o2/token",
+  scopes: () => ["profile"],
+  pkce: true,
+  refreshes: true,
+  async identity({ get }) {
+    const { json } = await get("https://api.amazon.com/user/profile");
+    const email = textOf(json, "email");
+    return {
+      ...nobody,
+      subject: textOf(json, "user_id"),
+      name: textOf(json, "name"),
+      email,
+      emailVerified: email !== "",
+    };
+  },
+};

@@ -1,0 +1,18 @@
+import type { OAuthProvider } from "./provider.ts";
+import { standardIdentity } from "./standard-claims.ts";
+
+/** Neither PKCE nor nonce for web apps: what holds a login to its browser is the state alone. */
+export const linkedin: OAuthProvider = {
+  name: "linkedin",
+  title: "LinkedIn",
+  url: "https://www.linkedin.com",
+  authorizeUrl: "https://www.linkedin.com/oauth/v2/authorization",
+  tokenUrl: "https://www.linkedin.com/oauth/v2/accessToken",
+  scopes: () => ["openid", "profile", "email"],
+  pkce: false,
+  refreshes: false,
+  async identity({ get }) {
+    const { json } = await get("https://api.linkedin.com/v2/userinfo");
+    return standardIdentity(json, undefined);
+  },
+};

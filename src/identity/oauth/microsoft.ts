@@ -1,0 +1,59 @@
+import { textOf } from "../calls/fetch.ts";
+import { LoginRefusal, nobody } from "../calls/identity.ts";
+import type { OAuthProvider } from "./provider.ts";
+
+const login = "https://login.microsoftonline.com";
+/** The tenant of personal accounts, whose addresses Microsoft has verified. */
+const personal = "9188040d-6c67-4c5b-b112-36a304b66dad";
+
+/**
+ * Anybody's tenant can write any address into `email`: it counts only with `xms_edov`, which says that the tenant has
+ * proven the domain, and for personal accounts. `preferred_username` never decides.
+ */
+export const microsoft: OAuthProvider = {
+  name: "microsoft",
+  title: "Microsoft",
+  url: login,
+  authorizeUrl: `${login}/common/oauth2/v2.0/authorize`,
+  tokenUrl: `${login}/common/oauth2/v2.0/token`,
+  scopes: ({ refreshes }) => ["openid", "profile", "email", "User.Read", ...(refreshes ? ["offline_access"] : [])],
+  pkce: true,
+  openid: {
+    // The issuer of `common` is a template: it must be that of the token's own tenant.
+    issuer: (claims) => `${login}/${tenantOf(textOf(claims, "tid"))}/v2.0`,
+    keysUrl: `${login}/common/discovery/v2.0/keys`,
+    algorithms: ["RS256"],
+  },
+  refreshes: true,
+  async identity({ get, claims }) {
+    const { json } = await get("https://graph.microsoft.com/v1.0/me");
+    if (claims === undefined) throw new LoginRefusal("login_token_invalid", "Microsoft gave no id_token");
+    const subject = textOf(claims, "oid");
+    if (subject === "" || textOf(json, "id").toLowerCase() !== subject.toLowerCase()) {
+      // Personal accounts have another form of the same number there.
+      const digits = subject.replaceAll("-", "").replace(/^0+/, "").toLowerCase();
+      if (digits === "" || textOf(json, "id").toLowerCase().replace(/^0+/, "") !== digits) {
+        throw new LoginRefusal(
+          "login_token_invalid",
+          "what Microsoft's Graph says is of another user than the id_token",
+        );
+      }
+    }
+    const isProven = [true, "true", 1, "1"].includes(claims["xms_edov"] as never);
+    const authenticatedAt = claims["auth_time"];
+    return {
+      ...nobody,
+      subject,
+      name: textOf(claims, "name") || textOf(json, "displayName"),
+      username: textOf(claims, "preferred_username"),
+      email: textOf(claims, "email"),
+      emailVerified: isProven || textOf(claims, "tid") === personal,
+      providerSession: textOf(claims, "sid"),
+      authenticatedAt: typeof authenticatedAt === "number" ? authenticatedAt : 0,
+    };
+  },
+};
+
+function tenantOf(text: string): string {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text) ? text : "no tenant";
+}

@@ -1,0 +1,31 @@
+import { textOf } from "../calls/fetch.ts";
+import type { OAuthProvider } from "./provider.ts";
+import { standardIdentity } from "./standard-claims.ts";
+
+/** What userinfo tells has to be asked for by name. */
+const claims = JSON.stringify({
+  id_token: { email: null, email_verified: null, preferred_username: null },
+  userinfo: { email: null, email_verified: null, preferred_username: null },
+});
+
+export const twitch: OAuthProvider = {
+  name: "twitch",
+  title: "Twitch",
+  url: "https://id.twitch.tv",
+  authorizeUrl: "https://id.twitch.tv/oauth2/authorize",
+  tokenUrl: "https://id.twitch.tv/oauth2/token",
+  scopes: () => ["openid", "user:read:email"],
+  pkce: false,
+  openid: {
+    issuer: "https://id.twitch.tv/oauth2",
+    keysUrl: "https://id.twitch.tv/oauth2/keys",
+    algorithms: ["RS256"],
+  },
+  parameters: () => ({ claims }),
+  refreshes: true,
+  async identity({ get, claims: signed }) {
+    const { json } = await get("https://id.twitch.tv/oauth2/userinfo");
+    const identity = standardIdentity(json, signed);
+    return { ...identity, name: textOf(json, "preferred_username") };
+  },
+};

@@ -1,0 +1,94 @@
+/** What an issuer says of itself (OpenID Connect Discovery): at first use and hourly, the last good answer for a day. */
+import type { Clock } from "../../lib/clock.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { textOf } from "../calls/fetch.ts";
+import type { ProviderFetch } from "../calls/fetch.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import { signatureAlgorithms } from "./id-token.ts";
+import { makeKeySet } from "./key-set.ts";
+import type { KeySet } from "./key-set.ts";
+
+export interface Issuer {
+  readonly issuer: string;
+  readonly authorizationEndpoint: string;
+  readonly tokenEndpoint: string;
+  readonly userinfoEndpoint: string;
+  readonly endSessionEndpoint: string;
+  readonly algorithms: readonly string[];
+  /** Credentials of the client go into the form and not into a header. */
+  readonly posts: boolean;
+  readonly returnsIssuer: boolean;
+  readonly keys: KeySet;
+}
+
+const freshMs = 3_600_000;
+const goodMs = 24 * 3_600_000;
+/** An issuer that does not answer is not asked by every visitor. */
+const retryMs = 2_000;
+
+/** Rejects with `login_unreachable` while nothing good is known. */
+export function makeDiscovery(issuer: string, fetcher: ProviderFetch, clock: Clock): () => Promise<Issuer> {
+  let known: Issuer | undefined;
+  let knownAt = 0;
+  let failure: { readonly error: unknown; readonly at: number } | undefined;
+  let asking: Promise<void> | undefined;
+  let keySet: { readonly url: string; readonly keys: KeySet } | undefined;
+
+  const ask = async (): Promise<void> => {
+    try {
+      const { status, json } = await fetcher.get(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+      if (status !== 200) throw unusable(`configuration is answered ${status}`);
+      const jwks = endpoint(json, "jwks_uri", issuer, true);
+      if (keySet?.url !== jwks) keySet = { url: jwks, keys: makeKeySet(jwks, fetcher, clock) };
+      known = read(json, issuer, keySet.keys);
+      knownAt = clock.monotonic();
+      failure = undefined;
+    } catch (error) {
+      failure = { error, at: clock.monotonic() };
+    } finally {
+      asking = undefined;
+    }
+  };
+
+  return async () => {
+    const now = clock.monotonic();
+    const isFresh = known !== undefined && now - knownAt <= freshMs;
+    const mayAsk = failure === undefined || now - failure.at >= retryMs;
+    if (!isFresh && mayAsk) await (asking ??= ask());
+    if (known === undefined || clock.monotonic() - knownAt > goodMs) throw failure?.error ?? unusable("is not known");
+    return known;
+  };
+}
+
+function read(json: JsonObject, issuer: string, keys: KeySet): Issuer {
+  if (json["issuer"] !== issuer) {
+    throw unusable(`name for itself is ${JSON.stringify(json["issuer"] ?? null).slice(0, 200)}`);
+  }
+  const listed = json["id_token_signing_alg_values_supported"];
+  const methods = json["token_endpoint_auth_methods_supported"];
+  return {
+    issuer,
+    authorizationEndpoint: endpoint(json, "authorization_endpoint", issuer, true),
+    tokenEndpoint: endpoint(json, "token_endpoint", issuer, true),
+    userinfoEndpoint: endpoint(json, "userinfo_endpoint", issuer, false),
+    endSessionEndpoint: endpoint(json, "end_session_endpoint", issuer, false),
+    algorithms: Array.isArray(listed) ? signatureAlgorithms.filter((one) => listed.includes(one)) : ["RS256"],
+    posts: Array.isArray(methods) && !methods.includes("client_secret_basic"),
+    returnsIssuer: json["authorization_response_iss_parameter_supported"] === true,
+    keys,
+  };
+}
+
+/** An https URL; of http only for an issuer that is at http itself, which the API allows for local addresses alone. */
+function endpoint(json: JsonObject, name: string, issuer: string, isRequired: boolean): string {
+  const text = textOf(json, name);
+  if (text === "" && !isRequired) return "";
+  const url = URL.parse(text);
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && issuer.startsWith("http:"));
+  if (!url || !isSafe || url.username !== "" || url.hash !== "") throw unusable(`${name} is no https URL`);
+  return text;
+}
+
+function unusable(why: string): LoginRefusal {
+  return new LoginRefusal("login_unreachable", `the issuer cannot be used: its ${why}`);
+}

@@ -1,0 +1,147 @@
+/** A login with an OpenID Connect provider that tenants name by its issuer (logins.md 5). */
+import type { JsonObject } from "../../lib/json.ts";
+import { textOf } from "../calls/fetch.ts";
+import type { Answered, ProviderFetch } from "../calls/fetch.ts";
+import type { Connection, Tokens } from "../calls/connection.ts";
+import type { LoginClient } from "../calls/login-client.ts";
+import { clientForm, tokenAnswer } from "../calls/token-answer.ts";
+import { LoginRefusal, nobody } from "../calls/identity.ts";
+import type { Identity } from "../calls/identity.ts";
+import type { Issuer } from "./discovery.ts";
+import { isSubject, verifyIdToken } from "./id-token.ts";
+import type { Expected } from "./id-token.ts";
+
+export interface IssuerSettings {
+  readonly discover: () => Promise<Issuer>;
+  readonly fetcher: ProviderFetch;
+  readonly now: () => number;
+  readonly skewSeconds: number;
+}
+
+const logoutEvent = "http://schemas.openid.net/event/backchannel-logout";
+const maxGroups = 256;
+
+export function makeIssuerLogin(connection: Connection, settings: IssuerSettings): LoginClient {
+  const { discover, fetcher, now, skewSeconds } = settings;
+  const { clientId, clientSecret, issuer: issuerUrl, scopes: asked } = connection;
+
+  const expected = (issuer: Issuer, tokens: Tokens, nonce: string | undefined): Expected => ({
+    issuer: issuer.issuer,
+    clientId,
+    nonce,
+    accessToken: tokens.access,
+    algorithms: issuer.algorithms,
+    nowMs: now(),
+    skewSeconds,
+  });
+  const post = (issuer: Issuer, form: Record<string, string>): Promise<Answered> => {
+    if (issuer.posts) return fetcher.post(issuer.tokenEndpoint, { ...form, ...clientForm(connection) });
+    // RFC 6749 §2.3.1: both are form-encoded first.
+    const credentials = Buffer.from(`${formText(clientId)}:${formText(clientSecret)}`).toString("base64");
+    return fetcher.post(issuer.tokenEndpoint, form, { authorization: `Basic ${credentials}` });
+  };
+  /** With what the token leaves out, as userinfo has it of the same subject. */
+  const completed = async (
+    issuer: Issuer,
+    claims: JsonObject,
+    access: string,
+    anyway: boolean,
+  ): Promise<JsonObject> => {
+    const isWhole = ["email", "name", "groups"].every((name) => claims[name] !== undefined);
+    if ((isWhole && !anyway) || issuer.userinfoEndpoint === "" || access === "") return claims;
+    const { status, json } = await fetcher.get(issuer.userinfoEndpoint, { authorization: `Bearer ${access}` });
+    if (status === 401)
+      throw new LoginRefusal("login_withdrawn", "the provider does not take its access token any more");
+    if (status !== 200) throw new LoginRefusal("login_provider_error", `the provider's userinfo is answered ${status}`);
+    if (json["sub"] !== claims["sub"]) {
+      throw new LoginRefusal("login_token_invalid", "the provider's userinfo is of another subject");
+    }
+    // What is signed comes first.
+    return { ...json, ...claims };
+  };
+
+  return {
+    async facts() {
+      const issuer = await discover();
+      return {
+        authorizeUrl: issuer.authorizationEndpoint,
+        parameters: connection.refreshes && asked.includes("offline_access") ? { prompt: "consent" } : {},
+        scopeSeparator: " ",
+        pkce: true,
+        nonce: true,
+        openid: true,
+        title: new URL(issuerUrl).host,
+        url: issuerUrl,
+        returnsIssuer: issuer.returnsIssuer,
+      };
+    },
+    async login({ code, redirectUri, verifier, nonce }) {
+      const issuer = await discover();
+      const form = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier };
+      const { tokens, scopes } = tokenAnswer(await post(issuer, form), asked);
+      if (tokens.id === "") throw new LoginRefusal("login_token_invalid", "the provider gave no id_token");
+      const claims = await verifyIdToken(tokens.id, issuer.keys, expected(issuer, tokens, nonce));
+      return { identity: identityOf(await completed(issuer, claims, tokens.access, false)), tokens, scopes };
+    },
+    async renew(tokens, subject) {
+      const issuer = await discover();
+      let current = tokens;
+      let claims: JsonObject = { sub: subject };
+      if (tokens.refresh !== "") {
+        const form = { grant_type: "refresh_token", refresh_token: tokens.refresh };
+        const renewed = tokenAnswer(await post(issuer, form), asked, "refresh").tokens;
+        current = { access: renewed.access, refresh: renewed.refresh || tokens.refresh, id: renewed.id || tokens.id };
+        if (renewed.id !== "") {
+          claims = await verifyIdToken(renewed.id, issuer.keys, expected(issuer, renewed, undefined));
+          if (claims["sub"] !== subject)
+            throw new LoginRefusal("login_token_invalid", "the renewed token is of somebody else");
+        }
+      } else if (issuer.userinfoEndpoint === "") {
+        throw new LoginRefusal("login_unchecked", "the provider has neither refresh tokens nor userinfo");
+      }
+      return { identity: identityOf(await completed(issuer, claims, current.access, true)), tokens: current };
+    },
+    async logoutUrl(tokens, returnUrl) {
+      const { endSessionEndpoint } = await discover();
+      if (endSessionEndpoint === "") return undefined;
+      const url = new URL(endSessionEndpoint);
+      if (tokens.id !== "") url.searchParams.set("id_token_hint", tokens.id);
+      url.searchParams.set("client_id", clientId);
+      url.searchParams.set("post_logout_redirect_uri", returnUrl);
+      return url.href;
+    },
+    async loggedOut(token) {
+      const issuer = await discover();
+      const none = { access: "", refresh: "", id: "" };
+      const claims = await verifyIdToken(token, issuer.keys, { ...expected(issuer, none, undefined), logout: true });
+      const events = claims["events"];
+      const event = typeof events === "object" && events !== null ? (events as JsonObject)[logoutEvent] : undefined;
+      const [subject, session, id] = [textOf(claims, "sub"), textOf(claims, "sid"), textOf(claims, "jti")];
+      if (typeof event !== "object" || event === null || id === "" || (subject === "" && session === "")) {
+        throw new LoginRefusal("login_token_invalid", "the provider's token is refused: it is of no log-out");
+      }
+      return { subject, session, id };
+    },
+  };
+}
+
+function identityOf(claims: JsonObject): Identity {
+  const { sub, groups, auth_time } = claims;
+  if (!isSubject(sub)) throw new LoginRefusal("login_token_invalid", "the provider names nobody");
+  const named = Array.isArray(groups) ? groups.filter((one): one is string => typeof one === "string") : [];
+  return {
+    ...nobody,
+    subject: sub,
+    email: textOf(claims, "email"),
+    emailVerified: claims["email_verified"] === true,
+    name: textOf(claims, "name"),
+    username: textOf(claims, "preferred_username"),
+    memberships: named.slice(0, maxGroups),
+    providerSession: textOf(claims, "sid"),
+    authenticatedAt: typeof auth_time === "number" ? auth_time : 0,
+  };
+}
+
+function formText(text: string): string {
+  return new URLSearchParams([["", text]]).toString().slice(1);
+}

@@ -1,0 +1,112 @@
+/** What an edge tells the control plane of logins, and asks it: nothing waits for it for long. */
+import type { Clock } from "../lib/clock.ts";
+import type { SessionRecord } from "./session.ts";
+
+/** The visitor's browser at the login. */
+export interface BrowserFacts {
+  readonly userAgent: string;
+  readonly address: string;
+  readonly publicUrl: string;
+}
+
+/** Edge → control plane. */
+export type LoginReport =
+  | { readonly type: "login"; readonly call: number; readonly session: SessionRecord; readonly browser: BrowserFacts }
+  | { readonly type: "login_activity"; readonly used: readonly LoginUse[] }
+  /** What a check has brought: identity and tokens of a session. */
+  | { readonly type: "login_renewed"; readonly session: SessionRecord }
+  | { readonly type: "logout"; readonly accountId: string; readonly sessionIds: readonly string[] }
+  /** Answered by `login_found`. */
+  | { readonly type: "login_wanted"; readonly call: number; readonly accountId: string; readonly cookieHash: string };
+
+/** Last use in milliseconds since 1970. */
+export type LoginUse = readonly [accountId: string, id: string, lastActive: number];
+
+export interface LoginReports {
+  /** Resolves when it is stored, with the user's id; or after a second without. */
+  login(session: SessionRecord, browser: BrowserFacts): Promise<void>;
+  renewed(session: SessionRecord): void;
+  logout(accountId: string, sessionIds: readonly string[]): void;
+  activity(used: readonly LoginUse[]): void;
+  /** Whether another edge knows the cookie: resolves soon, whatever comes of it. */
+  wanted(accountId: string, cookieHash: string): Promise<SessionRecord | undefined>;
+  /** Whether the control plane has yet to store it. */
+  isUnstored(id: string): boolean;
+  stored(call: number): void;
+  found(call: number, session: SessionRecord | undefined): void;
+  /** Tells everything again that was not answered: the control plane was started anew. */
+  again(): void;
+}
+
+const loginWaitMs = 1_000;
+const findWaitMs = 100;
+/** Logins that wait for a control plane that is away (S4). */
+const maxUnstored = 10_000;
+const maxAskedPerSecond = 50;
+
+export function makeLoginReports(send: (report: LoginReport) => void, clock: Clock): LoginReports {
+  let lastCall = 0;
+  const unstored = new Map<number, { readonly report: LoginReport; readonly id: string; done: () => void }>();
+  const unstoredIds = new Set<string>();
+  const asked = new Map<number, (found: SessionRecord | undefined) => void>();
+  let second = 0;
+  let askedThisSecond = 0;
+
+  return {
+    async login(session, browser) {
+      const call = (lastCall += 1);
+      const report: LoginReport = { type: "login", call, session, browser };
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (unstored.size < maxUnstored) {
+        unstored.set(call, { report, id: session.id, done: resolve });
+        unstoredIds.add(session.id);
+      }
+      send(report);
+      const late = clock.after(loginWaitMs, resolve);
+      await promise;
+      late.cancel();
+    },
+    renewed: (session) => send({ type: "login_renewed", session }),
+    logout(accountId, sessionIds) {
+      if (sessionIds.length === 0) return;
+      send({ type: "logout", accountId, sessionIds });
+    },
+    activity(used) {
+      if (used.length > 0) send({ type: "login_activity", used });
+    },
+    wanted(accountId, cookieHash) {
+      const now = Math.floor(clock.monotonic() / 1000);
+      if (now !== second) [second, askedThisSecond] = [now, 0];
+      askedThisSecond += 1;
+      if (askedThisSecond > maxAskedPerSecond) return Promise.resolve(undefined);
+      const call = (lastCall += 1);
+      const { promise, resolve } = Promise.withResolvers<SessionRecord | undefined>();
+      const late = clock.after(findWaitMs, () => {
+        asked.delete(call);
+        resolve(undefined);
+      });
+      asked.set(call, (found) => {
+        late.cancel();
+        resolve(found);
+      });
+      send({ type: "login_wanted", call, accountId, cookieHash });
+      return promise;
+    },
+    isUnstored: (id) => unstoredIds.has(id),
+    stored(call) {
+      const one = unstored.get(call);
+      if (!one) return;
+      unstored.delete(call);
+      unstoredIds.delete(one.id);
+      one.done();
+    },
+    found(call, session) {
+      const one = asked.get(call);
+      asked.delete(call);
+      one?.(session);
+    },
+    again() {
+      for (const { report } of unstored.values()) send(report);
+    },
+  };
+}

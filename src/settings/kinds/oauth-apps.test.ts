@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { oauthApps } from "./oauth-apps.ts";
+
+describe("the file of the server's own apps", () => {
+  const directory = mkdtempSync(join(tmpdir(), "postern-apps-"));
+  after(() => rmSync(directory, { recursive: true, force: true }));
+  const read = (text: string, mode = 0o600) => {
+    const file = join(directory, "apps.yml");
+    writeFileSync(file, text);
+    chmodSync(file, mode);
+    return oauthApps.parse(file);
+  };
+
+  it("names a client for each provider, and where it is", () => {
+    assert.deepEqual(read('github: { client_id: a, client_secret: b, base_url: "https://fake.example" }'), {
+      github: { clientId: "a", clientSecret: "b", baseUrl: "https://fake.example", graphVersion: "" },
+    });
+  });
+
+  it("the file of the server's own apps is refused by what is wrong with it, and its secrets are not repeated", () => {
+    for (const [text, why] of [
+      ["nobody: { client_id: a, client_secret: b }", /no provider "nobody"/],
+      ["github: { client_id: a }", /go together/],
+      ["github: { client_id: a, client_secret: b, base: c }", /"base"/],
+      ["github: { client_id: a, client_secret: b, base_url: c }", /no URL/],
+      ["github: { client_id: 1, client_secret: secret-of-tests }", /visible ASCII/],
+      ["facebook: { client_id: a, client_secret: b, graph_version: '21' }", /v21\.0/],
+      ["github: secret-of-tests", /members/],
+      ["[", /must be a file of OAuth apps/],
+    ] as const) {
+      assert.throws(
+        () => read(text),
+        (error: Error) => why.test(error.message) && !error.message.includes("secret-of-tests"),
+        text,
+      );
+    }
+    assert.throws(() => read("github: { client_id: a, client_secret: b }", 0o644), /chmod 600/);
+  });
+});

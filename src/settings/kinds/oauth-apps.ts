@@ -1,0 +1,93 @@
+/** The server's own apps at OAuth providers, as the operator's file names them: provider → client and where it is. */
+import { readFileSync, statSync } from "node:fs";
+import { JsonIssue } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { parseYamlObject } from "../../lib/yaml.ts";
+import type { Kind } from "./kind.ts";
+
+export const oauthProviderNames = [
+  "amazon",
+  "facebook",
+  "github",
+  "gitlab",
+  "google",
+  "linkedin",
+  "microsoft",
+  "twitch",
+] as const;
+
+export type OAuthProviderName = (typeof oauthProviderNames)[number];
+
+/** The server's own app at a provider, for routes without one. */
+export interface ManagedApp {
+  /** "" where only the provider's place is said. */
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Where the provider's endpoints are instead; "" for where they are. */
+  readonly baseUrl: string;
+  /** Of Facebook's Graph API; "" for the one that is known here. */
+  readonly graphVersion: string;
+}
+
+export type ManagedApps = Readonly<Partial<Record<OAuthProviderName, ManagedApp>>>;
+
+const members = new Set(["client_id", "client_secret", "base_url", "graph_version"]);
+const maxTextLength = 2048;
+
+/** A file that only its owner may read; its refusals never repeat what is in it, but for names. */
+export const oauthApps: Kind<ManagedApps> = {
+  placeholder: "FILE",
+  parse(given) {
+    const value = valueOf(given);
+    return Object.fromEntries(Object.entries(value).map(([name, app]) => [name, appOf(name, app)]));
+  },
+};
+
+function valueOf(file: string): JsonObject {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+    if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) {
+      throw new Error("others may read it; chmod 600 it, because it holds secrets");
+    }
+  } catch (error) {
+    throw new Error(`must be a file of OAuth apps (${(error as Error).message})`, { cause: error });
+  }
+  try {
+    return parseYamlObject(text);
+  } catch (error) {
+    throw wrong(error instanceof JsonIssue ? `it ${error.message}` : "it is not YAML");
+  }
+}
+
+function appOf(name: string, app: unknown): ManagedApp {
+  if (!(oauthProviderNames as readonly string[]).includes(name)) {
+    throw wrong(`there is no provider "${name}": ${oauthProviderNames.join(", ")}`);
+  }
+  if (!isObject(app)) throw wrong(`"${name}" must have members`);
+  const unknown = Object.keys(app).find((key) => !members.has(key));
+  if (unknown !== undefined) throw wrong(`"${name}" has "${unknown}", which is none of ${[...members].join(", ")}`);
+  const text = (key: string): string => {
+    const given = app[key] ?? "";
+    if (typeof given === "string" && given.length <= maxTextLength && /^[\x21-\x7e]*$/.test(given)) return given;
+    throw wrong(`"${key}" of "${name}" must be visible ASCII without spaces, in quotes where it is a number`);
+  };
+  const [clientId, clientSecret, baseUrl] = [text("client_id"), text("client_secret"), text("base_url")];
+  if ((clientId === "") !== (clientSecret === "")) throw wrong(`client_id and client_secret of "${name}" go together`);
+  if (baseUrl !== "" && !/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
+    throw wrong(`base_url of "${name}" is no URL`);
+  }
+  const graphVersion = text("graph_version");
+  if (graphVersion !== "" && !/^v\d{1,3}\.\d{1,2}$/.test(graphVersion)) {
+    throw wrong(`graph_version of "${name}" is none like v21.0`);
+  }
+  return { clientId, clientSecret, baseUrl, graphVersion };
+}
+
+function wrong(why: string): Error {
+  return new Error(`must be a file of OAuth apps (${why})`);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,79 @@
+/**
+ * Logins as the rest of the traffic sees them. Cookies of logins have one of two forms (logins.md 2.3); on every route
+ * of a site that has a login they are cut from requests and may not be set by responses: another service on the same
+ * host must neither read nor plant one (security I2).
+ */
+import type { HeaderFields } from "./exchange.ts";
+
+/** Made by a module that lets visitors in who have logged in; the edge asks it for what belongs to the whole site. */
+export interface Login {
+  /** Names what its sessions are good for: 8 base-36 digits. */
+  readonly realm: string;
+}
+
+/** Who is logged in, as far as variables and reports tell of it. */
+export interface LoginFacts {
+  readonly module: string;
+  readonly clientId: string;
+  readonly subject: string;
+  readonly email: string;
+  readonly name: string;
+}
+
+/** Name and value in turns. */
+export type LoginCookies = readonly string[];
+
+const form = /^__Host-[A-Za-z0-9.]*(?:session\.[0-9a-z]{8}|nonce\.[0-9a-z]{8}\.[\w-]{6})$/;
+const host = "__Host-";
+const none: LoginCookies = Object.freeze([]);
+
+export function isLoginCookie(name: string): boolean {
+  return form.test(name);
+}
+
+/** Takes the cookies of logins out of a request's fields, and returns them. */
+export function cutLoginCookies(headers: HeaderFields): LoginCookies {
+  const field = headers.get("cookie");
+  if (field === undefined || !mayHold(headers, field)) return none;
+  const taken: string[] = [];
+  const left: string[] = [];
+  for (const line of headers.getAll("cookie")) {
+    if (!line.includes(host)) {
+      left.push(line);
+      continue;
+    }
+    for (const piece of line.split(";")) {
+      const pair = piece.trim();
+      if (pair === "") continue;
+      const equals = pair.indexOf("=");
+      const name = (equals < 0 ? pair : pair.slice(0, equals)).trim();
+      if (isLoginCookie(name)) taken.push(name, equals < 0 ? "" : pair.slice(equals + 1).trim());
+      else left.push(pair);
+    }
+  }
+  if (taken.length === 0) return none;
+  if (left.length === 0) headers.delete("cookie");
+  else headers.set("cookie", left.join("; "));
+  return taken;
+}
+
+/** Drops what would set a cookie of a login from a response's fields. */
+export function dropLoginCookies(headers: HeaderFields): void {
+  const fields = headers.getAll("set-cookie");
+  if (!fields.some((field) => field.includes(host))) return;
+  const kept = fields.filter((field) => !isLoginCookie(field.slice(0, (field.indexOf("=") + 1 || 1) - 1).trim()));
+  if (kept.length === fields.length) return;
+  headers.delete("set-cookie");
+  for (const field of kept) headers.append("set-cookie", field);
+}
+
+/** The first cookie of that name; undefined when there is none. */
+export function loginCookie(cookies: LoginCookies | undefined, name: string): string | undefined {
+  if (cookies === undefined) return undefined;
+  for (let at = 0; at < cookies.length; at += 2) if (cookies[at] === name) return cookies[at + 1];
+  return undefined;
+}
+
+function mayHold(headers: HeaderFields, first: string): boolean {
+  return first.includes(host) || headers.getAll("cookie").some((field) => field.includes(host));
+}

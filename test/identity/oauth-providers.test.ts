@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, it } from "node:test";
+import { codeOf, names, seen, startLoginWorld } from "../support/login-world.ts";
+import type { LoginWorld } from "../support/login-world.ts";
+import { clientId, clientSecret } from "../support/oauth-providers.ts";
+import type { Person } from "../support/oauth-providers.ts";
+
+const ada: Person = { id: "4711", name: "Ada Lovelace", login: "ada", email: "ada@example.com", verified: true };
+
+describe("OAuth providers", () => {
+  let world: LoginWorld;
+  const routes = new Map<string, string>();
+  before(async () => {
+    world = await startLoginWorld();
+    for (const name of names) {
+      routes.set(name, await world.route(`/${name}`, { oauth: { provider: { [name]: {} } } }));
+    }
+  });
+  after(() => world.stop());
+  beforeEach(() => {
+    Object.assign(world.providers, {
+      person: ada,
+      failure: undefined,
+      declines: undefined,
+      claims: (claims: object) => claims,
+    });
+  });
+  const lists = (name: string, change: object) =>
+    world.change(routes.get(name) as string, { oauth: { provider: { [name]: change } } });
+  const open = (name: string, http?: "h1" | "h2") => world.browser(http).visit(`${world.origin()}/${name}/a?b=1`);
+
+  for (const name of names) {
+    for (const http of ["h1", "h2"] as const) {
+      it(`let in by ${name} over ${http}, and tell the service who it is`, async () => {
+        const arrived = await open(name, http);
+        assert.equal(arrived.status, 200, arrived.text);
+        assert.equal(arrived.url, `${world.origin()}/${name}/a?b=1`);
+        const headers = seen(arrived);
+        assert.equal(headers["ngrok-auth-user-id"], "4711");
+        assert.equal(headers["ngrok-auth-user-email"], "ada@example.com");
+        assert.equal(headers["ngrok-auth-user-name"], name === "twitch" ? "ada" : "Ada Lovelace");
+        // Of the server's own app: its tokens go nowhere.
+        assert.equal(headers["ngrok-auth-oauth-access-token"], undefined);
+        assert.equal(headers["cookie"], undefined);
+        assert.equal(headers["postern-assertion"]?.split(".").length, 3);
+      });
+    }
+
+    it(`hand on the token of an own app at ${name}`, async () => {
+      await lists(name, { client_id: clientId, client_secret: clientSecret });
+      const arrived = await open(name);
+      assert.equal(arrived.status, 200, arrived.text);
+      assert.match(seen(arrived)["ngrok-auth-oauth-access-token"] ?? "", /^at-/);
+      await lists(name, {});
+    });
+
+    it(`hold e-mail lists against what ${name} says, and only against that`, async () => {
+      await lists(name, { email_addresses: ["ada@example.com"] });
+      assert.equal((await open(name)).status, 200);
+      await lists(name, { email_addresses: ["eve@example.com"], email_domains: ["ample.com", "com"] });
+      const refused = await open(name);
+      assert.equal(`${refused.status} ${codeOf(refused)}`, "403 3105");
+      assert.match(refused.text, /signed in as ada@example.com/);
+      assert.doesNotMatch(refused.text, /eve@example.com|ample\.com</);
+      await lists(name, {});
+    });
+
+    it(`I5: admit no address with two "@" or beyond ASCII from ${name}`, async () => {
+      await lists(name, { email_domains: ["example.com"] });
+      for (const email of ["eve@evil.org@example.com", "evé@example.com", "@example.com", "eve@sub.example.com"]) {
+        world.providers.person = { ...ada, email };
+        assert.equal(codeOf(await open(name)), "3105", email);
+      }
+      await lists(name, {});
+    });
+  }
+
+  for (const name of ["github", "gitlab", "google", "linkedin", "microsoft", "twitch"] as const) {
+    it(`I5: OAuth providers refuse an address that ${name} does not vouch for`, async () => {
+      await lists(name, { email_addresses: ["ada@example.com"] });
+      world.providers.person = { ...ada, verified: false, tenant: "11111111-2222-3333-4444-555555555555" };
+      const refused = await open(name);
+      assert.equal(`${refused.status} ${codeOf(refused)}`, "403 3104");
+      await lists(name, {});
+    });
+  }
+
+  it("I5: OAuth providers take Microsoft's address only from tenants that have proven its domain", async () => {
+    await lists("microsoft", { email_addresses: ["ada@example.com"] });
+    const tenant = "11111111-2222-3333-4444-555555555555";
+    for (const [edov, expected] of [
+      [undefined, "3104"],
+      [false, "3104"],
+      [true, ""],
+    ] as const) {
+      world.providers.person = { ...ada, tenant, ...(edov !== undefined && { edov }) };
+      assert.equal(codeOf(await open("microsoft")), expected, String(edov));
+    }
+    // The issuer must be that of the token's own tenant.
+    world.providers.claims = (claims) => ({
+      ...claims,
+      iss: "https://login.microsoftonline.com/22222222-2222-3333-4444-555555555555/v2.0",
+    });
+    assert.equal(codeOf(await open("microsoft")), "3164");
+    await lists("microsoft", {});
+  });
+
+  it("I5: want Google's hd for a domain, but for gmail.com", async () => {
+    await lists("google", { email_domains: ["example.com", "gmail.com"] });
+    for (const [person, expected] of [
+      [{ ...ada }, "3105"],
+      [{ ...ada, hd: "other.com" }, "3105"],
+      [{ ...ada, hd: "example.com" }, ""],
+      [{ ...ada, email: "ada@gmail.com" }, ""],
+    ] as const) {
+      world.providers.person = person;
+      assert.equal(codeOf(await open("google")), expected, JSON.stringify(person));
+    }
+    await lists("google", {});
+  });
+
+  it("find GitHub's teams and organizations behind the first page", async () => {
+    const organizations = Array.from({ length: 150 }, (_, at) => `Org${at}`);
+    const teams = Array.from({ length: 230 }, (_, at) => ({ id: 1000 + at, slug: `team-${at}`, organization: "Acme" }));
+    world.providers.person = { ...ada, organizations, teams };
+    for (const [change, expected] of [
+      [{ organizations: ["org149"] }, ""],
+      [{ organizations: ["org150"] }, "3105"],
+      [{ teams: ["acme/team-229"] }, ""],
+      [{ teams: ["1229"] }, ""],
+      [{ teams: ["acme/team-230", "other/team-1"] }, "3105"],
+    ] as const) {
+      await lists("github", change);
+      const answer = await open("github");
+      assert.equal(codeOf(answer), expected, JSON.stringify(change));
+      if (expected === "") assert.equal(seen(answer)["postern-auth-groups"], Object.values(change).flat()[0]);
+    }
+    await lists("github", {});
+  });
+
+  it("OAuth providers say what went wrong by stable codes, and why only in the trace", async () => {
+    const { providers } = world;
+    for (const [declines, expected] of [
+      ["access_denied", "403 3114"],
+      ["redirect_uri_mismatch", "502 3115"],
+      ["unauthorized_client", "502 3125"],
+      ["invalid_scope", "502 3126"],
+      ["whatever", "502 3112"],
+    ] as const) {
+      providers.declines = declines;
+      const answer = await open("google");
+      assert.equal(`${answer.status} ${codeOf(answer)}`, expected, declines);
+    }
+    providers.declines = undefined;
+    for (const [failure, expected] of [
+      [{ status: 500 }, "502 3160"],
+      [{ status: 429 }, "503 3161"],
+      [{ status: 302, headers: { location: "/elsewhere" } }, "502 3163"],
+      [{ status: 200, headers: { "content-type": "text/html" }, body: "<html>" }, "502 3163"],
+      [{ status: 200, headers: { "content-encoding": "br" }, body: "x" }, "502 3163"],
+      [{ status: 200, body: '{"access_token":"a","access_token":"b"}' }, "502 3163"],
+      [{ status: 200, body: '{"error":"invalid_client"}' }, "502 3125"],
+      [{ status: 400, body: '{"error":"invalid_grant"}' }, "502 3163"],
+      [{ status: 200, body: `{"access_token":"${"x".repeat(70_000)}"}` }, "502 3160"],
+    ] as const) {
+      providers.failure = failure;
+      const before = providers.calls.length;
+      const answer = await open("google");
+      assert.equal(`${answer.status} ${codeOf(answer)}`, expected, JSON.stringify(failure).slice(0, 100));
+      assert.ok(!providers.calls.slice(before).some((call) => call.includes("/elsewhere")));
+    }
+  });
+});

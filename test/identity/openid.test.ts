@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { openBrowser } from "../support/browser.ts";
+import { startOpenIdProvider } from "../support/openid.ts";
+import type { OpenIdProvider } from "../support/openid.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
+import { issuerTag } from "../../src/identity/realm.ts";
+
+describe("a route whose visitors log in with an OpenID provider", () => {
+  let platform: TestPlatform;
+  let upstream: HttpService;
+  let provider: OpenIdProvider;
+  let origin: string;
+  before(async () => {
+    platform = await startPlatform({ allowLocalUpstreams: true });
+    upstream = await startHttpService((request, response) => {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ url: request.url, headers: request.headers }));
+    });
+    const account = (await platform.api("GET", "/accounts")).body.accounts?.[0]?.id;
+    const idp = `https://idp.localhost:${platform.httpsPort}`;
+    provider = await startOpenIdProvider((issuer) => ({
+      clientId: "postern",
+      clientSecret: "a-secret-of-tests",
+      redirectUris: [`${idp}/oauth2/callback/${issuerTag(account, issuer)}`],
+      logoutUris: [`${idp}/logged-out`],
+    }));
+    const edge = (await platform.api("POST", "/edges/https", { hostports: ["app.localhost:443"] })).body;
+    const backend = (await platform.api("POST", "/backends/static", { address: `127.0.0.1:${upstream.port}` })).body;
+    const route = await platform.api("POST", `/edges/https/${edge.id}/routes`, {
+      match_type: "path_prefix",
+      match: "/",
+      backend: { backend_id: backend.id },
+      oidc: { issuer: provider.issuer, client_id: "postern", client_secret: "a-secret-of-tests" },
+    });
+    assert.equal(route.status, 201, JSON.stringify(route.body));
+    origin = `https://app.localhost:${platform.httpsPort}`;
+  });
+  after(async () => {
+    await platform.stop();
+    await upstream.stop();
+    await provider.stop();
+  });
+
+  for (const http of ["h1", "h2"] as const) {
+    it(`lets in who has logged in, and tells the service who that is, over ${http}`, async () => {
+      const browser = openBrowser({ ca: platform.caPem, http });
+      const page = await browser.visit(`${origin}/a?b=1`);
+      assert.match(page.url, /\/interaction\//, `${page.status} ${page.text}`);
+      const arrived = await provider.signIn(browser, page, "ada");
+      assert.equal(arrived.url, `${origin}/a?b=1`, arrived.text);
+      assert.equal(arrived.status, 200);
+      const seen = JSON.parse(arrived.text) as { url: string; headers: Record<string, string> };
+      assert.equal(seen.url, "/a?b=1");
+      assert.equal(seen.headers["ngrok-auth-user-id"], "ada");
+      assert.equal(seen.headers["ngrok-auth-user-email"], "ada@example.com");
+      assert.equal(seen.headers["ngrok-auth-user-name"], "Ada Lovelace");
+      assert.equal(seen.headers["cookie"], undefined);
+    });
+  }
+
+  it("a route whose visitors log in with an OpenID provider has sessions that an operator sees and ends", async () => {
+    const browser = openBrowser({ ca: platform.caPem });
+    await provider.signIn(browser, await browser.visit(`${origin}/`), "ada");
+    const users = (await platform.api("GET", "/app/users")).body.application_users;
+    assert.equal(users.length, 1);
+    assert.equal(users[0].email, "ada@example.com");
+    const sessions = (await platform.api("GET", "/app/sessions")).body.application_sessions;
+    assert.equal(sessions.length, 3);
+    assert.equal((await browser.ask(`${origin}/`)).status, 200);
+    const ended = await platform.api("DELETE", `/app/users/${users[0].id}`);
+    assert.equal(ended.status, 204);
+    const again = await browser.ask(`${origin}/`, { headers: { accept: "text/html" } });
+    assert.equal(again.status, 302);
+  });
+});

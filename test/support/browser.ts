@@ -1,0 +1,196 @@
+/** A client that keeps cookies and follows redirects as a browser does; names lead to this machine. */
+import { connect as connectHttp2 } from "node:http2";
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { IncomingHttpHeaders } from "node:http";
+import { connect as connectTls } from "node:tls";
+
+export interface Visited {
+  readonly url: string;
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+export interface VisitOptions {
+  readonly method?: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Browser {
+  /** One request, redirects not followed. */
+  ask(url: string, options?: VisitOptions): Promise<Visited>;
+  /** A navigation to where its redirects end; @param stop ends it before a URL is asked for */
+  visit(url: string, options?: VisitOptions & { readonly stop?: (url: string) => boolean }): Promise<Visited>;
+  /** Names and values that are sent to a URL. */
+  cookies(url: string): string;
+  cookieNames(url: string): string[];
+  setCookie(url: string, name: string, value: string): void;
+  /** Everything that was asked for so far. */
+  readonly asked: readonly string[];
+}
+
+interface Cookie {
+  readonly value: string;
+  readonly path: string;
+}
+
+const maxRedirects = 20;
+
+export interface BrowserOptions {
+  /** PEM that servers are verified by. */
+  readonly ca: string;
+  readonly http?: "h1" | "h2";
+}
+
+export function openBrowser({ ca, http = "h1" }: BrowserOptions): Browser {
+  const jars = new Map<string, Map<string, Cookie>>();
+  const asked: string[] = [];
+
+  const cookies = (text: string): string => {
+    const { hostname, pathname } = new URL(text);
+    return [...(jars.get(hostname) ?? [])]
+      .filter(
+        ([, { path }]) =>
+          path === "/" || pathname === path || pathname.startsWith(path.endsWith("/") ? path : `${path}/`),
+      )
+      .map(([name, { value }]) => `${name}=${value}`)
+      .join("; ");
+  };
+  const take = (text: string, lines: readonly string[]): void => {
+    const { hostname, protocol } = new URL(text);
+    const jar = jars.get(hostname) ?? new Map<string, Cookie>();
+    jars.set(hostname, jar);
+    for (const line of lines) {
+      const [pair = "", ...attributes] = line.split(";").map((part) => part.trim());
+      const name = pair.slice(0, pair.indexOf("="));
+      const value = pair.slice(pair.indexOf("=") + 1);
+      const find = (wanted: string): string | undefined =>
+        attributes.find((one) => one.toLowerCase().split("=")[0] === wanted);
+      const path = find("path")?.slice(5) ?? "/";
+      if (name.startsWith("__Host-")) {
+        // RFC 6265bis §4.1.3.2
+        if (protocol !== "https:" || find("secure") === undefined || path !== "/" || find("domain")) continue;
+      }
+      const expires = find("expires")?.slice(8);
+      const isOver = find("max-age") === "Max-Age=0" || (expires !== undefined && Date.parse(expires) <= Date.now());
+      if (isOver) jar.delete(name);
+      else jar.set(name, { value, path });
+    }
+  };
+  const ask = async (text: string, { method = "GET", body, headers = {} }: VisitOptions = {}): Promise<Visited> => {
+    asked.push(text);
+    const url = new URL(text);
+    const cookie = cookies(text);
+    const sent = {
+      ...(cookie !== "" && { cookie }),
+      ...(body !== undefined && {
+        "content-type": "application/x-www-form-urlencoded",
+        "content-length": String(body.length),
+      }),
+      ...headers,
+    };
+    const answer =
+      url.protocol === "https:" && http === "h2" && url.hostname.endsWith("localhost") && url.hostname !== "localhost"
+        ? await askHttp2(url, ca, method, sent, body)
+        : await askHttp1(url, ca, method, sent, body);
+    take(text, answer.headers["set-cookie"] ?? []);
+    return { url: text, ...answer };
+  };
+  return {
+    ask,
+    cookies,
+    asked,
+    cookieNames: (url) => [...(jars.get(new URL(url).hostname)?.keys() ?? [])],
+    setCookie(url, name, value) {
+      const jar = jars.get(new URL(url).hostname) ?? new Map<string, Cookie>();
+      jars.set(new URL(url).hostname, jar.set(name, { value, path: "/" }));
+    },
+    async visit(text, { stop, ...options } = {}) {
+      let current = text;
+      let how: VisitOptions = { ...options, headers: { accept: "text/html", ...options.headers } };
+      for (let hop = 0; hop < maxRedirects; hop += 1) {
+        const answer = await ask(current, how);
+        const { location } = answer.headers;
+        if (answer.status < 300 || answer.status >= 400 || location === undefined) return answer;
+        const next = new URL(location, current).href;
+        if (stop?.(next)) return answer;
+        current = next;
+        how = { headers: { accept: "text/html" } };
+      }
+      throw new Error(`visit ${text}: more than ${maxRedirects} redirects, the last one to ${current}`);
+    },
+  };
+}
+
+type Raw = Omit<Visited, "url">;
+
+function askHttp1(url: URL, ca: string, method: string, headers: Record<string, string>, body?: string): Promise<Raw> {
+  return new Promise((resolve, reject) => {
+    const isTls = url.protocol === "https:";
+    const shared = {
+      host: "127.0.0.1",
+      port: url.port,
+      method,
+      path: url.pathname + url.search,
+      headers: { host: url.host, ...headers },
+      agent: false as const,
+    };
+    const request = isTls ? requestHttps({ ...shared, ca, servername: url.hostname }) : requestHttp(shared);
+    request.on("error", reject);
+    request.on("response", (response) => {
+      const pieces: Buffer[] = [];
+      response.on("data", (piece: Buffer) => pieces.push(piece));
+      response.on("error", reject);
+      response.on("end", () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(pieces).toString(),
+        }),
+      );
+    });
+    request.end(body);
+  });
+}
+
+async function askHttp2(
+  url: URL,
+  ca: string,
+  method: string,
+  headers: Record<string, string>,
+  body?: string,
+): Promise<Raw> {
+  const session = connectHttp2(url.origin, {
+    createConnection: () =>
+      connectTls({ host: "127.0.0.1", port: Number(url.port), servername: url.hostname, ca, ALPNProtocols: ["h2"] }),
+  });
+  try {
+    return await new Promise((resolve, reject) => {
+      session.on("error", reject);
+      const stream = session.request(
+        {
+          ":method": method,
+          ":path": url.pathname + url.search,
+          ":authority": url.host,
+          ...headers,
+        },
+        { endStream: (body ?? "") === "" },
+      );
+      const pieces: Buffer[] = [];
+      let status = 0;
+      let fields: IncomingHttpHeaders = {};
+      stream.on("response", (given) => {
+        status = given[":status"] ?? 0;
+        fields = given as IncomingHttpHeaders;
+      });
+      stream.on("data", (piece: Buffer) => pieces.push(piece));
+      stream.on("error", reject);
+      stream.on("end", () => resolve({ status, headers: fields, text: Buffer.concat(pieces).toString() }));
+      if ((body ?? "") !== "") stream.end(body);
+    });
+  } finally {
+    session.close();
+  }
+}

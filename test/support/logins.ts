@@ -1,0 +1,126 @@
+/** Logins on an edge without one: a key to seal flows by, and one session that is good at the site "edge". */
+import type { LoginJobs } from "../../src/identity/jobs/jobs.ts";
+import { makeLogins } from "../../src/identity/engine.ts";
+import type { Logins } from "../../src/identity/engine.ts";
+import { realmOf } from "../../src/identity/realm.ts";
+import type { RealmFacts } from "../../src/identity/realm.ts";
+import { docOf } from "../../src/identity/records.ts";
+import { cookieHash, newSessionCookie } from "../../src/identity/session.ts";
+import type { SessionRecord } from "../../src/identity/session.ts";
+import type { LoginSettings } from "../../src/identity/settings.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+import { silentLog } from "../../src/lib/log.ts";
+import { makeMetrics } from "../../src/lib/metrics.ts";
+import { timestamp } from "../../src/lib/clock.ts";
+
+export const flowKeyObject = (now: number) => ({
+  kind: "login_key",
+  id: "lgnkey_1",
+  account_id: "ac_1",
+  revision: 1,
+  doc: {
+    purpose: "flow",
+    key: Buffer.alloc(32, 7).toString("base64url"),
+    made_at: timestamp(now),
+    used_from: timestamp(now),
+  },
+});
+
+const defaults: LoginSettings = {
+  idpHost: "idp.example.com",
+  httpsPort: () => 443,
+  apps: {},
+  ca: undefined,
+  allowLocal: false,
+  maxSessions: 100_000,
+  idleDays: 30,
+  skewSeconds: 60,
+  sharedCallback: false,
+};
+
+const never = (): Promise<never> => Promise.reject(new Error("no provider is called here"));
+const facts = {
+  authorizeUrl: "https://192.0.2.1/authorize",
+  parameters: {},
+  scopeSeparator: " ",
+  pkce: true,
+  nonce: true,
+  openid: true,
+  title: "192.0.2.1",
+  url: "https://192.0.2.1",
+  returnsIssuer: false,
+};
+/** Knows where an issuer sends visitors, and calls nobody. */
+const jobs = {
+  facts: () => Promise.resolve(facts),
+  login: never,
+  renew: never,
+  logoutUrl: never,
+  loggedOut: never,
+  sign: never,
+  close: () => {},
+};
+
+export function testLogins(clock: Clock, settings: Partial<LoginSettings> = {}, own: Partial<LoginJobs> = {}): Logins {
+  const logins = makeLogins({
+    settings: { ...defaults, ...settings },
+    clock,
+    log: silentLog,
+    metrics: makeMetrics(),
+    send: () => {},
+    siteFor: () => undefined,
+    jobs: { ...jobs, ...own },
+  });
+  logins.change([{ ...flowKeyObject(clock.now()), object: flowKeyObject(clock.now()) }]);
+  return logins;
+}
+
+/** Puts a session in; returns the cookies that bring it, name and value in turns. */
+export function putSession(
+  logins: Logins,
+  clock: Clock,
+  realm: RealmFacts,
+  change: Partial<SessionRecord> = {},
+): readonly [name: string, value: string] {
+  const { tag, sessionCookie } = realmOf(realm);
+  const value = newSessionCookie();
+  const now = clock.now();
+  const record: SessionRecord = {
+    id: `appses_${cookieHash(value).slice(0, 8)}`,
+    accountId: "ac_1",
+    userId: "appusr_1",
+    cookieHash: cookieHash(value),
+    realm: tag,
+    host: "app.example.com",
+    siteId: realm.siteId,
+    routeId: "route",
+    providerName: "GitHub",
+    providerUrl: "https://github.com",
+    clientId: realm.clientId,
+    loginAt: now,
+    lastActive: now,
+    checkedAt: now,
+    scopes: ["read:user", "user:email", "openid", "profile", "email"],
+    identity: {
+      subject: "1",
+      email: "ada@example.com",
+      emailVerified: true,
+      name: "Ada",
+      username: "ada",
+      memberships: [],
+      providerSession: "",
+      authenticatedAt: 0,
+      managedDomain: "",
+    },
+    accessToken: "",
+    refreshToken: "",
+    idToken: "",
+    maximumDuration: 0,
+    inactivityTimeout: 0,
+    ...change,
+  };
+  const doc = { ...docOf(record), last_active: timestamp(record.lastActive) };
+  const object = { kind: "application_session", id: record.id, account_id: record.accountId, revision: 1, doc };
+  logins.change([{ kind: object.kind, id: object.id, object }]);
+  return [sessionCookie, value];
+}
