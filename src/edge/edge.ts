@@ -5,7 +5,8 @@ import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { KeyedCertificate } from "../lib/x509.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
-import { modulesWith } from "../modules/index.ts";
+import { defaultPolicyServices, modulesWith } from "../modules/index.ts";
+import type { PolicyServices } from "../modules/index.ts";
 import { defaultWebhookSettings } from "../traffic/parts/webhook-check.ts";
 import type { WebhookSettings } from "../traffic/parts/webhook-check.ts";
 import type { ConnectionSite, Site } from "../routing/sites/compiled.ts";
@@ -86,6 +87,7 @@ export interface EdgeOptions {
   /** How long a stop waits for what is in flight, milliseconds; 10 s unless given. */
   readonly drainMs?: number;
   readonly webhooks?: Partial<WebhookSettings>;
+  readonly policies?: Partial<PolicyServices>;
   /** Whether backends may name loopback and link-local addresses. */
   readonly allowLocalUpstreams?: boolean;
   /** Whether agents may publish only at names below `domain` and at those that their account has reserved. */
@@ -126,7 +128,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const { clock, log, metrics, domain, authority, region } = options;
   const connectionLimits = { ...defaultConnectionLimits, ...options.limits?.connections };
   const webhooks = { ...defaultWebhookSettings, ...options.webhooks };
-  const modules = modulesWith({ webhooks });
+  const modules = modulesWith({ webhooks, policies: { ...defaultPolicyServices, ...options.policies } });
   const table = makeRoutingTable(clock, modules);
   const certificates = makeCertificates(authority, domain, clock, log);
   const challenges = makeAcmeChallenges(log);

@@ -11,22 +11,28 @@ import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
 import { saml } from "./saml.ts";
 import { tlsTermination } from "./tls-termination.ts";
-import { trafficPolicy } from "./traffic-policy.ts";
+import { defaultPolicyServices } from "../policy/context.ts";
+import type { PolicyServices } from "../policy/context.ts";
+import { trafficPolicyWith } from "./traffic-policy.ts";
 import { userAgentFilter } from "./user-agent-filter.ts";
 import { defaultWebhookSettings } from "../traffic/parts/webhook-check.ts";
 import type { WebhookSettings } from "../traffic/parts/webhook-check.ts";
 import { webhookVerificationWith } from "./webhook-verification.ts";
 import { websocketTcpConverter } from "./websocket-tcp-converter.ts";
 
-export const modules: readonly ModuleDeclaration[] = modulesWith({ webhooks: defaultWebhookSettings });
+export const modules: readonly ModuleDeclaration[] = modulesWith({
+  webhooks: defaultWebhookSettings,
+  policies: defaultPolicyServices,
+});
 
 /** What the operator of an edge decides about modules. */
 export interface ModuleSettings {
   readonly webhooks: WebhookSettings;
+  readonly policies: PolicyServices;
 }
 
 /** The modules as an edge runs them. */
-export function modulesWith({ webhooks }: ModuleSettings): readonly ModuleDeclaration[] {
+export function modulesWith({ webhooks, policies }: ModuleSettings): readonly ModuleDeclaration[] {
   return [
     tlsTermination,
     mutualTls,
@@ -36,7 +42,7 @@ export function modulesWith({ webhooks }: ModuleSettings): readonly ModuleDeclar
     oauth,
     oidc,
     saml,
-    trafficPolicy,
+    trafficPolicyWith(policies),
     circuitBreaker,
     websocketTcpConverter,
     requestHeaders,
@@ -45,3 +51,6 @@ export function modulesWith({ webhooks }: ModuleSettings): readonly ModuleDeclar
     responseHeaders,
   ] as unknown as readonly ModuleDeclaration[];
 }
+
+export { defaultPolicyServices };
+export type { PolicyServices };

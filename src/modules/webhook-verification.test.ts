@@ -6,7 +6,7 @@ import type { ExchangeInit } from "../../test/support/exchange.ts";
 import { tableOf } from "../../test/support/routing.ts";
 import { parseFields } from "../schema/parse.ts";
 import { sign } from "../webhooks/verify.ts";
-import { modulesWith } from "./index.ts";
+import { defaultPolicyServices, modulesWith } from "./index.ts";
 import { defaultWebhookSettings } from "../traffic/parts/webhook-check.ts";
 import { webhookVerification } from "./webhook-verification.ts";
 
@@ -54,7 +54,10 @@ describe("webhook verification", () => {
   });
 
   it("refuses a body that is larger than it holds, and says how much that is and what sets it", async () => {
-    const table = tableOf(clock, modulesWith({ webhooks: { ...defaultWebhookSettings, maxBytes: 1000 } }));
+    const table = tableOf(
+      clock,
+      modulesWith({ webhooks: { ...defaultWebhookSettings, maxBytes: 1000 }, policies: defaultPolicyServices }),
+    );
     const route = routeWith("webhook_verification", { provider: "github", secret: "s" }, table);
     for (const [size, outcome] of [
       [1000, "passed"],

@@ -13,6 +13,7 @@ import type { Value } from "../cel/values/values.ts";
 import { catalogue } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
+import type { Exchange } from "../traffic/exchange.ts";
 import type { Answer } from "../traffic/step.ts";
 import type { PolicyContext, PolicyPlace } from "./context.ts";
 import type { Template } from "./template.ts";
@@ -32,6 +33,10 @@ export interface ActionDeclaration<F extends Fields = Fields> {
   readonly layers?: readonly Layer[];
   readonly doc: string;
   readonly config: F;
+  /** Fields of `config` whose values may be of any form: `compile` gets them as they were given, and checks them. */
+  readonly raw?: readonly (keyof F & string)[];
+  /** Brings other forms that are accepted into the one that `config` declares. */
+  widen?(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
   /** Facts across fields: pure; what is wrong with a config that its fields allow. */
   readonly rules?: readonly ((config: StoredOf<F>, phase: Phase) => Issue | undefined)[];
   /** `always`: nothing of its rule comes after it. `may`: it ends the phase on some requests. */
@@ -70,6 +75,8 @@ export interface CompiledAction<S = unknown> {
   run(context: PolicyContext, state: S): ActionOutcome | Promise<ActionOutcome>;
   /** What `run` would do now, without its side effects; absent when it has none beyond the exchange itself. */
   rehearse?(context: PolicyContext, state: S): ActionOutcome | Promise<ActionOutcome>;
+  /** Told once of each request that went upstream how that did, as modules are; also of those that it did not act on. */
+  settled?(exchange: Exchange, upstreamStatus: number | undefined, state: S): void;
 }
 
 export interface ActionOutcome {

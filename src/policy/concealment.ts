@@ -7,7 +7,7 @@ import type * as Yaml from "../lib/yaml.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { secretMask } from "../schema/concealment.ts";
 import type { Concealment, Field, Fields } from "../schema/fields.ts";
-import { actions } from "./actions.ts";
+import { actions } from "./actions/index.ts";
 import { idsInPolicy } from "./mentions.ts";
 
 const require = createRequire(import.meta.url);

@@ -2,7 +2,7 @@
 import type { Budget } from "../cel/values/run.ts";
 import type { Value } from "../cel/values/values.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { ConnectionFacts, Exchange } from "../traffic/exchange.ts";
+import type { ConnectionFacts, Exchange, ResponseHead } from "../traffic/exchange.ts";
 import type { CompiledPolicy as CompiledIpPolicy } from "../traffic/parts/ip-policy.ts";
 import type { Phase } from "./action.ts";
 
@@ -16,6 +16,11 @@ export interface PolicyServices {
   /** What an expression that has no value does to its rule: it does not match, or the request is refused. */
   readonly expressionErrors: "no_match" | "refuse";
 }
+
+export const defaultPolicyServices: PolicyServices = Object.freeze({
+  random: Math.random,
+  expressionErrors: "no_match" as const,
+});
 
 /** The route, edge or endpoint that a policy is attached to. */
 export interface PolicyPlace {
@@ -51,6 +56,8 @@ export class PolicyContext {
   vars: Record<string, Value> = noVars();
   /** Of actions that ran, under their names. */
   readonly results = new Map<string, Readonly<Record<string, Value | undefined>>>();
+  /** An answer of the policy's own, on which its response rules act. */
+  answered: ResponseHead | undefined;
   #logs: LoggedFacts[] | undefined;
 
   constructor(
@@ -65,6 +72,11 @@ export class PolicyContext {
     this.connection = connection;
     this.exchange = exchange;
     this.isRehearsal = isRehearsal;
+  }
+
+  /** The response that rules act on, the upstream's or the policy's own. */
+  get response(): ResponseHead | undefined {
+    return this.answered ?? this.exchange?.response;
   }
 
   enter(phase: Phase): void {

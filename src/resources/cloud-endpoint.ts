@@ -66,8 +66,10 @@ export const cloudEndpoint = defineResource({
   ],
   rules: [
     ({ bindings }) => bindingIssue(bindings as readonly string[]),
-    ({ url, traffic_policy }) =>
-      policyIssue(traffic_policy, parseEndpointUrl(url).scheme === "https" ? "http" : "connection", "traffic_policy"),
+    ({ url, traffic_policy }) => {
+      const { scheme } = parseEndpointUrl(url);
+      return policyIssue(traffic_policy, scheme === "https" ? "http" : scheme, "traffic_policy");
+    },
   ],
 });
 

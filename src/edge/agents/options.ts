@@ -169,7 +169,7 @@ function compileOne(
     const [first] = issues;
     if (first) throw bad(`${first.path} ${first.message}`);
     const scope = inlineScope(owner, by.objects?.(option) ?? []);
-    return module.compile({ enabled: true, ...doc } as never, scope);
+    return module.compile({ enabled: true, ...doc } as never, scope, place);
   } catch (error) {
     if (error instanceof Refusal) throw error;
     throw bad(error instanceof Error ? error.message : String(error));

@@ -22,10 +22,15 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
   abstract body(maxBytes: number): Promise<Buffer>;
   /** Asks a request hook; one with side effects is asked what it would do where nothing is carried out. */
   protected abstract ask(hook: RequestHook): Step | Promise<Step>;
+  /** The same of a response hook. */
+  protected abstract askResponse(hook: ResponseHook): Step | Promise<Step>;
   /** The request goes where the plan leads. */
   protected abstract forward(route: CompiledRoute, plan: UpstreamPlan, before: ForwardedBefore): void;
   /** Ends the exchange. */
   abstract answer(answer: Answer): void;
+
+  /** Ends the exchange and the connection that it is on, without a byte. @param answer what a dry run shows for it */
+  protected abstract drop(answer: Answer): void;
 
   protected decide(): void {
     if (this.isOver) return;
@@ -64,16 +69,37 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     else this.forward(route, route.upstream, before);
   }
 
-  /** Runs the response hooks; false when one of them ended the exchange. */
-  protected respond(route: CompiledRoute, response: ModuleResponse): boolean {
-    for (const hook of route.response as readonly ResponseHook[]) {
+  /** Runs the response hooks from `index` on; false when one of them ended the exchange. */
+  protected respond(route: CompiledRoute, response: ModuleResponse, index = 0): boolean | Promise<boolean> {
+    const hooks = route.response as readonly ResponseHook[];
+    for (let at = index; at < hooks.length; at += 1) {
       try {
-        if (!this.#take(hook.response(this))) return false;
-        response.check();
+        const step = this.askResponse(hooks[at] as ResponseHook);
+        if (step instanceof Promise) {
+          return step.then(
+            (decided) => !this.isOver && this.#responded(decided, response) && this.respond(route, response, at + 1),
+            (error: unknown) => {
+              this.moduleFailed(error);
+              return false;
+            },
+          );
+        }
+        if (!this.#responded(step, response)) return false;
       } catch (error) {
         this.moduleFailed(error);
         return false;
       }
+    }
+    return true;
+  }
+
+  #responded(step: Step, response: ModuleResponse): boolean {
+    if (!this.#take(step)) return false;
+    try {
+      response.check();
+    } catch (error) {
+      this.moduleFailed(error);
+      return false;
     }
     return true;
   }
@@ -95,7 +121,8 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
   #take(step: Step): boolean {
     this.steps.push(step);
     if (step.answer === undefined) return true;
-    this.answer(step.answer);
+    if (step.drops === true) this.drop(step.answer);
+    else this.answer(step.answer);
     return false;
   }
 
@@ -107,4 +134,4 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
 }
 
 type RequestHook = Required<Pick<CompiledModule, "request">> & Pick<CompiledModule, "rehearse">;
-type ResponseHook = Required<Pick<CompiledModule, "response">>;
+export type ResponseHook = Required<Pick<CompiledModule, "response">> & Pick<CompiledModule, "rehearseResponse">;
