@@ -18,7 +18,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   acme: { values: ["lib", "outbound"] },
   traffic: { values: ["lib", "cel", "schema", "webhooks"] },
   identity: { values: ["lib", "schema", "traffic"] },
-  policy: { values: ["lib", "cel", "schema", "traffic"] },
+  policy: { values: ["lib", "cel", "schema", "traffic", "webhooks", "outbound"] },
   resources: { values: ["lib", "schema", "policy"] },
   modules: { values: ["lib", "cel", "schema", "traffic", "webhooks", "websocket", "identity", "policy"] },
   routing: { values: ["lib", "cel", "schema", "traffic", "modules", "resources"] },

@@ -13,12 +13,15 @@ export const requestSteps = 100_000;
 export interface PolicyServices {
   /** 0 up to, and without, 1. */
   random(): number;
+  /** Bytes of a webhook's body that is held to be verified. */
+  readonly webhookBytes: number;
   /** What an expression that has no value does to its rule: it does not match, or the request is refused. */
   readonly expressionErrors: "no_match" | "refuse";
 }
 
 export const defaultPolicyServices: PolicyServices = Object.freeze({
   random: Math.random,
+  webhookBytes: 5 * 1024 * 1024,
   expressionErrors: "no_match" as const,
 });
 

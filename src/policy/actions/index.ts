@@ -1,10 +1,36 @@
 /** Every action that a traffic policy may have, one file each. */
 import type { ActionDeclaration } from "../action.ts";
 import { addHeaders } from "./add-headers.ts";
+import { basicAuth } from "./basic-auth.ts";
+import { circuitBreaker } from "./circuit-breaker.ts";
+import { closeConnection } from "./close-connection.ts";
+import { compressResponse } from "./compress-response.ts";
 import { customResponse } from "./custom-response.ts";
 import { deny } from "./deny.ts";
+import { log } from "./log.ts";
+import { redirect } from "./redirect.ts";
+import { removeHeaders } from "./remove-headers.ts";
+import { restrictIps } from "./restrict-ips.ts";
+import { setVars } from "./set-vars.ts";
+import { urlRewrite } from "./url-rewrite.ts";
+import { verifyWebhook } from "./verify-webhook.ts";
 
-export const actions: readonly ActionDeclaration[] = [addHeaders, customResponse, deny];
+export const actions: readonly ActionDeclaration[] = [
+  addHeaders,
+  removeHeaders,
+  basicAuth,
+  circuitBreaker,
+  closeConnection,
+  compressResponse,
+  customResponse,
+  deny,
+  log,
+  redirect,
+  restrictIps,
+  setVars,
+  urlRewrite,
+  verifyWebhook,
+];
 
 /** Actions of the vendor's policies that this server does not have, and why. */
 export const unsupportedActions: Readonly<Record<string, string>> = {
