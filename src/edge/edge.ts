@@ -1,5 +1,6 @@
 /** The data plane: public listeners, the agent listener, and what follows the control plane's configuration. */
 import type { Clock } from "../lib/clock.ts";
+import { internalKey, isInternalKey } from "../lib/internal-names.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
@@ -31,7 +32,7 @@ import { makeExchangeLog } from "./watch/exchange-log.ts";
 import { makeEdgeExplainer } from "./control/explain.ts";
 import { makeFailingRoutes } from "./watch/failing-routes.ts";
 import { defaultLimits } from "./http/context.ts";
-import type { HttpContext, HttpLimits } from "./http/context.ts";
+import type { HttpContext, HttpLimits, InternalSites } from "./http/context.ts";
 import { challengePath } from "./http/challenge-path.ts";
 import { exportCounters, makeCounters } from "./http/counters.ts";
 import { Deadlines } from "../lib/deadlines.ts";
@@ -128,7 +129,15 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const { clock, log, metrics, domain, authority, region } = options;
   const connectionLimits = { ...defaultConnectionLimits, ...options.limits?.connections };
   const webhooks = { ...defaultWebhookSettings, ...options.webhooks };
-  const modules = modulesWith({ webhooks, policies: { ...defaultPolicyServices, ...options.policies } });
+  const modules = modulesWith({
+    webhooks,
+    policies: {
+      ...defaultPolicyServices,
+      webhookBytes: webhooks.maxBytes,
+      internalEndpoint: (accountId, host) => internalSite(accountId, host) !== undefined,
+      ...options.policies,
+    },
+  });
   const table = makeRoutingTable(clock, modules);
   const certificates = makeCertificates(authority, domain, clock, log);
   const challenges = makeAcmeChallenges(log);
@@ -165,12 +174,21 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   });
   /** R5: a wildcard never takes a name away from the endpoint that is published at it. */
   const siteFor = (host: string): Site | undefined => {
+    // Nobody outside reaches what is internal, whatever name a handshake has.
+    if (isInternalKey(host)) return undefined;
     const endpoint = registry.siteFor(host);
     const site = table.httpsSite(host);
     if (endpoint) return site?.hosts.includes(host) ? site : endpoint;
     return site && registry.tlsSiteFor(host) && !site.hosts.includes(host) ? undefined : site;
   };
+  /** An internal endpoint of the account, by its name. */
+  const internalSite: InternalSites = (accountId, host) => {
+    const key = internalKey(host, accountId);
+    const site = registry.siteFor(key) ?? registry.plainSiteFor(key) ?? table.httpsSite(key);
+    return site?.accountId === accountId ? site : undefined;
+  };
   const tlsSiteFor = (host: string): ConnectionSite | undefined => {
+    if (isInternalKey(host)) return undefined;
     const edge = table.tlsSite(host);
     if (edge?.hosts.includes(host)) return edge;
     if (registry.siteFor(host) || table.httpsSite(host)?.hosts.includes(host)) return undefined;
@@ -211,6 +229,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     limits,
     counters,
     upstreams,
+    internalSite,
     connections: new Set(),
     advertisedPort: {
       get https() {

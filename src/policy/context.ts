@@ -13,6 +13,8 @@ export const requestSteps = 100_000;
 export interface PolicyServices {
   /** 0 up to, and without, 1. */
   random(): number;
+  /** Whether the account has an internal endpoint of this lower-case name, and it is online. */
+  internalEndpoint(accountId: string, host: string): boolean;
   /** Bytes of a webhook's body that is held to be verified. */
   readonly webhookBytes: number;
   /** What an expression that has no value does to its rule: it does not match, or the request is refused. */
@@ -21,6 +23,7 @@ export interface PolicyServices {
 
 export const defaultPolicyServices: PolicyServices = Object.freeze({
   random: Math.random,
+  internalEndpoint: () => false,
   webhookBytes: 5 * 1024 * 1024,
   expressionErrors: "no_match" as const,
 });
@@ -42,6 +45,9 @@ export interface EndpointFacts {
   readonly id: string;
   readonly protocol: "https" | "http" | "tls" | "tcp";
 }
+
+/** Of one request or connection. */
+const maxLogs = 20;
 
 /** Facts that `log` has noted, for the event of the request or connection. */
 export type LoggedFacts = Readonly<Record<string, unknown>>;
@@ -91,8 +97,12 @@ export class PolicyContext {
     return this.#logs ?? nothing;
   }
 
+  /** Of a rehearsal nothing is noted. */
   log(facts: LoggedFacts): void {
-    (this.#logs ??= []).push(facts);
+    if (this.isRehearsal) return;
+    const logs = (this.#logs ??= []);
+    if (logs.length < maxLogs) logs.push(facts);
+    if (this.exchange) this.exchange.logs = logs;
   }
 }
 

@@ -7,7 +7,7 @@ import { compilePolicy } from "./compile.ts";
 
 /** What a policy may be refused with. */
 export const policyRefusals = (Object.keys(policyErrors) as (keyof typeof policyErrors)[]).filter(
-  (name) => policyErrors[name].status === 400,
+  (name) => policyErrors[name].status === 400 && !name.startsWith("agent_"),
 ) as readonly RefusalName[];
 /** Bytes of a policy. */
 export const maxPolicyBytes = 65_536;

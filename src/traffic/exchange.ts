@@ -15,6 +15,8 @@ export interface Exchange {
   readonly dialDurationMs?: number | undefined;
   /** What was decided so far, in order. */
   readonly steps: Step[];
+  /** Facts that rules of a traffic policy have noted for the event of the request. */
+  logs?: readonly Readonly<Record<string, unknown>>[] | undefined;
   /** The client went away before there was a response: that there is none says nothing about the upstream. */
   readonly abandoned: boolean;
   /**

@@ -1,4 +1,5 @@
 /** What an agent's request for a tunnel comes to: checked, named and ready to be put on the register. */
+import { internalKey, internalNameOf, isInternalName } from "../../lib/internal-names.ts";
 import { isServerName } from "../../lib/server-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -132,6 +133,19 @@ export function makeOpening(options: OpeningOptions): Opening {
     const port = addresses.generated([grant.tokenHash.toString("hex"), target], session, passes);
     return ask ? { ask } : { host: domain, port };
   };
+  /** Reached by policies of the account alone, and at no port of this server. */
+  const internalPlace = (grant: Grant, session: AgentSession, host: string, { proto }: BindRequest) => {
+    if (proto !== "https" && proto !== "http") {
+      throw new Refusal(
+        "agent_option_unsupported",
+        `publish "${proto}://${host}": internal endpoints are of http here`,
+      );
+    }
+    const port = usualPort[proto] as number;
+    demandHost(grant, host, port);
+    const key = internalKey(host, session.accountId);
+    return { host: key, port, replaces: hosts.claim(key, session) };
+  };
   const placeOf = (
     grant: Grant,
     session: AgentSession,
@@ -147,7 +161,12 @@ export function makeOpening(options: OpeningOptions): Opening {
       demandHost(grant, place.host, place.port);
       return { ...place, replaces: addresses.claim(place.port, session) };
     }
-    const host = requestedHost(request) ?? generatedHost(grant, session, id, request, asked);
+    const requested = requestedHost(request);
+    if (requested !== undefined && isInternalName(requested)) return internalPlace(grant, session, requested, request);
+    if (request.isInternal === true) {
+      throw new Refusal("agent_request_invalid", 'publish an internal endpoint: its host must end in ".internal"');
+    }
+    const host = requested ?? generatedHost(grant, session, id, request, asked);
     if (typeof host !== "string") return host;
     const port = request.proto === "http" ? options.advertisedHttpPort?.() : options.advertisedHttpsPort();
     if (port === undefined) {
@@ -173,7 +192,7 @@ export function makeOpening(options: OpeningOptions): Opening {
       const { host, port, replaces } = place;
       // Whoever brings the tunnel's own id, proven, is the one that holds it.
       if (replaces && replaces.id !== id) {
-        const shown = proto === "tcp" ? `${host}:${port}` : host;
+        const shown = proto === "tcp" ? `${host}:${port}` : internalNameOf(host);
         if (replaces.session === session) {
           throw new Refusal(
             "agent_name_taken",
@@ -211,7 +230,10 @@ export function makeOpening(options: OpeningOptions): Opening {
         proto,
         host,
         port,
-        url: port === usualPort[proto] ? `${proto}://${host}` : `${proto}://${host}:${port}`,
+        url:
+          port === usualPort[proto]
+            ? `${proto}://${internalNameOf(host)}`
+            : `${proto}://${internalNameOf(host)}:${port}`,
         site:
           proto === "tls" || proto === "tcp"
             ? connectionEndpoint(site, proto, port, termination)

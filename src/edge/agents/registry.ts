@@ -14,6 +14,7 @@ import { makeTunnelGroups } from "./groups.ts";
 import type { Group, GroupPlan } from "./groups.ts";
 import { makeEndpointAddresses } from "./addresses.ts";
 import type { PortRange } from "./addresses.ts";
+import { internalNameOf } from "../../lib/internal-names.ts";
 import { makeEndpointHosts } from "./hosts.ts";
 import type { AgentLimits } from "./limits.ts";
 import { makeOpening } from "./opening.ts";
@@ -262,7 +263,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       put(tunnel);
       const { host, port, url, proto } = tunnel.endpoint as Endpoint;
       const isTcp = proto === "tcp";
-      return { url, hostname: isTcp ? "" : host, address: isTcp ? `${host}:${port}` : "" };
+      return { url, hostname: isTcp ? "" : internalNameOf(host), address: isTcp ? `${host}:${port}` : "" };
     },
     label(session, id, request) {
       const grant = grantOf(session);
@@ -312,7 +313,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
 }
 
 function allows({ acl }: Grant, { endpoint, labels }: Tunnel): boolean {
-  if (endpoint) return acl.allowsHost(endpoint.host, endpoint.port);
+  if (endpoint) return acl.allowsHost(internalNameOf(endpoint.host), endpoint.port);
   return Object.entries(labels ?? {}).every(([name, value]) => acl.allowsLabel(name, value));
 }
 

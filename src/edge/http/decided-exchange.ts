@@ -5,12 +5,15 @@ import type { CompiledModule } from "../../traffic/module.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { CompiledRoute } from "../../routing/sites/compiled.ts";
-import { moduleFailed, noBackend, refused } from "../../routing/sites/refusals.ts";
+import { moduleFailed, noBackend, refused, unroutable } from "../../routing/sites/refusals.ts";
 import { ExchangeRecord } from "./exchange-record.ts";
 import { stripRequest } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import { matchRoute } from "./match-route.ts";
 import type { ModuleResponse } from "./response-stages.ts";
+
+/** Internal endpoints that one request may be forwarded to in turn. */
+const maxHops = 5;
 
 /**
  * A request on its way through everything that decides over it, in this order: site and source, head, paths of the
@@ -18,6 +21,8 @@ import type { ModuleResponse } from "./response-stages.ts";
  * and described ones (`Rehearsal`) differ in what carries the decisions out, and in nothing that is decided.
  */
 export abstract class DecidedExchange extends ExchangeRecord implements Exchange {
+  /** Internal endpoints that it went to. */
+  #hops = 0;
   abstract get response(): ResponseHead | undefined;
   abstract body(maxBytes: number): Promise<Buffer>;
   /** Asks a request hook; one with side effects is asked what it would do where nothing is carried out. */
@@ -57,16 +62,47 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       if (step instanceof Promise) {
         step.then(
           (decided) => {
-            if (!this.isOver && this.#take(decided)) this.#run(hooks, at + 1, route, before);
+            if (this.isOver || !this.#take(decided)) return;
+            if (decided.forwardTo === undefined || route === undefined) this.#run(hooks, at + 1, route, before);
+            else this.#forwardTo(decided.forwardTo, route, before);
           },
           (error: unknown) => this.moduleFailed(error),
         );
         return;
       }
       if (!this.#take(step)) return;
+      if (step.forwardTo !== undefined && route !== undefined) return this.#forwardTo(step.forwardTo, route, before);
     }
     if (route?.upstream === undefined) this.#deny(noBackend);
     else this.forward(route, route.upstream, before);
+  }
+
+  /**
+   * Goes on with an internal endpoint of the account, in place of the rest of the route: the endpoint's own modules
+   * decide, and its response passes them, then the route's (traffic-policy.md §1.3.2).
+   */
+  #forwardTo(host: string, route: CompiledRoute, before: ForwardedBefore): void {
+    const site = this.site && this.shared.context.internalSite?.(this.site.accountId, host);
+    if (site === undefined) return this.refuse("unknown_host", `no internal endpoint is at "${host}"`);
+    this.#hops += 1;
+    if (this.#hops > maxHops)
+      return this.refuse("forward_loop", `forwarded more than ${maxHops} times, last to "${host}"`);
+    const target = site.problem === undefined ? site.findRoute(this.request.path, host) : undefined;
+    if (target === undefined || target.problem !== undefined) {
+      const { path } = this.request;
+      return this.#deny(unroutable(site, target, path) ?? noBackend);
+    }
+    this.steps.push(target.matched);
+    const joined: CompiledRoute = {
+      ...target,
+      id: route.id,
+      revision: route.revision,
+      matched: route.matched,
+      response: [...target.response, ...route.response],
+      settled: [...target.settled, ...route.settled],
+    };
+    this.route = joined;
+    this.#run(target.request as readonly RequestHook[], 0, joined, before);
   }
 
   /** Runs the response hooks from `index` on; false when one of them ended the exchange. */

@@ -235,4 +235,16 @@ export const policyErrors = {
     "This address could not be served.",
     "Its operator finds the action of the traffic policy that failed in the trace of the request.",
   ),
+  agent_policy_invalid: entry(
+    9026,
+    400,
+    "The traffic policy that the agent sent cannot be put into effect.",
+    "The message says where in the policy, and what was probably meant.",
+  ),
+  agent_policies_both: entry(
+    9025,
+    400,
+    "The agent sent a traffic policy in its present and its older form.",
+    "Send one of them.",
+  ),
 };

@@ -105,6 +105,12 @@ export const trafficErrors = {
     "The Host of the request does not belong to this connection.",
     "Open a connection of its own for this host, and name no port that it is not reached at.",
   ),
+  forward_loop: entry(
+    3501,
+    508,
+    "The request was forwarded between endpoints too often.",
+    "Their operator should look for policies that forward to each other.",
+  ),
   agent_dial_failed: entry(
     8012,
     502,

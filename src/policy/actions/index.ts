@@ -7,6 +7,7 @@ import { closeConnection } from "./close-connection.ts";
 import { compressResponse } from "./compress-response.ts";
 import { customResponse } from "./custom-response.ts";
 import { deny } from "./deny.ts";
+import { forwardInternal } from "./forward-internal.ts";
 import { log } from "./log.ts";
 import { redirect } from "./redirect.ts";
 import { removeHeaders } from "./remove-headers.ts";
@@ -24,6 +25,7 @@ export const actions: readonly ActionDeclaration[] = [
   compressResponse,
   customResponse,
   deny,
+  forwardInternal,
   log,
   redirect,
   restrictIps,
