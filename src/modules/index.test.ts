@@ -10,7 +10,8 @@ import { createAuthority, issueLeaf } from "../lib/x509.ts";
 import type { CompiledRoute, ConnectionSite, Site } from "../routing/sites/compiled.ts";
 import type { ResourceObject, Place } from "../schema/object.ts";
 import { sign } from "../webhooks/verify.ts";
-import { modules } from "./index.ts";
+import { defaultWebhookSettings } from "../traffic/parts/webhook-check.ts";
+import { defaultPolicyServices, modules, modulesWith } from "./index.ts";
 import type { Handshake, Phase, Power } from "../traffic/module.ts";
 import type { Step } from "../traffic/step.ts";
 
@@ -87,6 +88,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
             { actions: [{ type: "add-headers", config: { headers: { "x-b": "1" } } }] },
             { expressions: ["req.method == 'POST'"], actions: [{ type: "custom-response" }] },
             { expressions: ["req.method == 'PUT'"], actions: [{ type: "deny" }] },
+            {
+              expressions: ["req.method == 'PATCH'"],
+              actions: [{ type: "forward-internal", config: { url: "https://a.internal" } }],
+            },
           ],
           on_http_response: [
             { actions: [{ type: "add-headers", config: { headers: { "x-c": "1" } } }] },
@@ -94,7 +99,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
           ],
         }),
       },
-      exchanges: [text, { ...text, method: "HEAD" }, { method: "POST" }, { method: "PUT" }],
+      exchanges: [text, { ...text, method: "HEAD" }, ...["POST", "PUT", "PATCH"].map((method) => ({ method }))],
     },
     ...(["tls_edge", "tcp_edge"] as const).map((on) => ({
       on,
@@ -130,7 +135,8 @@ type Seen = (phase: Phase, power: Power) => void;
 
 /** What carries the module, compiled by a real routing table. */
 function compiled(name: string, { on, config }: Case): { site: Site | ConnectionSite; route?: CompiledRoute } {
-  const { table, put } = tableOf(clock);
+  const policies = { ...defaultPolicyServices, internalEndpoint: () => true };
+  const { table, put } = tableOf(clock, modulesWith({ webhooks: defaultWebhookSettings, policies }));
   for (const object of objects) put(object);
   const block = { [name]: { enabled: true, ...config } };
   if (on === "tls_edge" || on === "tcp_edge") {

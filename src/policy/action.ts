@@ -70,6 +70,8 @@ export interface ActionScope {
 }
 
 export interface CompiledAction<S = unknown> {
+  /** With this configuration it ends the phase whatever comes, also where its type need not. */
+  readonly isFinal?: boolean;
   /** Asked once for each route or edge that has the policy; may throw: the route then fails closed. */
   attach?(place: PolicyPlace): S;
   run(context: PolicyContext, state: S): ActionOutcome | Promise<ActionOutcome>;

@@ -14,6 +14,22 @@ export const maxPolicyBytes = 65_536;
 /** Of what is wrong, as much as one answer says. */
 const maxTold = 5;
 
+/** What has nothing behind its policy: the policy must be certain to answer (traffic-policy.md §5). */
+export function endpointPolicyIssue(text: string, layer: Layer, field: string): Issue | undefined {
+  const issue = policyIssue(text, layer, field);
+  if (issue) return issue;
+  const { phases, enabled } = compilePolicy(text, layer).policy;
+  const rules = phases[layer === "http" ? "on_http_request" : "on_tcp_connect"] ?? [];
+  const answers = rules.some(
+    ({ expressions, actions }) =>
+      expressions.length === 0 &&
+      actions.some(({ declaration, compiled }) => declaration.terminating === "always" || compiled.isFinal === true),
+  );
+  if (enabled && answers) return undefined;
+  const message = "must have a rule without expressions that answers, refuses, redirects or forwards whatever comes";
+  return { path: field, message, reason: "policy_answers_nothing" };
+}
+
 /** What is wrong with the policy that `field` holds: the first thing's code, and the first few in words. */
 export function policyIssue(text: string, layer: Layer, field: string): Issue | undefined {
   const { issues } = compilePolicy(text, layer);

@@ -1,6 +1,6 @@
 import { isInternalName } from "../lib/internal-names.ts";
 import { concealedPolicy } from "../policy/concealment.ts";
-import { maxPolicyBytes, policyIssue, policyRefusals } from "../policy/document.ts";
+import { endpointPolicyIssue, maxPolicyBytes, policyRefusals } from "../policy/document.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Field, Issue } from "../schema/fields.ts";
 import { endpointUrl, parseEndpointUrl } from "../schema/endpoint-url.ts";
@@ -75,8 +75,12 @@ export const cloudEndpoint = defineResource({
     ({ bindings }) => bindingIssue(bindings as readonly string[]),
     ({ url, bindings }) => internalIssue(url, bindings as readonly string[]),
     ({ url, traffic_policy }) => {
-      const { scheme } = parseEndpointUrl(url);
-      return policyIssue(traffic_policy, scheme === "https" ? "http" : scheme, "traffic_policy");
+      const { scheme, hostport } = parseEndpointUrl(url);
+      const issue = endpointPolicyIssue(traffic_policy, scheme === "https" ? "http" : scheme, "traffic_policy");
+      const isInternal = isInternalName(hostport.replace(/:\d+$/, ""));
+      return issue?.reason === "policy_connect_phase_refused" && isInternal
+        ? { ...issue, reason: "policy_connect_phase_internal" }
+        : issue;
     },
   ],
 });

@@ -95,8 +95,6 @@ describe("the options of an agent", () => {
       { OAuth: {} },
       { BasicAuth: true },
       { BasicAuth: { credentials: [{ username: "ann", cleartext_password: "correct horse" }], realm: "staff" } },
-      { TrafficPolicy: "{}" },
-      { Policy: { inbound: [] } },
       { Auth: "a:b" },
       { Unheard: [1] },
       { Compression: true },

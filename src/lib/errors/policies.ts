@@ -222,6 +222,12 @@ export const policyErrors = {
     "A regular expression in the traffic policy cannot be read.",
     "`details` says why; the syntax is RE2's.",
   ),
+  policy_connect_phase_internal: entry(
+    2262,
+    400,
+    "The traffic policy of an internal endpoint of HTTP cannot act on TCP connections.",
+    "Use on_http_request.",
+  ),
   policy_rules_many: entry(2264, 400, "The traffic policy has too many rules.", "Give each phase at most 100."),
   policy_rule_large: entry(
     2265,

@@ -22,6 +22,7 @@ export const forwardInternal = defineAction({
       scope.wrong("url", "must be the URL of an internal endpoint, such as https://api.internal", "policy_url_invalid");
     }
     return {
+      isFinal: on_error === "halt",
       run(context) {
         const text = template.text(context);
         if (text instanceof Failure) return brokenAction("policy_interpolation_failed", text.message);

@@ -33,6 +33,7 @@ export const redirect = defineAction({
     const change = compileUrlChange(from, to, scope);
     const templates = compileHeaders(headers, scope);
     return {
+      isFinal: true,
       run(context) {
         const changed = change(context);
         if (changed instanceof Failure) return brokenAction("policy_interpolation_failed", changed.message);
