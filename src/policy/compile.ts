@@ -122,10 +122,11 @@ class PolicyReader {
       this.#malformed(`${path}.${shortened(key)}`, [...keys, key], message);
     }
     const { name, expressions, actions: list } = given;
-    if (name !== undefined && name !== null && typeof name !== "string" && typeof name !== "number") {
+    const isNamed = typeof name === "string" || typeof name === "number";
+    if (!isNamed && name !== undefined && name !== null) {
       this.#malformed(`${path}.name`, [...keys, "name"], "must be a text");
     }
-    const label = name === undefined || name === null ? rule.label : `${rule.label} "${shortened(String(name))}"`;
+    const label = isNamed ? `${rule.label} "${shortened(String(name))}"` : rule.label;
     return {
       ...rule,
       label,

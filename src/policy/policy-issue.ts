@@ -31,15 +31,15 @@ export function fieldReason({ path, message, reason }: Issue): RefusalName {
   if (reason?.startsWith("policy_")) return reason;
   if (reason === "cidr_invalid") return "policy_cidr_invalid";
   if (reason === "unknown_field") return "policy_config_unreadable";
-  if (/^is required/.test(message)) return "policy_field_missing";
-  if (/^must have at most/.test(message)) return path === "headers" ? "policy_headers_many" : "policy_list_long";
+  if (message.startsWith("is required")) return "policy_field_missing";
+  if (message.startsWith("must have at most")) return path === "headers" ? "policy_headers_many" : "policy_list_long";
   if (/^must (?:have at least|not be empty)/.test(message)) return "policy_value_empty";
   if (/^must be at most \d+ bytes/.test(message)) return longReason(path);
   if (/^must be at least \d+ bytes/.test(message)) return "policy_text_short";
-  if (/^must be from/.test(message)) return "policy_number_out_of_range";
-  if (/^must be one of/.test(message))
+  if (message.startsWith("must be from")) return "policy_number_out_of_range";
+  if (message.startsWith("must be one of"))
     return path.includes("algorithm") ? "policy_algorithm_unknown" : "policy_value_refused";
-  if (/^must not repeat/.test(message)) return "policy_values_repeated";
+  if (message.startsWith("must not repeat")) return "policy_values_repeated";
   if (/^must be (?:a|an|true) /.test(message)) return "policy_config_unreadable";
   return "policy_value_invalid";
 }

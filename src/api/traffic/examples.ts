@@ -48,7 +48,13 @@ export const exampleRequest = {
   cut_short: false,
   steps: [
     matched,
-    { by: "ip_restriction", outcome: "denied", reason: "198.51.100.7 is in no rule that allows", decided_by: null },
+    {
+      by: "ip_restriction",
+      outcome: "denied",
+      reason: "198.51.100.7 is in no rule that allows",
+      decided_by: null,
+      rule: null,
+    },
   ],
 };
 

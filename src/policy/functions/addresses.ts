@@ -2,6 +2,7 @@
 import { define, member, overload } from "../../cel/checking/declarations.ts";
 import type { FunctionDeclaration } from "../../cel/checking/declarations.ts";
 import { listOf, types } from "../../cel/checking/types.ts";
+import type { Value } from "../../cel/values/values.ts";
 import type { Result, Run } from "../../cel/values/run.ts";
 import { parseCidr, readAddress } from "../../lib/address.ts";
 import type { Network } from "../../lib/address.ts";
@@ -25,7 +26,7 @@ function isOrdered(one: ArrayLike<number>, other: ArrayLike<number>, family: 4 |
 }
 
 /** Networks that are written into the expression are read with it. */
-function prepareRange([, cidr]: readonly (unknown | undefined)[]) {
+function prepareRange([, cidr]: readonly unknown[]) {
   if (typeof cidr !== "string") return undefined;
   const network = parseCidr(cidr);
   return (address: string, _cidr: string, run: Run): Result => run.spend(1) ?? isInNetwork(address, network);
@@ -34,8 +35,9 @@ function prepareRange([, cidr]: readonly (unknown | undefined)[]) {
 const inRange = (address: string, cidr: string, run: Run): Result =>
   run.spend(2) ?? isInNetwork(address, parseCidr(cidr.slice(0, 64)));
 
-const inRanges = (address: string, cidrs: readonly string[], run: Run): Result =>
-  run.spend(2 * cidrs.length) ?? cidrs.some((cidr) => isInNetwork(address, parseCidr(String(cidr).slice(0, 64))));
+const inRanges = (address: string, cidrs: readonly Value[], run: Run): Result =>
+  run.spend(2 * cidrs.length) ??
+  cidrs.some((cidr) => typeof cidr === "string" && isInNetwork(address, parseCidr(cidr.slice(0, 64))));
 
 const privateNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"].map(parseCidr);
 

@@ -28,7 +28,7 @@ function making(make: (text: string) => string) {
   };
 }
 
-function reading<T extends Result>(read: (text: string) => T) {
+function reading(read: (text: string) => Result) {
   return (text: string, run: Run): Result => run.makeText(text.length) ?? read(text);
 }
 
