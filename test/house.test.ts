@@ -50,6 +50,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
       "resources",
       "traffic",
       "modules",
+      "policy",
       "routing",
       "storage",
       "api",

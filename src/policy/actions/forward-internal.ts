@@ -1,7 +1,7 @@
 import { types } from "../../cel/checking/types.ts";
 import { Failure } from "../../cel/values/failure.ts";
-import { isInternalName } from "../../lib/internal-names.ts";
 import { f } from "../../schema/fields.ts";
+import { internalHostOf } from "../internal-url.ts";
 import { brokenAction, defineAction, endedBy, failedAction } from "../action.ts";
 
 export const forwardInternal = defineAction({
@@ -18,7 +18,7 @@ export const forwardInternal = defineAction({
   results: { name: "forward_internal", fields: { url: types.string } },
   compile({ url, on_error }, scope) {
     const template = scope.template(url, "url");
-    if (template.constant !== undefined && internalHost(template.constant) === undefined) {
+    if (template.constant !== undefined && internalHostOf(template.constant) === undefined) {
       scope.wrong("url", "must be the URL of an internal endpoint, such as https://api.internal", "policy_url_invalid");
     }
     return {
@@ -27,7 +27,7 @@ export const forwardInternal = defineAction({
         const text = template.text(context);
         if (text instanceof Failure) return brokenAction("policy_interpolation_failed", text.message);
         const { place } = context;
-        const host = internalHost(text);
+        const host = internalHostOf(text);
         const isThere = host !== undefined && place.services.internalEndpoint(place.accountId, host);
         if (isThere) return endedBy(`forwarded to ${host}`, { by: "forward", url: host });
         const shown = text.slice(0, 128);
@@ -38,10 +38,3 @@ export const forwardInternal = defineAction({
     };
   },
 });
-
-/** The lower-case host of an internal URL of HTTP, without a port. */
-function internalHost(text: string): string | undefined {
-  const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol) || url.port !== "" || url.username !== "") return undefined;
-  return isInternalName(url.hostname) ? url.hostname : undefined;
-}
