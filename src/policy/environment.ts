@@ -26,6 +26,16 @@ const commonFunctions = [
   ...randomFunctions,
 ];
 
+/** What policies have besides the language's own functions, in all phases or in some. */
+export const policyFunctions = [
+  ...requestFunctions,
+  ...responseFunctions,
+  ...encodingFunctions,
+  ...hashFunctions,
+  ...addressFunctions,
+  ...randomFunctions,
+];
+
 const made = new Map<string, Environment>();
 
 /** @param actions those whose results can be read */
