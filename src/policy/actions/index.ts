@@ -37,6 +37,11 @@ export const actions: readonly ActionDeclaration[] = [
 /** Actions of the vendor's policies that this server does not have, and why. */
 export const unsupportedActions: Readonly<Record<string, string>> = {
   "ai-gateway": "it needs a service of the vendor's",
+  oauth: "logins are modules of a route: oauth",
+  "openid-connect": "logins are modules of a route: oidc",
+  saml: "logins are modules of a route: saml",
+  "terminate-tls":
+    "where TLS ends, and with which versions and client certificates, say the modules tls_termination and mutual_tls",
   "owasp-crs-request": "its rule set is not part of this server; put a web application firewall behind it",
   "owasp-crs-response": "its rule set is not part of this server; put a web application firewall behind it",
 };
