@@ -28,7 +28,8 @@ export function trafficPolicyWith(services: PolicyServices) {
         required: true,
         maxBytes: maxPolicyBytes,
         sensitive: concealedPolicy,
-        example: "on_tcp_connect:\n  - actions:\n      - type: deny",
+        // The older name, which every place has.
+        example: "inbound:\n  - actions:\n      - type: deny",
       }),
     },
     rules: [({ value }, place) => policyIssue(value, layerOf(place), "value")],

@@ -129,7 +129,11 @@ export function policyErrorCode(error: RefusalName): string {
   return `ERR_NGROK_${catalogue[error].number}`;
 }
 
-/** The action cannot be carried out, and the request ends there (traffic-policy.md §1.3.4). */
-export function brokenAction(error: RefusalName, reason: string): ActionOutcome {
+/**
+ * The action cannot be carried out, and the request ends there (traffic-policy.md §1.3.4). Why a value could not be made
+ * is not told: it may repeat what is configured, and not everybody who reads traces may read that (control K4).
+ */
+export function brokenAction(error: RefusalName, why: string): ActionOutcome {
+  const reason = error === "policy_interpolation_failed" ? "a value of its configuration could not be made" : why;
   return { outcome: "failed", reason, end: { by: "refusal", answer: { error } } };
 }

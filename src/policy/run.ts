@@ -49,7 +49,7 @@ function decide(
   context: PolicyContext,
   values: StepRule["values"][number][] | undefined,
 ): Step | undefined {
-  for (const { program, unmatched } of expressions) {
+  for (const [at, { program, unmatched }] of expressions.entries()) {
     let result;
     if (values) {
       const explained = program.explain(context, context.budget);
@@ -58,7 +58,7 @@ function decide(
     } else result = program.evaluate(context, context.budget);
     if (result === true) continue;
     if (!(result instanceof Failure)) return unmatched;
-    const reason = `${label}: error: ${result.message}`;
+    const reason = `${label}: expression ${at + 1} failed`;
     if (context.place.services.expressionErrors === "no_match") {
       return { by: policyModuleName, outcome: "skipped", reason, failed: true };
     }

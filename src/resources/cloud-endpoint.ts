@@ -29,7 +29,7 @@ export const cloudEndpoint = defineResource({
       required: true,
       maxBytes: maxPolicyBytes,
       sensitive: concealedPolicy,
-      example: "on_tcp_connect:\n  - actions:\n      - type: deny",
+      example: "on_http_request:\n  - actions:\n      - type: deny",
       keepIfEmpty: true,
     }),
     bindings: f.list(

@@ -39,14 +39,16 @@ function policy(): string {
   const actions = [
     { type: "add-headers", config: { headers: { authorization: text() } } },
     { type: "basic-auth", config: { credentials: [`${text()}:${text()}`], realm: text() } },
-    { type: "custom-response", config: { body: text(), headers: { "x-token": text() } } },
     { type: "log", config: { metadata: { note: text() } } },
     { type: "redirect", config: { from: text(), to: `https://a.example.com/?key=${text()}` } },
     { type: "set-vars", config: { vars: [{ token: text() }] } },
     { type: "restrict-ips", config: { allow: ["192.0.2.0/24"] } },
   ];
   return JSON.stringify({
-    on_http_request: [{ name: "all", expressions: [`req.headers["x-key"][0] == "${canary()}"`], actions }],
+    on_http_request: [
+      { name: "all", expressions: [`req.headers["x-key"][0] == "${canary()}"`], actions },
+      { actions: [{ type: "custom-response", config: { body: text(), headers: { "x-token": text() } } }] },
+    ],
   });
 }
 

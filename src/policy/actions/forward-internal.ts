@@ -30,8 +30,7 @@ export const forwardInternal = defineAction({
         const host = internalHostOf(text);
         const isThere = host !== undefined && place.services.internalEndpoint(place.accountId, host);
         if (isThere) return endedBy(`forwarded to ${host}`, { by: "forward", url: host });
-        const shown = text.slice(0, 128);
-        const reason = host === undefined ? `"${shown}" is no internal URL` : `"${shown}" is not online`;
+        const reason = host === undefined ? "the URL is no internal one" : "the endpoint is not online";
         if (on_error === "continue") return failedAction("unknown_host", reason, { url: text });
         return brokenAction("unknown_host", reason);
       },
