@@ -317,7 +317,10 @@ for (const database of databases) {
       const right = {
         webhook_verification: { provider: "github", secret: "the right one" },
         request_headers: { add: { "x-key": "the right one" } },
-        traffic_policy: { value: '{"on_http_request":[{"expressions":["the right one"],"actions":[]}]}' },
+        traffic_policy: {
+          value:
+            '{"on_http_request":[{"expressions":["req.method == \'the right one\'"],"actions":[{"type":"deny"}]}]}',
+        },
       };
       const document = (fields: Body) => ({
         document: "guesses",
@@ -395,10 +398,14 @@ for (const database of databases) {
 
     it("K4: are not in the ETag, against which guesses could be tried", async () => {
       const tags = [];
-      const body = { type: "cloud", url: "https://tagged.example.com", traffic_policy: "on_http_request: []" };
+      const body = {
+        type: "cloud",
+        url: "https://tagged.example.com",
+        traffic_policy: "on_http_request: [{actions: [{type: deny}]}]",
+      };
       const { id } = await api.ok("POST", "/endpoints", body);
       for (const secret of ["one", "two"]) {
-        const value = `on_http_request:\n  - expressions: ["${secret}"]\n    actions: []`;
+        const value = `on_http_request:\n  - expressions: ["req.method != '${secret}'"]\n    actions: [{type: deny}]\n  - actions: [{type: deny}]`;
         const { headers } = await api.request("PATCH", `/endpoints/${id}`, { body: { traffic_policy: value } });
         tags.push(headers["etag"]?.replace(/^"\d+\./, ""));
       }

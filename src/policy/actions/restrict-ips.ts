@@ -1,17 +1,18 @@
 import { types } from "../../cel/checking/types.ts";
 import { Failure } from "../../cel/values/failure.ts";
-import { cidrIssue, parseCidr, readAddress } from "../../lib/address.ts";
+import { parseCidr, readAddress } from "../../lib/address.ts";
 import type { Network } from "../../lib/address.ts";
 import { f } from "../../schema/fields.ts";
 import type { CompiledPolicy } from "../../traffic/parts/ip-policy.ts";
 import { brokenAction, defineAction, done, endedBy } from "../action.ts";
 import type { ActionOutcome, ActionScope } from "../action.ts";
 import type { PolicyContext } from "../context.ts";
+import { networkText } from "../formats.ts";
 import { enforceField } from "../enforce.ts";
 import { isInNetwork } from "../functions/addresses.ts";
 import type { Template } from "../template.ts";
 
-const network = f.string("A network; may hold `${…}`.", { minBytes: 1, maxBytes: 1024 });
+const network = f.string("A network; may hold `${…}`.", { minBytes: 1, maxBytes: 1024, format: networkText });
 const words = new Uint32Array(4);
 
 export const restrictIps = defineAction({
@@ -74,8 +75,6 @@ function compileNetworks(texts: readonly string[], field: string, scope: ActionS
     const template = scope.template(text, `${field}[${index}]`);
     const { constant } = template;
     if (constant === undefined) return { fixed: undefined, template };
-    const issue = cidrIssue(constant);
-    if (issue !== undefined) scope.wrong(`${field}[${index}]`, `must ${issue}`, "policy_cidr_invalid");
     return { fixed: parseCidr(constant), template };
   });
 }
