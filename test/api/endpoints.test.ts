@@ -221,12 +221,14 @@ for (const database of databases) {
       for (const url of ["https://a_b.example.com", "https://a.example.com:0", "https://user@a.example.com"]) {
         refused(await api.request("POST", "/endpoints", { body: cloud(url) }), 400, 823);
       }
-      for (const binding of ["internal", "kubernetes"]) {
+      for (const binding of ["kubernetes"]) {
         const body = cloud("https://bound.example.com", { bindings: [binding] });
         const response = await api.request("POST", "/endpoints", { body });
         refused(response, 400, 822);
         assert.match(response.body.details["bindings[0]"], /"public"/);
       }
+      const inside = cloud("https://bound.example.com", { bindings: ["internal"] });
+      refused(await api.request("POST", "/endpoints", { body: inside }), 400, 215);
       refused(
         await api.request("POST", "/endpoints", { body: cloud("https://x.example.com", { type: "edge" }) }),
         400,
