@@ -11,6 +11,7 @@ import { fieldsTable } from "./fields.ts";
 import { code, page, table } from "./markdown.ts";
 import { moduleOrder, placesText } from "./module-order.ts";
 import { metricsPage } from "./metrics.ts";
+import { policiesPage } from "./policies.ts";
 import { commandsPage, settingsPage } from "./settings.ts";
 import { variablesPage } from "./variables.ts";
 
@@ -21,6 +22,7 @@ export async function referenceFiles(operations: readonly Operation[]): Promise<
     [`${folder}/modules.md`, modulesPage()],
     [`${folder}/variables.md`, variablesPage()],
     [`${folder}/expressions.md`, expressionsPage()],
+    [`${folder}/policies.md`, policiesPage()],
     [`${folder}/errors.md`, errorsPage()],
     [`${folder}/settings.md`, settingsPage()],
     [`${folder}/commands.md`, await commandsPage()],

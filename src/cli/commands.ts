@@ -38,6 +38,14 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Send a sample webhook, signed as its provider would.",
     load: async () => (await import("./commands/webhook-send.ts")).webhookSend as Command,
   },
+  "policy check": {
+    doc: "Say what is wrong with a traffic policy.",
+    load: async () => (await import("./commands/policy.ts")).policyCheck as unknown as Command,
+  },
+  "policy test": {
+    doc: "Run the cases of a traffic policy.",
+    load: async () => (await import("./commands/policy.ts")).policyTest as unknown as Command,
+  },
   api: {
     doc: "Call one operation of the management API.",
     load: async (args) => (await import("./commands/api.ts")).apiCommand(args),

@@ -90,7 +90,13 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     send,
     siteFor: (host) => sites.https(host),
   });
-  const modules = modulesWith(options, logins);
+  const modules = modulesWith(options, {
+    logins,
+    policies: {
+      internalEndpoint: (accountId, host) => sites.internal(accountId, host) !== undefined,
+      ...(options.random && { random: options.random }),
+    },
+  });
   const table = makeRoutingTable(clock, modules);
   const certificates = makeCertificates(options.authority, domain, clock, log);
   const challenges = makeAcmeChallenges(log);
@@ -141,6 +147,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     limits,
     counters,
     upstreams,
+    internalSite: (accountId, host) => sites.internal(accountId, host),
     connections: new Set(),
     advertisedPort: {
       get https() {

@@ -26,6 +26,8 @@ export interface EdgeOptions extends EdgeSettings {
   readonly metrics: Metrics;
   /** How long a stop waits for what is in flight, milliseconds. */
   readonly drainMs: number;
+  /** Chance for expressions, 0 up to, and without, 1; `Math.random` unless given. */
+  readonly random?: () => number;
   readonly limits?: {
     readonly connections?: Partial<ListenerLimits>;
     readonly http?: Partial<HttpLimits>;

@@ -27,7 +27,7 @@ function guarded({ teams = [], renew, ...given }: Options, change: Partial<Sessi
   const clock = makeManualClock();
   const logins = testLogins(clock, {}, renew ? { renew } : {});
   after(() => logins.close());
-  const { table, put } = tableOf(clock, modulesWith(defaultsOf(webhookSettings), logins));
+  const { table, put } = tableOf(clock, modulesWith(defaultsOf(webhookSettings), { logins }));
   put({ kind: "https_edge", id: "edge", doc: { hostports: ["app.example.com:443"] } });
   const set = (more: object = {}): void => {
     const github = {

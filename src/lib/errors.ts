@@ -3,6 +3,7 @@ import { apiErrors } from "./errors/api.ts";
 import { configurationErrors } from "./errors/configuration.ts";
 import type { CatalogueEntry } from "./errors/entry.ts";
 import { loginErrors } from "./errors/logins.ts";
+import { policyErrors } from "./errors/policies.ts";
 import { trafficErrors } from "./errors/traffic.ts";
 
 /**
@@ -13,6 +14,7 @@ import { trafficErrors } from "./errors/traffic.ts";
 export const catalogue = {
   ...apiErrors,
   ...configurationErrors,
+  ...policyErrors,
   ...agentErrors,
   ...trafficErrors,
   ...loginErrors,

@@ -1,5 +1,5 @@
 /** YAML 1.2 for what JSON can say: strict reading from strangers, and writing that is read back exactly. */
-import { Document, Scalar, parseAllDocuments, visit } from "yaml";
+import { Document, Scalar, isNode, parseAllDocuments, visit } from "yaml";
 import { JsonIssue, maxJsonDepth } from "./json.ts";
 import type { JsonObject } from "./json.ts";
 
@@ -55,4 +55,16 @@ export function renderYaml(value: JsonObject): string {
     },
   });
   return document.toString({ lineWidth: 0 });
+}
+
+/** The line, from 1, on which what stands under `path` begins; of what is nowhere, its nearest holder. */
+export function lineOfYaml(text: string, path: readonly (string | number)[]): number | undefined {
+  const [document] = parseAllDocuments(text, { version: "1.2", schema: "core", logLevel: "silent" });
+  if (!document || !("getIn" in document)) return undefined;
+  for (let length = path.length; length >= 0; length -= 1) {
+    const node: unknown = document.getIn(path.slice(0, length), true);
+    const start = isNode(node) ? node.range?.[0] : undefined;
+    if (start !== undefined) return text.slice(0, start).split("\n").length;
+  }
+  return undefined;
 }

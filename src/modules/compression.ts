@@ -1,8 +1,4 @@
-import { chooseCoding } from "../traffic/parts/accept-encoding.ts";
-import type { Coding } from "../traffic/parts/accept-encoding.ts";
-import { compressor } from "../traffic/parts/compressor.ts";
-import type { Exchange, HeaderFields, ResponseHead } from "../traffic/exchange.ts";
-import { onlyValue, repeated } from "./only-value.ts";
+import { compressResponse } from "../traffic/parts/compress-response.ts";
 import { defineModule } from "../traffic/module.ts";
 import { changed, skipped } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
@@ -14,95 +10,19 @@ export const compression = defineModule({
   doc: "Compresses responses with gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies that are encoded already or do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and answers to input in requests of visitors whom the edge has logged in.",
   acts: { response: ["change the response"] },
   fields: {},
-  compile: () => ({ response: ({ request, response, steps }) => apply(request, response, steps) }),
+  compile: () => ({
+    response: ({ request, response, steps }) => stepOf(compressResponse(request, response, steps).reason),
+  }),
 });
 
-const skip = (reason: string): Step => skipped("compression", reason);
-const noBody = skip("the response has no body");
-const partial = skip("the body is a part of another");
-const encoded = skip("the body is encoded already");
-const untouchable = skip("Cache-Control forbids it");
-const incompressible = skip("bodies of this type do not shrink");
-const reflecting = skip("the visitor is logged in and the response may repeat the request's input");
-const unwanted = skip("the client accepts none of our encodings");
-const done: Readonly<Record<Coding, Step>> = {
-  zstd: changed("compression", "compressed with zstd"),
-  br: changed("compression", "compressed with br"),
-  gzip: changed("compression", "compressed with gzip"),
-  deflate: changed("compression", "compressed with deflate"),
-};
+/** One step for each thing that is said. */
+const known = new Map<string, Step>();
 
-function apply(request: Exchange["request"], response: ResponseHead | undefined, steps: readonly Step[]): Step {
-  if (!response || request.method === "HEAD") return noBody;
-  const { status, headers } = response;
-  if (status < 200 || status === 204 || status === 205 || status === 304) return noBody;
-  const length = headers.get("content-length");
-  if (length === "0") return noBody;
-  if (status === 206 || headers.has("content-range")) return partial;
-  const codings = headers.getAll("content-encoding").flatMap((value) => value.split(","));
-  if (codings.some((coding) => coding.trim().toLowerCase() !== "identity")) return encoded;
-  if (/(?:^|[\s,])no-transform(?:$|[\s,])/i.test(headers.getAll("cache-control").join(","))) return untouchable;
-  const type = onlyValue(headers, "content-type");
-  if (type === repeated || !shrinks(type)) return incompressible;
-  vary(headers);
-  // An attacker who can choose part of a compressed page reads the rest from its length (BREACH; control D6).
-  if (request.query !== "" && steps.some(isLogin)) return reflecting;
-  const chosen = chooseCoding(request.headers.getAll("accept-encoding").join(",") || undefined);
-  if (!chosen) return unwanted;
-  headers.delete("content-length");
-  headers.delete("content-md5");
-  headers.delete("content-digest");
-  headers.delete("accept-ranges");
-  headers.set("content-encoding", chosen);
-  const etag = onlyValue(headers, "etag");
-  // The bytes are others now: a strong tag would lie (RFC 9110 §8.8.3.3).
-  if (etag === repeated) headers.delete("etag");
-  else if (etag?.startsWith('"')) headers.set("etag", `W/${etag}`);
-  response.transform(() => compressor(chosen, length === undefined ? undefined : Number(length)));
-  return done[chosen];
+function stepOf(reason: string): Step {
+  let step = known.get(reason);
+  if (!step) {
+    step = reason.startsWith("compressed") ? changed("compression", reason) : skipped("compression", reason);
+    known.set(reason, step);
+  }
+  return step;
 }
-
-function isLogin({ by, outcome }: Step): boolean {
-  return (by === "oauth" || by === "oidc" || by === "saml") && outcome !== "skipped";
-}
-
-function vary(headers: HeaderFields): void {
-  const present = headers.getAll("vary").join(",").toLowerCase();
-  if (!/(?:^|[\s,])(?:\*|accept-encoding)(?:$|[\s,])/.test(present)) headers.append("vary", "accept-encoding");
-}
-
-/** Text in some form; images, archives, audio and video are compressed already. */
-function shrinks(contentType: string | undefined): boolean {
-  if (contentType === undefined) return false;
-  const type = (contentType.split(";", 1)[0] as string).trim().toLowerCase();
-  return type.startsWith("text/") || compressible.has(type) || /^[a-z]+\/[\w.-]+\+(?:json|xml|text|yaml)$/.test(type);
-}
-
-const compressible = new Set([
-  "application/dash+xml",
-  "application/graphql",
-  "application/javascript",
-  "application/json",
-  "application/jsonl",
-  "application/ld+json",
-  "application/manifest+json",
-  "application/ndjson",
-  "application/rtf",
-  "application/sql",
-  "application/toml",
-  "application/vnd.apple.mpegurl",
-  "application/vnd.ms-fontobject",
-  "application/wasm",
-  "application/x-javascript",
-  "application/x-ndjson",
-  "application/x-sh",
-  "application/x-www-form-urlencoded",
-  "application/x-yaml",
-  "application/xml",
-  "application/yaml",
-  "font/otf",
-  "font/ttf",
-  "image/bmp",
-  "image/svg+xml",
-  "image/x-icon",
-]);

@@ -26,7 +26,7 @@ interface Case {
 const clock = makeManualClock();
 const now = clock.now();
 const logins = testLogins(clock);
-const modules = modulesWith(defaultsOf(webhookSettings), logins);
+const modules = modulesWith(defaultsOf(webhookSettings), { logins, policies: { internalEndpoint: () => true } });
 after(() => logins.close());
 const client = { client_id: "c", client_secret: "s", scopes: [] };
 const noLists = { email_addresses: [], email_domains: [] };
@@ -112,7 +112,34 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     },
   ],
   saml: [{ on: "https_route", config: { idp_metadata_url: "https://id.example.com/metadata" } }],
-  traffic_policy: (["https_route", "tls_edge", "tcp_edge"] as const).map((on) => ({ on, config: { value: "{}" } })),
+  traffic_policy: [
+    {
+      on: "https_route",
+      config: {
+        value: JSON.stringify({
+          on_http_request: [
+            { actions: [{ type: "add-headers", config: { headers: { "x-b": "1" } } }] },
+            { expressions: ["req.method == 'POST'"], actions: [{ type: "custom-response" }] },
+            { expressions: ["req.method == 'PUT'"], actions: [{ type: "deny" }] },
+            {
+              expressions: ["req.method == 'PATCH'"],
+              actions: [{ type: "forward-internal", config: { url: "https://a.internal" } }],
+            },
+          ],
+          on_http_response: [
+            { actions: [{ type: "add-headers", config: { headers: { "x-c": "1" } } }] },
+            { expressions: ["req.method == 'HEAD'"], actions: [{ type: "custom-response" }] },
+          ],
+        }),
+      },
+      exchanges: [text, { ...text, method: "HEAD" }, ...["POST", "PUT", "PATCH"].map((method) => ({ method }))],
+    },
+    ...(["tls_edge", "tcp_edge"] as const).map((on) => ({
+      on,
+      config: { value: "on_tcp_connect: [{actions: [{type: deny}]}]" },
+      exchanges: [{}],
+    })),
+  ],
   circuit_breaker: [
     {
       on: "https_route",
@@ -163,7 +190,8 @@ function watchHandshake({ minVersion, clientAuthorities }: Handshake, seen: Seen
   if (minVersion !== undefined || clientAuthorities !== undefined) seen("handshake", "refuse");
 }
 
-function watchStep(phase: Phase, { answer, outcome }: Step, seen: Seen): void {
+function watchStep(phase: Phase, { answer, outcome, forwardTo }: Step, seen: Seen): void {
+  if (forwardTo !== undefined) seen(phase, "choose the upstream");
   if (answer) seen(phase, "error" in answer || outcome === "denied" ? "refuse" : "answer");
 }
 
@@ -177,18 +205,20 @@ async function watchRoute(route: CompiledRoute, { exchanges = [] }: Case, seen: 
     const { headers } = exchange.request;
     if (JSON.stringify(headers.entries()) !== asReceived) seen("request", "change the request");
     const sent = JSON.stringify(exchange.response?.headers.entries());
-    for (const module of route.response) watchStep("response", module.response?.(exchange) as Step, seen);
+    for (const module of route.response) watchStep("response", (await module.response?.(exchange)) as Step, seen);
     const isChanged = JSON.stringify(exchange.response?.headers.entries()) !== sent || exchange.transforms.length > 0;
     if (isChanged) seen("response", "change the response");
     for (const module of route.settled) module.settled?.(exchange, 500);
   }
 }
 
-function watchConnection(site: ConnectionSite, { exchanges = [] }: Case, seen: Seen): void {
+async function watchConnection(site: ConnectionSite, { exchanges = [] }: Case, seen: Seen): Promise<void> {
   if (site.upstream) seen("connection", "choose the upstream");
   for (const { connection } of exchanges) {
     for (const module of site.connection) {
-      watchStep("connection", module.connection?.(connection?.source ?? "192.0.2.1") as Step, seen);
+      if (module.connection) watchStep("connection", module.connection(connection?.source ?? "192.0.2.1"), seen);
+      const opened = await module.opened?.({ ...exchangeOf().connection, ...connection });
+      if (opened?.closes) seen("connection", "refuse");
     }
   }
 }
@@ -215,7 +245,7 @@ describe("modules", () => {
           if (route.request.length > 0 || route.upstream) hooks.add("request");
           if (route.response.length > 0) hooks.add("response");
         } else if ("connection" in site) {
-          watchConnection(site, one, seen);
+          await watchConnection(site, one, seen);
           if (site.connection.length > 0 || site.upstream) hooks.add("connection");
         }
       }

@@ -15,7 +15,9 @@ import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
 import { saml } from "./saml.ts";
 import { tlsTermination } from "./tls-termination.ts";
-import { trafficPolicy } from "./traffic-policy.ts";
+import { defaultPolicyServices } from "../policy/language/context.ts";
+import type { PolicyServices } from "../policy/language/context.ts";
+import { trafficPolicyWith } from "./traffic-policy.ts";
 import { userAgentFilter } from "./user-agent-filter.ts";
 import { webhookVerificationWith } from "./webhook-verification.ts";
 import { websocketTcpConverter } from "./websocket-tcp-converter.ts";
@@ -25,9 +27,12 @@ export const modules: readonly ModuleDeclaration[] = modulesWith(defaultsOf(webh
 /**
  * The modules as an edge runs them, by what its operator has set.
  *
- * @param logins absent where nobody can log in: such routes are closed
+ * @param own what only a running edge has. Without `logins` nobody can log in: such routes are closed
  */
-export function modulesWith(webhooks: WebhookSettings, logins?: Logins): readonly ModuleDeclaration[] {
+export function modulesWith(
+  webhooks: WebhookSettings,
+  { logins, policies }: { readonly logins?: Logins; readonly policies?: Partial<PolicyServices> } = {},
+): readonly ModuleDeclaration[] {
   return [
     tlsTermination,
     mutualTls,
@@ -37,7 +42,7 @@ export function modulesWith(webhooks: WebhookSettings, logins?: Logins): readonl
     oauthWith(logins),
     oidcWith(logins),
     saml,
-    trafficPolicy,
+    trafficPolicyWith({ ...defaultPolicyServices, webhookBytes: webhooks.webhookMaxBytes, ...policies }),
     circuitBreaker,
     websocketTcpConverter,
     requestHeaders,
@@ -46,3 +51,6 @@ export function modulesWith(webhooks: WebhookSettings, logins?: Logins): readonl
     responseHeaders,
   ] as unknown as readonly ModuleDeclaration[];
 }
+
+export { defaultPolicyServices };
+export type { PolicyServices };

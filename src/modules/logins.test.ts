@@ -24,7 +24,7 @@ describe("login modules", () => {
   it("R6: a route with a module that cannot be enforced is closed", () => {
     const set = tableOf();
     set.put({ kind: "https_edge", id: "e", doc: { hostports: ["h:443"] } });
-    for (const name of ["oauth", "oidc", "saml", "traffic_policy"]) {
+    for (const name of ["oauth", "oidc", "saml"]) {
       const doc = { edge_id: "e", match_type: "path_prefix", match: "/", [name]: { enabled: true } };
       assert.equal(set.put({ kind: "https_edge_route", id: "r", doc })[0]?.module, name);
       const route = set.table.httpsSite("h")?.findRoute("/", "h");
@@ -109,7 +109,7 @@ describe("login modules", () => {
 
   it("D8: a traffic policy is an object in JSON or YAML that does not explode", () => {
     assert.deepEqual(issues("traffic_policy", { value: '{"on_http_request":[]}' }), []);
-    assert.deepEqual(issues("traffic_policy", { value: "on_http_request:\n  - actions: []\n" }), []);
+    assert.deepEqual(issues("traffic_policy", { value: "on_http_request:\n  - actions: [{type: deny}]\n" }), []);
     const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${"bcdefghi"
       .split("")
       .map((name, at) => `${name}: &${name} [${Array(9).fill(`*${"abcdefgh"[at]}`).join()}]`)

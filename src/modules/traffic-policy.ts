@@ -1,24 +1,67 @@
+import type { Layer } from "../policy/language/action.ts";
+import { compilePolicy, policyModuleName } from "../policy/compile.ts";
+import type { CompiledPolicy } from "../policy/compiled.ts";
 import { concealedPolicy } from "../policy/concealment.ts";
+import type { PolicyServices } from "../policy/language/context.ts";
 import { maxPolicyBytes, policyIssue } from "../policy/document.ts";
+import { policyHooks } from "../policy/hooks.ts";
 import { f } from "../schema/fields.ts";
+import type { Place } from "../schema/object.ts";
 import { defineModule } from "../traffic/module.ts";
+import type { Scope } from "../traffic/module.ts";
+import { compilePolicy as compileIpPolicy } from "../traffic/parts/ip-policy.ts";
 
-export const trafficPolicy = defineModule({
-  name: "traffic_policy",
-  schemaName: "EndpointTrafficPolicy",
-  on: ["https_route", "tls_edge", "tcp_edge"],
-  doc: "Applies a traffic policy: rules of expressions and actions, by phase.",
-  acts: {},
-  fields: {
-    value: f.string("The policy, as JSON or YAML; stored as it is given.", {
-      required: true,
-      maxBytes: maxPolicyBytes,
-      sensitive: concealedPolicy,
-      example: "on_tcp_connect:\n  - actions:\n      - type: deny",
-    }),
-  },
-  rules: [({ value }, place) => policyIssue(value, place === "https_route" ? "http" : "connection", "value")],
-  compile() {
-    throw new Error("enforce traffic_policy: this server cannot apply policies");
-  },
-});
+/** The module, as the server that it runs in provides for it. */
+export function trafficPolicyWith(services: PolicyServices) {
+  return defineModule({
+    name: policyModuleName,
+    schemaName: "EndpointTrafficPolicy",
+    on: ["https_route", "tls_edge", "tcp_edge"],
+    doc: "Applies a traffic policy: rules of expressions and actions, by phase.",
+    acts: {
+      connection: ["refuse"],
+      request: ["refuse", "answer", "change the request", "choose the upstream"],
+      response: ["change the response", "answer"],
+    },
+    fields: {
+      value: f.string("The policy, as JSON or YAML; stored as it is given.", {
+        required: true,
+        maxBytes: maxPolicyBytes,
+        sensitive: concealedPolicy,
+        // The older name, which every place has.
+        example: "inbound:\n  - actions:\n      - type: deny",
+      }),
+    },
+    rules: [({ value }, place) => policyIssue(value, layerOf(place), "value")],
+    compile({ value }, scope, place) {
+      const layer = layerOf(place);
+      // All that have the text have what it compiles to.
+      const policy = scope.shared(`${policyModuleName} ${layer} ${value}`, () => compiled(value, layer));
+      return policyHooks(policy, {
+        accountId: scope.accountId,
+        ownerId: scope.ownerId,
+        endpoint: { id: scope.ownerId, protocol: layer === "http" ? "https" : layer },
+        clock: scope.clock,
+        services,
+        keep: (key, make) => scope.keep(`${policyModuleName} ${scope.ownerId} ${key}`, make),
+        ipPolicy: (id) => sharedIpPolicy(id, scope),
+      });
+    },
+  });
+}
+
+function compiled(text: string, layer: Layer): CompiledPolicy {
+  const { policy, issues } = compilePolicy(text, layer);
+  const [first] = issues;
+  if (first) throw new Error(`compile the policy: ${first.path} ${first.message}`);
+  return policy;
+}
+
+function sharedIpPolicy(id: string, scope: Scope) {
+  return scope.shared(`ip_policy ${id}`, (look) => compileIpPolicy(look, id));
+}
+
+function layerOf(place: Place): Layer {
+  if (place === "tls_edge") return "tls";
+  return place === "tcp_edge" ? "tcp" : "http";
+}

@@ -3,7 +3,7 @@ import type * as Re2 from "re2js";
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import { defineModule } from "../traffic/module.ts";
-import { onlyValue, repeated } from "./only-value.ts";
+import { onlyValue, repeated } from "../traffic/parts/only-value.ts";
 import { denied, passed } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 

@@ -1,6 +1,6 @@
 import { websocketProof } from "../lib/websocket-proof.ts";
 import { defineModule } from "../traffic/module.ts";
-import { onlyValue } from "./only-value.ts";
+import { onlyValue } from "../traffic/parts/only-value.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import { changed, denied } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";

@@ -1,5 +1,6 @@
+import { isInternalName } from "../lib/internal-names.ts";
 import { concealedPolicy } from "../policy/concealment.ts";
-import { maxPolicyBytes, policyIssue, policyRefusals } from "../policy/document.ts";
+import { endpointPolicyIssue, maxPolicyBytes, policyRefusals } from "../policy/document.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Field, Issue } from "../schema/fields.ts";
 import { endpointUrl, parseEndpointUrl } from "../schema/endpoint-url.ts";
@@ -14,7 +15,7 @@ export const cloudEndpoint = defineResource({
   path: "/endpoints",
   listKey: "endpoints",
   idPrefix: "ep",
-  doc: "An endpoint that is nothing but a URL and a traffic policy. Until this server can apply policies, requests to it are answered 500 and connections are closed.",
+  doc: "An endpoint that is nothing but a URL and a traffic policy, which answers or forwards what comes.",
   fields: {
     ...notes,
     url: f.string("Its URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`; one holder on the whole server.", {
@@ -28,17 +29,21 @@ export const cloudEndpoint = defineResource({
       required: true,
       maxBytes: maxPolicyBytes,
       sensitive: concealedPolicy,
-      example: "on_tcp_connect:\n  - actions:\n      - type: deny",
+      example: "on_http_request:\n  - actions:\n      - type: deny",
       keepIfEmpty: true,
     }),
-    bindings: f.list("Who can reach it; only `public` is supported.", f.oneOf("A binding.", bindingNames()), {
-      default: ["public"],
-      minItems: 1,
-      maxItems: 3,
-      unique: true,
-      example: ["public"],
-      keepIfEmpty: true,
-    }),
+    bindings: f.list(
+      "Who can reach it: everybody, or with `internal`, which a host below `.internal` implies, only policies of the account.",
+      f.oneOf("A binding.", bindingNames()),
+      {
+        default: ["public"],
+        minItems: 1,
+        maxItems: 3,
+        unique: true,
+        example: ["public"],
+        keepIfEmpty: true,
+      },
+    ),
     pooling_enabled: f.boolean("Kept as it is given; a URL has one endpoint here in any case."),
     updated_at: f.timestamp("When it last changed.", { readOnly: true }),
     ...live(servedFields),
@@ -48,11 +53,13 @@ export const cloudEndpoint = defineResource({
   // Without a server name the port alone decides, so it has one holder too.
   claims({ url }) {
     const { scheme, hostport } = parseEndpointUrl(url);
+    if (isInternalName(hostport.replace(/:\d+$/, ""))) return [{ space: "internal endpoint", name: hostport }];
     const claim = { space: "hostport", name: hostport, global: true };
     return scheme === "tcp" ? [claim, { space: "tcp port", name: portOf(hostport), global: true }] : [claim];
   },
   uses({ url }) {
     const { scheme, hostport } = parseEndpointUrl(url);
+    if (isInternalName(hostport.replace(/:\d+$/, ""))) return [];
     return scheme === "tcp" ? [{ space: "address", name: portOf(hostport) }] : hostportUses({ hostports: [hostport] });
   },
   taken: "hostport_held",
@@ -66,8 +73,15 @@ export const cloudEndpoint = defineResource({
   ],
   rules: [
     ({ bindings }) => bindingIssue(bindings as readonly string[]),
-    ({ url, traffic_policy }) =>
-      policyIssue(traffic_policy, parseEndpointUrl(url).scheme === "https" ? "http" : "connection", "traffic_policy"),
+    ({ url, bindings }) => internalIssue(url, bindings as readonly string[]),
+    ({ url, traffic_policy }) => {
+      const { scheme, hostport } = parseEndpointUrl(url);
+      const issue = endpointPolicyIssue(traffic_policy, scheme === "https" ? "http" : scheme, "traffic_policy");
+      const isInternal = isInternalName(hostport.replace(/:\d+$/, ""));
+      return issue?.reason === "policy_connect_phase_refused" && isInternal
+        ? { ...issue, reason: "policy_connect_phase_internal" }
+        : issue;
+    },
   ],
 });
 
@@ -77,10 +91,23 @@ function bindingNames() {
 }
 
 function bindingIssue(bindings: readonly string[]): Issue | undefined {
-  const other = bindings.findIndex((name) => name !== "public");
+  const other = bindings.findIndex((name) => name !== "public" && name !== "internal");
   if (other < 0) return undefined;
-  const message = `must be "public", is "${bindings[other]}": this server has no other binding`;
+  const message = `must be "public" or "internal", is "${bindings[other]}": this server has no other binding`;
   return { path: `bindings[${other}]`, message, reason: "binding_unsupported" };
+}
+
+/** What ends in `.internal` is an internal endpoint, and nothing else is (traffic-policy.md §5). */
+function internalIssue(url: string, bindings: readonly string[]): Issue | undefined {
+  const { scheme, hostport } = parseEndpointUrl(url);
+  const isInternal = isInternalName(hostport.replace(/:\d+$/, ""));
+  if (bindings.includes("internal") && !isInternal) {
+    return { path: "url", message: 'must have a host that ends in ".internal", as its binding is internal' };
+  }
+  if (isInternal && scheme !== "https") {
+    return { path: "url", message: "must be an https:// URL: internal endpoints of TLS and TCP are not offered" };
+  }
+  return undefined;
 }
 
 function live<const F extends Readonly<Record<string, Field>>>(

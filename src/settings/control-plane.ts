@@ -5,13 +5,15 @@ import { eventSettings } from "./events.ts";
 import { hostName } from "./kinds/address.ts";
 import { count } from "./kinds/number.ts";
 import { origin } from "./kinds/url.ts";
-import { loginIdleDays } from "./logins.ts";
+import { loginSettings } from "./logins.ts";
 import { placeSettings } from "./places.ts";
 import { many, one, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 import { storageSettings } from "./storage.ts";
 
 const { data, database, apiListen, apiUrl, httpsListen, httpsPort, domain } = placeSettings;
+
+const { loginIdleDays } = loginSettings;
 
 export const controlPlaneSettings = {
   data,

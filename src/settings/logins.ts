@@ -4,9 +4,6 @@ import { count } from "./kinds/number.ts";
 import { oauthApps } from "./kinds/oauth-apps.ts";
 import { one, optional, toggle } from "./setting.ts";
 
-/** Read by the control plane as well, which ends the logins that no edge speaks of any more. */
-export const loginIdleDays = one("Days of disuse after which a login ends.", count("DAYS"), { default: 30 });
-
 export const loginSettings = {
   oauthApps: optional(
     "YAML file, readable by its owner alone, with the server's own apps at OAuth providers: provider, then client_id, client_secret, and base_url where the provider is elsewhere.",
@@ -20,7 +17,8 @@ export const loginSettings = {
     count("NUMBER"),
     { default: 100_000 },
   ),
-  loginIdleDays,
+  // Read by the control plane as well, which ends the logins that no edge speaks of any more.
+  loginIdleDays: one("Days of disuse after which a login ends.", count("DAYS"), { default: 30 }),
   clockSkew: one("Seconds by which the clocks of identity providers may differ.", count("SECONDS", 0, 300), {
     default: 60,
   }),

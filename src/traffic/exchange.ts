@@ -16,6 +16,8 @@ export interface Exchange {
   readonly dialDurationMs?: number | undefined;
   /** What was decided so far, in order. */
   readonly steps: Step[];
+  /** Facts that rules of a traffic policy have noted for the event of the request. */
+  logs?: readonly Readonly<Record<string, unknown>>[] | undefined;
   /** The client went away before there was a response: that there is none says nothing about the upstream. */
   readonly abandoned: boolean;
   /** Cookies of logins, which were cut from the request. */
@@ -77,12 +79,14 @@ export interface ServedCertificate {
 export interface RequestHead {
   readonly httpVersion: "1.0" | "1.1" | "2";
   readonly method: string;
-  /** Canonical path (RFC 3986 §6.2.2), the one that was matched and that is forwarded. */
-  readonly path: string;
+  /** Canonical path (RFC 3986 §6.2.2), the one that was matched; what it is changed to is what is forwarded. */
+  path: string;
   /** Path and query as the client sent them: what signatures over the URL cover. */
   readonly target: string;
   /** Raw query with its `?`, or "". */
-  readonly query: string;
+  query: string;
+  /** Path or query are no longer those that the client sent. */
+  isRewritten?: boolean;
   /** Host, lower case, without port. */
   readonly host: string;
   readonly scheme: "https" | "http";

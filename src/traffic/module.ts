@@ -15,8 +15,8 @@ import type { ByteStream } from "../lib/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
 import type { Place, ResourceObject } from "../schema/object.ts";
-import type { Exchange } from "./exchange.ts";
 import type { Login } from "./login.ts";
+import type { ConnectionFacts, Exchange } from "./exchange.ts";
 import type { Step } from "./step.ts";
 import type { UpstreamPlan } from "./upstream-plan.ts";
 
@@ -46,7 +46,7 @@ export interface ModuleDeclaration<F extends Fields = Fields> {
    * function that it resolves with is called in that write, when the owner's id is known.
    */
   identify?(nowMs: number): Promise<(owner: ModuleOwner) => Partial<StoredOf<F>>>;
-  compile(config: StoredOf<F>, scope: Scope): CompiledModule;
+  compile(config: StoredOf<F>, scope: Scope, place: Place): CompiledModule;
 }
 
 export interface ModuleOwner {
@@ -90,6 +90,10 @@ export interface CompiledModule {
   readonly handshake?: Handshake;
   /** Decides over a TLS or TCP connection before any of its bytes are read. */
   connection?(source: string): Step;
+  /** Decides over a TLS or TCP connection that was let in, with everything that is known of it. */
+  opened?(facts: ConnectionFacts): OpenedDecision | Promise<OpenedDecision>;
+  /** What `opened` would decide now, without its side effects. */
+  rehearseOpened?(facts: ConnectionFacts): OpenedDecision | Promise<OpenedDecision>;
   /** Decides over, or changes, a request. A step with an `answer` ends the exchange. */
   request?(exchange: Exchange): Step | Promise<Step>;
   /** What `request` would answer now, without its side effects; absent when it has none. */
@@ -100,13 +104,23 @@ export interface CompiledModule {
   readonly converter?: Converter;
   /** Set by a module that lets in who has logged in. */
   readonly login?: Login | undefined;
-  /** Changes the response head, or sets a transform of its body. */
-  response?(exchange: Exchange): Step;
+  /** Changes the response head, or sets a transform of its body. A step with an `answer` takes its place. */
+  response?(exchange: Exchange): Step | Promise<Step>;
+  /** What `response` would do, without its side effects; absent when it has none. */
+  rehearseResponse?(exchange: Exchange): Step | Promise<Step>;
   /**
    * Told once how the upstream did: its status, or undefined when it could not be reached or sent no response,
    * and when `exchange.abandoned`.
    */
   settled?(exchange: Exchange, upstreamStatus: number | undefined): void;
+}
+
+/** What was decided over a connection that was let in. */
+export interface OpenedDecision {
+  readonly steps: readonly Step[];
+  readonly closes: boolean;
+  /** Facts for its event. */
+  readonly logs: readonly Readonly<Record<string, unknown>>[];
 }
 
 export interface Converter {

@@ -14,8 +14,31 @@ export interface Step {
   readonly decidedBy?: { readonly kind: string; readonly id: string; readonly revision: number };
   /** The tunnel that was chosen. */
   readonly tunnelId?: string;
+  /** Of a policy's rule in a dry run: what its expressions were, and what its actions did. */
+  readonly rule?: StepRule;
+  /** Nothing could be decided, because an expression or action failed. */
+  readonly failed?: boolean;
   /** Present when the exchange ends here. */
   readonly answer?: Answer;
+  /** The request goes to this internal endpoint of the account, instead of to the route's own upstream. */
+  readonly forwardTo?: string;
+  /** The client is sent nothing: its connection is dropped, whatever `answer` says. */
+  readonly drops?: boolean;
+}
+
+export interface StepRule {
+  readonly phase: string;
+  /** In its phase, from 0. */
+  readonly index: number;
+  readonly values: readonly ExplainedValue[];
+  readonly actions: readonly { readonly type: string; readonly outcome: string; readonly reason: string }[];
+}
+
+/** An expression and the parts that decided it. */
+export interface ExplainedValue {
+  readonly expression: string;
+  readonly outcome: "true" | "false" | "error";
+  readonly parts: readonly { readonly text: string; readonly value: string }[];
 }
 
 /** A response made at the edge. */

@@ -15,6 +15,8 @@ const known = {
 
 /** Where an endpoint is reached by everybody who reaches the server; the others need networks that are not here. */
 const publicBinding = "public";
+/** Reached by the account's own traffic policies. */
+const internalBinding = "internal";
 
 /** Throws `agent_option_unsupported` for a member of `holder` that asks for something and that nobody reads. */
 export function demandKnown(holder: JsonObject, kind: keyof typeof known): void {
@@ -30,9 +32,12 @@ export function demandDone(extra: JsonObject): void {
   const bindings = member(extra, "Bindings");
   if (!asksNothing(bindings)) {
     const listed: readonly unknown[] = Array.isArray(bindings) ? bindings : [bindings];
-    const other = listed.find((one) => one !== publicBinding);
+    const other = listed.find((one) => one !== publicBinding && one !== internalBinding);
     if (other !== undefined) {
-      throw unsupported("Bindings", `${JSON.stringify(other).slice(0, 100)} is not offered, only "${publicBinding}"`);
+      throw unsupported(
+        "Bindings",
+        `${JSON.stringify(other).slice(0, 100)} is not offered, only "${publicBinding}" and "${internalBinding}"`,
+      );
     }
   }
   if (!asksNothing(member(extra, "PoolingEnabled"))) {
@@ -52,4 +57,10 @@ function asksNothing(value: unknown): boolean {
 
 function unsupported(name: string, why: string): Refusal {
   return new Refusal("agent_option_unsupported", `open a tunnel with "${name.slice(0, 100)}": ${why}`);
+}
+
+/** Whether the endpoint is to be reached by the account's policies alone. */
+export function isInternalBind(extra: JsonObject): boolean {
+  const bindings = member(extra, "Bindings");
+  return (Array.isArray(bindings) ? (bindings as readonly unknown[]) : [bindings]).includes(internalBinding);
 }

@@ -28,6 +28,8 @@ export interface BindRequest {
   readonly address: string;
   readonly forwardsTo: string;
   readonly forwardsProto: "" | "http1" | "http2";
+  /** Only policies of the account reach it. */
+  readonly isInternal?: boolean;
   readonly metadata: string;
   /** 0, 1 or 2: PROXY protocol header to write before the bytes of each stream, of HTTP ones too. */
   readonly proxyProtocol: 0 | 1 | 2;

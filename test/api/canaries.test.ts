@@ -40,14 +40,16 @@ function policy(): string {
   const actions = [
     { type: "add-headers", config: { headers: { authorization: text() } } },
     { type: "basic-auth", config: { credentials: [`${text()}:${text()}`], realm: text() } },
-    { type: "custom-response", config: { body: text(), headers: { "x-token": text() } } },
     { type: "log", config: { metadata: { note: text() } } },
     { type: "redirect", config: { from: text(), to: `https://a.example.com/?key=${text()}` } },
     { type: "set-vars", config: { vars: [{ token: text() }] } },
     { type: "restrict-ips", config: { allow: ["192.0.2.0/24"] } },
   ];
   return JSON.stringify({
-    on_http_request: [{ name: "all", expressions: [`req.headers["x-key"][0] == "${canary()}"`], actions }],
+    on_http_request: [
+      { name: "all", expressions: [`req.headers["x-key"][0] == "${canary()}"`], actions },
+      { actions: [{ type: "custom-response", config: { body: text(), headers: { "x-token": text() } } }] },
+    ],
   });
 }
 
@@ -317,7 +319,10 @@ for (const database of databases) {
       const right = {
         webhook_verification: { provider: "github", secret: "the right one" },
         request_headers: { add: { "x-key": "the right one" } },
-        traffic_policy: { value: '{"on_http_request":[{"expressions":["the right one"],"actions":[]}]}' },
+        traffic_policy: {
+          value:
+            '{"on_http_request":[{"expressions":["req.method == \'the right one\'"],"actions":[{"type":"deny"}]}]}',
+        },
       };
       const document = (fields: Body) => ({
         document: "guesses",
@@ -395,10 +400,14 @@ for (const database of databases) {
 
     it(`K4: canaries on ${database.name} are not in the ETag, against which guesses could be tried`, async () => {
       const tags = [];
-      const body = { type: "cloud", url: "https://tagged.example.com", traffic_policy: "on_http_request: []" };
+      const body = {
+        type: "cloud",
+        url: "https://tagged.example.com",
+        traffic_policy: "on_http_request: [{actions: [{type: deny}]}]",
+      };
       const { id } = await api.ok("POST", "/endpoints", body);
       for (const secret of ["one", "two"]) {
-        const value = `on_http_request:\n  - expressions: ["${secret}"]\n    actions: []`;
+        const value = `on_http_request:\n  - expressions: ["req.method != '${secret}'"]\n    actions: [{type: deny}]\n  - actions: [{type: deny}]`;
         const { headers } = await api.request("PATCH", `/endpoints/${id}`, { body: { traffic_policy: value } });
         tags.push(headers["etag"]?.replace(/^"\d+\./, ""));
       }

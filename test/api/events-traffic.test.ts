@@ -26,6 +26,7 @@ function shared(accountId: string) {
     sourcePort: 4711,
     tls: { version: "TLSv1.3", cipher: "TLS_AES_128_GCM_SHA256", serverName: "shop.example.com" },
     bytesIn: 1,
+    logs: [],
     bytesOut: 2,
     decision: { by: "backend", outcome: "passed", reason: "sent through tunnel tn_1" },
   } as const;

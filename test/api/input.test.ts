@@ -69,7 +69,7 @@ for (const database of databases) {
       const value = JSON.stringify({ inbound: [], on_http_request: [] });
       const edge = await api.ok("POST", "/edges/https", {});
       const route = { match_type: "path_prefix", match: "/", traffic_policy: { value } };
-      refused(await api.request("POST", `/edges/https/${edge.id}/routes`, { body: route }), 2201);
+      refused(await api.request("POST", `/edges/https/${edge.id}/routes`, { body: route }), 2236);
     });
 
     it(`input on ${database.name} makes nothing of an empty body, and something of {}`, async () => {

@@ -55,7 +55,7 @@ function isPolicy(field: Field): boolean {
 
 /** A traffic policy is read when it is given: the text is the name of its rule. */
 function policyNamed(name: string): string {
-  return JSON.stringify({ on_tcp_connect: [{ name, actions: [{ type: "close-connection" }] }] });
+  return JSON.stringify({ inbound: [{ name, actions: [{ type: "close-connection" }] }] });
 }
 
 interface FreePlace {

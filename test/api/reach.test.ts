@@ -121,7 +121,12 @@ for (const database of databases) {
       for (const host of ["shop.example.com", "any.b.example.com", "deep.any.b.example.com"]) {
         refused(await call("POST", "/edges/https", edge(`${host}:443`)), "metadata:team-b/1");
         refused(await call("POST", "/edges/tls", edge(`${host}:8443`)), "metadata:team-b/1");
-        const endpoint = { ...ours, type: "cloud", url: `https://${host}`, traffic_policy: "on_http_request: []" };
+        const endpoint = {
+          ...ours,
+          type: "cloud",
+          url: `https://${host}`,
+          traffic_policy: "on_http_request: [{ actions: [{ type: deny }] }]",
+        };
         refused(await call("POST", "/endpoints", endpoint), "metadata:team-b/1");
       }
       refused(await call("POST", "/reserved_domains", { domain: "new.b.example.com", ...ours }), "metadata:team-b/1");

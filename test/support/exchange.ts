@@ -100,7 +100,9 @@ export async function runRequest(
 export function runResponse(route: { readonly response: readonly CompiledModule[] }, exchange: Exchange): Step {
   let last: Step | undefined;
   for (const module of route.response) {
-    last = module.response?.(exchange);
+    const step = module.response?.(exchange);
+    if (step instanceof Promise) throw new Error("run the response: a hook of it takes time");
+    last = step;
     if (last) exchange.steps.push(last);
   }
   if (!last) throw new Error("run the response: no module acts on it");

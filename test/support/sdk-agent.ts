@@ -14,6 +14,7 @@ export interface SdkCommand {
   readonly ca?: string;
   readonly token?: string;
   readonly domain?: string;
+  readonly trafficPolicy?: string;
   /** Port of the service behind, where it is not one of this process. */
   readonly target?: number;
   readonly labels?: Readonly<Record<string, string>>;
@@ -70,6 +71,7 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
       if (command.domain) builder.domain(command.domain);
       if (command.clientAuthorities) builder.mutualTlsca(Buffer.from(command.clientAuthorities));
       if (command.proxyProtocol) builder.proxyProto(command.proxyProtocol);
+      if (command.trafficPolicy) builder.trafficPolicy(command.trafficPolicy);
       if (command.scheme) builder.scheme(command.scheme);
       if (command.appProtocol) builder.appProtocol(command.appProtocol);
       for (const [user, password] of command.credentials ?? []) builder.basicAuth(user, password);

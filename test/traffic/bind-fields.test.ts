@@ -14,9 +14,9 @@ const credentials = [{ username: "ann", cleartext_password: "correct horse" }];
 
 /** What is refused, by the option that the refusal names. */
 const refused: readonly (readonly [name: string, message: Members])[] = [
-  ["Bindings", { Extra: { Bindings: ["internal"] } }],
+  ["Bindings", { Extra: { Bindings: ["kubernetes"] } }],
   ["Bindings", { Extra: { Bindings: ["public", "kubernetes"] } }],
-  ["Bindings", { Extra: { bindings: "internal" } }],
+  ["Bindings", { Extra: { bindings: "kubernetes" } }],
   ["Bindings", { Extra: { Bindings: [7] } }],
   ["PoolingEnabled", { Extra: { PoolingEnabled: true } }],
   ["PoolingEnabled", { Extra: { poolingenabled: "yes" } }],
@@ -38,8 +38,6 @@ const refused: readonly (readonly [name: string, message: Members])[] = [
     HostHeaderRewrite: true,
     MutualTLSAtAgent: true,
     SAML: { idp_metadata: "<xml/>" },
-    Policy: { inbound: [{ name: "none" }] },
-    TrafficPolicy: "on_http_request: []",
     Unheard: {},
     toString: 1,
   }).flatMap(([name, value]) =>

@@ -92,6 +92,26 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     const labelled = await served(() => platform.request(`https://labelled.localhost:${platform.httpsPort}/too`));
     assert.equal(labelled.text, "hello from /too");
   });
+
+  it("the public agent SDK has its traffic policy act, and is told what is wrong with one", async () => {
+    const trafficPolicy = JSON.stringify({
+      on_http_request: [
+        { expressions: ["req.url.path == '/closed'"], actions: [{ type: "deny", config: { status_code: 451 } }] },
+      ],
+      on_http_response: [{ actions: [{ type: "add-headers", config: { headers: { "x-policy": "acts" } } }] }],
+    });
+    const answer = await sdk.ask({ name: "http", domain: "policy.localhost", trafficPolicy });
+    const at = answer.url as string;
+    for (const http of ["h1", "h2"] as const) {
+      assert.equal((await platform.request(`${at}/closed`, { http })).status, 451);
+      const { status, headers } = await platform.request(`${at}/open`, { http });
+      assert.deepEqual([status, headers["x-policy"]], [200, "acts"]);
+    }
+    await assert.rejects(
+      sdk.ask({ name: "http", domain: "wrong.localhost", trafficPolicy: "on_http_respons: []" }),
+      /9026|did you mean/,
+    );
+  });
 });
 
 /** The first answer of the service; until its tunnel is known, the edge says that there is none. */

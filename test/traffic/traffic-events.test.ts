@@ -94,6 +94,7 @@ describe("events of traffic through the platform", { timeout: 60_000 }, () => {
         source_ip: "127.0.0.1",
         bytes_in: 4,
         bytes_out: 5,
+        logs: [],
         method: "POST",
         scheme: "https",
         host: `${http}.example.com`,

@@ -2600,10 +2600,7 @@ export interface Endpoint {
   readonly upstream_protocol: string;
 }
 
-/**
- * An endpoint that is nothing but a URL and a traffic policy. Until this server can apply policies, requests to it are
- * answered 500 and connections are closed.
- */
+/** An endpoint that is nothing but a URL and a traffic policy, which answers or forwards what comes. */
 export interface CloudEndpoint {
   /** Identifier. */
   readonly id: string;
@@ -2624,7 +2621,10 @@ export interface CloudEndpoint {
   readonly type: "cloud";
   /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
   readonly traffic_policy: string;
-  /** Who can reach it; only `public` is supported. (at most 3) */
+  /**
+   * Who can reach it: everybody, or with `internal`, which a host below `.internal` implies, only policies of the
+   * account. (at most 3)
+   */
   readonly bindings: readonly ("public" | "internal" | "kubernetes")[];
   /** Kept as it is given; a URL has one endpoint here in any case. */
   readonly pooling_enabled: boolean;
@@ -2664,10 +2664,7 @@ export interface CloudEndpoint {
   readonly upstream_protocol: string;
 }
 
-/**
- * An endpoint that is nothing but a URL and a traffic policy. Until this server can apply policies, requests to it are
- * answered 500 and connections are closed.
- */
+/** An endpoint that is nothing but a URL and a traffic policy, which answers or forwards what comes. */
 export interface CloudEndpointCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -2682,16 +2679,16 @@ export interface CloudEndpointCreate {
   readonly type: "cloud";
   /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
   readonly traffic_policy: string;
-  /** Who can reach it; only `public` is supported. (at most 3; default ["public"]) */
+  /**
+   * Who can reach it: everybody, or with `internal`, which a host below `.internal` implies, only policies of the
+   * account. (at most 3; default ["public"])
+   */
   readonly bindings?: readonly ("public" | "internal" | "kubernetes")[] | null | undefined;
   /** Kept as it is given; a URL has one endpoint here in any case. (default false) */
   readonly pooling_enabled?: boolean | null | undefined;
 }
 
-/**
- * An endpoint that is nothing but a URL and a traffic policy. Until this server can apply policies, requests to it are
- * answered 500 and connections are closed.
- */
+/** An endpoint that is nothing but a URL and a traffic policy, which answers or forwards what comes. */
 export interface CloudEndpointUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -2704,7 +2701,10 @@ export interface CloudEndpointUpdate {
   readonly url?: string | undefined;
   /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
   readonly traffic_policy?: string | undefined;
-  /** Who can reach it; only `public` is supported. (at most 3; default ["public"]) */
+  /**
+   * Who can reach it: everybody, or with `internal`, which a host below `.internal` implies, only policies of the
+   * account. (at most 3; default ["public"])
+   */
   readonly bindings?: readonly ("public" | "internal" | "kubernetes")[] | null | undefined;
   /** Kept as it is given; a URL has one endpoint here in any case. (default false) */
   readonly pooling_enabled?: boolean | null | undefined;
@@ -3150,6 +3150,35 @@ export interface Step {
     /** Its revision. */
     readonly revision: number;
   } | null;
+  readonly rule: {
+    /** Its phase. */
+    readonly phase: string;
+    /** Its place in the phase, from 0. */
+    readonly index: number;
+    /** Its expressions as far as they were looked at: the first that is not true ends it. */
+    readonly values: readonly ({
+      /** As it is written. */
+      readonly expression: string;
+      /** What it was. */
+      readonly outcome: "true" | "false" | "error";
+      /** Values of its parts, in the order in which they became known. */
+      readonly parts: readonly {
+        /** As it is written. */
+        readonly text: string;
+        /** Its value. */
+        readonly value: string;
+      }[];
+    })[];
+    /** What its actions did or would do. */
+    readonly actions: readonly {
+      /** Its type. */
+      readonly type: string;
+      /** How it went. */
+      readonly outcome: string;
+      /** What it did. */
+      readonly reason: string;
+    }[];
+  } | null;
 }
 
 /** What would be done with a request or connection. */
@@ -3330,10 +3359,7 @@ export interface Document {
     readonly event_destination?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /** Sends the events of some types to some destinations: those of writes after the subscription was made. */
     readonly event_subscription?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /**
-     * An endpoint that is nothing but a URL and a traffic policy. Until this server can apply policies, requests to it
-     * are answered 500 and connections are closed.
-     */
+    /** An endpoint that is nothing but a URL and a traffic policy, which answers or forwards what comes. */
     readonly cloud_endpoint?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
   };
 }

@@ -29,6 +29,8 @@ export function withoutAdded(
   const { requestHeaders, response } = told;
   return {
     ...told,
+    // Expressions and their values say what is configured, and what it was compared with.
+    steps: told.steps.map(({ rule: _rule, ...step }) => step),
     requestHeaders: conceal(requestHeaders, [...(described?.headers ?? []), ["host", described?.host ?? ""]]),
     response: response && { ...response, headers: conceal(response.headers, described?.response?.headers ?? []) },
   };

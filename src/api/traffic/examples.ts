@@ -16,14 +16,16 @@ const matched = {
   outcome: "passed",
   reason: 'path_prefix "/orders" matches',
   decided_by: { kind: "https_edge_route", ...route },
+  rule: null,
 };
 const admitted = {
   by: "ip_restriction",
   outcome: "passed",
   reason: "192.0.2.1 is allowed by 192.0.2.0/24",
   decided_by: rule,
+  rule: null,
 };
-const sent = { by: "backend", outcome: "passed", reason: "1 of 1 tunnels is online", decided_by: backend };
+const sent = { by: "backend", outcome: "passed", reason: "1 of 1 tunnels is online", decided_by: backend, rule: null };
 
 const id = "req_0f6yvqk3c5a9m2x7p4r8t1w6z0b";
 
@@ -46,7 +48,13 @@ export const exampleRequest = {
   cut_short: false,
   steps: [
     matched,
-    { by: "ip_restriction", outcome: "denied", reason: "198.51.100.7 is in no rule that allows", decided_by: null },
+    {
+      by: "ip_restriction",
+      outcome: "denied",
+      reason: "198.51.100.7 is in no rule that allows",
+      decided_by: null,
+      rule: null,
+    },
   ],
 };
 

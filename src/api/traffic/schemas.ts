@@ -28,11 +28,32 @@ const decider = object("An object of the configuration, at the revision that dec
   revision: { type: "integer", description: "Its revision." },
 });
 
+const policyRule = object("A rule of a traffic policy in a dry run.", {
+  phase: text("Its phase."),
+  index: { type: "integer", description: "Its place in the phase, from 0." },
+  values: list(
+    "Its expressions as far as they were looked at: the first that is not true ends it.",
+    object("An expression.", {
+      expression: text("As it is written."),
+      outcome: { type: "string", enum: ["true", "false", "error"], description: "What it was." },
+      parts: list(
+        "Values of its parts, in the order in which they became known.",
+        object("A part.", { text: text("As it is written."), value: text("Its value.") }),
+      ),
+    }),
+  ),
+  actions: list(
+    "What its actions did or would do.",
+    object("An action.", { type: text("Its type."), outcome: text("How it went."), reason: text("What it did.") }),
+  ),
+});
+
 export const stepSchema = object("What the router, a module or a backend decided, and why.", {
   by: text("Name of the module, `router` or `backend`."),
   outcome: { type: "string", enum: ["passed", "changed", "denied", "answered", "skipped"], description: "What." },
   reason: text("Why."),
   decided_by: orNull(decider),
+  rule: orNull(policyRule),
 });
 
 const outcome: JsonSchema = {

@@ -2,5 +2,11 @@ import type { StepReport } from "../../routing/planes/questions.ts";
 
 /** Steps as clients see them. */
 export function steps(reports: readonly StepReport[]): readonly Record<string, unknown>[] {
-  return reports.map(({ by, outcome, reason, decidedBy }) => ({ by, outcome, reason, decided_by: decidedBy ?? null }));
+  return reports.map(({ by, outcome, reason, decidedBy, rule }) => ({
+    by,
+    outcome,
+    reason,
+    decided_by: decidedBy ?? null,
+    rule: rule ?? null,
+  }));
 }

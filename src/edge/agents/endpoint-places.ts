@@ -1,5 +1,6 @@
 /** Where an endpoint is published: the host name or the port that its agent asks for, or one that is made for it. */
 import { Refusal } from "../../lib/errors.ts";
+import { internalKey, internalNameOf, isInternalName } from "../../lib/internal-names.ts";
 import { isServerName } from "../../lib/server-names.ts";
 import type { AgentSession, Asked, BindRequest } from "../../tunnel/server-hooks.ts";
 import type { EndpointAddresses } from "./addresses.ts";
@@ -73,7 +74,7 @@ function mustAsk(
   { session, id, request, asked }: EndpointRequest,
 ): Unasked | undefined {
   if (!replaces || replaces.id === id) return undefined;
-  const shown = request.proto === "tcp" ? `${host}:${port}` : host;
+  const shown = request.proto === "tcp" ? `${host}:${port}` : internalNameOf(host);
   if (replaces.session === session) {
     throw new Refusal("agent_name_taken", `publish "${shown}": this session serves it with tunnel "${replaces.id}"`);
   }
@@ -98,7 +99,12 @@ function tcpPlace({ addresses, domain }: EndpointPlacesOptions, asking: Endpoint
 
 function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): ClaimedPlace | Unasked {
   const { grant, session, request } = asking;
-  const host = requestedHost(request, options.domain) ?? generatedHost(options, asking);
+  const requested = requestedHost(request, options.domain);
+  if (requested !== undefined && isInternalName(requested)) return internalPlace(options, asking, requested);
+  if (request.isInternal === true) {
+    throw new Refusal("agent_request_invalid", 'publish an internal endpoint: its host must end in ".internal"');
+  }
+  const host = requested ?? generatedHost(options, asking);
   if (typeof host !== "string") return host;
   const port = request.proto === "http" ? options.advertisedHttpPort?.() : options.advertisedHttpsPort();
   if (port === undefined) {
@@ -113,6 +119,19 @@ function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): Cla
   }
   demandHost(grant, host, port);
   return { host, port, replaces: options.hosts.claim(host, session) };
+}
+
+/** Reached by policies of the account alone, and at no port of this server. */
+function internalPlace({ hosts }: EndpointPlacesOptions, asking: EndpointRequest, host: string): ClaimedPlace {
+  const { grant, session, request } = asking;
+  const { proto } = request;
+  if (proto !== "https" && proto !== "http") {
+    throw new Refusal("agent_option_unsupported", `publish "${proto}://${host}": internal endpoints are of http here`);
+  }
+  const port = proto === "https" ? 443 : 80;
+  demandHost(grant, host, port);
+  const key = internalKey(host, session.accountId);
+  return { host: key, port, replaces: hosts.claim(key, session) };
 }
 
 function demandHost(grant: Grant, host: string, port: number): void {

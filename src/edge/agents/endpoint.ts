@@ -42,7 +42,7 @@ export function connectionEndpoint(
     problem: undefined,
     connection: [
       { connection: (source: string) => restriction()?.(source) ?? lifted },
-      ...modules.filter((module) => module.connection !== undefined),
+      ...modules.filter((module) => module.connection !== undefined || module.opened !== undefined),
     ],
     upstream: Object.freeze({ kind: "tunnel" as const, id: tunnelId }),
   });

@@ -1,4 +1,5 @@
 /** Ends what agents hold and configuration no longer allows them. */
+import { internalNameOf } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
@@ -120,6 +121,6 @@ function dispossess({ hosts, addresses, tunnels }: EnforcementOptions): void {
 }
 
 function allows({ acl }: Grant, { endpoint, labels }: Tunnel): boolean {
-  if (endpoint) return acl.allowsHost(endpoint.host, endpoint.port);
+  if (endpoint) return acl.allowsHost(internalNameOf(endpoint.host), endpoint.port);
   return Object.entries(labels ?? {}).every(([name, value]) => acl.allowsLabel(name, value));
 }

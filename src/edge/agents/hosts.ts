@@ -1,4 +1,5 @@
 /** The host names of endpoints. */
+import { internalNameOf, isInternalKey } from "../../lib/internal-names.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { makeClaims } from "./claims.ts";
@@ -13,6 +14,8 @@ export type EndpointHosts = Claims<string>;
 export function makeEndpointHosts(table: RoutingTable, monotonic: () => number, freeBelow?: string): EndpointHosts {
   return makeClaims({
     reservation(host, accountId, exactOnly) {
+      // Names of internal endpoints are each account's own.
+      if (isInternalKey(host)) return undefined;
       const holder = table.hostHolder(host);
       if (!holder) {
         const isFree = freeBelow === undefined || host.endsWith(`.${freeBelow}`);
@@ -23,7 +26,7 @@ export function makeEndpointHosts(table: RoutingTable, monotonic: () => number, 
       if (holder.accountId !== accountId) return "it is not available";
       return holder.kind.endsWith("_edge") ? `the edge "${holder.id}" serves it` : undefined;
     },
-    shown: (host) => host,
+    shown: internalNameOf,
     monotonic,
   });
 }

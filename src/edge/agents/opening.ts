@@ -1,4 +1,5 @@
 /** What an agent's request for a tunnel comes to: checked, named and ready to be put on the register. */
+import { internalNameOf } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
@@ -97,7 +98,7 @@ function endpointAt(
     proto,
     host,
     port,
-    url: port === usualPort[proto] ? `${proto}://${host}` : `${proto}://${host}:${port}`,
+    url: `${proto}://${internalNameOf(host)}${port === usualPort[proto] ? "" : `:${port}`}`,
     site:
       proto === "tls" || proto === "tcp"
         ? connectionEndpoint(site, proto, port, termination)

@@ -96,8 +96,6 @@ describe("the options of an agent", () => {
       { OIDC: { issuer_url: "https://id.example", allow_groups: ["staff"] } },
       { BasicAuth: true },
       { BasicAuth: { credentials: [{ username: "ann", cleartext_password: "correct horse" }], realm: "staff" } },
-      { TrafficPolicy: "{}" },
-      { Policy: { inbound: [] } },
       { Auth: "a:b" },
       { Unheard: [1] },
       { Compression: true },

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
+import type { RefusalName } from "../../lib/errors.ts";
 import type { CompiledModule, Look, ModuleDeclaration, Scope } from "../../traffic/module.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Place, ResourceObject } from "../../schema/object.ts";
@@ -30,6 +31,10 @@ interface Translation {
   config(option: Option): Readonly<Record<string, unknown>>;
   /** Fields that a module of a route cannot be given. */
   internal?(option: Option): Readonly<Record<string, unknown>>;
+  /** The option where it is no object but a text. */
+  fromText?(text: string): Option;
+  /** The refusal for what its configuration cannot be; `agent_request_invalid` unless given. */
+  readonly refusal?: RefusalName;
   /** Objects that the configuration refers to, which exist for this tunnel only. */
   objects?(option: Option): readonly Pick<ResourceObject, "kind" | "id" | "doc">[];
 }
@@ -43,6 +48,7 @@ const inlinePolicy = "inline";
 const inlineAuthority = "inline";
 /** Of authorities' certificates, in base64. */
 const maxAuthorityBytes = 64 * 1024;
+const olderPolicy = "policy";
 const headerMembers = ["add", "remove"];
 /** The module before which basic authentication acts, as the other ways to log in do. */
 const firstLogin = "oauth";
@@ -60,7 +66,18 @@ const mutualTls: Translation = {
   ],
 };
 
+/** A policy as text, or in the older form as an object (agent-protocol, "Options of a tunnel"). */
+const trafficPolicy: Translation = {
+  module: "traffic_policy",
+  members: ["value"],
+  config: (option) => ({ value: option["value"] }),
+  fromText: (value) => ({ value }),
+  refusal: "agent_policy_invalid",
+};
+
 const translations: Readonly<Record<string, Translation>> = {
+  trafficpolicy: trafficPolicy,
+  [olderPolicy]: trafficPolicy,
   compression: { module: "compression", members: [], config: () => ({}) },
   circuitbreaker: {
     module: "circuit_breaker",
@@ -134,15 +151,17 @@ export function compileOptions(
       continue;
     }
     const translation = Object.hasOwn(translations, name.toLowerCase()) ? translations[name.toLowerCase()] : undefined;
-    if (!translation || !isObject(value) || !isOffered(translation.module)) {
-      throw unsupported(name, "it is not offered");
-    }
-    const unread = Object.keys(value).find((key) => !translation.members.includes(key) && !isNothing(value[key]));
+    const option = optionOf(name, value, translation);
+    if (!translation || !option || !isOffered(translation.module)) throw unsupported(name, "it is not offered");
+    const unread = Object.keys(option).find((key) => !translation.members.includes(key) && !isNothing(option[key]));
     if (unread !== undefined) throw unsupported(name, `its "${unread}" is not offered`);
     if (asked.has(translation.module)) {
-      throw new Refusal("agent_request_invalid", `compile the option "${name}": another option says the same`);
+      if (translation === trafficPolicy) {
+        throw new Refusal("agent_policies_both", `compile the option "${name}": another says the same`);
+      }
+      throw new Refusal("agent_request_invalid", `compile the option "${name}": another says the same`);
     }
-    asked.set(translation.module, { name, option: value, by: translation });
+    asked.set(translation.module, { name, option, by: translation });
   }
   const compiled = (some: readonly ModuleDeclaration[]): CompiledModule[] =>
     some.flatMap((module) => {
@@ -154,6 +173,13 @@ export function compileOptions(
     modules.findIndex(({ name }) => name === firstLogin),
   );
   return [...compiled(modules.slice(0, logins)), ...(basicAuth ? [basicAuth] : []), ...compiled(modules.slice(logins))];
+}
+
+/** The older `Policy` is the policy itself. */
+function optionOf(name: string, value: unknown, translation: Translation | undefined): Option | undefined {
+  if (typeof value === "string") return translation?.fromText?.(value);
+  if (!isObject(value)) return undefined;
+  return name.toLowerCase() === olderPolicy ? { value: JSON.stringify(value) } : value;
 }
 
 function compileOwn(name: string, value: unknown): CompiledModule {
@@ -189,7 +215,7 @@ function compileOne(
     const [first] = issues;
     if (first) throw bad(`${first.path} ${first.message}`);
     const scope = inlineScope(owner, by.objects?.(option) ?? []);
-    return module.compile({ enabled: true, ...doc, ...by.internal?.(option) } as never, scope);
+    return module.compile({ enabled: true, ...doc, ...by.internal?.(option) } as never, scope, place);
   } catch (error) {
     if (error instanceof Refusal) throw error;
     throw bad(error instanceof Error ? error.message : String(error));

@@ -1,4 +1,5 @@
 /** What the register says to the agent protocol: who may connect, and what becomes of a request for a tunnel. */
+import { internalNameOf } from "../../lib/internal-names.ts";
 import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
@@ -94,7 +95,7 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
       tunnels.open(tunnel);
       const { host, port, url, proto } = tunnel.endpoint as Endpoint;
       const isTcp = proto === "tcp";
-      return { url, hostname: isTcp ? "" : host, address: isTcp ? `${host}:${port}` : "" };
+      return { url, hostname: isTcp ? "" : internalNameOf(host), address: isTcp ? `${host}:${port}` : "" };
     },
     label(session, id, request) {
       const grant = grantOf(session);

@@ -474,7 +474,6 @@ describe("tunnels", () => {
       { proto: "tcp" },
       { proto: "tls", options: { Compression: {} } },
       { options: { SAML: { idp_metadata: "<xml/>" } } },
-      { options: { TrafficPolicy: "on_http_request: []" } },
       { options: { Auth: "user:password" } },
       { options: { HostHeaderRewrite: true } },
       { options: { constructor: { a: 1 } } },

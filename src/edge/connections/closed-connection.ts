@@ -10,6 +10,8 @@ export interface ClosedConnection {
   /** Absent where it was closed before anything of it was read. */
   readonly facts?: ConnectionFacts;
   readonly steps: readonly Step[];
+  /** What rules of a traffic policy have noted. */
+  readonly logs?: readonly Readonly<Record<string, unknown>>[];
   readonly outcome: ConnectionOutcome;
   readonly bytesIn: number;
   readonly bytesOut: number;

@@ -1,3 +1,5 @@
+import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { CompiledModule, OpenedDecision } from "../../traffic/module.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import { moduleFailed, refused } from "../../routing/sites/refusals.ts";
@@ -28,3 +30,55 @@ export function decideConnection(
   }
   return undefined;
 }
+
+/**
+ * What modules decide over a connection that was let in, once everything is known of it. Pushes their steps and what
+ * they noted for its event. Gives false when it ends there.
+ *
+ * @param isRehearsal nothing with side effects is carried out
+ */
+export function decideOpened(
+  site: ConnectionSite,
+  facts: ConnectionFacts,
+  steps: Step[],
+  logs: Readonly<Record<string, unknown>>[],
+  failed: (error: unknown) => void,
+  isRehearsal = false,
+): boolean | Promise<boolean> {
+  const modules = site.connection.filter((module) => module.opened !== undefined);
+  return modules.length === 0 || openedFrom(0);
+
+  function openedFrom(index: number): boolean | Promise<boolean> {
+    for (let at = index; at < modules.length; at += 1) {
+      let decision: OpenedDecision | Promise<OpenedDecision>;
+      try {
+        decision = ask(modules[at] as Opening);
+      } catch (error) {
+        return broken(error);
+      }
+      if (decision instanceof Promise) {
+        return decision.then((decided) => take(decided) && openedFrom(at + 1), broken);
+      }
+      if (!take(decision)) return false;
+    }
+    return true;
+  }
+
+  function ask(module: Opening): OpenedDecision | Promise<OpenedDecision> {
+    return isRehearsal && module.rehearseOpened ? module.rehearseOpened(facts) : module.opened(facts);
+  }
+
+  function take(decision: OpenedDecision): boolean {
+    steps.push(...decision.steps);
+    logs.push(...decision.logs);
+    return !decision.closes;
+  }
+
+  function broken(error: unknown): boolean {
+    failed(error);
+    steps.push(moduleFailed(error));
+    return false;
+  }
+}
+
+type Opening = Required<Pick<CompiledModule, "opened">> & Pick<CompiledModule, "rehearseOpened">;

@@ -13,6 +13,7 @@ import type { ConnectionUpstreams, Opened } from "../upstreams/connection-upstre
 import type { SpliceCounters } from "./counters.ts";
 import type { SpliceLimits } from "./limits.ts";
 import type { ClosedConnection } from "./closed-connection.ts";
+import { decideOpened } from "./decide.ts";
 
 /** What the connections that are being served share. */
 export interface SplicedConnections {
@@ -39,6 +40,7 @@ export class SplicedConnection implements Timed {
   readonly #socket: Socket;
   readonly #facts: ConnectionFacts;
   readonly #steps: Step[] = [];
+  readonly #logs: Readonly<Record<string, unknown>>[] = [];
   #withdraw: () => void = () => {};
   #opened: Opened | undefined;
   #hasEnded = false;
@@ -56,6 +58,22 @@ export class SplicedConnection implements Timed {
 
   start(): void {
     this.#socket.once("close", this.#gone);
+    const decided = decideOpened(this.site, this.#facts, this.#steps, this.#logs, (error) =>
+      this.#all.log.error("module failed", { site: this.site.id, error }),
+    );
+    if (decided instanceof Promise) void decided.then((goesOn) => this.#decided(goesOn));
+    else this.#decided(decided);
+  }
+
+  #decided(goesOn: boolean): void {
+    if (this.#socket.destroyed) return;
+    if (!goesOn) {
+      this.#socket.removeListener("close", this.#gone);
+      this.#all.counters.ended.denied += 1;
+      this.#over("denied");
+      cutSocket(this.#socket);
+      return;
+    }
     this.#withdraw = this.#all.upstreams.open(
       this.site,
       this.#facts,
@@ -149,6 +167,7 @@ export class SplicedConnection implements Timed {
       source: this.#facts.source,
       facts: this.#facts,
       steps: this.#steps,
+      logs: this.#logs,
       outcome,
       bytesIn: this.#bytesIn,
       bytesOut: this.#bytesOut,

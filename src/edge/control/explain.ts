@@ -8,7 +8,7 @@ import { nearRoutes } from "../../routing/sites/near-routes.ts";
 import { codeOf, outcomeOf, stepReports } from "../../routing/planes/questions.ts";
 import type { EdgeAnswer, EdgeQuestion, ExplanationReport } from "../../routing/planes/questions.ts";
 import { refused } from "../../routing/sites/refusals.ts";
-import { decideConnection } from "../connections/decide.ts";
+import { decideConnection, decideOpened } from "../connections/decide.ts";
 import { ClientConnection } from "../http/client-connection.ts";
 import type { HttpContext } from "../http/context.ts";
 import type { PublicSites } from "../sites/public-sites.ts";
@@ -105,6 +105,9 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
         told({ ...nothing, edge, steps: [...steps, step], ending: step.answer });
       const step = decideConnection(site, source, steps, () => {});
       if (step) return ended(step);
+      const opened = facts(source, host, "https");
+      const described = { ...opened, localPort: port, tls: kind.startsWith("tcp") ? undefined : opened.tls };
+      if (!(await decideOpened(site, described, steps, [], () => {}, true))) return ended(closedByRule);
       if (!site.upstream) return ended(refused("backend_empty", "the edge has no backend"));
       const picked = await upstreams.foresee(site.upstream, steps);
       const ending = "session" in picked || "host" in picked ? undefined : picked;
@@ -112,6 +115,13 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
     },
   };
 }
+
+const closedByRule: Step = Object.freeze({
+  by: "traffic_policy",
+  outcome: "denied" as const,
+  reason: "closed by a rule",
+  answer: { status: 403, headers: {}, body: "" },
+});
 
 const nothing = {
   route: undefined,

@@ -8,6 +8,7 @@ import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { CompiledRoute } from "../../routing/sites/compiled.ts";
 import type { ClientConnection } from "../http/client-connection.ts";
 import { DecidedExchange } from "../http/decided-exchange.ts";
+import type { ResponseHook } from "../http/decided-exchange.ts";
 import { stripResponse } from "../http/forwarding.ts";
 import type { ForwardedBefore } from "../http/forwarding.ts";
 import type { ReceivedRequest } from "../http/received-request.ts";
@@ -63,11 +64,19 @@ export class Rehearsal extends DecidedExchange {
     return hook.rehearse ? hook.rehearse(this) : hook.request(this);
   }
 
+  protected askResponse(hook: ResponseHook) {
+    return hook.rehearseResponse ? hook.rehearseResponse(this) : hook.response(this);
+  }
+
+  protected drop(answer: Answer): void {
+    this.answer(answer);
+  }
+
   protected forward(route: CompiledRoute, plan: UpstreamPlan, before: ForwardedBefore): void {
     this.#foresee(plan)
       .then((answer) => {
-        if (answer === undefined) this.#passOn(route, before);
-        else if ("error" in answer) this.refuse(answer.error, "no backend is left to send the request to");
+        if (answer === undefined) return this.#passOn(route, before);
+        if ("error" in answer) this.refuse(answer.error, "no backend is left to send the request to");
         else this.answer(answer);
       })
       .catch((error: unknown) => this.moduleFailed(error));
@@ -88,7 +97,7 @@ export class Rehearsal extends DecidedExchange {
     return "session" in picked || "host" in picked ? undefined : picked;
   }
 
-  #passOn(route: CompiledRoute, before: ForwardedBefore): void {
+  async #passOn(route: CompiledRoute, before: ForwardedBefore): Promise<void> {
     this.forwarded = this.shared.forwarded(this.request, before);
     const { response } = this.#described;
     if (response !== undefined) {
@@ -96,7 +105,7 @@ export class Rehearsal extends DecidedExchange {
       for (const [name, value] of response.headers) fields.append(name, value);
       stripResponse(fields);
       this.#response = new ModuleResponse(response.status, fields);
-      if (!this.respond(route, this.#response)) return;
+      if (!(await this.respond(route, this.#response))) return;
     }
     this.#end();
   }

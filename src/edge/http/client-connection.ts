@@ -16,6 +16,8 @@ export class ClientConnection {
   readonly scheme: "https" | "http";
   /** The peer is a proxy that speaks for others: a request's source is whom it names. */
   readonly trusted: boolean;
+  /** Cuts the connection, whatever is under way on it; set by the protocol that is spoken on it. */
+  destroy: () => void = () => {};
   readonly #sites: SiteLookup;
   /** What the TLS handshake was bound to; the same for as long as the connection lasts. */
   readonly #handshake: Handshake;

@@ -18,6 +18,8 @@ export interface HttpContext {
   readonly limits: HttpLimits;
   readonly counters: HttpCounters;
   readonly upstreams: Pick<RequestUpstreams, "choose">;
+  /** Absent where there are none. */
+  readonly internalSite?: InternalSites;
   /** Connections being served: those that are drained when the edge stops. */
   readonly connections: Set<ServedConnection>;
   /** The port that the world sees for each scheme: 443 and 80, unless configured otherwise. */
@@ -37,6 +39,9 @@ export interface HttpContext {
 
 /** The site that is configured for a lower-case host name now; what the TLS handshake chose by is the same. */
 export type SiteLookup = (host: string) => Site | undefined;
+
+/** An internal endpoint of an account, by its lower-case name. */
+export type InternalSites = (accountId: string, host: string) => Site | undefined;
 
 export interface ServedConnection {
   /** Finishes what is in flight, says so to the client where the protocol can, and closes. */
@@ -61,6 +66,8 @@ export interface FinishedExchange {
   readonly connection: ConnectionFacts;
   /** As it was forwarded: modules may have changed its fields. */
   readonly request: Pick<RequestHead, "scheme" | "httpVersion" | "websocket" | "headers">;
+  /** What rules of a traffic policy have noted. */
+  readonly logs?: readonly Readonly<Record<string, unknown>>[] | undefined;
   /** Body bytes from the client, and to it. */
   readonly bytesIn: number;
   readonly bytesOut: number;

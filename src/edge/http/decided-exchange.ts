@@ -6,12 +6,15 @@ import type { CompiledModule } from "../../traffic/module.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { CompiledRoute } from "../../routing/sites/compiled.ts";
-import { moduleFailed, noBackend, refused } from "../../routing/sites/refusals.ts";
+import { moduleFailed, noBackend, refused, unroutable } from "../../routing/sites/refusals.ts";
 import { ExchangeRecord } from "./exchange-record.ts";
 import { stripRequest } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import { matchRoute } from "./match-route.ts";
 import type { ModuleResponse } from "./response-stages.ts";
+
+/** Internal endpoints that one request may be forwarded to in turn. */
+const maxHops = 5;
 
 /**
  * A request on its way through everything that decides over it, in this order: site and source, head, paths of the
@@ -19,14 +22,21 @@ import type { ModuleResponse } from "./response-stages.ts";
  * and described ones (`Rehearsal`) differ in what carries the decisions out, and in nothing that is decided.
  */
 export abstract class DecidedExchange extends ExchangeRecord implements Exchange {
+  /** Internal endpoints that it went to. */
+  #hops = 0;
   abstract get response(): ResponseHead | undefined;
   abstract body(maxBytes: number): Promise<Buffer>;
   /** Asks a request hook; one with side effects is asked what it would do where nothing is carried out. */
   protected abstract ask(hook: RequestHook): Step | Promise<Step>;
+  /** The same of a response hook. */
+  protected abstract askResponse(hook: ResponseHook): Step | Promise<Step>;
   /** The request goes where the plan leads. */
   protected abstract forward(route: CompiledRoute, plan: UpstreamPlan, before: ForwardedBefore): void;
   /** Ends the exchange. */
   abstract answer(answer: Answer): void;
+
+  /** Ends the exchange and the connection that it is on, without a byte. @param answer what a dry run shows for it */
+  protected abstract drop(answer: Answer): void;
 
   protected decide(): void {
     if (this.isOver) return;
@@ -55,13 +65,16 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       if (step instanceof Promise) {
         step.then(
           (decided) => {
-            if (!this.isOver && this.#take(decided)) this.#run(hooks, at + 1, route, before);
+            if (this.isOver || !this.#take(decided)) return;
+            if (decided.forwardTo === undefined || route === undefined) this.#run(hooks, at + 1, route, before);
+            else this.#forwardTo(decided.forwardTo, route, before);
           },
           (error: unknown) => this.moduleFailed(error),
         );
         return;
       }
       if (!this.#take(step)) return;
+      if (step.forwardTo !== undefined && route !== undefined) return this.#forwardTo(step.forwardTo, route, before);
     }
     if (route?.upstream === undefined) this.#deny(noBackend);
     else this.forward(route, route.upstream, before);
@@ -73,16 +86,65 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     return site?.logins !== undefined && site.logins.length > 0;
   }
 
-  /** Runs the response hooks; false when one of them ended the exchange. */
-  protected respond(route: CompiledRoute, response: ModuleResponse): boolean {
-    for (const hook of route.response as readonly ResponseHook[]) {
+  /**
+   * Goes on with an internal endpoint of the account, in place of the rest of the route: the endpoint's own modules
+   * decide, and its response passes them, then the route's (traffic-policy.md §1.3.2).
+   */
+  #forwardTo(host: string, route: CompiledRoute, before: ForwardedBefore): void {
+    const site = this.site && this.shared.context.internalSite?.(this.site.accountId, host);
+    if (site === undefined) return this.refuse("unknown_host", `no internal endpoint is at "${host}"`);
+    this.#hops += 1;
+    if (this.#hops > maxHops)
+      return this.refuse("forward_loop", `forwarded more than ${maxHops} times, last to "${host}"`);
+    const target = site.problem === undefined ? site.findRoute(this.request.path, host) : undefined;
+    if (target === undefined || target.problem !== undefined) {
+      const { path } = this.request;
+      return this.#deny(unroutable(site, target, path) ?? noBackend);
+    }
+    this.steps.push(target.matched);
+    const joined: CompiledRoute = {
+      ...target,
+      id: route.id,
+      revision: route.revision,
+      matched: route.matched,
+      response: [...target.response, ...route.response],
+      settled: [...target.settled, ...route.settled],
+    };
+    this.route = joined;
+    this.#run(target.request as readonly RequestHook[], 0, joined, before);
+  }
+
+  /** Runs the response hooks from `index` on; false when one of them ended the exchange. */
+  protected respond(route: CompiledRoute, response: ModuleResponse, index = 0): boolean | Promise<boolean> {
+    const hooks = route.response as readonly ResponseHook[];
+    for (let at = index; at < hooks.length; at += 1) {
       try {
-        if (!this.#take(hook.response(this))) return false;
-        response.check();
+        const step = this.askResponse(hooks[at] as ResponseHook);
+        if (step instanceof Promise) {
+          return step.then(
+            (decided) => !this.isOver && this.#responded(decided, response) && this.respond(route, response, at + 1),
+            (error: unknown) => {
+              this.moduleFailed(error);
+              return false;
+            },
+          );
+        }
+        if (!this.#responded(step, response)) return false;
       } catch (error) {
         this.moduleFailed(error);
         return false;
       }
+    }
+    return true;
+  }
+
+  #responded(step: Step, response: ModuleResponse): boolean {
+    if (!this.#take(step)) return false;
+    try {
+      response.check();
+    } catch (error) {
+      this.moduleFailed(error);
+      return false;
     }
     return true;
   }
@@ -104,7 +166,8 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
   #take(step: Step): boolean {
     this.steps.push(step);
     if (step.answer === undefined) return true;
-    this.answer(step.answer);
+    if (step.drops === true) this.drop(step.answer);
+    else this.answer(step.answer);
     return false;
   }
 
@@ -116,4 +179,4 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
 }
 
 type RequestHook = Required<Pick<CompiledModule, "request">> & Pick<CompiledModule, "rehearse">;
-type ResponseHook = Required<Pick<CompiledModule, "response">>;
+export type ResponseHook = Required<Pick<CompiledModule, "response">> & Pick<CompiledModule, "rehearseResponse">;

@@ -14,6 +14,7 @@ export class ExchangeRecord implements FinishedExchange {
   readonly request: ReceivedRequest;
   readonly shared: ClientConnection;
   readonly steps: Step[] = [];
+  logs: readonly Readonly<Record<string, unknown>>[] | undefined;
   /** Of this request: behind a trusted proxy each has a source of its own. */
   connection: ConnectionFacts;
   site: Site | undefined;

@@ -12,6 +12,7 @@ import type { RenderedAnswer } from "./answer.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { ClientSide, ExchangeInput } from "./client-side.ts";
 import { DecidedExchange } from "./decided-exchange.ts";
+import type { ResponseHook } from "./decided-exchange.ts";
 import { stripRequest, stripResponse } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
@@ -31,6 +32,9 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
   readonly #body: RequestBody;
   #upstream: UpstreamSide | undefined;
   #response: ModuleResponse | undefined;
+  /** Response bytes that wait until response hooks have decided; at most a window, for which the upstream is not credited. */
+  #held: Buffer[] | undefined;
+  #heldEnd: { readonly trailers: FieldTable | undefined } | undefined;
   /** The upgraded upstream sends no more. */
   #upgradedEnded = false;
 
@@ -64,6 +68,15 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
 
   protected ask(hook: Required<Pick<CompiledModule, "request">>): Step | Promise<Step> {
     return hook.request(this);
+  }
+
+  protected askResponse(hook: ResponseHook): Step | Promise<Step> {
+    return hook.response(this);
+  }
+
+  protected drop(): void {
+    this.cut();
+    this.shared.destroy();
   }
 
   protected forward(route: CompiledRoute, plan: UpstreamPlan, before: ForwardedBefore): void {
@@ -137,24 +150,56 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
     }
     const response = new ModuleResponse(status, fields);
     this.#response = response;
-    if (!this.respond(route, response)) return;
+    const goesOn = this.respond(route, response);
+    if (goesOn === true) this.#sendResponse(head, response, bodyLength);
+    else if (goesOn instanceof Promise) {
+      this.#held = [];
+      void goesOn.then((decided) => {
+        if (decided && !this.isOver) this.#sendHeld(head, response, bodyLength);
+      });
+    }
+  }
+
+  #sendResponse(head: ResponseRead, response: ModuleResponse, bodyLength: number): void {
     if (this.request.websocket && this.#staysClosed(response.status)) return;
     this.status = response.status;
+    const { headers } = response;
     const transformed = response.isTransformed && bodyLength !== 0;
     if (transformed) {
-      fields.delete("content-length");
+      headers.delete("content-length");
       response.start(this);
     }
-    const reason = response.status === status ? head.reason : undefined;
-    this.#client.sendHead(response.status, reason, fields, transformed ? -1 : bodyLength, this.id);
+    const reason = response.status === head.status ? head.reason : undefined;
+    this.#client.sendHead(response.status, reason, headers, transformed ? -1 : bodyLength, this.id);
+  }
+
+  /** What came of the upstream while response hooks were still deciding. */
+  #sendHeld(head: ResponseRead, response: ModuleResponse, bodyLength: number): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    this.#sendResponse(head, response, bodyLength);
+    let hasRoom = true;
+    for (const bytes of held) if (!this.isOver) hasRoom = this.responseBody(bytes);
+    const trailers = this.#heldEnd;
+    if (this.isOver) return;
+    if (trailers !== undefined) this.responseEnd(trailers.trailers);
+    else if (hasRoom) this.#upstream?.creditUpstream();
   }
 
   responseBody(bytes: Buffer): boolean {
+    if (this.#held !== undefined) {
+      this.#held.push(bytes);
+      return false;
+    }
     const response = this.#response;
     return response?.isStarted === true ? response.write(bytes) : this.sendBody(bytes);
   }
 
   responseEnd(trailers: FieldTable | undefined): void {
+    if (this.#held !== undefined) {
+      this.#heldEnd = { trailers };
+      return;
+    }
     if (this.#response?.isStarted === true) {
       this.#response.end();
       return;

@@ -80,6 +80,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     const { context } = shared;
     this.#socket = socket;
     this.#shared = shared;
+    shared.destroy = () => this.destroy();
     this.#context = context;
     this.#output = new Http1Output(socket);
     this.#reader = new Http1Reader(socket, context.limits, this);

@@ -24,8 +24,10 @@ export class ReceivedRequest implements RequestHead {
   /** Set by the pipeline before anyone else sees them. */
   path = "";
   query = "";
+  /** Set by a policy that changed them. */
+  isRewritten = false;
 
-  constructor(head: Omit<ReceivedRequest, "path" | "query">) {
+  constructor(head: Omit<ReceivedRequest, "path" | "query" | "isRewritten">) {
     this.httpVersion = head.httpVersion;
     this.method = head.method;
     this.scheme = head.scheme;

@@ -63,6 +63,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     const { context } = shared;
     this.#socket = socket;
     this.#shared = shared;
+    shared.destroy = () => this.destroy();
     this.#context = context;
     this.#output = new Http2Output(socket);
     const { now } = context.deadlines;

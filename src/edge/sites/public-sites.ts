@@ -1,4 +1,5 @@
 /** Who owns a public name: the site of the configuration or of an agent that a connection to it is served by. */
+import { internalKey, isInternalKey } from "../../lib/internal-names.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 
@@ -8,6 +9,8 @@ export interface PublicSites {
   readonly https: (host: string) => Site | undefined;
   /** Over plain HTTP: endpoints alone; everything else is redirected. */
   readonly http: (host: string) => Site | undefined;
+  /** An internal endpoint of the account, by its name. Policies alone lead there (traffic-policy.md §1.3.2). */
+  readonly internal: (accountId: string, host: string) => Site | undefined;
   /** Whole TLS connections: an edge or an endpoint. */
   readonly tls: (host: string) => ConnectionSite | undefined;
   /** The endpoint of whole connections at a host name, or at a port. */
@@ -31,14 +34,21 @@ export function makePublicSites(
   return {
     https(host) {
       if (logins.hosts.includes(host)) return logins;
+      // Nobody outside reaches what is internal, whatever name a handshake has.
+      if (isInternalKey(host)) return undefined;
       const endpoint = registry.siteFor(host);
       const edge = table.httpsSite(host);
       if (endpoint) return edge?.hosts.includes(host) ? edge : endpoint;
       return edge && registry.tlsSiteFor(host) && !edge.hosts.includes(host) ? undefined : edge;
     },
-    http: (host) => registry.plainSiteFor(host),
+    http: (host) => (isInternalKey(host) ? undefined : registry.plainSiteFor(host)),
+    internal(accountId, host) {
+      const key = internalKey(host, accountId);
+      const site = registry.siteFor(key) ?? registry.plainSiteFor(key) ?? table.httpsSite(key);
+      return site?.accountId === accountId ? site : undefined;
+    },
     tls(host) {
-      if (logins.hosts.includes(host)) return undefined;
+      if (logins.hosts.includes(host) || isInternalKey(host)) return undefined;
       const edge = table.tlsSite(host);
       if (edge?.hosts.includes(host)) return edge;
       if (registry.siteFor(host) || table.httpsSite(host)?.hosts.includes(host)) return undefined;

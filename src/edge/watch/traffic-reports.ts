@@ -114,7 +114,7 @@ export function makeTrafficReports({ send, clock, metrics, ...options }: Traffic
         put(requestReport(exchange, exchange.accountId, clock.now()));
       }
     },
-    connection({ site, source, facts, steps, outcome, bytesIn, bytesOut }) {
+    connection({ site, source, facts, steps, logs, outcome, bytesIn, bytesOut }) {
       if (wanted.size === 0 || !wanted.get(site.accountId)?.has("tcp_connection_closed.v0")) return;
       const now = clock.now();
       put({
@@ -129,6 +129,7 @@ export function makeTrafficReports({ send, clock, metrics, ...options }: Traffic
         tls: tlsOf(facts),
         bytesIn,
         bytesOut,
+        logs: logs ?? [],
         decision: decisionOf(steps),
         protocol: site.kind === "tls_edge" || site.kind === "tls_endpoint" ? "tls" : "tcp",
         outcome,
@@ -156,6 +157,7 @@ function requestReport(exchange: FinishedExchange, accountId: string, endedAt: n
     tls: tlsOf(connection),
     bytesIn: exchange.bytesIn,
     bytesOut: exchange.bytesOut,
+    logs: exchange.logs ?? [],
     decision: decisionOf(steps),
     id,
     routeId: exchange.routeId ?? null,

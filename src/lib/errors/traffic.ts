@@ -179,6 +179,12 @@ export const trafficErrors = {
     "The identity provider did not sign you in.",
     "Try again; the request's trace has the status that it gave.",
   ),
+  forward_loop: entry(
+    3501,
+    508,
+    "The request was forwarded between endpoints too often.",
+    "Their operator should look for policies that forward to each other.",
+  ),
   agent_dial_failed: entry(
     8012,
     502,

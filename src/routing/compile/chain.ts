@@ -66,12 +66,12 @@ export function compileChain(
     isEmpty = false;
     let compiled: CompiledModule;
     try {
-      compiled = module.compile(config as Parameters<typeof module.compile>[0], scope);
+      compiled = module.compile(config as Parameters<typeof module.compile>[0], scope, place);
     } catch (error) {
       throw new CompileError(module.name, error instanceof Error ? error.message : String(error), error);
     }
     if (compiled.handshake) handshake = { ...handshake, ...compiled.handshake };
-    if (compiled.connection) connection.push(compiled);
+    if (compiled.connection || compiled.opened) connection.push(compiled);
     if (compiled.request) request.push(compiled);
     if (compiled.response) response.push(compiled);
     if (compiled.settled) settled.push(compiled);

@@ -2,6 +2,7 @@
  * Cloud endpoints, as what they are to traffic: an edge of their own with nothing on it but their policy. What
  * compiles, matches and fails closed for edges does so for them.
  */
+import { internalKey, isInternalName } from "../../lib/internal-names.ts";
 import { parseEndpointUrl } from "../../schema/endpoint-url.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { RoutingChange } from "../planes/messages.ts";
@@ -39,7 +40,9 @@ function edgesOf(object: ResourceObject): readonly ResourceObject[] {
   const { url, traffic_policy: value } = docOf(object, cloudEndpoint);
   const { scheme, hostport } = parseEndpointUrl(url);
   const traffic_policy = { enabled: true, value };
-  const hostports = [hostport];
+  const port = hostport.slice(hostport.lastIndexOf(":"));
+  const host = hostport.slice(0, -port.length);
+  const hostports = isInternalName(host) ? [internalKey(host, object.account_id) + port] : [hostport];
   if (scheme !== "https") return [{ ...object, kind: `${scheme}_edge`, doc: { hostports, traffic_policy } }];
   const match = { match_type: "path_prefix", match: "/" };
   return [

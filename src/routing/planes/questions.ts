@@ -58,7 +58,7 @@ export interface RequestDescription {
 }
 
 /** A step without what it would send. */
-export type StepReport = Omit<Step, "answer" | "tunnelId">;
+export type StepReport = Pick<Step, "by" | "outcome" | "reason" | "decidedBy" | "rule">;
 
 /** How an exchange ended. `failed`: for a reason that lies on this side, or cut short. */
 export type Outcome = "forwarded" | "answered" | "denied" | "failed";
@@ -116,7 +116,13 @@ export interface ExplanationReport {
 
 /** Steps without their answers. */
 export function stepReports(steps: readonly Step[]): readonly StepReport[] {
-  return steps.map(({ by, outcome, reason, decidedBy }) => ({ by, outcome, reason, ...(decidedBy && { decidedBy }) }));
+  return steps.map(({ by, outcome, reason, decidedBy, rule }) => ({
+    by,
+    outcome,
+    reason,
+    ...(decidedBy && { decidedBy }),
+    ...(rule && { rule }),
+  }));
 }
 
 /** How an exchange ends that `last` has ended with `answer`; both undefined when it went upstream. */

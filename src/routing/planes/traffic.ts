@@ -19,6 +19,8 @@ interface Report {
   readonly tls: { readonly version: string; readonly cipher: string; readonly serverName: string } | null;
   readonly bytesIn: number;
   readonly bytesOut: number;
+  /** What rules of a traffic policy have noted. */
+  readonly logs: readonly Readonly<Record<string, unknown>>[];
   /** What decided last. */
   readonly decision: Pick<StepReport, "by" | "outcome" | "reason"> | null;
 }

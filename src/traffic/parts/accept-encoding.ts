@@ -6,17 +6,18 @@ export type Coding = (typeof codings)[number];
 const known = new Map<string, Coding | undefined>();
 const maxKnown = 256;
 
-/** The coding that an Accept-Encoding wants most (RFC 9110 §12.5.3), or undefined when it wants none of ours. */
-export function chooseCoding(accept: string | undefined): Coding | undefined {
+/** The coding that an Accept-Encoding wants most (RFC 9110 §12.5.3), or undefined when it wants none of ours. @param among codings to choose from */
+export function chooseCoding(accept: string | undefined, among: readonly Coding[] = codings): Coding | undefined {
   if (accept === undefined) return undefined;
+  if (among !== codings) return choose(accept, among);
   if (known.has(accept)) return known.get(accept);
-  const chosen = choose(accept);
+  const chosen = choose(accept, codings);
   if (known.size >= maxKnown) known.clear();
   known.set(accept, chosen);
   return chosen;
 }
 
-function choose(accept: string): Coding | undefined {
+function choose(accept: string, among: readonly Coding[]): Coding | undefined {
   const weights = new Map<string, number>();
   for (const item of accept.split(",")) {
     const [name = "", ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
@@ -30,6 +31,7 @@ function choose(accept: string): Coding | undefined {
   let best: Coding | undefined;
   let most = 0;
   for (const coding of codings) {
+    if (!among.includes(coding)) continue;
     const weight = weights.get(coding) ?? others;
     if (weight > most) [best, most] = [coding, weight];
   }

@@ -57,5 +57,6 @@ function shared(report: TrafficReport): Record<string, unknown> {
     bytes_in: report.bytesIn,
     bytes_out: report.bytesOut,
     decision: report.decision,
+    logs: report.logs,
   };
 }

@@ -1,4 +1,4 @@
-import type { HeaderFields } from "../traffic/exchange.ts";
+import type { HeaderFields } from "../exchange.ts";
 
 /**
  * Fields that can be there only once and that something here goes by: whoever reads one of several lines reads another

@@ -1,0 +1,62 @@
+/** The reference of traffic policies: actions, variables and functions. */
+import { typeText } from "../../src/cel/checking/types.ts";
+import { actions, unsupportedActions } from "../../src/policy/actions/index.ts";
+import type { ActionDeclaration, Phase } from "../../src/policy/language/action.ts";
+import { phases } from "../../src/policy/language/action.ts";
+import { environmentOf, policyFunctions } from "../../src/policy/environment.ts";
+import { fieldsTable } from "./fields.ts";
+import { code, page, table } from "./markdown.ts";
+
+export function policiesPage(): string {
+  const introduction =
+    "What the rules of a [traffic policy](../guides/policies.md) can do and read. Expressions are written in [CEL](expressions.md).";
+  const unsupported = Object.entries(unsupportedActions).map(([type, why]) => [code(type), why]);
+  return page("Traffic policies", introduction, [
+    "## Actions\n\n",
+    ...actions.map(actionSection),
+    "Refused by name:\n\n",
+    table(["Action", "Why"], unsupported),
+    "## Variables\n\n",
+    'A variable is read when an expression comes to it. One that is not there is the zero of its type: `""`, `0`, `false`, an empty list. `vars.NAME` is what `set-vars` has set in this phase, of any type.\n\n',
+    variablesTable(),
+    "## Functions\n\n",
+    "Besides those of [expressions](expressions.md); `split` keeps at most so many parts and drops the rest, and without arguments parts a text at white space.\n\n",
+    functionsTable(),
+  ]);
+}
+
+function actionSection({ type, doc, phases: own, config, results }: ActionDeclaration): string {
+  const left = results
+    ? `Leaves ${Object.entries(results.fields)
+        .map(([name, of]) => code(`actions.ngrok.${results.name}.${name}`) + ` (${typeText(of)})`)
+        .join(", ")}.\n\n`
+    : "";
+  return `### ${type}\n\n${doc} In ${own.map(code).join(", ")}.\n\n${fieldsTable(config)}${left}`;
+}
+
+function variablesTable(): string {
+  const found = new Map<string, { type: string; phases: Phase[] }>();
+  for (const phase of phases.slice(0, 3)) {
+    const { variables } = environmentOf(phase, phase === "on_tcp_connect" ? "tls" : "http", actions);
+    for (const { name, type, read } of variables.values()) {
+      if (!read || name.startsWith("actions.")) continue;
+      const one = found.get(name);
+      if (one) one.phases.push(phase);
+      else found.set(name, { type: typeText(type), phases: [phase] });
+    }
+  }
+  const rows = Array.from(found, ([name, one]) => [code(name), one.type, one.phases.map(code).join(", ")]);
+  return table(["Name", "Type", "Phases"], rows);
+}
+
+function functionsTable(): string {
+  const rows = policyFunctions.flatMap(({ name, overloads }) =>
+    overloads.map(({ isMember, parameters, result }) => {
+      const given = parameters.map(typeText);
+      const [target = "", ...rest] = given;
+      const called = isMember ? `${target}.${name}(${rest.join(", ")})` : `${name}(${given.join(", ")})`;
+      return [code(called), typeText(result)];
+    }),
+  );
+  return table(["Form", "Gives"], rows);
+}

@@ -1,0 +1,117 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { objectType, types } from "../../cel/checking/types.ts";
+import { Failure } from "../../cel/values/failure.ts";
+import type { HeaderFields } from "../../traffic/exchange.ts";
+import { f } from "../../schema/fields.ts";
+import type { StringFormat } from "../../schema/fields.ts";
+import { brokenAction, defineAction, done, endedBy } from "../language/action.ts";
+import type { ActionScope } from "../language/action.ts";
+import type { PolicyContext } from "../language/context.ts";
+import { enforceField } from "../language/enforce.ts";
+import type { Template } from "../language/template.ts";
+
+const { bool, string } = types;
+
+const realmText: StringFormat = {
+  name: "realm",
+  example: "staff",
+  check: (text) => (/^[\x20-\x7e]*$/.test(text) ? undefined : "be printable ASCII"),
+};
+
+/** RFC 7617, in constant time. */
+export const basicAuth = defineAction({
+  type: "basic-auth",
+  phases: ["on_http_request"],
+  doc: "Asks for a user's name and password.",
+  config: {
+    credentials: f.list(
+      "Who is let in, as `user:password`; passwords have 8 to 128 bytes.",
+      f.string("A user and a password; may hold `${…}`.", { minBytes: 1, maxBytes: 4096, secret: true }),
+      { required: true, minItems: 1, maxItems: 10 },
+    ),
+    realm: f.string("The realm that clients show.", { maxBytes: 128, format: realmText, default: "ngrok" }),
+    enforce: enforceField,
+  },
+  widen(given) {
+    const list = given["credentials"];
+    if (!Array.isArray(list)) return given;
+    return { ...given, credentials: list.map(pairOf) };
+  },
+  terminating: "may",
+  results: {
+    name: "basic_auth",
+    fields: { credentials: objectType("credentials", { presented: bool, username: string, authorized: bool }) },
+  },
+  compile({ credentials, realm, enforce }, scope) {
+    const accepted = credentials.map((text, at) => compileCredential(text, `credentials[${at}]`, scope));
+    const answer = { error: "basic_auth_required", headers: { "www-authenticate": challenge(realm) } } as const;
+    // Digests are compared, so that neither the length nor the place of a difference shows in time.
+    const key = randomBytes(32);
+    const digest = (text: string): Buffer => createHmac("sha256", key).update(text).digest();
+    const fixed = accepted.map(({ constant }) => (constant === undefined ? undefined : digest(constant)));
+    const isKnown = (shown: string, context: PolicyContext): boolean | Failure => {
+      const wanted = digest(shown);
+      let found = false;
+      for (const [at, template] of accepted.entries()) {
+        const known = fixed[at] ?? resolved(template, context, digest);
+        if (known instanceof Failure) return known;
+        found = timingSafeEqual(known, wanted) || found;
+      }
+      return found;
+    };
+    return {
+      run(context) {
+        const shown = presented(context.exchange?.request.headers);
+        const known = shown === undefined ? false : isKnown(shown, context);
+        if (known instanceof Failure) return brokenAction("policy_interpolation_failed", known.message);
+        const username = shown === undefined ? "" : shown.slice(0, shown.indexOf(":"));
+        const result = { credentials: { presented: shown !== undefined, username, authorized: known } };
+        if (known) return done("the credentials are right", result);
+        const reason = shown === undefined ? "no credentials" : "the credentials are wrong";
+        return enforce ? endedBy(reason, { by: "refusal", answer }, result) : done(reason, result);
+      },
+    };
+  },
+});
+
+/** A credential that was made of values; one without a password of the right length lets nobody in. */
+function resolved(template: Template, context: PolicyContext, digest: (text: string) => Buffer): Buffer | Failure {
+  const text = template.text(context);
+  if (text instanceof Failure) return text;
+  return credentialIssue(text) === undefined ? digest(text) : randomBytes(32);
+}
+
+function compileCredential(text: string, at: string, scope: ActionScope): Template {
+  const template = scope.template(text, at);
+  const issue = template.constant === undefined ? undefined : credentialIssue(template.constant);
+  if (issue !== undefined) scope.wrong(at, `must ${issue}`, "policy_credential_invalid");
+  return template;
+}
+
+function credentialIssue(text: string): string | undefined {
+  const colon = text.indexOf(":");
+  if (colon < 1) return "be a user, a colon and a password";
+  const bytes = Buffer.byteLength(text.slice(colon + 1));
+  return bytes < 8 || bytes > 128 ? "have a password of 8 to 128 bytes" : undefined;
+}
+
+function pairOf(given: unknown): unknown {
+  if (typeof given !== "object" || given === null) return given;
+  const { username, password, ...rest } = given as Record<string, unknown>;
+  const isPair = typeof username === "string" && typeof password === "string" && Object.keys(rest).length === 0;
+  return isPair ? `${username}:${password}` : given;
+}
+
+/** RFC 7617 §2: what stands in double quotes has them, and `\`, escaped. */
+function challenge(realm: string): string {
+  return `Basic realm="${realm.replace(/["\\]/g, "\\$&")}"`;
+}
+
+function presented(fields: HeaderFields | undefined): string | undefined {
+  const values = fields?.getAll("authorization") ?? [];
+  const encoded =
+    values.length === 1 ? /^basic +([A-Za-z0-9+/]{1,8192}={0,2}) *$/i.exec(values[0] as string)?.[1] : undefined;
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, "base64").toString("utf8");
+  return text.includes(":") ? text : undefined;
+}

@@ -1,0 +1,12 @@
+import { defineAction, endedBy } from "../language/action.ts";
+
+const closed = endedBy("closed the connection", { by: "close" });
+
+export const closeConnection = defineAction({
+  type: "close-connection",
+  phases: ["on_tcp_connect", "on_http_request"],
+  doc: "Drops the client's connection without a byte; with HTTP/2 all requests on it.",
+  config: {},
+  terminating: "always",
+  compile: () => ({ run: () => closed }),
+});

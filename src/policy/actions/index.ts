@@ -1,0 +1,47 @@
+/** Every action that a traffic policy may have, one file each. */
+import type { ActionDeclaration } from "../language/action.ts";
+import { addHeaders } from "./add-headers.ts";
+import { basicAuth } from "./basic-auth.ts";
+import { circuitBreaker } from "./circuit-breaker.ts";
+import { closeConnection } from "./close-connection.ts";
+import { compressResponse } from "./compress-response.ts";
+import { customResponse } from "./custom-response.ts";
+import { deny } from "./deny.ts";
+import { forwardInternal } from "./forward-internal.ts";
+import { log } from "./log.ts";
+import { redirect } from "./redirect.ts";
+import { removeHeaders } from "./remove-headers.ts";
+import { restrictIps } from "./restrict-ips.ts";
+import { setVars } from "./set-vars.ts";
+import { urlRewrite } from "./url-rewrite.ts";
+import { verifyWebhook } from "./verify-webhook.ts";
+
+export const actions: readonly ActionDeclaration[] = [
+  addHeaders,
+  removeHeaders,
+  basicAuth,
+  circuitBreaker,
+  closeConnection,
+  compressResponse,
+  customResponse,
+  deny,
+  forwardInternal,
+  log,
+  redirect,
+  restrictIps,
+  setVars,
+  urlRewrite,
+  verifyWebhook,
+];
+
+/** Actions of the vendor's policies that this server does not have, and why. */
+export const unsupportedActions: Readonly<Record<string, string>> = {
+  "ai-gateway": "it needs a service of the vendor's",
+  oauth: "logins are modules of a route: oauth",
+  "openid-connect": "logins are modules of a route: oidc",
+  saml: "logins are modules of a route: saml",
+  "terminate-tls":
+    "where TLS ends, and with which versions and client certificates, say the modules tls_termination and mutual_tls",
+  "owasp-crs-request": "its rule set is not part of this server; put a web application firewall behind it",
+  "owasp-crs-response": "its rule set is not part of this server; put a web application firewall behind it",
+};

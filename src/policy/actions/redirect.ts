@@ -1,0 +1,50 @@
+import { listOf, types } from "../../cel/checking/types.ts";
+import { Failure } from "../../cel/values/failure.ts";
+import { f } from "../../schema/fields.ts";
+import { brokenAction, defineAction, endedBy, failedAction, skippedAction } from "../language/action.ts";
+import { answerHeaders, compileHeaders, headerValuesOf } from "../language/header-fields.ts";
+import { ReplaceFault } from "../parts/find-replace.ts";
+import { compileUrlChange, urlChangeFields } from "../parts/url-change.ts";
+
+const statuses = [301, 302, 303, 307, 308];
+
+export const redirect = defineAction({
+  type: "redirect",
+  phases: ["on_http_request"],
+  doc: "Sends the client to another URL: what `from` finds in the request's URL, replaced by `to`. Does nothing where that changes nothing.",
+  config: {
+    ...urlChangeFields,
+    status_code: f.uint32("Status.", { default: 302 }),
+    headers: answerHeaders,
+  },
+  rules: [
+    ({ status_code: given }) =>
+      statuses.includes(given)
+        ? undefined
+        : {
+            path: "status_code",
+            message: `must be one of ${statuses.join(", ")}, is ${given}`,
+            reason: "policy_value_refused",
+          },
+  ],
+  terminating: "may",
+  results: { name: "redirect", fields: { matches: listOf(types.string), url: types.string } },
+  compile({ from, to, status_code: status, headers }, scope) {
+    const change = compileUrlChange(from, to, scope);
+    const templates = compileHeaders(headers, scope);
+    return {
+      isFinal: true,
+      run(context) {
+        const changed = change(context);
+        if (changed instanceof Failure) return brokenAction("policy_interpolation_failed", changed.message);
+        if (changed instanceof ReplaceFault) return failedAction("policy_action_failed", changed.message);
+        if (!changed) return skippedAction("the URL does not change", { matches: [], url: "" });
+        const fields = headerValuesOf(templates, context);
+        if (fields instanceof Failure) return brokenAction("policy_interpolation_failed", fields.message);
+        const { url, matches } = changed;
+        const answer = { status, headers: { ...fields, location: url }, body: "" };
+        return endedBy(`redirected with ${status}`, { by: "answer", answer }, { matches, url });
+      },
+    };
+  },
+});

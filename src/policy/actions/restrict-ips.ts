@@ -1,0 +1,117 @@
+import { types } from "../../cel/checking/types.ts";
+import { Failure } from "../../cel/values/failure.ts";
+import { parseCidr, readAddress } from "../../lib/address.ts";
+import type { Network } from "../../lib/address.ts";
+import { f } from "../../schema/fields.ts";
+import type { CompiledPolicy } from "../../traffic/parts/ip-policy.ts";
+import { brokenAction, defineAction, done, endedBy } from "../language/action.ts";
+import type { ActionOutcome, ActionScope } from "../language/action.ts";
+import type { PolicyContext } from "../language/context.ts";
+import { networkText } from "../language/formats.ts";
+import { enforceField } from "../language/enforce.ts";
+import { isInNetwork } from "../functions/addresses.ts";
+import type { Template } from "../language/template.ts";
+
+const network = f.string("A network; may hold `${…}`.", { minBytes: 1, maxBytes: 1024, format: networkText });
+const words = new Uint32Array(4);
+
+export const restrictIps = defineAction({
+  type: "restrict-ips",
+  phases: ["on_tcp_connect", "on_http_request", "on_http_response"],
+  doc: "Admits a client whose address is in an allowed network and in no denied one.",
+  config: {
+    enforce: enforceField,
+    allow: f.list("Networks that are admitted.", network, { maxItems: 100 }),
+    deny: f.list("Networks that are not.", network, { maxItems: 100 }),
+    ip_policies: f.list("Ids of IP policies.", f.string("An id.", { minBytes: 1, maxBytes: 64 }), { maxItems: 100 }),
+  },
+  rules: [
+    ({ allow, deny, ip_policies }) =>
+      allow.length + deny.length + ip_policies.length > 0
+        ? undefined
+        : { path: "allow", message: "must not be empty while deny and ip_policies are", reason: "policy_value_empty" },
+    ({ ip_policies }) => {
+      const at = ip_policies.findIndex((id) => !/^ipp_[0-9A-Za-z]{1,60}$/.test(id));
+      if (at < 0) return undefined;
+      const message = "must be the id of an IP policy, such as ipp_…";
+      return { path: `ip_policies[${at}]`, message, reason: "policy_ip_policy_unknown" };
+    },
+  ],
+  terminating: "may",
+  results: { name: "restrict_ips", fields: { action: types.string, matched_cidr: types.string } },
+  compile({ enforce, allow, deny, ip_policies: ids }, scope) {
+    const allowed = compileNetworks(allow, "allow", scope);
+    const denied = compileNetworks(deny, "deny", scope);
+    const refusal: ActionOutcome["end"] =
+      scope.phase === "on_tcp_connect" ? { by: "close" } : { by: "refusal", answer: { error: "source_denied" } };
+    const verdict = (action: "allow" | "deny", cidr: string): ActionOutcome => {
+      const result = { action, matched_cidr: cidr };
+      const reason = `${action === "allow" ? "allowed" : "denied"} by ${cidr === "" ? "no network" : cidr}`;
+      return action === "deny" && enforce ? endedBy(reason, refusal, result) : done(reason, result);
+    };
+    return {
+      attach: (place): readonly CompiledPolicy[] => ids.map((id) => place.ipPolicy(id)),
+      run(context, state) {
+        const { source } = context.connection;
+        const policies = state as readonly CompiledPolicy[];
+        const against = firstOf(denied, source, context);
+        if (against instanceof Failure) return brokenAction("policy_interpolation_failed", against.message);
+        const inPolicy = byPolicies(policies, source);
+        if (against !== undefined) return verdict("deny", against);
+        if (inPolicy?.outcome === "denied") return verdict("deny", inPolicy.cidr);
+        const by = firstOf(allowed, source, context);
+        if (by instanceof Failure) return brokenAction("policy_interpolation_failed", by.message);
+        if (by !== undefined) return verdict("allow", by);
+        return inPolicy ? verdict("allow", inPolicy.cidr) : verdict("deny", "");
+      },
+    };
+  },
+});
+
+type Networks = readonly { readonly fixed: Network | undefined; readonly template: Template }[];
+
+function compileNetworks(texts: readonly string[], field: string, scope: ActionScope): Networks {
+  return texts.map((text, index) => {
+    const template = scope.template(text, `${field}[${index}]`);
+    const { constant } = template;
+    if (constant === undefined) return { fixed: undefined, template };
+    return { fixed: parseCidr(constant), template };
+  });
+}
+
+/** The first network that has the address; what is interpolated may be several, by comma. */
+function firstOf(networks: Networks, source: string, context: PolicyContext): string | Failure | undefined {
+  for (const { fixed, template } of networks) {
+    if (fixed) {
+      if (isInNetwork(source, fixed)) return fixed.text;
+      continue;
+    }
+    const text = template.text(context);
+    if (text instanceof Failure) return text;
+    const found = text
+      .split(",", 100)
+      .map((one) => parseCidr(one.trim()))
+      .find((one) => isInNetwork(source, one));
+    if (found) return found.text;
+  }
+  return undefined;
+}
+
+function byPolicies(policies: readonly CompiledPolicy[], source: string) {
+  const family = readAddress(source, words);
+  if (family === 0) return undefined;
+  for (const { denies } of policies) {
+    const step = denies.find(family, words);
+    if (step) return { outcome: step.outcome, cidr: cidrOf(step.reason) };
+  }
+  for (const { allows } of policies) {
+    const step = allows.find(family, words);
+    if (step) return { outcome: step.outcome, cidr: cidrOf(step.reason) };
+  }
+  return undefined;
+}
+
+/** "allowed by rule ipr_…, 192.0.2.0/24". */
+function cidrOf(reason: string): string {
+  return reason.slice(reason.lastIndexOf(" ") + 1);
+}

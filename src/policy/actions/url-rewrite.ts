@@ -1,0 +1,47 @@
+import { listOf, types } from "../../cel/checking/types.ts";
+import { Failure } from "../../cel/values/failure.ts";
+import { canonicalPath } from "../../lib/canonical-path.ts";
+import { brokenAction, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
+import type { RequestHead } from "../../traffic/exchange.ts";
+import { ReplaceFault } from "../parts/find-replace.ts";
+import { compileUrlChange, urlChangeFields } from "../parts/url-change.ts";
+
+export const urlRewrite = defineAction({
+  type: "url-rewrite",
+  phases: ["on_http_request"],
+  doc: "Changes the URL that goes upstream: what `from` finds in it, replaced by `to`. A new host becomes the Host header; scheme and port stay.",
+  config: { ...urlChangeFields, from: { ...urlChangeFields.from, required: true } },
+  results: { name: "url_rewrite", fields: { matches: listOf(types.string), url: types.string } },
+  compile({ from, to }, scope) {
+    const change = compileUrlChange(from, to, scope);
+    return {
+      run(context) {
+        const request = context.exchange?.request;
+        const changed = change(context);
+        if (changed instanceof Failure) return brokenAction("policy_interpolation_failed", changed.message);
+        if (changed instanceof ReplaceFault) return failedAction("policy_action_failed", changed.message);
+        if (!changed || !request) return skippedAction("the URL does not change", { matches: [], url: "" });
+        const { url, matches } = changed;
+        const wrong = rewrite(request, url);
+        return wrong === undefined
+          ? done("rewrote the URL", { matches, url })
+          : failedAction("policy_action_failed", wrong, { matches, url });
+      },
+    };
+  },
+});
+
+/** What keeps the URL from being one that is forwarded; undefined once it is the request's. */
+function rewrite(request: RequestHead, url: string): string | undefined {
+  const parsed = URL.parse(url);
+  if (!parsed) return "the result is no URL";
+  // As for what clients send: no two parties may read a path differently (security R1).
+  const path = canonicalPath(parsed.pathname);
+  if (path === undefined) return "the result has a path that servers read differently";
+  request.path = path;
+  request.query = parsed.search;
+  request.isRewritten = true;
+  const before = request.headers.get("host") ?? request.host;
+  if (parsed.hostname !== before.replace(/:\d*$/, "").toLowerCase()) request.headers.set("host", parsed.host);
+  return undefined;
+}

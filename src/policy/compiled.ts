@@ -1,0 +1,30 @@
+/** A policy as it runs: the same for every route that has its text. */
+import type { Program } from "../cel/program.ts";
+import type { Step } from "../traffic/step.ts";
+import type { ActionDeclaration, CompiledAction, Phase } from "./language/action.ts";
+
+export interface CompiledPolicy {
+  /** `enabled: false`: nothing of it runs. */
+  readonly enabled: boolean;
+  readonly phases: Readonly<Partial<Record<Phase, readonly CompiledRule[]>>>;
+}
+
+export interface CompiledRule {
+  readonly phase: Phase;
+  readonly index: number;
+  /** `on_http_request[0] "only staff"`. */
+  readonly label: string;
+  readonly expressions: readonly CompiledExpression[];
+  readonly actions: readonly CompiledActionOf[];
+}
+
+export interface CompiledExpression {
+  readonly program: Program;
+  /** What the trace says when it does not hold, made once. */
+  readonly unmatched: Step;
+}
+
+export interface CompiledActionOf {
+  readonly declaration: ActionDeclaration;
+  readonly compiled: CompiledAction;
+}

@@ -1,0 +1,82 @@
+/** What expressions of a policy may mention, by phase and protocol. */
+import { defineEnvironment } from "../cel/checking/environment.ts";
+import type { Environment } from "../cel/checking/environment.ts";
+import { mapOf, objectType, types } from "../cel/checking/types.ts";
+import { listFunctions } from "../cel/functions/lists.ts";
+import { standardFunctions } from "../cel/functions/standard.ts";
+import { policySplit, stringFunctions } from "../cel/functions/strings.ts";
+import type { ActionDeclaration, Layer, Phase } from "./language/action.ts";
+import { addressFunctions } from "./functions/addresses.ts";
+import { encodingFunctions } from "./functions/encodings.ts";
+import { hashFunctions } from "./functions/hashes.ts";
+import { randomFunctions } from "./functions/random.ts";
+import { requestFunctions, responseFunctions } from "./functions/request.ts";
+import { connectionVariables, tlsVariables, variable } from "./variables/connection.ts";
+import type { Variables } from "./variables/connection.ts";
+import { requestVariables, responseVariables } from "./variables/message.ts";
+
+const commonFunctions = [
+  ...standardFunctions,
+  ...stringFunctions,
+  policySplit,
+  ...listFunctions,
+  ...encodingFunctions,
+  ...hashFunctions,
+  ...addressFunctions,
+  ...randomFunctions,
+];
+
+/** What policies have besides the language's own functions, in all phases or in some. */
+export const policyFunctions = [
+  ...requestFunctions,
+  ...responseFunctions,
+  ...encodingFunctions,
+  ...hashFunctions,
+  ...addressFunctions,
+  ...randomFunctions,
+];
+
+const made = new Map<string, Environment>();
+
+/** @param actions those whose results can be read */
+export function environmentOf(phase: Phase, layer: Layer, actions: readonly ActionDeclaration[]): Environment {
+  const key = `${phase} ${layer}`;
+  let environment = made.get(key);
+  if (!environment) made.set(key, (environment = make(phase, layer, actions)));
+  return environment;
+}
+
+function make(phase: Phase, layer: Layer, actions: readonly ActionDeclaration[]): Environment {
+  const isConnection = phase === "on_tcp_connect";
+  const isResponse = phase === "on_http_response" || phase === "on_event_stream_message";
+  return defineEnvironment({
+    variables: {
+      ...connectionVariables,
+      ...(layer !== "tcp" && tlsVariables),
+      ...(!isConnection && requestVariables),
+      ...(isResponse && responseVariables),
+      ...resultVariables(actions),
+      vars: variable(mapOf(types.string, types.dyn), ({ vars }) => vars),
+    },
+    functions: [
+      ...commonFunctions,
+      ...(isConnection ? [] : requestFunctions),
+      ...(isResponse ? responseFunctions : []),
+    ],
+  });
+}
+
+const { string } = types;
+const errorType = objectType("error", { code: string, message: string });
+
+/** Before an action ran, what it leaves is there with nothing in it (traffic-policy.md §1.3.5). */
+function resultVariables(actions: readonly ActionDeclaration[]): Variables {
+  return Object.fromEntries(
+    actions.flatMap(({ results }) => {
+      if (!results) return [];
+      const { name, fields } = results;
+      const type = objectType(`result of ${name}`, { ...fields, error: errorType });
+      return [[`actions.ngrok.${name}`, variable(type, (context) => context.results.get(name))] as const];
+    }),
+  );
+}

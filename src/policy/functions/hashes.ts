@@ -1,0 +1,56 @@
+/** `hash.sha256(s)`, `s.sha256('base64')` and the like (traffic-policy.md §4). */
+import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { define, member, overload } from "../../cel/checking/declarations.ts";
+import type { FunctionDeclaration } from "../../cel/checking/declarations.ts";
+import { types } from "../../cel/checking/types.ts";
+import { Failure } from "../../cel/values/failure.ts";
+import type { Result, Run } from "../../cel/values/run.ts";
+import { crc64 } from "./crc64.ts";
+import { xxhash64 } from "./xxhash64.ts";
+
+const { string } = types;
+
+function crc32Of(bytes: Buffer): Buffer {
+  const digest = Buffer.alloc(4);
+  digest.writeUInt32BE(crc32(bytes));
+  return digest;
+}
+
+function wide(value: bigint): Buffer {
+  const digest = Buffer.alloc(8);
+  digest.writeBigUInt64BE(value);
+  return digest;
+}
+
+const digests: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  crc32: crc32Of,
+  crc64: (bytes) => wide(crc64(bytes)),
+  md5: (bytes) => createHash("md5").update(bytes).digest(),
+  sha1: (bytes) => createHash("sha1").update(bytes).digest(),
+  sha256: (bytes) => createHash("sha256").update(bytes).digest(),
+  sha512: (bytes) => createHash("sha512").update(bytes).digest(),
+  xxhash64: (bytes) => wide(xxhash64(bytes)),
+};
+
+export const hashFunctions: readonly FunctionDeclaration[] = Object.entries(digests).flatMap(([name, digest]) => {
+  const made = (text: string, format: string, run: Run): Result => {
+    if (format !== "hex" && format !== "base64") return new Failure("a hash is written as 'hex' or 'base64'");
+    // In this language's own code a byte costs more than in others'.
+    const weight = name === "crc64" || name === "xxhash64" ? 8 : 1;
+    return run.spendText(text.length * weight) ?? digest(Buffer.from(text)).toString(format);
+  };
+  const plain = (text: string, run: Run): Result => made(text, "hex", run);
+  return [
+    define(
+      `hash.${name}`,
+      overload(`hash_${name}`, [string], string, plain),
+      overload(`hash_${name}_format`, [string, string], string, made),
+    ),
+    define(
+      name,
+      member(`string_${name}`, [string], string, plain),
+      member(`string_${name}_format`, [string, string], string, made),
+    ),
+  ];
+});

@@ -1,0 +1,198 @@
+/** A compiled policy on one route or edge: the hooks that act on its traffic. */
+import type { Transform } from "node:stream";
+import type { ConnectionFacts, Exchange, HeaderFields, ResponseHead } from "../traffic/exchange.ts";
+import { HeaderList } from "../traffic/header-list.ts";
+import type { CompiledModule, OpenedDecision } from "../traffic/module.ts";
+import { passed } from "../traffic/step.ts";
+import type { FixedAnswer, Step } from "../traffic/step.ts";
+import type { PhaseEnd } from "./language/action.ts";
+import { policyModuleName } from "./compile.ts";
+import type { CompiledPolicy, CompiledRule } from "./compiled.ts";
+import { PolicyContext } from "./language/context.ts";
+import type { PolicyPlace } from "./language/context.ts";
+import { runRules } from "./run.ts";
+import type { RuleStates } from "./run.ts";
+import { throughStages } from "./staged-body.ts";
+
+const none: readonly CompiledRule[] = Object.freeze([]);
+const through = passed(policyModuleName, "no rule ended it");
+
+/** Attaches the policy. Throws when one of its actions cannot be attached. */
+export function policyHooks(policy: CompiledPolicy, place: PolicyPlace): CompiledModule {
+  if (!policy.enabled) return {};
+  const connect = attached(policy.phases.on_tcp_connect, place);
+  const request = attached(policy.phases.on_http_request, place);
+  const response = attached(policy.phases.on_http_response, place);
+  const hooks = new PolicyHooks(place, connect, request, response);
+  return {
+    ...(connect.rules.length > 0 && { opened: (facts) => hooks.opened(facts, false) }),
+    ...(connect.rules.length > 0 && { rehearseOpened: (facts) => hooks.opened(facts, true) }),
+    ...(request.rules.length > 0 && {
+      request: (exchange) => hooks.request(exchange, false),
+      rehearse: (exchange) => hooks.request(exchange, true),
+    }),
+    ...(response.rules.length > 0 && {
+      response: (exchange) => hooks.response(exchange, false),
+      rehearseResponse: (exchange) => hooks.response(exchange, true),
+    }),
+    ...(hooks.settles && {
+      settled: (exchange, status) => hooks.settled(exchange, status),
+    }),
+  };
+}
+
+interface Attached {
+  readonly rules: readonly CompiledRule[];
+  readonly states: RuleStates;
+}
+
+function attached(rules: readonly CompiledRule[] = none, place: PolicyPlace): Attached {
+  return {
+    rules,
+    states: rules.map(({ actions }) => actions.map(({ compiled }) => compiled.attach?.(place))),
+  };
+}
+
+class PolicyHooks {
+  readonly #place: PolicyPlace;
+  readonly #connect: Attached;
+  readonly #request: Attached;
+  readonly #response: Attached;
+  /** Of requests under way whose response is still to come. */
+  readonly #contexts = new WeakMap<Exchange, PolicyContext>();
+  readonly #settling: readonly Settling[];
+
+  constructor(place: PolicyPlace, connect: Attached, request: Attached, response: Attached) {
+    this.#place = place;
+    this.#connect = connect;
+    this.#request = request;
+    this.#response = response;
+    this.#settling = [request, response].flatMap(({ rules, states }) =>
+      rules.flatMap(({ actions }, rule) =>
+        actions.flatMap(({ compiled }, at) =>
+          compiled.settled ? [{ compiled, state: states[rule]?.[at] } as Settling] : [],
+        ),
+      ),
+    );
+  }
+
+  /** Whether an action wants to know how the upstream did. */
+  get settles(): boolean {
+    return this.#settling.length > 0;
+  }
+
+  settled(exchange: Exchange, status: number | undefined): void {
+    for (const { compiled, state } of this.#settling) compiled.settled(exchange, status, state);
+  }
+
+  opened(facts: ConnectionFacts, isRehearsal: boolean): OpenedDecision | Promise<OpenedDecision> {
+    const { rules, states } = this.#connect;
+    const context = new PolicyContext(this.#place, "on_tcp_connect", facts, undefined, isRehearsal);
+    const steps: Step[] = [];
+    const end = runRules(rules, states, context, steps);
+    return end instanceof Promise
+      ? end.then((ended) => connected(ended, steps, context))
+      : connected(end, steps, context);
+  }
+
+  request(exchange: Exchange, isRehearsal: boolean): Step | Promise<Step> {
+    const { rules, states } = this.#request;
+    const context = new PolicyContext(this.#place, "on_http_request", exchange.connection, exchange, isRehearsal);
+    if (this.#response.rules.length > 0) this.#contexts.set(exchange, context);
+    const end = runRules(rules, states, context, exchange.steps);
+    if (end === undefined) return through;
+    return end instanceof Promise ? end.then((ended) => this.#ended(ended, context)) : this.#ended(end, context);
+  }
+
+  response(exchange: Exchange, isRehearsal: boolean): Step | Promise<Step> {
+    const { rules, states } = this.#response;
+    const context =
+      this.#contexts.get(exchange) ??
+      new PolicyContext(this.#place, "on_http_response", exchange.connection, exchange, isRehearsal);
+    context.enter("on_http_response");
+    const end = runRules(rules, states, context, exchange.steps);
+    return end instanceof Promise ? end.then(stepOf) : stepOf(end);
+  }
+
+  /** What ends the request phase; on an answer of the policy's own its response rules still act. */
+  #ended(end: PhaseEnd | undefined, context: PolicyContext): Step | Promise<Step> {
+    const { answer } = (end?.by === "answer" && end) || {};
+    if (answer === undefined || "error" in answer || this.#response.rules.length === 0) return stepOf(end);
+    const response = new OwnResponse(answer);
+    context.answered = response;
+    context.enter("on_http_response");
+    const { rules, states } = this.#response;
+    const steps = (context.exchange as Exchange).steps;
+    const replaced = runRules(rules, states, context, steps);
+    const finish = (other: PhaseEnd | undefined): Step | Promise<Step> =>
+      other === undefined ? response.step() : stepOf(other);
+    return replaced instanceof Promise ? replaced.then(finish) : finish(replaced);
+  }
+}
+
+interface Settling {
+  readonly compiled: {
+    settled(exchange: Exchange, upstreamStatus: number | undefined, state: unknown): void;
+  };
+  readonly state: unknown;
+}
+
+function connected(end: PhaseEnd | undefined, steps: readonly Step[], context: PolicyContext): OpenedDecision {
+  return { steps, closes: end !== undefined, logs: context.logs };
+}
+
+/** The module's own step, behind those of its rules. */
+function stepOf(end: PhaseEnd | undefined): Step {
+  switch (end?.by) {
+    case undefined:
+      return through;
+    case "answer":
+      return { by: policyModuleName, outcome: "answered", reason: "answered by a rule", answer: end.answer };
+    case "refusal":
+      return { by: policyModuleName, outcome: "denied", reason: "refused by a rule", answer: end.answer };
+    case "close":
+      return {
+        by: policyModuleName,
+        outcome: "denied",
+        reason: "closed by a rule",
+        answer: { status: 403, headers: {}, body: "" },
+        drops: true,
+      };
+    case "forward":
+      return { by: policyModuleName, outcome: "changed", reason: `forwarded to ${end.url}`, forwardTo: end.url };
+  }
+}
+
+/** An answer of the policy's own, as its response rules see and change it. */
+class OwnResponse implements ResponseHead {
+  status: number;
+  readonly headers: HeaderFields;
+  readonly #body: string | Uint8Array;
+  readonly #makers: (() => Transform)[] = [];
+
+  constructor({ status, headers, body }: FixedAnswer) {
+    this.status = status;
+    this.headers = new HeaderList();
+    for (const [name, value] of Object.entries(headers)) {
+      for (const one of [value].flat()) this.headers.append(name, one);
+    }
+    this.#body = body;
+  }
+
+  transform(make: () => Transform): void {
+    this.#makers.push(make);
+  }
+
+  step(): Step | Promise<Step> {
+    const body = this.#body;
+    if (this.#makers.length === 0) return this.#stepWith(body);
+    return throughStages(Buffer.from(body as string), this.#makers).then((bytes) => this.#stepWith(bytes));
+  }
+
+  #stepWith(body: string | Uint8Array): Step {
+    const headers: Record<string, string[]> = {};
+    for (const [name, value] of this.headers.entries()) (headers[name] ??= []).push(value);
+    const answer: FixedAnswer = { status: this.status, headers, body };
+    return { by: policyModuleName, outcome: "answered", reason: "answered by a rule", answer };
+  }
+}

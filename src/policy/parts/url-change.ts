@@ -1,0 +1,71 @@
+/** What `redirect` and `url-rewrite` have in common: `from` and `to`, over the request's whole URL. */
+import { Failure } from "../../cel/values/failure.ts";
+import { compilePattern } from "../../cel/values/regex.ts";
+import type { Pattern } from "../../cel/values/regex.ts";
+import { f } from "../../schema/fields.ts";
+import type { ActionScope } from "../language/action.ts";
+import type { PolicyContext } from "../language/context.ts";
+import type { ReplaceFault } from "./find-replace.ts";
+import { patternFor } from "./patterns.ts";
+import { compileReplacement } from "./replacement.ts";
+import { replaceUrl } from "./url-replace.ts";
+import type { ReplacedUrl } from "./url-replace.ts";
+import type { Template } from "../language/template.ts";
+import { authorityOf, uriOf } from "../variables/message.ts";
+
+export const urlChangeFields = {
+  from: f.string("Regular expression (RE2) over `scheme://host/path?query`; empty: the whole URL. May hold `${…}`.", {
+    maxBytes: 1024,
+  }),
+  to: f.string("What replaces each match, with groups as `$1`; may hold `${…}`.", { required: true, maxBytes: 2048 }),
+};
+
+type Changed = ReplacedUrl | ReplaceFault | Failure | undefined;
+
+export function compileUrlChange(from: string, to: string, scope: ActionScope): (context: PolicyContext) => Changed {
+  const source = scope.template(from, "from");
+  const target = scope.template(to, "to");
+  const pattern = fixedPattern(source, scope);
+  const replacement = target.constant === undefined ? undefined : compileReplacement(target.constant);
+  return (context) => {
+    const found = pattern === "dynamic" ? dynamicPattern(source, context) : pattern;
+    if (found instanceof Failure) return found;
+    const into = replacement ?? target.text(context);
+    if (into instanceof Failure) return into;
+    const parts = partsOf(context);
+    return parts && replaceUrl(parts, found, typeof into === "string" ? compileReplacement(into) : into);
+  };
+}
+
+function fixedPattern({ constant }: Template, scope: ActionScope): Pattern | undefined | "dynamic" {
+  if (constant === undefined) return "dynamic";
+  if (constant === "") return undefined;
+  const compiled = compilePattern(constant);
+  if (typeof compiled !== "string") return compiled;
+  scope.wrong("from", compiled, "policy_pattern_invalid");
+  return undefined;
+}
+
+function dynamicPattern(source: Template, context: PolicyContext): Pattern | Failure {
+  const text = source.text(context);
+  if (text instanceof Failure) return text;
+  const pattern = patternFor(text);
+  return typeof pattern === "string" ? new Failure(pattern) : pattern;
+}
+
+function partsOf({ exchange, connection }: PolicyContext) {
+  if (!exchange) return undefined;
+  const { request } = exchange;
+  const uri = uriOf(request);
+  const question = uri.indexOf("?");
+  const authority = authorityOf(request);
+  const named = /:(\d{1,5})$/.exec(authority)?.[1];
+  return {
+    scheme: request.scheme,
+    authority,
+    host: authority.replace(/:\d*$/, ""),
+    port: named === undefined ? connection.localPort : Number(named),
+    path: question < 0 ? uri : uri.slice(0, question),
+    query: question < 0 ? "" : uri.slice(question),
+  };
+}

@@ -1,0 +1,152 @@
+/** The rules of one phase on one request or connection, in order (traffic-policy.md §1.3). Nothing here throws. */
+import { Failure } from "../cel/values/failure.ts";
+import { errorCode } from "../lib/errors.ts";
+import type { Step, StepRule } from "../traffic/step.ts";
+import type { ActionOutcome, PhaseEnd } from "./language/action.ts";
+import { brokenAction } from "./language/action.ts";
+import { policyModuleName } from "./compile.ts";
+import type { CompiledActionOf, CompiledRule } from "./compiled.ts";
+import type { PolicyContext } from "./language/context.ts";
+import { valuesOf } from "./explained.ts";
+
+/** What `attach` returned, for each action of each rule. */
+export type RuleStates = readonly (readonly unknown[])[];
+
+/** Pushes a step for each rule. Returns what ends the phase; undefined when it was run to its end. */
+export function runRules(
+  rules: readonly CompiledRule[],
+  states: RuleStates,
+  context: PolicyContext,
+  steps: Step[],
+  from = 0,
+): PhaseEnd | undefined | Promise<PhaseEnd | undefined> {
+  for (let at = from; at < rules.length; at += 1) {
+    const rule = rules[at] as CompiledRule;
+    const values: StepRule["values"][number][] | undefined = context.isRehearsal ? [] : undefined;
+    const verdict = decide(rule, context, values);
+    if (verdict !== undefined) {
+      steps.push(values ? { ...verdict, rule: { ...ruleOf(rule), values, actions: [] } } : verdict);
+      if (verdict.answer !== undefined) return { by: "refusal", answer: verdict.answer };
+      continue;
+    }
+    const run = new RuleRun(rule, states[at] ?? [], context, steps, values);
+    const end = run.actions(0);
+    if (end instanceof Promise) {
+      return end.then((ended) => ended ?? runRules(rules, states, context, steps, at + 1));
+    }
+    if (end !== undefined) return end;
+  }
+  return undefined;
+}
+
+function ruleOf({ phase, index }: CompiledRule): Pick<StepRule, "phase" | "index"> {
+  return { phase, index };
+}
+
+/** The step that says why the rule does not match; undefined when it does. */
+function decide(
+  { label, expressions }: CompiledRule,
+  context: PolicyContext,
+  values: StepRule["values"][number][] | undefined,
+): Step | undefined {
+  for (const [at, { program, unmatched }] of expressions.entries()) {
+    let result;
+    if (values) {
+      const explained = program.explain(context, context.budget);
+      result = explained.result;
+      values.push(valuesOf(program.source, explained));
+    } else result = program.evaluate(context, context.budget);
+    if (result === true) continue;
+    if (!(result instanceof Failure)) return unmatched;
+    const reason = `${label}: expression ${at + 1} failed`;
+    if (context.place.services.expressionErrors === "no_match") {
+      return { by: policyModuleName, outcome: "skipped", reason, failed: true };
+    }
+    return {
+      by: policyModuleName,
+      outcome: "denied",
+      reason,
+      failed: true,
+      answer: { error: "policy_expression_failed" },
+    };
+  }
+  return undefined;
+}
+
+/** One rule that matches: its actions, and the step that tells of them. */
+class RuleRun {
+  readonly #rule: CompiledRule;
+  readonly #states: readonly unknown[];
+  readonly #context: PolicyContext;
+  readonly #steps: Step[];
+  readonly #values: StepRule["values"] | undefined;
+  readonly #done: { readonly type: string; readonly outcome: ActionOutcome["outcome"]; readonly reason: string }[] = [];
+
+  constructor(
+    rule: CompiledRule,
+    states: readonly unknown[],
+    context: PolicyContext,
+    steps: Step[],
+    values: StepRule["values"] | undefined,
+  ) {
+    this.#rule = rule;
+    this.#states = states;
+    this.#context = context;
+    this.#steps = steps;
+    this.#values = values;
+  }
+
+  actions(from: number): PhaseEnd | undefined | Promise<PhaseEnd | undefined> {
+    const { actions } = this.#rule;
+    for (let at = from; at < actions.length; at += 1) {
+      const action = actions[at] as CompiledActionOf;
+      const outcome = this.#run(action, this.#states[at]);
+      if (outcome instanceof Promise) {
+        return outcome.then(
+          (settled) => this.#take(action, settled) ?? this.actions(at + 1),
+          (error: unknown) => this.#take(action, thrown(error)),
+        );
+      }
+      const end = this.#take(action, outcome);
+      if (end !== undefined) return end;
+    }
+    this.#tell(undefined);
+    return undefined;
+  }
+
+  #run({ compiled }: CompiledActionOf, state: unknown): ActionOutcome | Promise<ActionOutcome> {
+    try {
+      if (this.#context.isRehearsal && compiled.rehearse) return compiled.rehearse(this.#context, state);
+      return compiled.run(this.#context, state);
+    } catch (error) {
+      return thrown(error);
+    }
+  }
+
+  #take({ declaration }: CompiledActionOf, { outcome, reason, result, end }: ActionOutcome): PhaseEnd | undefined {
+    const { type, results } = declaration;
+    if (result && results) this.#context.results.set(results.name, result);
+    this.#done.push({ type, outcome, reason });
+    if (end !== undefined) this.#tell(end);
+    return end;
+  }
+
+  #tell(end: PhaseEnd | undefined): void {
+    const { label } = this.#rule;
+    const actions = this.#done;
+    const said = actions.map(({ type, reason }) => `${type}: ${reason}`).join("; ");
+    const isChanged = actions.some(({ outcome }) => outcome === "done" || outcome === "ended");
+    this.#steps.push({
+      by: policyModuleName,
+      outcome: end === undefined ? (isChanged ? "changed" : "passed") : end.by === "answer" ? "answered" : "denied",
+      reason: `${label}: ${said}`,
+      ...(this.#values && { rule: { ...ruleOf(this.#rule), values: this.#values, actions } }),
+    });
+  }
+}
+
+/** A fault of an action's own: the request ends, and the route stays. */
+function thrown(error: unknown): ActionOutcome {
+  const message = error instanceof Error ? error.message : String(error);
+  return brokenAction("policy_action_failed", `${errorCode("policy_action_failed")}: ${message}`);
+}

@@ -1,0 +1,18 @@
+import type { Transform } from "node:stream";
+
+/** A whole body, through the stages that response rules have put on it. Rejects when one of them fails. */
+export async function throughStages(body: Buffer, makers: readonly (() => Transform)[]): Promise<Buffer> {
+  let bytes = body;
+  for (const make of makers) bytes = await through(make(), bytes);
+  return bytes;
+}
+
+function through(stage: Transform, bytes: Buffer): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const pieces: Buffer[] = [];
+  stage.on("data", (piece: Buffer) => pieces.push(piece));
+  stage.on("end", () => resolve(Buffer.concat(pieces)));
+  stage.on("error", reject);
+  stage.end(bytes);
+  return promise;
+}

@@ -1,0 +1,181 @@
+/** What expressions read of a connection, of its endpoint, and the time (traffic-policy.md §3). */
+import type { VariableDeclaration } from "../../cel/checking/environment.ts";
+import { listOf, objectType, types } from "../../cel/checking/types.ts";
+import type { Type } from "../../cel/checking/types.ts";
+import { int, Timestamp } from "../../cel/values/values.ts";
+import type { Value } from "../../cel/values/values.ts";
+import type { TlsFacts } from "../../traffic/exchange.ts";
+import { clientCertificate, serverCertificate } from "../../traffic/tls-certificates.ts";
+import type { TlsCertificate } from "../../traffic/tls-certificates.ts";
+import type { PolicyContext } from "../language/context.ts";
+import { pemOf } from "./pem.ts";
+
+export type Variables = Readonly<Record<string, VariableDeclaration>>;
+
+const { string, bool, bytes, int: intType, timestamp, double } = types;
+const strings = listOf(string);
+
+/** A variable of a policy. `read` gives undefined where there is nothing: it is then the zero of its type. */
+export function variable(type: Type, read: (context: PolicyContext) => Value | undefined): VariableDeclaration {
+  return { type, read };
+}
+
+/** A variable for which this server has no data. */
+export function absent(type: Type): VariableDeclaration {
+  return { type, read: () => undefined };
+}
+
+export function timestampOf(ms: number): Timestamp {
+  return new Timestamp(BigInt(Math.floor(ms)) * 1_000_000n);
+}
+
+const place = ["city", "continent", "country", "country_code", "metro_code", "subdivision", "timezone"];
+const located = ["latitude", "longitude", "postal_code", "radius"];
+
+/** Places, networks and reputation need data that this server does not have: zero values. */
+function addressFacts(of: string): Variables {
+  const texts = [
+    ...[...place, ...located].map((name) => `geo.location.${name}`),
+    ...place.map((name) => `geo.registered_location.${name}`),
+    "as.organization",
+  ];
+  return {
+    ...Object.fromEntries(texts.map((name) => [`${of}.${name}`, absent(string)])),
+    [`${of}.geo.location.is_eu`]: absent(bool),
+    [`${of}.geo.registered_location.is_eu`]: absent(bool),
+    [`${of}.as.number`]: absent(intType),
+    [`${of}.categories`]: absent(strings),
+    [`${of}.is_on_blocklist`]: absent(bool),
+    [`${of}.is_tor_node`]: absent(bool),
+  };
+}
+
+export const connectionVariables: Variables = {
+  "conn.client_ip": variable(string, ({ connection }) => connection.source),
+  ...addressFacts("conn.client_ip"),
+  "conn.server_ip": variable(string, ({ connection }) => connection.localAddress),
+  ...addressFacts("conn.server_ip"),
+  "conn.client_port": variable(intType, ({ connection }) => int(connection.sourcePort)),
+  "conn.server_port": variable(intType, ({ connection }) => int(connection.localPort)),
+  "conn.server_region": absent(string),
+  "conn.ts.start": variable(timestamp, ({ connection }) => timestampOf(connection.startedAt)),
+  "conn.bytes_in": variable(intType, ({ connection }) => int(connection.traffic?.bytesRead ?? 0)),
+  "conn.bytes_out": variable(intType, ({ connection }) => int(connection.traffic?.bytesWritten ?? 0)),
+  ...Object.fromEntries(
+    ["city", "country", "country_code", "subdivision"].map((name) => [`conn.geo.${name}`, absent(string)]),
+  ),
+  "conn.geo.latitude": absent(double),
+  "conn.geo.longitude": absent(double),
+  "conn.geo.radius": absent(double),
+  "conn.k8s.pod.id": absent(string),
+  "conn.k8s.pod.metadata.name": absent(string),
+  "conn.k8s.pod.metadata.namespace": absent(string),
+  "conn.k8s.pod.metadata.annotations": absent({ is: "map", key: string, of: string }),
+  "conn.k8s.pod.metadata.error_code": absent(string),
+  "conn.k8s.pod.metadata.error_message": absent(string),
+  "endpoint.id": variable(string, ({ place: { endpoint } }) => endpoint.id),
+  "endpoint.protocol": variable(string, ({ place: { endpoint } }) => endpoint.protocol),
+  "endpoint.host": variable(string, hostOf),
+  "endpoint.port": variable(intType, ({ connection }) => int(connection.localPort)),
+  "endpoint.addr": variable(string, (context) => `${hostOf(context)}:${context.connection.localPort}`),
+  "endpoint.url": variable(string, endpointUrl),
+  "time.now": variable(string, ({ place: { clock } }) => new Date(clock.now()).toISOString()),
+};
+
+function hostOf({ connection, exchange }: PolicyContext): string {
+  return exchange?.request.host ?? connection.tls?.serverName ?? connection.localAddress;
+}
+
+function endpointUrl(context: PolicyContext): string {
+  const { protocol } = context.place.endpoint;
+  const { localPort } = context.connection;
+  // The port that the scheme has by itself is not written.
+  const port = protocol === "tcp" || protocol === "tls" ? `:${localPort}` : "";
+  return `${protocol}://${hostOf(context)}${port}`;
+}
+
+const attributes: Readonly<Record<string, string>> = {
+  country: "C",
+  locality: "L",
+  organization: "O",
+  organizational_unit: "OU",
+  postal_code: "postalCode",
+  province: "ST",
+  street_address: "street",
+};
+
+const extensionType = objectType("extension", { id: string, critical: bool, value: bytes });
+
+export const tlsVariables: Variables = {
+  "conn.tls.cipher_suite": ofTls(string, ({ cipher }) => cipher),
+  "conn.tls.sni": ofTls(string, ({ serverName }) => serverName),
+  // Header modules say TLSv1.3, policies 1.3 (traffic-policy.md §3).
+  "conn.tls.version": ofTls(string, ({ version }) => version.replace(/^TLSv/, "")),
+  "conn.tls.ja4_fingerprint": absent(string),
+  "conn.tls.negotiated_alpn": variable(string, ({ connection, exchange }) => {
+    if (!connection.tls || !exchange) return undefined;
+    return exchange.request.httpVersion === "2" ? "h2" : "http/1.1";
+  }),
+  "conn.tls.session_resumed": absent(bool),
+  "conn.tls.client.pem": ofTls(string, ({ clientCertificate: der }) => der && pemOf(der)),
+  ...certificateVariables("client", clientCertificate),
+  ...certificateVariables("server", serverCertificate),
+};
+
+function ofTls(type: Type, read: (tls: TlsFacts) => Value | undefined): VariableDeclaration {
+  return variable(type, ({ connection: { tls } }) => (tls ? read(tls) : undefined));
+}
+
+function certificateVariables(
+  whose: string,
+  find: (tls: TlsFacts | undefined) => TlsCertificate | undefined,
+): Variables {
+  const of = (type: Type, read: (certificate: TlsCertificate) => Value | undefined): VariableDeclaration =>
+    variable(type, ({ connection: { tls } }) => {
+      const certificate = find(tls);
+      return certificate ? read(certificate) : undefined;
+    });
+  const names = (["subject", "issuer"] as const).flatMap((party) => [
+    [party, of(string, (certificate) => distinguishedName(certificate[party]))] as const,
+    [`${party}.common_name`, of(string, (certificate) => certificate[party]["CN"])] as const,
+    ...Object.entries(attributes).map(
+      ([name, short]) =>
+        [
+          `${party}.${name}`,
+          of(strings, (certificate) => (certificate[party][short] === undefined ? [] : [certificate[party][short]])),
+        ] as const,
+    ),
+  ]);
+  const found: Record<string, VariableDeclaration> = {
+    ...Object.fromEntries(names),
+    san: of(string, ({ dnsNames, emailAddresses, ipAddresses, uris }) =>
+      [...dnsNames, ...emailAddresses, ...ipAddresses, ...uris].join(","),
+    ),
+    "san.dns_names": of(strings, ({ dnsNames }) => dnsNames),
+    "san.email_addresses": of(strings, ({ emailAddresses }) => emailAddresses),
+    "san.ip_addresses": of(strings, ({ ipAddresses }) => ipAddresses),
+    "san.uris": of(strings, ({ uris }) => uris),
+    serial_number: of(string, ({ serialNumber }) => serialNumber),
+    signature_algorithm: of(string, ({ signatureAlgorithm }) => algorithmName(signatureAlgorithm)),
+    "validity.not_before": of(timestamp, ({ notBefore }) => timestampOf(Date.parse(notBefore))),
+    "validity.not_after": of(timestamp, ({ notAfter }) => timestampOf(Date.parse(notAfter))),
+    extensions: absent(listOf(extensionType)),
+  };
+  return Object.fromEntries(Object.entries(found).map(([name, read]) => [`conn.tls.${whose}.${name}`, read]));
+}
+
+/** `SHA256-RSA`, where OpenSSL says `sha256WithRSAEncryption`. */
+function algorithmName(openssl: string): string {
+  const rsa = /^(sha\d+)WithRSAEncryption$/i.exec(openssl);
+  if (rsa) return `${(rsa[1] as string).toUpperCase()}-RSA`;
+  const ecdsa = /^ecdsa-with-(sha\d+)$/i.exec(openssl);
+  return ecdsa ? `ECDSA-${(ecdsa[1] as string).toUpperCase()}` : openssl;
+}
+
+/** RFC 2253: the last attribute first. */
+function distinguishedName(names: Readonly<Record<string, string>>): string {
+  return Object.entries(names)
+    .reverse()
+    .map(([name, value]) => `${name}=${value.replace(/[\\,+"<>;=]/g, "\\$&")}`)
+    .join(",");
+}

@@ -1,0 +1,61 @@
+import { MapValue } from "../../cel/values/map.ts";
+import type { Value } from "../../cel/values/values.ts";
+import type { HeaderFields } from "../../traffic/exchange.ts";
+
+/** Header fields as a map of lists, read when asked for. Names are lower case, and are asked for in any case. */
+export class HeaderMap extends MapValue {
+  readonly #fields: HeaderFields;
+
+  constructor(fields: HeaderFields) {
+    super();
+    this.#fields = fields;
+  }
+
+  override get size(): number {
+    return this.keys().length;
+  }
+
+  override get(key: Value): Value | undefined {
+    if (typeof key !== "string") return undefined;
+    const values = this.#fields.getAll(key);
+    return values.length === 0 ? undefined : values;
+  }
+
+  override has(key: Value): boolean {
+    return typeof key === "string" && this.#fields.has(key);
+  }
+
+  override keys(): readonly Value[] {
+    return [...new Set(this.#fields.entries().map(([name]) => name.toLowerCase()))];
+  }
+}
+
+/** Lists by name, in order. */
+export class ListMap extends MapValue {
+  readonly #lists = new Map<string, Value[]>();
+
+  constructor(pairs: Iterable<readonly [name: string, value: Value]>) {
+    super();
+    for (const [name, value] of pairs) {
+      const list = this.#lists.get(name);
+      if (list) list.push(value);
+      else this.#lists.set(name, [value]);
+    }
+  }
+
+  override get size(): number {
+    return this.#lists.size;
+  }
+
+  override get(key: Value): Value | undefined {
+    return this.#lists.get(key as string);
+  }
+
+  override has(key: Value): boolean {
+    return this.#lists.has(key as string);
+  }
+
+  override keys(): readonly Value[] {
+    return [...this.#lists.keys()];
+  }
+}

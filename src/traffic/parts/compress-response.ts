@@ -1,0 +1,110 @@
+/** Compresses a response's body as the client's Accept-Encoding asks: what the module and the policies' action share. */
+import type { Exchange, HeaderFields, ResponseHead } from "../exchange.ts";
+import type { Step } from "../step.ts";
+import { chooseCoding } from "./accept-encoding.ts";
+import type { Coding } from "./accept-encoding.ts";
+import { compressor } from "./compressor.ts";
+import { onlyValue, repeated } from "./only-value.ts";
+
+export interface Compressed {
+  /** One clause: what was done, or why not. */
+  readonly reason: string;
+  readonly coding?: Coding;
+  readonly isEncoded: boolean;
+}
+
+const skip = (reason: string, isEncoded = false): Compressed => ({ reason, isEncoded });
+const noBody = skip("the response has no body");
+const partial = skip("the body is a part of another");
+const encoded = skip("the body is encoded already", true);
+const untouchable = skip("Cache-Control forbids it");
+const incompressible = skip("bodies of this type do not shrink");
+const reflecting = skip("the visitor is logged in and the response may repeat the request's input");
+const unwanted = skip("the client accepts none of our encodings");
+const done: Readonly<Record<Coding, Compressed>> = {
+  zstd: { reason: "compressed with zstd", coding: "zstd", isEncoded: false },
+  br: { reason: "compressed with br", coding: "br", isEncoded: false },
+  gzip: { reason: "compressed with gzip", coding: "gzip", isEncoded: false },
+  deflate: { reason: "compressed with deflate", coding: "deflate", isEncoded: false },
+};
+
+/** @param among codings to choose from; all of them unless given */
+export function compressResponse(
+  request: Exchange["request"],
+  response: ResponseHead | undefined,
+  steps: readonly Step[],
+  among?: readonly Coding[],
+): Compressed {
+  if (!response || request.method === "HEAD") return noBody;
+  const { status, headers } = response;
+  if (status < 200 || status === 204 || status === 205 || status === 304) return noBody;
+  const length = headers.get("content-length");
+  if (length === "0") return noBody;
+  if (status === 206 || headers.has("content-range")) return partial;
+  const codings = headers.getAll("content-encoding").flatMap((value) => value.split(","));
+  if (codings.some((coding) => coding.trim().toLowerCase() !== "identity")) return encoded;
+  if (/(?:^|[\s,])no-transform(?:$|[\s,])/i.test(headers.getAll("cache-control").join(","))) return untouchable;
+  const type = onlyValue(headers, "content-type");
+  if (type === repeated || !shrinks(type)) return incompressible;
+  vary(headers);
+  // An attacker who can choose part of a compressed page reads the rest from its length (BREACH; control D6).
+  if (request.query !== "" && steps.some(isLogin)) return reflecting;
+  const chosen = chooseCoding(request.headers.getAll("accept-encoding").join(",") || undefined, among);
+  if (!chosen) return unwanted;
+  headers.delete("content-length");
+  headers.delete("content-md5");
+  headers.delete("content-digest");
+  headers.delete("accept-ranges");
+  headers.set("content-encoding", chosen);
+  const etag = onlyValue(headers, "etag");
+  // The bytes are others now: a strong tag would lie (RFC 9110 §8.8.3.3).
+  if (etag === repeated) headers.delete("etag");
+  else if (etag?.startsWith('"')) headers.set("etag", `W/${etag}`);
+  response.transform(() => compressor(chosen, length === undefined ? undefined : Number(length)));
+  return done[chosen];
+}
+
+function isLogin({ by, outcome }: Step): boolean {
+  return (by === "oauth" || by === "oidc" || by === "saml") && outcome !== "skipped";
+}
+
+function vary(headers: HeaderFields): void {
+  const present = headers.getAll("vary").join(",").toLowerCase();
+  if (!/(?:^|[\s,])(?:\*|accept-encoding)(?:$|[\s,])/.test(present)) headers.append("vary", "accept-encoding");
+}
+
+/** Text in some form; images, archives, audio and video are compressed already. */
+function shrinks(contentType: string | undefined): boolean {
+  if (contentType === undefined) return false;
+  const type = (contentType.split(";", 1)[0] as string).trim().toLowerCase();
+  return type.startsWith("text/") || compressible.has(type) || /^[a-z]+\/[\w.-]+\+(?:json|xml|text|yaml)$/.test(type);
+}
+
+const compressible = new Set([
+  "application/dash+xml",
+  "application/graphql",
+  "application/javascript",
+  "application/json",
+  "application/jsonl",
+  "application/ld+json",
+  "application/manifest+json",
+  "application/ndjson",
+  "application/rtf",
+  "application/sql",
+  "application/toml",
+  "application/vnd.apple.mpegurl",
+  "application/vnd.ms-fontobject",
+  "application/wasm",
+  "application/x-javascript",
+  "application/x-ndjson",
+  "application/x-sh",
+  "application/x-www-form-urlencoded",
+  "application/x-yaml",
+  "application/xml",
+  "application/yaml",
+  "font/otf",
+  "font/ttf",
+  "image/bmp",
+  "image/svg+xml",
+  "image/x-icon",
+]);
