@@ -3,7 +3,7 @@ import type { Metrics } from "../lib/metrics.ts";
 
 /** What a request outside is for. */
 export type OutboundPurpose = (typeof outboundPurposes)[number];
-const outboundPurposes = ["acme", "events", "webhooks"] as const;
+const outboundPurposes = ["acme", "events", "policy", "webhooks"] as const;
 
 const outcomes = ["answered", "failed"] as const;
 
@@ -21,7 +21,7 @@ export function exportOutboundCounters(metrics: Metrics): void {
       const read = (): number => counts.get(`${purpose} ${outcome}`) ?? 0;
       metrics.counterOf(
         "postern_outbound_requests_total",
-        "Requests of the server's own: to certificate authorities, receivers of events, for keys of webhooks.",
+        "Requests of the server's own: to certificate authorities, receivers of events, for keys of webhooks, for traffic policies.",
         read,
         { purpose, outcome },
       );
