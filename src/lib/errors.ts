@@ -2,6 +2,7 @@ import { agentErrors } from "./errors/agents.ts";
 import { apiErrors } from "./errors/api.ts";
 import { configurationErrors } from "./errors/configuration.ts";
 import type { CatalogueEntry } from "./errors/entry.ts";
+import { policyErrors } from "./errors/policies.ts";
 import { trafficErrors } from "./errors/traffic.ts";
 
 /**
@@ -12,6 +13,7 @@ import { trafficErrors } from "./errors/traffic.ts";
 export const catalogue = {
   ...apiErrors,
   ...configurationErrors,
+  ...policyErrors,
   ...agentErrors,
   ...trafficErrors,
 } satisfies Record<string, CatalogueEntry>;

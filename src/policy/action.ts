@@ -1,14 +1,126 @@
-import type { Fields, Issue } from "../schema/fields.ts";
+/**
+ * The contract of a policy's actions. An action goes through four stages:
+ *
+ * 1. declare  `defineAction({ type, phases, doc, config })`: data; validation, concealment and docs are read from it.
+ * 2. compile  `compile(config, scope)`, once for each policy text, when it is written (to find what is wrong with it)
+ *             and when an edge puts it into effect. It knows of no route, and looks at nothing but its configuration.
+ * 3. attach   `attach(place)`, once for each route or edge: state that survives recompiling, IP policies of the account.
+ * 4. run      `run(context, state)` on traffic. It throws nothing: what fails is an outcome that says so.
+ */
+import type { Program } from "../cel/program.ts";
+import type { Type } from "../cel/checking/types.ts";
+import type { Value } from "../cel/values/values.ts";
+import { catalogue } from "../lib/errors.ts";
+import type { RefusalName } from "../lib/errors.ts";
+import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
+import type { Answer } from "../traffic/step.ts";
+import type { PolicyContext, PolicyPlace } from "./context.ts";
+import type { Template } from "./template.ts";
 
-/** When rules act, as the policy names it (semantics, "Traffic policies"). */
-export type Phase = "on_tcp_connect" | "on_http_request" | "on_http_response";
+/** When rules act, as the policy names it (traffic-policy.md §1.1). */
+export const phases = ["on_tcp_connect", "on_http_request", "on_http_response", "on_event_stream_message"] as const;
+export type Phase = (typeof phases)[number];
 
-export interface ActionDeclaration {
+/** What a policy stands on: an HTTPS edge's route, or something that passes connections on whole. */
+export type Layer = "http" | "tls" | "tcp";
+
+export interface ActionDeclaration<F extends Fields = Fields> {
   /** As the policy names it, e.g. `add-headers`. */
   readonly type: string;
   readonly phases: readonly Phase[];
+  /** Layers that have it, where not all that have its phases. */
+  readonly layers?: readonly Layer[];
   readonly doc: string;
-  readonly config: Fields;
-  /** A fact across fields: what is wrong with a config that its fields allow. */
-  readonly rule?: (config: Readonly<Record<string, unknown>>) => Issue | undefined;
+  readonly config: F;
+  /** Facts across fields: pure; what is wrong with a config that its fields allow. */
+  readonly rules?: readonly ((config: StoredOf<F>, phase: Phase) => Issue | undefined)[];
+  /** `always`: nothing of its rule comes after it. `may`: it ends the phase on some requests. */
+  readonly terminating?: "always" | "may";
+  /** What later expressions read of it. */
+  readonly results?: ActionResults;
+  /**
+   * Says through `scope.wrong` what is wrong with texts that are compiled; what it returns then is not run.
+   * Throws nothing.
+   */
+  compile(config: StoredOf<F>, scope: ActionScope): CompiledAction;
+}
+
+/** `actions.ngrok.<name>`: before the action ran, every field is the zero of its type. */
+export interface ActionResults {
+  readonly name: string;
+  readonly fields: Readonly<Record<string, Type>>;
+}
+
+export interface ActionScope {
+  readonly phase: Phase;
+  readonly layer: Layer;
+  /** Names the action among all of its policy, and stays while the policy does: `on_http_request[0].actions[1]`. */
+  readonly path: string;
+  /** A text with `${…}` in it. @param at path of the field below `config`, for what is wrong with it */
+  template(text: string, at: string): Template;
+  /** An expression without `${…}`, e.g. of a bucket's key. */
+  expression(source: string, at: string, result?: Type): Program | undefined;
+  /** Notes what is wrong with the configuration. */
+  wrong(at: string, message: string, reason?: RefusalName): void;
+}
+
+export interface CompiledAction<S = unknown> {
+  /** Asked once for each route or edge that has the policy; may throw: the route then fails closed. */
+  attach?(place: PolicyPlace): S;
+  run(context: PolicyContext, state: S): ActionOutcome | Promise<ActionOutcome>;
+  /** What `run` would do now, without its side effects; absent when it has none beyond the exchange itself. */
+  rehearse?(context: PolicyContext, state: S): ActionOutcome | Promise<ActionOutcome>;
+}
+
+export interface ActionOutcome {
+  /** `failed`: it could not do what it is for; whether traffic goes on is said by `end` and `error`. */
+  readonly outcome: "done" | "skipped" | "ended" | "failed";
+  /** One clause without full stop, for operators: "added x-tier". Secrets never. */
+  readonly reason: string;
+  /** Becomes `actions.ngrok.<name>`, in place of what an earlier run left there. */
+  readonly result?: Readonly<Record<string, Value | undefined>>;
+  /** The phase ends with this. */
+  readonly end?: PhaseEnd;
+}
+
+export type PhaseEnd =
+  /** An answer of the policy's own: response rules still act on it. */
+  | { readonly by: "answer"; readonly answer: Answer }
+  /** Refused: nothing of the policy acts any more. */
+  | { readonly by: "refusal"; readonly answer: Answer }
+  /** The connection is dropped without a byte. */
+  | { readonly by: "close" }
+  /** It goes to an internal endpoint of the account instead of upstream. */
+  | { readonly by: "forward"; readonly url: string };
+
+/** Declares an action; the type parameter ties `compile` to `config`. */
+export function defineAction<const F extends Fields>(declaration: ActionDeclaration<F>): ActionDeclaration {
+  return declaration as unknown as ActionDeclaration;
+}
+
+export function done(reason: string, result?: ActionOutcome["result"]): ActionOutcome {
+  return { outcome: "done", reason, ...(result && { result }) };
+}
+
+export function skippedAction(reason: string, result?: ActionOutcome["result"]): ActionOutcome {
+  return { outcome: "skipped", reason, ...(result && { result }) };
+}
+
+export function endedBy(reason: string, end: PhaseEnd, result?: ActionOutcome["result"]): ActionOutcome {
+  return { outcome: "ended", reason, end, ...(result && { result }) };
+}
+
+/** Traffic goes on; rules read why not as `actions.ngrok.<name>.error.code` and `.message`. */
+export function failedAction(error: RefusalName, reason: string, result?: ActionOutcome["result"]): ActionOutcome {
+  return { outcome: "failed", reason, result: { ...result, error: { code: policyErrorCode(error), message: reason } } };
+}
+
+/** As policies compare it: `ERR_NGROK_3200`, whatever server they run on. */
+export function policyErrorCode(error: RefusalName): string {
+  return `ERR_NGROK_${catalogue[error].number}`;
+}
+
+/** The action cannot be carried out, and the request ends there (traffic-policy.md §1.3.4). */
+export function brokenAction(error: RefusalName, reason: string): ActionOutcome {
+  return { outcome: "failed", reason, end: { by: "refusal", answer: { error } } };
 }

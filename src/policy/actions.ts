@@ -1,7 +1,8 @@
 /** Every action that a traffic policy may have: what it takes, within which limits (semantics, "Traffic policies"). */
 import { f } from "../schema/fields.ts";
 import { cidr, headerName, headerValue } from "../schema/formats.ts";
-import type { ActionDeclaration, Phase } from "./action.ts";
+import type { DeclaredAction } from "./declared-action.ts";
+import type { Phase } from "./action.ts";
 import { duration, userAndPassword } from "./formats.ts";
 import { jwtValidation } from "./jwt-validation.ts";
 
@@ -17,7 +18,7 @@ const answerHeaders = f.map("Header fields of the answer.", value, { key: name, 
 const network = f.string("A network.", { format: cidr });
 const enforce = f.boolean("Whether the action decides, or only records what it would decide.", { default: true });
 
-export const actions: readonly ActionDeclaration[] = [
+export const actions: readonly DeclaredAction[] = [
   {
     type: "add-headers",
     phases: http,

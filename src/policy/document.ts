@@ -4,11 +4,12 @@ import type * as Yaml from "../lib/yaml.ts";
 import { f } from "../schema/fields.ts";
 import type { Issue } from "../schema/fields.ts";
 import { parseFields } from "../schema/parse.ts";
-import type { ActionDeclaration, Phase } from "./action.ts";
+import type { Phase } from "./action.ts";
+import type { DeclaredAction } from "./declared-action.ts";
 import { actions, unsupportedActions } from "./actions.ts";
 
 /** What a policy may be refused with. */
-export const policyRefusals = ["policy_unreadable", "policy_invalid", "policy_action_unknown"] as const;
+export const policyRefusals = ["policy_unreadable", "policy_config_unreadable", "policy_action_unknown"] as const;
 /** Bytes of a policy. */
 export const maxPolicyBytes = 65_536;
 
@@ -43,7 +44,7 @@ const byType = new Map(actions.map((action) => [action.type, action]));
 export function policyIssue(text: string, layer: Layer, field: string): Issue | undefined {
   const issue = firstIssue(text, layer);
   if (!issue) return undefined;
-  const { path, message, reason = "policy_invalid" } = issue;
+  const { path, message, reason = "policy_config_unreadable" } = issue;
   return { path: field, message: path === "" ? message : `${path} ${message}`, reason };
 }
 
@@ -116,7 +117,7 @@ function actionIssue(action: unknown, phase: Phase, path: string): Issue | undef
   return configIssue(declared, config ?? {}, `${path}.config`);
 }
 
-function configIssue(declared: ActionDeclaration, config: unknown, path: string): Issue | undefined {
+function configIssue(declared: DeclaredAction, config: unknown, path: string): Issue | undefined {
   if (!isObject(config)) return { path, message: "must be an object" };
   const { doc, issues } = parseFields(declared.config, config, "create");
   const issue = issues[0] ?? declared.rule?.(doc);

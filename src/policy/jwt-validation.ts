@@ -1,5 +1,5 @@
 import { f } from "../schema/fields.ts";
-import type { ActionDeclaration } from "./action.ts";
+import type { DeclaredAction } from "./declared-action.ts";
 import { webUrl } from "./formats.ts";
 
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"] as const;
@@ -49,7 +49,7 @@ const keys = f.object(
   required,
 );
 
-export const jwtValidation: ActionDeclaration = {
+export const jwtValidation: DeclaredAction = {
   type: "jwt-validation",
   phases: ["on_http_request"],
   doc: "Lets requests past that carry a valid token.",

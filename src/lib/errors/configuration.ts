@@ -84,25 +84,6 @@ export const configurationErrors = {
     "The certificate or its key cannot be used.",
     "`details` says why; send unencrypted PEM, the certificate first and its chain in order.",
   ),
-  // 2200s: traffic policies
-  policy_unreadable: entry(
-    2200,
-    400,
-    "The traffic policy is not an object in JSON or YAML.",
-    "`msg` says where reading failed; aliases and tags are not taken.",
-  ),
-  policy_invalid: entry(
-    2201,
-    400,
-    "The traffic policy has a phase, rule or action that is not allowed.",
-    "`details` says where in the policy, and what is wrong with it.",
-  ),
-  policy_action_unknown: entry(
-    2202,
-    400,
-    "The traffic policy has an action that this server does not know.",
-    "`msg` lists the known ones.",
-  ),
   // 4100s: users
   name_taken: entry(4112, 409, "The name is taken in this account.", "Pick another."),
   // 6500s: backends

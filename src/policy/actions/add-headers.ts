@@ -1,0 +1,33 @@
+import { Failure } from "../../cel/values/failure.ts";
+import { mapOf, types } from "../../cel/checking/types.ts";
+import { brokenAction, defineAction, done, skippedAction } from "../action.ts";
+import { compileHeaders, headersToAdd, headerValuesOf } from "../header-fields.ts";
+import { headersOf } from "../message.ts";
+
+/** A message has one of these (RFC 9110 §7.2, §8.3). */
+const replaced: ReadonlySet<string> = new Set(["host"]);
+
+export const addHeaders = defineAction({
+  type: "add-headers",
+  phases: ["on_http_request", "on_http_response"],
+  doc: "Adds header fields to the request, or to the response; `host` takes the place of the present one.",
+  config: { headers: headersToAdd },
+  results: { name: "add_headers", fields: { headers_added: mapOf(types.string, types.string) } },
+  compile({ headers }, scope) {
+    const templates = compileHeaders(headers, scope);
+    const reason = `added ${templates.map(([name]) => name).join(", ")}`;
+    return {
+      run(context) {
+        const fields = headersOf(context);
+        if (!fields) return skippedAction("there is no response");
+        const values = headerValuesOf(templates, context);
+        if (values instanceof Failure) return brokenAction("policy_interpolation_failed", values.message);
+        for (const name in values) {
+          if (replaced.has(name)) fields.set(name, values[name] as string);
+          else fields.append(name, values[name] as string);
+        }
+        return done(reason, { headers_added: values });
+      },
+    };
+  },
+});

@@ -1,0 +1,38 @@
+import { Failure } from "../../cel/values/failure.ts";
+import { f } from "../../schema/fields.ts";
+import { brokenAction, defineAction, endedBy } from "../action.ts";
+import { answerHeaders, compileHeaders, headerValuesOf } from "../header-fields.ts";
+
+export const customResponse = defineAction({
+  type: "custom-response",
+  phases: ["on_http_request", "on_http_response"],
+  doc: "Answers by itself: of a request, without reaching the upstream; of a response, in its place.",
+  config: {
+    status_code: f.uint32("Status.", { min: 200, max: 599, default: 200 }),
+    body: f.string("Body; may hold `${…}`.", { maxBytes: 32_768, alias: "content" }),
+    headers: answerHeaders,
+  },
+  terminating: "always",
+  compile({ status_code: status, body, headers }, scope) {
+    const text = scope.template(body, "body");
+    const templates = compileHeaders(headers, scope);
+    const hasType = templates.some(([name]) => name === "content-type");
+    return {
+      run(context) {
+        const content = text.text(context);
+        if (content instanceof Failure) return brokenAction("policy_interpolation_failed", content.message);
+        const fields = headerValuesOf(templates, context);
+        if (fields instanceof Failure) return brokenAction("policy_interpolation_failed", fields.message);
+        if (!hasType && content !== "") fields["content-type"] = sniffed(content);
+        return endedBy(`answered ${status}`, { by: "answer", answer: { status, headers: fields, body: content } });
+      },
+    };
+  },
+});
+
+/** A page, or text: what begins as HTML does (traffic-policy.md §2). */
+function sniffed(content: string): string {
+  const isHtml =
+    /^\s*<(?:!doctype html|!--|html|head|body|script|style|title|div|p|h[1-6]|table|a|br|b|iframe|font)[\s>]/i;
+  return isHtml.test(content) ? "text/html; charset=utf-8" : "text/plain; charset=utf-8";
+}

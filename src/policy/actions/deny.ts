@@ -1,0 +1,17 @@
+import { f } from "../../schema/fields.ts";
+import { defineAction, endedBy } from "../action.ts";
+
+export const deny = defineAction({
+  type: "deny",
+  phases: ["on_tcp_connect", "on_http_request"],
+  doc: "Refuses the request with a status and no body; a connection is closed.",
+  config: { status_code: f.uint32("Status.", { min: 400, max: 599, default: 403 }) },
+  terminating: "always",
+  compile({ status_code: status }, { phase }) {
+    const outcome =
+      phase === "on_tcp_connect"
+        ? endedBy("denied", { by: "close" })
+        : endedBy(`denied with ${status}`, { by: "refusal", answer: { status, headers: {}, body: "" } });
+    return { run: () => outcome };
+  },
+});

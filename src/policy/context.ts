@@ -1,0 +1,89 @@
+/** What expressions and actions of a policy see of one request or connection. */
+import type { Budget } from "../cel/values/run.ts";
+import type { Value } from "../cel/values/values.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { ConnectionFacts, Exchange } from "../traffic/exchange.ts";
+import type { CompiledPolicy as CompiledIpPolicy } from "../traffic/parts/ip-policy.ts";
+import type { Phase } from "./action.ts";
+
+/** Steps of all expressions of one request (traffic-policy.md §1.7). */
+export const requestSteps = 100_000;
+
+/** What a policy takes from the server that it runs in. */
+export interface PolicyServices {
+  /** 0 up to, and without, 1. */
+  random(): number;
+  /** What an expression that has no value does to its rule: it does not match, or the request is refused. */
+  readonly expressionErrors: "no_match" | "refuse";
+}
+
+/** The route, edge or endpoint that a policy is attached to. */
+export interface PolicyPlace {
+  readonly accountId: string;
+  readonly ownerId: string;
+  readonly endpoint: EndpointFacts;
+  readonly clock: Clock;
+  readonly services: PolicyServices;
+  /** State that survives recompiling; asked for in `attach` only. The key is prefixed with the place's own. */
+  keep<T>(key: string, make: () => T): T;
+  /** The rules of an IP policy of the account; in `attach` only. Throws when there is none. */
+  ipPolicy(id: string): CompiledIpPolicy;
+}
+
+export interface EndpointFacts {
+  readonly id: string;
+  readonly protocol: "https" | "http" | "tls" | "tcp";
+}
+
+/** Facts that `log` has noted, for the event of the request or connection. */
+export type LoggedFacts = Readonly<Record<string, unknown>>;
+
+export class PolicyContext {
+  readonly place: PolicyPlace;
+  readonly connection: ConnectionFacts;
+  /** Absent while there is only a connection. */
+  readonly exchange: Exchange | undefined;
+  /** Nothing with side effects is carried out. */
+  readonly isRehearsal: boolean;
+  readonly budget: Budget = { steps: requestSteps };
+  phase: Phase;
+  /** Of `set-vars`: of this phase alone. */
+  vars: Record<string, Value> = noVars();
+  /** Of actions that ran, under their names. */
+  readonly results = new Map<string, Readonly<Record<string, Value | undefined>>>();
+  #logs: LoggedFacts[] | undefined;
+
+  constructor(
+    place: PolicyPlace,
+    phase: Phase,
+    connection: ConnectionFacts,
+    exchange: Exchange | undefined,
+    isRehearsal: boolean,
+  ) {
+    this.place = place;
+    this.phase = phase;
+    this.connection = connection;
+    this.exchange = exchange;
+    this.isRehearsal = isRehearsal;
+  }
+
+  enter(phase: Phase): void {
+    this.phase = phase;
+    this.vars = noVars();
+  }
+
+  get logs(): readonly LoggedFacts[] {
+    return this.#logs ?? nothing;
+  }
+
+  log(facts: LoggedFacts): void {
+    (this.#logs ??= []).push(facts);
+  }
+}
+
+const nothing: readonly LoggedFacts[] = Object.freeze([]);
+
+/** Without a prototype: `vars.constructor` is nothing unless it was set. */
+function noVars(): Record<string, Value> {
+  return Object.create(null) as Record<string, Value>;
+}

@@ -1,0 +1,83 @@
+/** Header fields in the configuration of actions, and what they may become once their values are known. */
+import { Failure } from "../cel/values/failure.ts";
+import { f } from "../schema/fields.ts";
+import type { StringFormat } from "../schema/fields.ts";
+import { fieldText } from "../traffic/tls-certificates.ts";
+import type { ActionScope } from "./action.ts";
+import type { PolicyContext } from "./context.ts";
+import type { Template } from "./template.ts";
+
+/** Fields that frame the message or belong to one hop: the edge sets them (RFC 9110 §7.6.1). */
+const protectedNames = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+export const policyHeaderName: StringFormat = {
+  name: "header-name",
+  example: "x-environment",
+  reason: "policy_header_name_invalid",
+  check(text) {
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text))
+      return "be a header name: letters, digits and !#$%&'*+.^_`|~- only";
+    const name = text.toLowerCase();
+    return protectedNames.has(name) ? `not be "${name}", which the edge sets itself` : undefined;
+  },
+  normalize: (text) => text.toLowerCase(),
+};
+
+const headerValue: StringFormat = {
+  name: "header-value",
+  example: "${conn.client_ip}",
+  reason: "policy_header_value_invalid",
+  check: (text) => (/[\0\r\n]/.test(text) ? "have no line break and no NUL" : undefined),
+};
+
+export const headerNameField = f.string("A name.", { minBytes: 1, maxBytes: 255, format: policyHeaderName });
+const valueField = f.string("A value; may hold `${…}`.", { maxBytes: 4096, format: headerValue });
+
+export const headersToAdd = f.map("Fields to add.", valueField, {
+  required: true,
+  minItems: 1,
+  maxItems: 10,
+  key: headerNameField,
+});
+
+export const answerHeaders = f.map("Header fields of the answer.", valueField, { key: headerNameField, maxItems: 10 });
+
+export type HeaderTemplates = readonly (readonly [name: string, value: Template])[];
+
+export function compileHeaders(headers: Readonly<Record<string, string>>, scope: ActionScope): HeaderTemplates {
+  return Object.entries(headers).map(([name, value]) => [name, scope.template(value, `headers.${name}`)] as const);
+}
+
+/**
+ * The value of one field; a failure when it cannot be found out or would break the message (CR, LF, NUL). What is
+ * beyond ASCII is percent-encoded.
+ */
+export function headerValueOf(name: string, template: Template, context: PolicyContext): string | Failure {
+  const text = template.text(context);
+  if (text instanceof Failure) return text;
+  if (/[\0\r\n]/.test(text)) return new Failure(`the value of "${name}" has a line break or NUL in it`);
+  const trimmed = text.trim();
+  return /^[\t\x20-\x7e]*$/.test(trimmed) ? trimmed : fieldText(trimmed.replaceAll("\t", " "));
+}
+
+/** All of them, or the first failure. */
+export function headerValuesOf(templates: HeaderTemplates, context: PolicyContext): Record<string, string> | Failure {
+  const values: Record<string, string> = {};
+  for (const [name, template] of templates) {
+    const value = headerValueOf(name, template, context);
+    if (value instanceof Failure) return value;
+    values[name] = value;
+  }
+  return values;
+}
