@@ -1,0 +1,152 @@
+/** What redirect and url-rewrite make of a URL (traffic-policy.md §2). */
+import type { Pattern } from "../../cel/values/regex.ts";
+import { ReplaceFault } from "./find-replace.ts";
+import { expand } from "./replacement.ts";
+import type { Replacement, Variables } from "./replacement.ts";
+
+/** A request's URL in its parts, as it is forwarded. */
+export interface UrlParts {
+  readonly scheme: string;
+  /** Host and port as the client named them. */
+  readonly authority: string;
+  /** Host without port. */
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  /** With its `?`, or "". */
+  readonly query: string;
+  /** User information of the URL, where there is any. */
+  readonly user?: string;
+}
+
+export interface ReplacedUrl {
+  /** Absolute, and only of characters that URLs are made of. */
+  readonly url: string;
+  /** What was found, in order; the whole URL where no expression is given. */
+  readonly matches: readonly string[];
+}
+
+/** Characters of a URL, before and after. */
+export const maxUrlLength = 16_384;
+const maxMatches = 100;
+/** As steps of expressions: 64 characters under one search, more for large expressions. */
+const maxSteps = 20_000;
+
+export function urlOf({ scheme, authority, path, query }: UrlParts): string {
+  return `${scheme}://${authority}${path}${query}`;
+}
+
+/**
+ * Replaces all matches in the whole URL, or all of it where `pattern` is undefined. Throws nothing.
+ * @returns undefined when nothing matches, or nothing changes
+ */
+export function replaceUrl(
+  parts: UrlParts,
+  pattern: Pattern | undefined,
+  to: Replacement,
+): ReplacedUrl | ReplaceFault | undefined {
+  const url = urlOf(parts);
+  if (url.length > maxUrlLength) return tooLong();
+  const matches: string[] = [];
+  const text = pattern
+    ? replaceMatches(url, pattern, to, variablesOf(parts), matches)
+    : expand(to, wholeOf(url, matches), variablesOf(parts));
+  if (text instanceof ReplaceFault) return text;
+  if (text.length > maxUrlLength) return tooLong();
+  if (matches.length === 0 || text === url) return undefined;
+  if (/[\0\r\n]/.test(text)) return new ReplaceFault("the URL has a line break or NUL in it");
+  const absolute = encodeUrl(absoluteOf(text, parts, to));
+  if (absolute.length > maxUrlLength) return tooLong();
+  if (!URL.canParse(absolute)) return new ReplaceFault("what it was to become is no URL");
+  return absolute === url ? undefined : { url: absolute, matches };
+}
+
+function replaceMatches(
+  url: string,
+  { expression, cost }: Pattern,
+  to: Replacement,
+  variables: Variables,
+  matches: string[],
+): string | ReplaceFault {
+  const matcher = expression.matcher(url);
+  let text = "";
+  let at = 0;
+  let steps = 0;
+  for (;;) {
+    steps += cost * ((url.length - at + 63) >> 6) + 1;
+    if (steps > maxSteps) return new ReplaceFault("finding the matches takes too long");
+    if (!matcher.find()) return text + url.slice(at);
+    text += url.slice(at, matcher.start()) + expand(to, matcher, variables);
+    if (text.length > maxUrlLength) return tooLong();
+    at = matcher.end();
+    if (matches.length < maxMatches) matches.push(url.slice(matcher.start(), at));
+  }
+}
+
+function wholeOf(url: string, matches: string[]) {
+  matches.push(url);
+  return { groupCount: () => 0, group: () => url };
+}
+
+/**
+ * A result without a scheme is relative to the request's URL (RFC 3986 §4.2, §5.2). One that begins with `//` names
+ * another host only where the policy wrote the slashes: a path that the client chose does not.
+ */
+function absoluteOf(text: string, { scheme, authority, path, query }: UrlParts, to: Replacement): string {
+  if (/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(text)) return text;
+  const [first] = to;
+  if (text.startsWith("//") && typeof first === "string" && first.startsWith("//")) return `${scheme}:${text}`;
+  const origin = `${scheme}://${authority}`;
+  if (text.startsWith("/")) return origin + text;
+  if (text.startsWith("?")) return origin + path + text;
+  if (text.startsWith("#")) return origin + path + query + text;
+  return origin + path.slice(0, path.lastIndexOf("/") + 1) + text;
+}
+
+/** Percent-encodes what no URL may hold (RFC 3986 §2); what is encoded already stays. */
+export function encodeUrl(text: string): string {
+  return text.replaceAll(/[^A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]+|%(?![0-9A-Fa-f]{2})/g, (one) =>
+    one === "%" ? "%25" : encodeURIComponent(one.toWellFormed()),
+  );
+}
+
+function variablesOf({ scheme, authority, host, port, path, query, user }: UrlParts): Variables {
+  return (name) => {
+    switch (name) {
+      case "scheme":
+        return scheme;
+      case "host":
+        return host;
+      case "port":
+        return String(port);
+      case "authority":
+        return authority;
+      case "uri":
+        return path + query;
+      case "args":
+      case "query_string":
+        return query.slice(1);
+      case "is_args":
+        return query.length > 1 ? "?" : "";
+      case "user":
+        return user ?? "";
+      case "is_user":
+        return user ? "@" : "";
+      default:
+        return name.startsWith("arg_") ? argument(query, name.slice(4)) : undefined;
+    }
+  };
+}
+
+/** The first value of a name in the query, as it stands there. */
+function argument(query: string, name: string): string {
+  for (const pair of query.slice(1).split("&", 1000)) {
+    const equals = pair.indexOf("=");
+    if ((equals < 0 ? pair : pair.slice(0, equals)) === name) return equals < 0 ? "" : pair.slice(equals + 1);
+  }
+  return "";
+}
+
+function tooLong(): ReplaceFault {
+  return new ReplaceFault(`the URL is longer than ${maxUrlLength} characters`);
+}
