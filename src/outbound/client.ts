@@ -141,6 +141,13 @@ export function openOutbound(options: OutboundOptions): Outbound {
   };
 }
 
+/** What `send` rejects with when there is an answer of more bytes than it may have. */
+export class AnswerTooLong extends Error {
+  constructor() {
+    super("the answer is too long");
+  }
+}
+
 class StaleConnection extends Error {
   constructor(cause: Error) {
     super(cause.message, { cause });
@@ -159,7 +166,7 @@ function read(
   let length = 0;
   response.on("data", (bytes: Buffer) => {
     length += bytes.length;
-    if (length > maxBytes) response.destroy(new Error("the answer is too long"));
+    if (length > maxBytes) response.destroy(new AnswerTooLong());
     else pieces.push(bytes);
   });
   response.on("error", reject);

@@ -13,7 +13,7 @@ const bounds = { maxLength, monotonic: systemClock.monotonic };
 function replacements(...list: readonly (readonly [from: string, to: string])[]): TextReplacement[] {
   return list.map(([from, to]) => {
     const pattern = patternFor(from);
-    assert.ok(typeof pattern !== "string", String(pattern));
+    assert.ok(typeof pattern !== "string");
     return { pattern, to: compileReplacement(to) };
   });
 }

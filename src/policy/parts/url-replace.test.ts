@@ -22,7 +22,7 @@ function partsOf(url: string): UrlParts {
 
 function replaced(url: string, from: string | undefined, to: string): string | undefined {
   const pattern = from === undefined ? undefined : patternFor(from);
-  assert.ok(typeof pattern !== "string", String(pattern));
+  assert.ok(typeof pattern !== "string");
   const result = replaceUrl(partsOf(url), pattern, compileReplacement(to));
   return result instanceof ReplaceFault ? `fault: ${result.message}` : result?.url;
 }
