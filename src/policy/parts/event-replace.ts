@@ -21,7 +21,6 @@ const byteOrderMark = "\u{feff}";
 export async function replaceInMessage(
   message: Buffer,
   replacements: readonly FieldReplacement[],
-  monotonic: () => number,
 ): Promise<Replaced<Buffer> | ReplaceFault> {
   if (!isUtf8(message)) return new ReplaceFault("the message is not UTF-8");
   const text = message.toString("utf8");
@@ -32,7 +31,7 @@ export async function replaceInMessage(
   for (const [index, { field, ...replacement }] of replacements.entries()) {
     const value = fieldOf(changed, field);
     if (value === undefined) continue;
-    const bounds = { maxLength: maxGrowth * maxMessageBytes, monotonic };
+    const bounds = { maxLength: maxGrowth * maxMessageBytes };
     const replaced = await replaceInText(value, [replacement], bounds);
     if (replaced instanceof ReplaceFault) return replaced;
     if (replaced.matches.length === 0) continue;

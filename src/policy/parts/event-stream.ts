@@ -91,18 +91,21 @@ export function makeEventStream({ change, tooLong }: EventStreamOptions): Transf
     }
     hold(stream, chunk.subarray(from));
   };
-  const settle = (work: Promise<void>, done: TransformCallback): void => {
-    work.then(
-      () => done(),
-      (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
-    );
+  const settle = async (work: Promise<void>, done: TransformCallback): Promise<void> => {
+    let failure: Error | undefined;
+    try {
+      await work;
+    } catch (error) {
+      failure = error instanceof Error ? error : new Error(String(error));
+    }
+    done(failure);
   };
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      settle(consume(this, chunk), done);
+      void settle(consume(this, chunk), done);
     },
     flush(done) {
-      settle(complete(this), done);
+      void settle(complete(this), done);
     },
   });
 }
