@@ -2,6 +2,7 @@ import { agentErrors } from "./errors/agents.ts";
 import { apiErrors } from "./errors/api.ts";
 import { configurationErrors } from "./errors/configuration.ts";
 import type { CatalogueEntry } from "./errors/entry.ts";
+import { policyActionErrors } from "./errors/policy-actions.ts";
 import { policyErrors } from "./errors/policies.ts";
 import { trafficErrors } from "./errors/traffic.ts";
 
@@ -14,6 +15,7 @@ export const catalogue = {
   ...apiErrors,
   ...configurationErrors,
   ...policyErrors,
+  ...policyActionErrors,
   ...agentErrors,
   ...trafficErrors,
 } satisfies Record<string, CatalogueEntry>;

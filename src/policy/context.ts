@@ -1,10 +1,12 @@
 /** What expressions and actions of a policy see of one request or connection. */
 import type { Budget } from "../cel/values/run.ts";
 import type { Value } from "../cel/values/values.ts";
+import type { KeySets } from "../jose/key-sets.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ConnectionFacts, Exchange } from "../traffic/exchange.ts";
 import type { CompiledPolicy as CompiledIpPolicy } from "../traffic/parts/ip-policy.ts";
 import type { Phase } from "./action.ts";
+import type { HttpCaller } from "./parts/http-call.ts";
 
 /** Steps of all expressions of one request (traffic-policy.md §1.7). */
 export const requestSteps = 100_000;
@@ -15,6 +17,12 @@ export interface PolicyServices {
   random(): number;
   /** What an expression that has no value does to its rule: it does not match, or the request is refused. */
   readonly expressionErrors: "no_match" | "refuse";
+  /** Of issuers of tokens; those of this server when absent. */
+  readonly keySets?: KeySets;
+  /** Requests that policies send; those of this server, which reach nothing inside and nothing outside, when absent. */
+  readonly calls?: HttpCaller;
+  /** Requests of policies that led to this one. */
+  readonly hops?: number;
 }
 
 /** The route, edge or endpoint that a policy is attached to. */
@@ -45,6 +53,8 @@ export class PolicyContext {
   readonly exchange: Exchange | undefined;
   /** Nothing with side effects is carried out. */
   readonly isRehearsal: boolean;
+  /** The message of an event stream on which its phase acts, as it has become. */
+  message: Buffer | undefined;
   readonly budget: Budget = { steps: requestSteps };
   phase: Phase;
   /** Of `set-vars`: of this phase alone. */

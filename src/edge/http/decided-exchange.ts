@@ -20,6 +20,7 @@ import type { ModuleResponse } from "./response-stages.ts";
 export abstract class DecidedExchange extends ExchangeRecord implements Exchange {
   abstract get response(): ResponseHead | undefined;
   abstract body(maxBytes: number): Promise<Buffer>;
+  abstract replaceBody(bytes: Buffer): void;
   /** Asks a request hook; one with side effects is asked what it would do where nothing is carried out. */
   protected abstract ask(hook: RequestHook): Step | Promise<Step>;
   /** The request goes where the plan leads. */

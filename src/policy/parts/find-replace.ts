@@ -39,6 +39,9 @@ export interface ReplaceBounds {
   readonly worked?: () => number;
 }
 
+/** Of a body; longer ones are not changed. */
+export const maxBodyBytes = 1024 * 1024;
+
 const maxMatches = 100;
 const maxMatchLength = 1024;
 /** Of work on one text, pauses not counted. */
