@@ -21,8 +21,8 @@ export const userAndPassword: StringFormat = {
   },
 };
 
-/** A duration, ends included; in whole steps where one is given. */
-export function duration(leastSeconds: number, mostSeconds: number, stepSeconds?: number): StringFormat {
+/** A duration in whole steps, ends included; 0 for any fraction. */
+export function duration(leastSeconds: number, mostSeconds: number, stepSeconds: number): StringFormat {
   const least = `${leastSeconds}s`;
   return {
     name: "duration",
@@ -31,7 +31,7 @@ export function duration(leastSeconds: number, mostSeconds: number, stepSeconds?
       const seconds = parseDuration(text);
       if (seconds === undefined) return 'be a duration, such as "90s" or "1h30m"';
       if (seconds < leastSeconds || seconds > mostSeconds) return `be from ${least} to ${mostSeconds}s`;
-      return stepSeconds === undefined || seconds % stepSeconds === 0 ? undefined : `be a multiple of ${stepSeconds}s`;
+      return stepSeconds === 0 || seconds % stepSeconds === 0 ? undefined : `be a multiple of ${stepSeconds}s`;
     },
   };
 }

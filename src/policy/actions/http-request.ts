@@ -77,7 +77,7 @@ export const httpRequest = defineAction({
     ),
     headers: answerHeaders,
     body: f.string("Body; may hold `${…}`.", { maxBytes: 32_768 }),
-    timeout: f.string("For all attempts together, 1 s to 30 s.", { format: duration(1, 30), default: "3s" }),
+    timeout: f.string("For all attempts together, 1 s to 30 s.", { format: duration(1, 30, 0), default: "3s" }),
     max_redirects: f.uint32("Redirects that are followed.", { max: 100, default: 0 }),
     retry_condition: f.string(
       "Expression over `attempts` and `last_attempt`, without `${…}`: whether to try again, three times in all.",
