@@ -74,7 +74,7 @@ describe("kept key sets", () => {
     assert.ok(answers.every((ids) => ids?.join() === "one"));
   });
 
-  it("are fetched anew for a key that they lack, but not for each one that somebody invents", async () => {
+  it("I1: are fetched anew for a key that they lack, but not for each one that somebody invents", async () => {
     const { issuer, idsFor } = makeIssuer();
     await idsFor("one");
     issuer.text = setOf("one", "two");

@@ -94,7 +94,7 @@ describe("a token's signature", () => {
     });
   }
 
-  it("is none for algorithms without a public key, whatever the secret and the spelling", async () => {
+  it("I1: is none for algorithms without a public key, whatever the secret and the spelling", async () => {
     const keys = keySet(...signatureAlgorithms.map((one) => jwkOf(one)), { kty: "oct", k: base64url("secret") });
     const everything = [...signatureAlgorithms, "HS256", "none"] as SignatureAlgorithm[];
     const { publicKey } = issuers.RS256;
@@ -144,7 +144,7 @@ describe("a token's signature", () => {
     assert.equal(await verdict(makeToken("RS256", payload, { kid: "one" }), twins), "verified");
   });
 
-  it("is not judged by a key that the token brings along", async () => {
+  it("I1: is not judged by a key that the token brings along", async () => {
     const other = generateKeyPairSync("rsa", { modulusLength: 2048 });
     const jwk = other.publicKey.export({ format: "jwk" });
     const keys = keySet(jwkOf("RS256", { kid: "one" }));

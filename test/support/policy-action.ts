@@ -51,7 +51,7 @@ export function makeAction(
     ownerId: "edghtsrt_1",
     endpoint: { id: "ep_1", protocol: "https" },
     clock,
-    services: { random: Math.random, expressionErrors: "no_match", ...services },
+    services: { random: Math.random, expressionErrors: "no_match", ...services } as PolicyServices,
     keep<T>(key: string, make: () => T): T {
       if (!kept.has(key)) kept.set(key, make());
       return kept.get(key) as T;

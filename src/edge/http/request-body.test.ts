@@ -35,6 +35,14 @@ describe("a request's body that is replaced", () => {
     });
   }
 
+  it("is read within a bound that only the old one went beyond", async () => {
+    const { body } = makeBody(6);
+    body.keep(Buffer.from("abcdef"));
+    body.hasEnded = true;
+    body.replace(Buffer.from("x"));
+    assert.equal((await body.collect(3)).toString(), "x");
+  });
+
   it("may become empty", async () => {
     const { body, counters } = makeBody(3);
     body.keep(Buffer.from("abc"));
