@@ -1,5 +1,6 @@
 import { durationText, timestampText } from "../cel/values/time.ts";
-import { mapGet, mapKeys, MapValue } from "../cel/values/map.ts";
+import { mapGet, mapKeys } from "../cel/values/map.ts";
+import type { MapValue } from "../cel/values/map.ts";
 import { Duration, Timestamp, TypeValue, Uint } from "../cel/values/values.ts";
 import type { Value } from "../cel/values/values.ts";
 

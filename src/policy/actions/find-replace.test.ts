@@ -106,7 +106,7 @@ describe("sse-find-replace", () => {
     const action = makeAction(sseFindReplace, { replacements: [{ field: "data", from: "a(\\d)", to: "b$1" }] });
     const { outcome, message } = await action.runOn(Buffer.from("id: a1\ndata: a1 a2\n\n"));
     assert.equal(message?.toString(), "id: a1\ndata: b1 b2\n\n");
-    assert.equal((outcome.result?.["replacements"] as unknown[]).length, 2);
+    assert.equal((outcome.result?.["replacements"] as unknown[] | undefined)?.length, 2);
     assert.equal((await action.runOn(Buffer.from("data: c\n\n"))).outcome.outcome, "skipped");
   });
 
