@@ -3,6 +3,7 @@ import { apiErrors } from "./errors/api.ts";
 import { configurationErrors } from "./errors/configuration.ts";
 import type { CatalogueEntry } from "./errors/entry.ts";
 import { loginErrors } from "./errors/logins.ts";
+import { policyActionErrors } from "./errors/policy-actions.ts";
 import { policyErrors } from "./errors/policies.ts";
 import { trafficErrors } from "./errors/traffic.ts";
 
@@ -15,6 +16,7 @@ export const catalogue = {
   ...apiErrors,
   ...configurationErrors,
   ...policyErrors,
+  ...policyActionErrors,
   ...agentErrors,
   ...trafficErrors,
   ...loginErrors,

@@ -3,7 +3,7 @@ import type { Metrics } from "../lib/metrics.ts";
 
 /** What a request outside is for. */
 export type OutboundPurpose = (typeof outboundPurposes)[number];
-const outboundPurposes = ["acme", "events", "logins", "webhooks"] as const;
+const outboundPurposes = ["acme", "events", "logins", "policy", "webhooks"] as const;
 
 const outcomes = ["answered", "failed"] as const;
 
@@ -21,7 +21,7 @@ export function exportOutboundCounters(metrics: Metrics): void {
       const read = (): number => counts.get(`${purpose} ${outcome}`) ?? 0;
       metrics.counterOf(
         "postern_outbound_requests_total",
-        "Requests of the server's own: to certificate authorities, receivers of events, for keys of webhooks, to providers of logins.",
+        "Requests of the server's own: to certificate authorities, receivers of events, for keys of webhooks, to providers of logins, for keys of tokens.",
         read,
         { purpose, outcome },
       );

@@ -113,7 +113,7 @@ function exchangeOf({ method, host, target, headers, body, client }: SimulatedRe
     websocket: false,
     headers: fields,
   };
-  const bytes = Buffer.from(body);
+  let bytes: Buffer = Buffer.from(body);
   return {
     id: "req_test",
     connection: {
@@ -130,5 +130,6 @@ function exchangeOf({ method, host, target, headers, body, client }: SimulatedRe
     abandoned: false,
     body: (maxBytes) =>
       bytes.length > maxBytes ? Promise.reject(new Refusal("payload_too_large")) : Promise.resolve(bytes),
+    replaceBody: (given) => void (bytes = given),
   };
 }

@@ -35,6 +35,8 @@ export interface Exchange {
    * Rejects with a `Refusal` (payload_too_large, request_timeout, bad_request).
    */
   body(maxBytes: number): Promise<Buffer>;
+  /** What the upstream gets instead of the body that `body` has resolved with; throws before that. */
+  replaceBody(bytes: Buffer): void;
 }
 
 export interface ConnectionFacts {

@@ -170,7 +170,7 @@ describe("the download of a signing certificate", () => {
   it("I7: the download of a signing certificate takes an answer of status 200, and neither redirects nor errors", async () => {
     const answering = (status: number): Outbound => ({
       clock: systemClock,
-      send: () => Promise.resolve({ status, headers: {}, body: Buffer.from("pem"), text: "pem" }),
+      send: () => Promise.resolve({ status, headers: {}, body: Buffer.from("pem"), text: "pem", address: "192.0.2.1" }),
       close: () => {},
     });
     assert.equal(await download(certificateUrl, answering(200)), "pem");

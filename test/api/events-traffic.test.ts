@@ -130,6 +130,7 @@ for (const database of databases) {
             bytes_in: 1,
             bytes_out: 2,
             decision: { by: "backend", outcome: "passed", reason: "sent through tunnel tn_1" },
+            logs: [],
             route_id: "edghtsrt_1",
             method: "GET",
             scheme: "https",

@@ -39,7 +39,7 @@ export interface TestExchange extends Exchange {
 export function exchangeOf(init: ExchangeInit = {}): TestExchange {
   const { method = "GET", target = "/", host = "app.example.com", scheme = "https" } = init;
   const question = target.indexOf("?");
-  const body = Buffer.from(init.body ?? "");
+  let body = Buffer.from(init.body ?? "");
   const transforms: Transform[] = [];
   const headers = headerList(init.headers);
   if (!headers.has("host")) headers.set("host", host);
@@ -78,6 +78,7 @@ export function exchangeOf(init: ExchangeInit = {}): TestExchange {
       if (body.length > maxBytes) throw new Refusal("payload_too_large");
       return body;
     },
+    replaceBody: (bytes) => void (body = Buffer.from(bytes)),
     transforms,
   };
 }

@@ -50,15 +50,23 @@ const vectors = parseYamlObject(
     .join("\n")}`,
 )["vectors"] as readonly Vector[];
 const known = new Set(actions.map(({ type }) => type));
-/** Vectors with actions that are tested where they are. */
-const elsewhere = ["V9", "V12", "V13", "V19"];
+/**
+ * Not played here: V9, as the length of a body that is replaced on its way is not known when the head is sent
+ * (`find-replace.test.ts`); V13, which needs an issuer's keys (`jwt-validation.test.ts`); V19, which has connections
+ * (`policy-connections.test.ts`).
+ */
+const elsewhere = ["V9", "V13", "V19"];
 
 const typesIn = ({ policy }: Vector): string[] =>
   Array.from(policy.matchAll(/(?<!-)type: ([a-z-]+)/g), ([, type = ""]) => type);
 const runnable = (vector: Vector): boolean =>
-  vector.endpoint === undefined && typesIn(vector).every((type) => known.has(type));
+  !elsewhere.includes(vector.id) && typesIn(vector).every((type) => known.has(type));
 
 let random = 0;
+/** Longer than any window. */
+const restMs = 120_000;
+/** How far the case before was in its vector. */
+let reachedMs = 0;
 let fixture: EdgeWithAgent;
 before(async () => {
   fixture = await startEdgeWithAgent({ trustedProxies: ["127.0.0.0/8"], random: () => random });
@@ -84,7 +92,13 @@ for (const protocol of protocols) {
 }
 
 async function play(vector: Vector, one: Case, protocol: Protocol): Promise<void> {
-  const { client = "203.0.113.9", request } = one;
+  const { client = "203.0.113.9", request, at } = one;
+  if (at !== undefined) {
+    const ms = Number(at.slice(0, -1)) * 1000;
+    // What an earlier run left in the windows is over.
+    fixture.clock.move(ms === 0 ? restMs : ms - reachedMs);
+    reachedMs = ms;
+  }
   random = one.rand ?? 0;
   fixture.put("https_edge_route", "edghtsrt_2", {
     edge_id: "edghts_2",

@@ -60,6 +60,9 @@ export class Rehearsal extends DecidedExchange {
     return body.length > maxBytes ? Promise.reject(new Refusal("payload_too_large")) : Promise.resolve(body);
   }
 
+  /** Nothing is sent upstream. */
+  replaceBody(): void {}
+
   protected ask(hook: Required<Pick<CompiledModule, "request">> & Pick<CompiledModule, "rehearse">) {
     return hook.rehearse ? hook.rehearse(this) : hook.request(this);
   }

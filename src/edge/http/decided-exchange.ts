@@ -26,6 +26,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
   #hops = 0;
   abstract get response(): ResponseHead | undefined;
   abstract body(maxBytes: number): Promise<Buffer>;
+  abstract replaceBody(bytes: Buffer): void;
   /** Asks a request hook; one with side effects is asked what it would do where nothing is carried out. */
   protected abstract ask(hook: RequestHook): Step | Promise<Step>;
   /** The same of a response hook. */

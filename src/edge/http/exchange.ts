@@ -61,6 +61,15 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
     return Promise.reject(new Error("read a request body: it is being forwarded"));
   }
 
+  replaceBody(bytes: Buffer): void {
+    if (this.#upstream?.takesBody === true) throw new Error("replace a request body: it is being forwarded");
+    this.#body.replace(bytes);
+    // A body without a length is sent in chunks, or frames, whatever it comes to.
+    if (this.request.bodyLength < 0) return;
+    this.request.bodyLength = bytes.length;
+    this.request.headers.set("content-length", String(bytes.length));
+  }
+
   /** Body bytes that are in hand may be given before. */
   start(): void {
     this.decide();

@@ -14,7 +14,7 @@ export class ReceivedRequest implements RequestHead {
   readonly port: number;
   readonly headers: FieldTable;
   /** Length of the body; 0 without one, -1 when only its end will tell. */
-  readonly bodyLength: number;
+  bodyLength: number;
   /** The client asks for a WebSocket. */
   readonly websocket: boolean;
   /** What the client offers to turn the exchange into, "websocket" or other protocols; "" for nothing. */

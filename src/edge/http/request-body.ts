@@ -18,7 +18,7 @@ export class RequestBody {
   hasEnded: boolean;
   trailers: FieldTable | undefined;
   readonly #client: ClientSide;
-  readonly #length: number;
+  #length: number;
   readonly #counters: HttpCounters;
   readonly #maxHeldBytes: number;
   /** The client waits for 100 before it sends. */
@@ -87,6 +87,17 @@ export class RequestBody {
     this.sendContinue();
     this.credit();
     return this.#promise;
+  }
+
+  /** Takes the place of all of it, once that has been collected; nobody is owed anything for it. */
+  replace(bytes: Buffer): void {
+    if (!this.hasEnded) throw new Error("replace a request body: it has not arrived");
+    this.take();
+    if (this.#length >= 0) this.#length = bytes.length;
+    if (bytes.length === 0) return;
+    this.#pieces = [bytes];
+    this.#size = bytes.length;
+    this.#counters.heldBytes += bytes.length;
   }
 
   /** Tells a client that holds its body back to send it. */

@@ -8,9 +8,13 @@ import { compressResponse } from "./compress-response.ts";
 import { customResponse } from "./custom-response.ts";
 import { deny } from "./deny.ts";
 import { forwardInternal } from "./forward-internal.ts";
+import { jwtValidation } from "./jwt-validation.ts";
 import { log } from "./log.ts";
+import { rateLimit } from "./rate-limit.ts";
 import { redirect } from "./redirect.ts";
 import { removeHeaders } from "./remove-headers.ts";
+import { requestBodyFindReplace } from "./request-body-find-replace.ts";
+import { responseBodyFindReplace } from "./response-body-find-replace.ts";
 import { restrictIps } from "./restrict-ips.ts";
 import { setVars } from "./set-vars.ts";
 import { urlRewrite } from "./url-rewrite.ts";
@@ -26,8 +30,12 @@ export const actions: readonly ActionDeclaration[] = [
   customResponse,
   deny,
   forwardInternal,
+  jwtValidation,
   log,
+  rateLimit,
   redirect,
+  requestBodyFindReplace,
+  responseBodyFindReplace,
   restrictIps,
   setVars,
   urlRewrite,

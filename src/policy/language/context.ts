@@ -1,6 +1,7 @@
 /** What expressions and actions of a policy see of one request or connection. */
 import type { Budget } from "../../cel/values/run.ts";
 import type { Value } from "../../cel/values/values.ts";
+import type { KeySets } from "../../jose/key-sets.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { ConnectionFacts, Exchange, ResponseHead } from "../../traffic/exchange.ts";
 import type { CompiledPolicy as CompiledIpPolicy } from "../../traffic/parts/ip-policy.ts";
@@ -19,6 +20,8 @@ export interface PolicyServices {
   readonly webhookBytes: number;
   /** What an expression that has no value does to its rule: it does not match, or the request is refused. */
   readonly expressionErrors: "no_match" | "refuse";
+  /** Of issuers of tokens; those of this server when absent. */
+  readonly keySets?: KeySets;
 }
 
 export const defaultPolicyServices: PolicyServices = Object.freeze({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ReplaceFault, replaceInText } from "./find-replace.ts";
+import { ReplaceFault, replaceInBytes, replaceInText } from "./find-replace.ts";
 import type { TextReplacement } from "./find-replace.ts";
 import { patternFor } from "./patterns.ts";
 import { compileReplacement } from "./replacement.ts";
@@ -66,6 +66,20 @@ describe("replacements in a text", () => {
     assert.equal(result.matches.length, 100);
     assert.deepEqual(result.matches[0], { replacement_index: 0, matched_content: "b".repeat(1024) });
     assert.deepEqual(result.matches[1], { replacement_index: 1, matched_content: "c" });
+  });
+
+  it("leave bytes alone that are not UTF-8, too many, or without a match", async () => {
+    const list = replacements(["a", "b"]);
+    const wrong = await replaceInBytes(Buffer.from([0x61, 0xff]), list, bounds);
+    assert.ok(wrong instanceof ReplaceFault && /UTF-8/.test(wrong.message));
+    const long = await replaceInBytes(Buffer.alloc(maxLength + 1), list, bounds);
+    assert.ok(long instanceof ReplaceFault && /longer/.test(long.message));
+    const bytes = Buffer.from("\u{feff}xyz");
+    const same = await replaceInBytes(bytes, list, bounds);
+    assert.ok(!(same instanceof ReplaceFault) && same.content === bytes);
+    const changed = await replaceInBytes(Buffer.from("\u{feff}a🧀"), list, bounds);
+    assert.ok(!(changed instanceof ReplaceFault));
+    assert.equal(changed.content.toString(), "\u{feff}b🧀");
   });
 
   it("replacements in a text do not grow a text beyond its bound, however often they double it", async () => {

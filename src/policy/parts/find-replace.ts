@@ -2,6 +2,7 @@
  * Finding and replacing in whole texts (traffic policy, find-replace actions). A single search takes time linear in the
  * text, but a search for each match may add up to its square: so all of them share a time, and let others run between.
  */
+import { isUtf8 } from "node:buffer";
 import type { Pattern } from "../../cel/values/regex.ts";
 import { expand } from "./replacement.ts";
 import type { Replacement } from "./replacement.ts";
@@ -38,6 +39,9 @@ export interface ReplaceBounds {
   readonly worked?: () => number;
 }
 
+/** Of a body; longer ones are not changed. */
+export const maxBodyBytes = 1024 * 1024;
+
 const maxMatches = 100;
 const maxMatchLength = 1024;
 /** Of work on one text, pauses not counted. */
@@ -69,6 +73,20 @@ export async function replaceInText(
     if (spent > maxWorkMs) return new ReplaceFault("the replacements take too long");
     await new Promise(setImmediate);
   }
+}
+
+/** The same in bytes that are UTF-8; others stay as they are. Without a match, `content` is `bytes`. */
+export async function replaceInBytes(
+  bytes: Buffer,
+  replacements: readonly TextReplacement[],
+  bounds: ReplaceBounds,
+): Promise<Replaced<Buffer> | ReplaceFault> {
+  if (bytes.length > bounds.maxLength) return tooLong(bounds.maxLength);
+  if (!isUtf8(bytes)) return new ReplaceFault("the text is not UTF-8");
+  const replaced = await replaceInText(bytes.toString("utf8"), replacements, bounds);
+  if (replaced instanceof ReplaceFault) return replaced;
+  if (replaced.matches.length === 0) return { content: bytes, matches: [] };
+  return { content: Buffer.from(replaced.content, "utf8"), matches: replaced.matches };
 }
 
 function threadMs(): number {

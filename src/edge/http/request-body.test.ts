@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ClientSide } from "./client-side.ts";
+import type { HttpContext } from "./context.ts";
+import type { ReceivedRequest } from "./received-request.ts";
+import { RequestBody } from "./request-body.ts";
+
+function makeBody(bodyLength: number) {
+  const counters = { heldBytes: 0 };
+  let consumed = 0;
+  const client = { requestConsumed: (count: number) => (consumed += count), sendInterim: () => {} };
+  const body = new RequestBody(
+    client as unknown as ClientSide,
+    { bodyLength, expectsContinue: false } as ReceivedRequest,
+    { counters, limits: { maxHeldBytes: 1000 } } as unknown as HttpContext,
+  );
+  return { body, counters, consumed: () => consumed };
+}
+
+describe("a request's body that is replaced", () => {
+  for (const bodyLength of [6, -1]) {
+    it(`a request's body that is replaced is the new one to whoever reads it and to the upstream (length ${bodyLength})`, async () => {
+      const { body, counters, consumed } = makeBody(bodyLength);
+      body.keep(Buffer.from("abc"));
+      const whole = body.collect(100);
+      body.keep(Buffer.from("def"));
+      body.hasEnded = true;
+      body.end(undefined);
+      assert.equal((await whole).toString(), "abcdef");
+      body.replace(Buffer.from("longer than before"));
+      assert.equal((await body.collect(100)).toString(), "longer than before");
+      assert.deepEqual([body.size, counters.heldBytes, consumed()], [18, 18, 6]);
+      assert.equal(Buffer.concat([...body.take()]).toString(), "longer than before");
+      assert.deepEqual([body.size, counters.heldBytes], [0, 0]);
+    });
+  }
+
+  it("a request's body that is replaced is read within a bound that only the old one went beyond", async () => {
+    const { body } = makeBody(6);
+    body.keep(Buffer.from("abcdef"));
+    body.hasEnded = true;
+    body.replace(Buffer.from("x"));
+    assert.equal((await body.collect(3)).toString(), "x");
+  });
+
+  it("a request's body that is replaced may become empty", async () => {
+    const { body, counters } = makeBody(3);
+    body.keep(Buffer.from("abc"));
+    body.hasEnded = true;
+    body.replace(Buffer.alloc(0));
+    assert.deepEqual([(await body.collect(100)).length, body.size, counters.heldBytes, body.take()], [0, 0, 0, []]);
+  });
+
+  it("a request's body that is replaced is refused before it has arrived", () => {
+    const { body } = makeBody(6);
+    body.keep(Buffer.from("abc"));
+    assert.throws(() => body.replace(Buffer.from("x")), /has not arrived/);
+    assert.equal(body.size, 3);
+  });
+});

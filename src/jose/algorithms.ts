@@ -1,0 +1,92 @@
+/** Signatures of tokens by public keys (RFC 7518 §3.1, RFC 8037 §3.1). Those of shared secrets are not among them. */
+import { constants, verify } from "node:crypto";
+import type { KeyObject, VerifyKeyObjectInput } from "node:crypto";
+
+export const signatureAlgorithms = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+] as const;
+export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
+
+interface Scheme {
+  /** Kinds of key as Node names them: the type, or the curve of an elliptic one. */
+  readonly keys: readonly string[];
+  /** Null where the signature scheme has its own. */
+  readonly digest: string | null;
+  readonly options: Omit<VerifyKeyObjectInput, "key">;
+  /** Bytes of a signature, where it is always the same. */
+  readonly signatureBytes?: number;
+}
+
+const pkcs1 = (bits: number): Scheme => ({
+  keys: ["rsa"],
+  digest: `sha${bits}`,
+  options: { padding: constants.RSA_PKCS1_PADDING },
+});
+const pss = (bits: number): Scheme => ({
+  keys: ["rsa"],
+  digest: `sha${bits}`,
+  // The salt is exactly as long as the digest (RFC 7518 §3.5).
+  options: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
+});
+const ecdsa = (bits: number, curve: string, signatureBytes: number): Scheme => ({
+  keys: [curve],
+  digest: `sha${bits}`,
+  options: { dsaEncoding: "ieee-p1363" },
+  signatureBytes,
+});
+
+const schemes: Readonly<Record<SignatureAlgorithm, Scheme>> = {
+  RS256: pkcs1(256),
+  RS384: pkcs1(384),
+  RS512: pkcs1(512),
+  PS256: pss(256),
+  PS384: pss(384),
+  PS512: pss(512),
+  ES256: ecdsa(256, "prime256v1", 64),
+  ES384: ecdsa(384, "secp384r1", 96),
+  ES512: ecdsa(512, "secp521r1", 132),
+  EdDSA: { keys: ["ed25519", "ed448"], digest: null, options: {} },
+};
+
+/** The kind of a key as `mayVerify` compares it. */
+export function kindOf(key: KeyObject): string {
+  return key.asymmetricKeyDetails?.namedCurve ?? key.asymmetricKeyType ?? "";
+}
+
+export function isSignatureAlgorithm(text: string): text is SignatureAlgorithm {
+  return Object.hasOwn(schemes, text);
+}
+
+/** Whether keys of this kind make such signatures. */
+export function mayVerify(algorithm: SignatureAlgorithm, kind: string): boolean {
+  return schemes[algorithm].keys.includes(kind);
+}
+
+/** Whether `key`, of a kind that `mayVerify`, made the signature. Never rejects. Works outside the calling thread. */
+export function verifySignature(
+  algorithm: SignatureAlgorithm,
+  key: KeyObject,
+  signed: string,
+  signature: Buffer,
+): Promise<boolean> {
+  const { digest, options, signatureBytes } = schemes[algorithm];
+  if (signatureBytes !== undefined && signature.length !== signatureBytes) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    try {
+      verify(digest, Buffer.from(signed, "latin1"), { key, ...options }, signature, (error, isValid) =>
+        resolve(!error && isValid),
+      );
+    } catch {
+      resolve(false);
+    }
+  });
+}

@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
+import { describe, it } from "node:test";
+import type { Outbound, OutboundAnswer } from "../outbound/client.ts";
+import { makeManualClock } from "../../test/support/clock.ts";
+import { openKeySets } from "./key-sets.ts";
+
+const url = "https://idp.example.test/jwks.json";
+const minute = 60_000;
+const jwk = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });
+const setOf = (...ids: string[]): string => JSON.stringify({ keys: ids.map((kid) => ({ ...jwk, kid })) });
+
+/** An issuer that answers with `answer.text`, `answer.status`; none: it does not answer. */
+function makeIssuer() {
+  const clock = makeManualClock();
+  const issuer = {
+    clock,
+    asked: [] as string[],
+    text: setOf("one") as string | undefined,
+    status: 200,
+    type: "application/json" as string | undefined,
+    hold: undefined as Promise<void> | undefined,
+  };
+  const outbound: Outbound = {
+    clock,
+    async send(request): Promise<OutboundAnswer> {
+      issuer.asked.push(request.url.href);
+      await issuer.hold;
+      const { text, status, type } = issuer;
+      if (text === undefined) throw new Error("no answer");
+      const headers = type === undefined ? {} : { "content-type": type };
+      return { status, headers, body: Buffer.from(text), text };
+    },
+    close() {},
+  };
+  const sets = openKeySets(outbound);
+  const idsFor = async (keyId?: string): Promise<readonly (string | undefined)[] | undefined> =>
+    (await sets.keysFor(url, keyId))?.map(({ id }) => id);
+  return { issuer, sets, idsFor };
+}
+
+describe("kept key sets", () => {
+  it("kept key sets are fetched once, and again after about 15 minutes", async () => {
+    const { issuer, idsFor, sets } = makeIssuer();
+    assert.equal(sets.has(url, "one"), false);
+    for (let round = 0; round < 3; round += 1) assert.deepEqual(await idsFor("one"), ["one"]);
+    assert.deepEqual(issuer.asked, [url]);
+    assert.equal(sets.has(url, "one"), true);
+    issuer.clock.pass(15 * minute);
+    issuer.text = setOf("two");
+    assert.deepEqual(await idsFor("one"), ["two"], "a key that was withdrawn is gone");
+    assert.equal(issuer.asked.length, 2);
+  });
+
+  it("kept key sets are renewed ahead of that without anyone waiting", async () => {
+    const { issuer, idsFor } = makeIssuer();
+    await idsFor();
+    issuer.clock.pass(12 * minute);
+    let release = (): void => {};
+    issuer.hold = new Promise((resolve) => (release = resolve));
+    issuer.text = setOf("two");
+    assert.deepEqual(await idsFor("one"), ["one"]);
+    assert.equal(issuer.asked.length, 2);
+    release();
+    await new Promise(setImmediate);
+    assert.deepEqual(await idsFor("two"), ["two"]);
+    assert.equal(issuer.asked.length, 2);
+  });
+
+  it("kept key sets are fetched by one request for all that wait", async () => {
+    const { issuer, idsFor } = makeIssuer();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => idsFor("one")));
+    assert.equal(issuer.asked.length, 1);
+    assert.ok(answers.every((ids) => ids?.join() === "one"));
+  });
+
+  it("I1: kept key sets are fetched anew for a key that they lack, but not for each one that somebody invents", async () => {
+    const { issuer, idsFor } = makeIssuer();
+    await idsFor("one");
+    issuer.text = setOf("one", "two");
+    for (let round = 0; round < 100; round += 1) await idsFor(`invented ${round}`);
+    assert.equal(issuer.asked.length, 1, "not within the cool-down");
+    issuer.clock.pass(30_000);
+    assert.deepEqual(await idsFor("two"), ["one", "two"]);
+    for (let round = 0; round < 100; round += 1) await idsFor(`invented ${round}`);
+    assert.equal(issuer.asked.length, 2);
+  });
+
+  it("stay usable for a day while their issuer is down, and no longer", async () => {
+    const { issuer, idsFor } = makeIssuer();
+    await idsFor("one");
+    issuer.text = undefined;
+    issuer.clock.pass(20 * minute);
+    assert.deepEqual(await idsFor("one"), ["one"]);
+    assert.deepEqual(await idsFor("one"), ["one"]);
+    assert.equal(issuer.asked.length, 2, "asked once within the cool-down");
+    issuer.clock.pass(24 * 60 * minute);
+    assert.equal(await idsFor("one"), undefined);
+    issuer.text = setOf("three");
+    issuer.clock.pass(30_000);
+    assert.deepEqual(await idsFor("three"), ["three"]);
+  });
+
+  const bad: readonly (readonly [what: string, change: { text?: string; status?: number; type?: string }])[] = [
+    ["an error's", { status: 500 }],
+    ["a redirect's", { status: 302 }],
+    ["a page", { type: "text/html; charset=utf-8" }],
+    ["no JSON", { text: "keys" }],
+    ["a list", { text: "[]" }],
+    ["an object without keys", { text: "{}" }],
+    ["one with names twice", { text: '{"keys":[],"keys":[]}' }],
+    ["one with keys that are no list", { text: '{"keys":{}}' }],
+  ];
+  for (const [what, change] of bad) {
+    it(`kept key sets do not come from an answer that is ${what}`, async () => {
+      const { issuer, idsFor } = makeIssuer();
+      Object.assign(issuer, change);
+      assert.equal(await idsFor("one"), undefined);
+      assert.equal(await idsFor("one"), undefined);
+      assert.equal(issuer.asked.length, 1);
+      Object.assign(issuer, { text: setOf("one"), status: 200, type: undefined });
+      issuer.clock.pass(30_000);
+      assert.deepEqual(await idsFor("one"), ["one"]);
+    });
+  }
+
+  it("kept key sets are bounded in number and in fetches at once, and never reject", async () => {
+    const { issuer, sets } = makeIssuer();
+    let release = (): void => {};
+    issuer.hold = new Promise((resolve) => (release = resolve));
+    const waiting = Array.from({ length: 100 }, (_, index) => sets.keysFor(`https://${index}.example.test/`, "one"));
+    assert.equal(issuer.asked.length, 16);
+    release();
+    assert.equal((await Promise.all(waiting)).filter((keys) => keys !== undefined).length, 16);
+    for (let index = 0; index < 300; index += 1) await sets.keysFor(`https://${index}.example.test/`, "one");
+    assert.equal(sets.has("https://0.example.test/", "one"), false);
+    assert.equal(sets.has("https://299.example.test/", "one"), true);
+    assert.equal(await sets.keysFor("no URL", "one"), undefined);
+  });
+});

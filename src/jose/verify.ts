@@ -1,0 +1,34 @@
+/** Whether an issuer's key signed a token. */
+import { isSignatureAlgorithm, mayVerify, verifySignature } from "./algorithms.ts";
+import type { SignatureAlgorithm } from "./algorithms.ts";
+import type { SignedToken } from "./compact.ts";
+import type { PublicKey } from "./key-set.ts";
+
+/** `no_key`: none of the keys is the one that the token names, or fits it. */
+export type Verdict = "verified" | "algorithm" | "no_key" | "signature";
+
+/** Keys that are tried for a token that names none. */
+const maxTried = 10;
+
+/**
+ * @param allowed algorithms that the reader chose; what the token says only picks one of them (RFC 8725 §3.1)
+ * @param keys of the issuer; a token that names its key is tried with keys of that name only
+ */
+export async function verifyToken(
+  { algorithm, keyId, signed, signature }: SignedToken,
+  allowed: readonly SignatureAlgorithm[],
+  keys: readonly PublicKey[],
+): Promise<Verdict> {
+  if (!isSignatureAlgorithm(algorithm) || !allowed.includes(algorithm)) return "algorithm";
+  const fitting = keys.filter(
+    (key) =>
+      (keyId === undefined || key.id === keyId) &&
+      (key.algorithm === undefined || key.algorithm === algorithm) &&
+      mayVerify(algorithm, key.kind),
+  );
+  if (fitting.length === 0) return "no_key";
+  for (const { key } of fitting.slice(0, maxTried)) {
+    if (await verifySignature(algorithm, key, signed, signature)) return "verified";
+  }
+  return "signature";
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { describe, it } from "node:test";
+import { exchangeOf } from "../../../test/support/exchange.ts";
+import type { ExchangeInit } from "../../../test/support/exchange.ts";
+import { faultsOf, makeAction } from "../../../test/support/policy-action.ts";
+import { maxBodyBytes } from "../parts/find-replace.ts";
+import { requestBodyFindReplace } from "./request-body-find-replace.ts";
+import { responseBodyFindReplace } from "./response-body-find-replace.ts";
+
+const replacements = [{ from: "\\b\\d{3}-\\d{2}-\\d{4}\\b", to: "[hidden]" }, { from: "secret " }];
+
+describe("request-body-find-replace", () => {
+  const bodyAfter = async (init: ExchangeInit, config: object = { replacements }) => {
+    const exchange = exchangeOf({ method: "POST", ...init });
+    const outcome = await makeAction(requestBodyFindReplace, config).run(exchange);
+    const limit = 4 * maxBodyBytes;
+    return { outcome, body: (await exchange.body(limit)).toString() };
+  };
+
+  it("request-body-find-replace gives the upstream another body, and tells what was found", async () => {
+    const { outcome, body } = await bodyAfter({ body: "secret ssn 123-45-6789" });
+    assert.equal(body, "ssn [hidden]");
+    assert.deepEqual(outcome.result, {
+      replacements: [
+        { replacement_index: 0n, matched_content: "123-45-6789" },
+        { replacement_index: 1n, matched_content: "secret " },
+      ],
+    });
+  });
+
+  it("request-body-find-replace leaves bodies alone without a match, compressed, or no UTF-8", async () => {
+    assert.equal((await bodyAfter({ body: "nothing" })).outcome.outcome, "skipped");
+    const packed = await bodyAfter({ body: "secret x", headers: { "content-encoding": "gzip" } });
+    assert.deepEqual([packed.outcome.outcome, packed.outcome.end, packed.body], ["failed", undefined, "secret x"]);
+    const wrong = await bodyAfter({ body: Buffer.from([0xff, 0x61]) });
+    assert.deepEqual([wrong.outcome.outcome, wrong.outcome.end], ["failed", undefined]);
+  });
+
+  it("request-body-find-replace refuses bodies that are too long", async () => {
+    const { outcome } = await bodyAfter({ body: Buffer.alloc(maxBodyBytes + 1, "a") });
+    assert.deepEqual(outcome.end, { by: "refusal", answer: { error: "payload_too_large" } });
+  });
+
+  it("uses values of the request, also as expressions, and ends when they are none", async () => {
+    const action = makeAction(requestBodyFindReplace, { replacements: [{ from: "${vars.from}", to: "<${vars.to}>" }] });
+    const exchange = exchangeOf({ method: "POST", body: "a1 b2" });
+    await action.run(exchange, { from: "([a-z])(\\d)", to: "$2" });
+    assert.equal((await exchange.body(100)).toString(), "<1> <2>");
+    for (const vars of [{ from: "(", to: "" }, { from: "a".repeat(2000), to: "" }, {}]) {
+      assert.deepEqual((await action.run(exchange, vars)).end, {
+        by: "refusal",
+        answer: { error: "request_replacement_failed" },
+      });
+    }
+  });
+});
+
+describe("response-body-find-replace", () => {
+  const through = async (response: NonNullable<ExchangeInit["response"]>, ...chunks: (string | Buffer)[]) => {
+    const exchange = exchangeOf({ response });
+    const outcome = await makeAction(responseBodyFindReplace, { replacements }).run(exchange);
+    const [stage] = exchange.transforms;
+    if (!stage) return { outcome, exchange, body: undefined };
+    const pieces: Buffer[] = [];
+    stage.on("data", (piece: Buffer) => pieces.push(piece));
+    for (const chunk of chunks) stage.write(chunk);
+    stage.end();
+    await once(stage, "end");
+    return { outcome, exchange, body: Buffer.concat(pieces).toString() };
+  };
+
+  it("changes the body across the pieces in which it comes, and what is said of it", async () => {
+    const headers = { "content-length": "22", etag: '"a"', "accept-ranges": "bytes", digest: "x" };
+    const { body, exchange } = await through({ headers }, "secr", "et ssn 123", "-45-6789");
+    assert.equal(body, "ssn [hidden]");
+    const { headers: after } = exchange.response ?? {};
+    assert.deepEqual([after?.get("etag"), after?.has("accept-ranges"), after?.has("digest")], ['W/"a"', false, false]);
+  });
+
+  it("response-body-find-replace leaves bodies alone that are compressed, parts, streams or too long", async () => {
+    for (const response of [
+      { headers: { "content-encoding": "br" } },
+      { headers: { "content-type": "text/event-stream; charset=utf-8" } },
+      { headers: { "content-length": String(maxBodyBytes + 1) } },
+      { status: 206 },
+    ]) {
+      const { outcome, body } = await through(response);
+      assert.deepEqual([outcome.outcome, outcome.end, body], ["failed", undefined, undefined]);
+    }
+  });
+
+  it("passes bodies as they are that turn out too long or no UTF-8", async () => {
+    const piece = Buffer.alloc(64 * 1024, "secret ");
+    const many = Array.from({ length: 20 }, () => piece);
+    const { body } = await through({}, ...many);
+    assert.ok(body === Buffer.concat(many).toString());
+    assert.equal((await through({}, Buffer.from([0xff]), "secret x")).body, "\u{fffd}secret x");
+    assert.equal((await through({})).body, "");
+  });
+});
+
+describe("replacements", () => {
+  it("replacements are refused with expressions that RE2 does not have, and in other numbers", () => {
+    for (const action of [requestBodyFindReplace, responseBodyFindReplace]) {
+      for (const from of ["(?=x)", "(", "\\1", "(a{1000}){1000}", ""]) {
+        assert.match(faultsOf(action, { replacements: [{ from }] })[0] ?? "", /^replacements/);
+      }
+      assert.match(faultsOf(action, { replacements: [] })[0] ?? "", /^replacements/);
+      assert.match(faultsOf(action, {})[0] ?? "", /^replacements/);
+      assert.match(faultsOf(action, { replacements: [{ from: "a", to: "${" }] })[0] ?? "", /^replacements\[0\]\.to/);
+    }
+  });
+});

@@ -1,0 +1,294 @@
+import { Failure } from "../../cel/values/failure.ts";
+import { listOf, objectType, types } from "../../cel/checking/types.ts";
+import type { Value } from "../../cel/values/values.ts";
+import { isSignatureAlgorithm, signatureAlgorithms } from "../../jose/algorithms.ts";
+import { checkClaims, tokenTypes } from "../../jose/claims.ts";
+import { readSignedToken, TokenFault } from "../../jose/compact.ts";
+import type { SignedToken } from "../../jose/compact.ts";
+import type { KeySets } from "../../jose/key-sets.ts";
+import { verifyToken } from "../../jose/verify.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+import { f } from "../../schema/fields.ts";
+import { brokenAction, defineAction, done, endedBy, policyErrorCode, skippedAction } from "../language/action.ts";
+import type { ActionOutcome, ActionScope } from "../language/action.ts";
+import type { PolicyContext } from "../language/context.ts";
+import { keySetsOf } from "../parts/key-sets.ts";
+import { findToken } from "../parts/request-token.ts";
+import type { Template } from "../language/template.ts";
+
+const kinds = ["id_token", "access_token", "at+jwt", "it+jwt", "plain", "jwt"] as const;
+const required = { required: true } as const;
+
+const accepted = f.list(
+  "Values that are accepted, to the character.",
+  f.object("One of them.", { value: f.string("The value; may hold `${…}`.", { required: true, maxBytes: 1024 }) }),
+  { required: true, minItems: 1, maxItems: 10 },
+);
+
+const token = f.object("One of them.", {
+  type: f.oneOf("Kind of token.", kinds, required),
+  method: f.oneOf("Part of the request.", ["header", "body"], required),
+  name: f.string("Name of the header field or of the body's member; may hold `${…}`.", { required: true, minBytes: 1 }),
+  prefix: f.string("What stands before the token, such as `Bearer `; may hold `${…}`."),
+});
+
+const keys = f.object(
+  "Keys that verify.",
+  {
+    sources: f.object(
+      "Where they come from.",
+      {
+        additional_jkus: f.list(
+          "URLs of key sets, tried in this order; may hold `${…}`.",
+          f.string("One of them.", { maxBytes: 2048, minBytes: 1 }),
+          { required: true, minItems: 1, maxItems: 100, unique: true },
+        ),
+      },
+      required,
+    ),
+    identification: f.object(
+      "How a token names its key.",
+      { token_claims: f.list("Claims.", f.oneOf("One of them.", ["kid"]), { maxItems: 1 }) },
+      { nullable: true },
+    ),
+  },
+  required,
+);
+
+const validated = objectType("a token", {
+  header: types.dyn,
+  payload: types.dyn,
+  signature: types.string,
+  location: types.string,
+  location_property: types.string,
+  verified: types.bool,
+});
+
+export const jwtValidation = defineAction({
+  type: "jwt-validation",
+  phases: ["on_http_request"],
+  doc: "Lets requests past that carry all of the tokens, each signed by a key of its issuer and valid now.",
+  config: {
+    issuer: f.object("Issuers.", { allow_list: accepted }, required),
+    audience: f.object("Audiences; any when absent.", { allow_list: accepted }, { nullable: true }),
+    http: f.object(
+      "Where tokens are.",
+      { tokens: f.list("Tokens.", token, { required: true, minItems: 1, maxItems: 10 }) },
+      required,
+    ),
+    jws: f.object(
+      "How tokens are signed.",
+      {
+        allowed_algorithms: f.list("Algorithms.", f.oneOf("One of them.", signatureAlgorithms), {
+          required: true,
+          minItems: 1,
+          maxItems: signatureAlgorithms.length,
+          unique: true,
+        }),
+        keys,
+      },
+      required,
+    ),
+  },
+  terminating: "may",
+  results: { name: "jwt_validation", fields: { tokens: listOf(validated) } },
+  widen: widenKeys,
+  compile({ issuer, audience, http, jws }, scope) {
+    const templates = (texts: readonly string[], at: (index: number) => string): Template[] =>
+      texts.map((text, index) => scope.template(text, at(index)));
+    const valuesOf = (list: readonly { readonly value: string }[], name: string): Template[] =>
+      templates(
+        list.map(({ value }) => value),
+        (index) => `${name}.allow_list[${index}].value`,
+      );
+    const checks: Checks = {
+      issuers: valuesOf(issuer?.allow_list ?? [], "issuer"),
+      audiences: audience ? valuesOf(audience.allow_list, "audience") : undefined,
+      places: (http?.tokens ?? []).map(({ type, method, name, prefix }, index) => ({
+        type,
+        method,
+        name: scope.template(name, `http.tokens[${index}].name`),
+        prefix: scope.template(prefix, `http.tokens[${index}].prefix`),
+      })),
+      algorithms: (jws?.allowed_algorithms ?? []).filter(isSignatureAlgorithm),
+      sources: templates(jws?.keys?.sources?.additional_jkus ?? [], sourceAt),
+    };
+    checkSources(checks.sources, scope);
+    return {
+      attach: keySetsOf,
+      run: (context, keySets) => validate(checks, context, keySets as KeySets),
+      rehearse: (context, keySets) => rehearsed(checks, context, keySets as KeySets),
+    };
+  },
+});
+
+interface Checks {
+  readonly issuers: readonly Template[];
+  readonly audiences: readonly Template[] | undefined;
+  readonly places: readonly {
+    readonly type: (typeof kinds)[number];
+    readonly method: "header" | "body";
+    readonly name: Template;
+    readonly prefix: Template;
+  }[];
+  readonly algorithms: readonly (typeof signatureAlgorithms)[number][];
+  readonly sources: readonly Template[];
+}
+
+/** `keys`, `sources` and `identification` are also given as lists of one object. */
+export function widenKeys(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { jws } = given;
+  if (!isObject(jws)) return given;
+  const keys = single(jws["keys"]);
+  if (!isObject(keys)) return given;
+  const inner = Object.fromEntries(Object.entries(keys).map(([name, value]) => [name, single(value)] as const));
+  return { ...given, jws: { ...jws, keys: inner } };
+}
+
+function single(value: unknown): unknown {
+  return Array.isArray(value) && value.length === 1 ? (value[0] as unknown) : value;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function sourceAt(index: number): string {
+  return `jws.keys.sources.additional_jkus[${index}]`;
+}
+
+function checkSources(sources: readonly Template[], scope: ActionScope): void {
+  for (const [index, { constant }] of sources.entries()) {
+    if (constant === undefined || isHttps(constant)) continue;
+    scope.wrong(sourceAt(index), "must be an https:// URL", "policy_url_invalid");
+  }
+}
+
+function isHttps(text: string): boolean {
+  return URL.parse(text)?.protocol === "https:";
+}
+
+/** Why a request does not get past. */
+class TokenRefusal extends Error {
+  readonly reason: RefusalName;
+
+  constructor(reason: RefusalName, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+async function validate(checks: Checks, context: PolicyContext, keySets: KeySets): Promise<ActionOutcome> {
+  const tokens: Value[] = [];
+  try {
+    const issuers = textsOf(checks.issuers, context);
+    const audiences = checks.audiences && textsOf(checks.audiences, context);
+    const sources = textsOf(checks.sources, context);
+    for (const place of checks.places) {
+      const name = textOf(place.name, context);
+      const read = await tokenAt(place.method, name, textOf(place.prefix, context), context);
+      const { header, payload, signature } = read;
+      const seen = { header, payload, signature: signature.toString("base64url") } as Record<string, Value>;
+      const found = { ...seen, location: place.method, location_property: name, verified: false };
+      const at = tokens.push(found) - 1;
+      await checkSignature(read, checks, sources, keySets);
+      const fault = checkClaims(read, { issuers, audiences, types: tokenTypes[place.type] }, context.place.clock.now());
+      if (fault) {
+        const [reason, message] = claimFaults[fault];
+        throw new TokenRefusal(reason, message);
+      }
+      tokens[at] = { ...found, verified: true };
+    }
+    return done(`${tokens.length === 1 ? "the token is" : "all tokens are"} valid`, { tokens });
+  } catch (error) {
+    if (error instanceof BrokenText) return brokenAction("policy_interpolation_failed", error.message);
+    if (!(error instanceof TokenRefusal)) throw error;
+    return refused(error, tokens);
+  }
+}
+
+/** Fetches nothing. */
+async function rehearsed(checks: Checks, context: PolicyContext, keySets: KeySets): Promise<ActionOutcome> {
+  for (const source of checks.sources) {
+    const url = source.text(context);
+    if (url instanceof Failure || keySets.has(url, undefined)) continue;
+    return skippedAction(`would fetch the keys at ${url}`);
+  }
+  const known: KeySets = {
+    keysFor: (url, keyId) => (keySets.has(url, keyId) ? keySets.keysFor(url, keyId) : Promise.resolve(undefined)),
+    has: (url, keyId) => keySets.has(url, keyId),
+  };
+  return validate(checks, context, known);
+}
+
+function refused({ reason, message }: TokenRefusal, tokens: readonly Value[]): ActionOutcome {
+  // RFC 6750 §3: a request without a token is told of no error.
+  const challenge = reason === "token_missing" ? "Bearer" : 'Bearer error="invalid_token"';
+  const answer = { error: reason, headers: { "www-authenticate": challenge } };
+  return endedBy(message, { by: "refusal", answer }, { tokens, error: { code: policyErrorCode(reason), message } });
+}
+
+async function tokenAt(
+  method: "header" | "body",
+  name: string,
+  prefix: string,
+  { exchange }: PolicyContext,
+): Promise<SignedToken> {
+  const text = exchange && (await findToken(exchange, { method, name, prefix }));
+  if (text === undefined) throw new TokenRefusal("token_missing", `there is no token in the ${method}'s "${name}"`);
+  try {
+    return readSignedToken(text);
+  } catch (error) {
+    if (!(error instanceof TokenFault)) throw error;
+    throw new TokenRefusal("token_unreadable", `the token ${error.message}`);
+  }
+}
+
+async function checkSignature(
+  token: SignedToken,
+  { algorithms }: Checks,
+  sources: readonly string[],
+  keySets: KeySets,
+): Promise<void> {
+  // Before anything is fetched for it.
+  if (!algorithms.some((one) => one === token.algorithm)) {
+    throw new TokenRefusal("token_algorithm_refused", "the token's algorithm is not allowed");
+  }
+  let isAnswered = false;
+  let isTried = false;
+  for (const url of sources) {
+    const keys = isHttps(url) ? await keySets.keysFor(url, token.keyId) : undefined;
+    if (!keys) continue;
+    isAnswered = true;
+    const verdict = await verifyToken(token, algorithms, keys);
+    if (verdict === "verified") return;
+    isTried ||= verdict === "signature";
+  }
+  if (!isAnswered) throw new TokenRefusal("token_keys_unavailable", "there are no keys to verify the token with");
+  throw isTried
+    ? new TokenRefusal("token_signature_wrong", "the token's signature is wrong")
+    : new TokenRefusal("token_key_unknown", "no key of the issuer fits the token");
+}
+
+const claimFaults = {
+  type: ["token_type_wrong", "the token is of another type"],
+  issuer: ["token_issuer_wrong", "the token's issuer is not on the list"],
+  audience: ["token_audience_wrong", "none of the token's audiences is on the list"],
+  expired: ["token_expired", "the token has expired"],
+  no_expiry: ["token_expired", "the token does not say when it expires"],
+  too_early: ["token_too_early", "the token is not valid yet"],
+  issued_later: ["token_too_early", "the token says that it was issued later than now"],
+  time: ["token_unreadable", "the token has a time that is none"],
+} as const satisfies Record<string, readonly [RefusalName, string]>;
+
+class BrokenText extends Error {}
+
+function textOf(template: Template, context: PolicyContext): string {
+  const text = template.text(context);
+  if (text instanceof Failure) throw new BrokenText(text.message);
+  return text;
+}
+
+function textsOf(templates: readonly Template[], context: PolicyContext): string[] {
+  return templates.map((template) => textOf(template, context));
+}

@@ -1,0 +1,65 @@
+import { Failure } from "../../cel/values/failure.ts";
+import { types } from "../../cel/checking/types.ts";
+import type { Program } from "../../cel/program.ts";
+import { f } from "../../schema/fields.ts";
+import { defineAction, done, endedBy } from "../language/action.ts";
+import type { ActionOutcome } from "../language/action.ts";
+import type { PolicyContext } from "../language/context.ts";
+import { parseDuration } from "../language/duration.ts";
+import { duration } from "../language/formats.ts";
+import { makeSlidingWindow, retryAfterSeconds } from "../parts/sliding-window.ts";
+import type { SlidingWindow } from "../parts/sliding-window.ts";
+import { plainOf } from "../language/text-of.ts";
+
+export const rateLimit = defineAction({
+  type: "rate-limit",
+  phases: ["on_http_request"],
+  doc: "Refuses requests beyond a rate, on each server by itself. A request that is refused does not count.",
+  config: {
+    name: f.string("Name of the limit.", { required: true, maxBytes: 1023 }),
+    algorithm: f.oneOf("How requests are counted.", ["sliding_window"], { required: true }),
+    capacity: f.uint32("Requests per time.", { required: true, min: 1, max: 2_000_000_000 }),
+    rate: f.string("The time, 60 s to 24 h in steps of 10 s.", { required: true, format: duration(60, 86_400, 10) }),
+    bucket_key: f.list(
+      "Expressions, without `${…}`; requests with the same values share a limit.",
+      f.string("One of them.", { minBytes: 1, maxBytes: 2048 }),
+      { required: true, minItems: 1, maxItems: 10 },
+    ),
+    enforce: f.boolean("Whether requests are refused, or only told of.", { default: true }),
+  },
+  terminating: "may",
+  results: { name: "rate_limit", fields: { bucket_key: types.string, limited: types.bool } },
+  compile({ name, capacity, rate, bucket_key, enforce }, scope) {
+    const windowMs = (parseDuration(rate) ?? 0) * 1000;
+    const programs = bucket_key.map((source, index) => scope.expression(source, `bucket_key[${index}]`));
+    const decide = (context: PolicyContext, window: SlidingWindow, isReal: boolean): ActionOutcome => {
+      const key = keyOf(programs, context);
+      const waitMs = isReal ? window.take(key) : window.wait(key);
+      const result = { bucket_key: key, limited: waitMs > 0 };
+      if (waitMs <= 0) return done(`within ${capacity} per ${rate}`, result);
+      const seconds = retryAfterSeconds(waitMs);
+      const reason = `more than ${capacity} per ${rate}; the next in ${seconds} s`;
+      if (!enforce) return done(`${reason}, not enforced`, result);
+      const answer = { error: "rate_limited", headers: { "retry-after": String(seconds) } } as const;
+      return endedBy(reason, { by: "refusal", answer }, result);
+    };
+    return {
+      // What changes the limit begins it anew.
+      attach: (place) =>
+        place.keep(`rate-limit ${scope.path} ${capacity} ${windowMs} ${name}`, () =>
+          makeSlidingWindow({ capacity, windowMs, monotonic: () => place.clock.monotonic() }),
+        ),
+      run: (context, window) => decide(context, window as SlidingWindow, true),
+      rehearse: (context, window) => decide(context, window as SlidingWindow, false),
+    };
+  },
+});
+
+/** One that cannot be found out is "", as one that is empty. */
+function keyOf(programs: readonly (Program | undefined)[], context: PolicyContext): string {
+  const values = programs.map((program) => {
+    const value = program?.evaluate(context, context.budget);
+    return value === undefined || value instanceof Failure ? "" : plainOf(value);
+  });
+  return JSON.stringify(values);
+}

@@ -1,0 +1,61 @@
+import { Failure } from "../../cel/values/failure.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { f } from "../../schema/fields.ts";
+import { brokenAction, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
+import type { ActionOutcome } from "../language/action.ts";
+import type { PolicyContext } from "../language/context.ts";
+import { maxBodyBytes, replaceInBytes, ReplaceFault } from "../parts/find-replace.ts";
+import {
+  compileReplacements,
+  foundValues,
+  replacementFields,
+  replacementList,
+  replacementResults,
+  replacementsOf,
+} from "../parts/replacements.ts";
+import type { ReplacementTemplate } from "../parts/replacements.ts";
+
+export const requestBodyFindReplace = defineAction({
+  type: "request-body-find-replace",
+  phases: ["on_http_request"],
+  doc:
+    "Replaces what is found in the request's body, which is read whole: up to 1 MiB, else 413. " +
+    "One that is compressed, or no UTF-8, stays as it is.",
+  config: {
+    replacements: f.list(
+      "In this order, each in the result of the one before.",
+      f.object("One of them.", replacementFields),
+      replacementList,
+    ),
+  },
+  terminating: "may",
+  results: { name: "request_body_find_replace", fields: replacementResults },
+  compile({ replacements }, scope) {
+    const templates = compileReplacements(replacements, scope);
+    return { run: (context) => replaceBody(templates, context) };
+  },
+});
+
+async function replaceBody(templates: readonly ReplacementTemplate[], context: PolicyContext): Promise<ActionOutcome> {
+  const { exchange } = context;
+  if (!exchange) return skippedAction("there is no request");
+  const coding = exchange.request.headers.get("content-encoding");
+  if (coding !== undefined && coding !== "identity") {
+    return failedAction("request_replacement_failed", "the body is compressed");
+  }
+  const list = replacementsOf(templates, context);
+  if (list instanceof Failure) return brokenAction("request_replacement_failed", list.message);
+  let body: Buffer;
+  try {
+    body = await exchange.body(maxBodyBytes);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return brokenAction(error.reason, error.message);
+  }
+  const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes });
+  if (replaced instanceof ReplaceFault) return failedAction("request_replacement_failed", replaced.message);
+  const { content, matches } = replaced;
+  if (matches.length === 0) return skippedAction("nothing was found", { replacements: [] });
+  exchange.replaceBody(content);
+  return done(`replaced what was found`, { replacements: foundValues(matches) });
+}

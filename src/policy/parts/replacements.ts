@@ -1,0 +1,81 @@
+/** The `replacements` of find-replace actions: as they are declared, compiled, and known with a request. */
+import type { Pattern } from "../../cel/values/regex.ts";
+import { Failure } from "../../cel/values/failure.ts";
+import { listOf, objectType, types } from "../../cel/checking/types.ts";
+import { int } from "../../cel/values/values.ts";
+import type { Value } from "../../cel/values/values.ts";
+import { f } from "../../schema/fields.ts";
+import type { ActionScope } from "../language/action.ts";
+import type { PolicyContext } from "../language/context.ts";
+import type { Template } from "../language/template.ts";
+import type { FoundMatch, TextReplacement } from "./find-replace.ts";
+import { patternFor } from "./patterns.ts";
+import { compileReplacement } from "./replacement.ts";
+import type { Replacement } from "./replacement.ts";
+
+export const replacementFields = {
+  from: f.string("Regular expression (RE2) of what is replaced; may hold `${…}`.", {
+    required: true,
+    minBytes: 1,
+    maxBytes: 1024,
+  }),
+  to: f.string("What takes its place, with groups as `$1`; may hold `${…}`.", { maxBytes: 4096 }),
+} as const;
+
+export const replacementList = { required: true, minItems: 1, maxItems: 50 } as const;
+
+/** What later expressions read. */
+export const replacementResults = {
+  replacements: listOf(objectType("a replacement", { replacement_index: types.int, matched_content: types.string })),
+} as const;
+
+/** What was constant is compiled already. */
+export interface ReplacementTemplate {
+  readonly from: Template;
+  readonly to: Template;
+  readonly pattern: Pattern | undefined;
+  readonly replacement: Replacement | undefined;
+}
+
+export function compileReplacements(
+  list: readonly { readonly from: string; readonly to: string }[],
+  scope: ActionScope,
+): readonly ReplacementTemplate[] {
+  return list.map((one, index) => {
+    const from = scope.template(one.from, `replacements[${index}].from`);
+    const to = scope.template(one.to, `replacements[${index}].to`);
+    const pattern = from.constant === undefined ? undefined : patternFor(from.constant);
+    if (typeof pattern === "string") scope.wrong(`replacements[${index}].from`, pattern, "policy_pattern_invalid");
+    return {
+      from,
+      to,
+      pattern: typeof pattern === "string" ? undefined : pattern,
+      replacement: to.constant === undefined ? undefined : compileReplacement(to.constant),
+    };
+  });
+}
+
+/** With the values of this request, or why there are none. */
+export function replacementsOf(
+  templates: readonly ReplacementTemplate[],
+  context: PolicyContext,
+): TextReplacement[] | Failure {
+  const list: TextReplacement[] = [];
+  for (const { from, to, pattern, replacement } of templates) {
+    const source = from.text(context);
+    if (source instanceof Failure) return source;
+    const text = to.text(context);
+    if (text instanceof Failure) return text;
+    const compiled = pattern ?? patternFor(source);
+    if (typeof compiled === "string") return new Failure(compiled);
+    list.push({ pattern: compiled, to: replacement ?? compileReplacement(text) });
+  }
+  return list;
+}
+
+export function foundValues(matches: readonly FoundMatch[]): Value {
+  return matches.map(({ replacement_index, matched_content }) => ({
+    replacement_index: int(replacement_index),
+    matched_content,
+  }));
+}

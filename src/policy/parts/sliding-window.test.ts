@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { makeManualClock } from "../../../test/support/clock.ts";
+import { makeSlidingWindow, retryAfterSeconds } from "./sliding-window.ts";
+
+const second = 1000;
+
+function makeLimit(capacity: number, windowMs: number, bounds: { maxBuckets?: number; maxSlots?: number } = {}) {
+  const clock = makeManualClock();
+  return { clock, limit: makeSlidingWindow({ capacity, windowMs, monotonic: clock.monotonic, ...bounds }) };
+}
+
+describe("a sliding window", () => {
+  it("lets in as many as it holds, each key by itself, and says how long the next one waits", () => {
+    const { clock, limit } = makeLimit(2, 60 * second);
+    assert.equal(limit.take("a"), 0);
+    clock.pass(second);
+    assert.equal(limit.take("a"), 0);
+    clock.pass(second);
+    assert.equal(limit.wait("a"), 59 * second);
+    assert.equal(limit.take("a"), 59 * second);
+    assert.equal(limit.take("b"), 0);
+    clock.pass(123 * second);
+    assert.equal(limit.take("a"), 0);
+  });
+
+  it("lets in a client that keeps exactly to the pace", () => {
+    const { clock, limit } = makeLimit(1, 60 * second);
+    for (let round = 0; round < 50; round += 1) {
+      assert.equal(limit.take("a"), 0);
+      assert.equal(limit.take("a"), 60 * second);
+      clock.pass(60 * second);
+    }
+  });
+
+  it("a sliding window does not count what it refuses", () => {
+    const { clock, limit } = makeLimit(1, 60 * second);
+    limit.take("a");
+    for (let round = 0; round < 59; round += 1) {
+      clock.pass(second);
+      assert.ok(limit.take("a") > 0);
+    }
+    clock.pass(second);
+    assert.equal(limit.take("a"), 0);
+  });
+
+  it("never lets more in within any window, and no less than it must, whatever the times", () => {
+    let seed = 7;
+    const random = (below: number): number => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return seed % below;
+    };
+    for (const [capacity, windowMs] of [
+      [1, 60 * second],
+      [5, 60 * second],
+      [40, 70 * second],
+      [300, 3600 * second],
+      [1000, 86_400 * second],
+    ] as const) {
+      const { clock, limit } = makeLimit(capacity, windowMs);
+      const slotMs = Math.max(10 * second, windowMs / 60);
+      const admitted: number[] = [];
+      for (let round = 0; round < 4000; round += 1) {
+        clock.pass(random(3) === 0 ? random(Math.ceil((2 * windowMs) / capacity)) : random(50));
+        const now = clock.monotonic();
+        const within = (ms: number): number => admitted.filter((at) => at > now - ms).length;
+        if (limit.take("key") === 0) {
+          assert.ok(within(windowMs) < capacity, `${capacity} in ${windowMs}`);
+          admitted.push(now);
+          if (admitted.length > 2 * capacity) admitted.shift();
+        } else assert.ok(within(windowMs + slotMs) >= capacity, `${capacity} in ${windowMs}: refused too early`);
+      }
+    }
+  });
+
+  it("a sliding window says a wait that is the shortest: one millisecond earlier is refused, at that time one is let in", () => {
+    const { clock, limit } = makeLimit(3, 60 * second);
+    for (const gap of [0, 15, 20]) {
+      clock.pass(gap * second);
+      assert.equal(limit.take("a"), 0);
+    }
+    const wait = limit.take("a");
+    clock.pass(wait - 1);
+    assert.equal(limit.take("a"), 1);
+    clock.pass(1);
+    assert.equal(limit.take("a"), 0);
+  });
+
+  it("forgets the key unused for longest beyond its bound, and keeps the busy one", () => {
+    const { limit } = makeLimit(1, 60 * second, { maxBuckets: 100 });
+    limit.take("busy");
+    for (let key = 0; key < 10_000; key += 1) {
+      limit.take(`key ${key}`);
+      assert.ok(limit.take("busy") > 0);
+      assert.ok(limit.size <= 100);
+    }
+    assert.equal(limit.wait("key 0"), 0);
+    assert.ok(limit.wait("key 9999") > 0);
+  });
+
+  it("bounds the slots of all keys together", () => {
+    const { clock, limit } = makeLimit(1_000_000, 86_400 * second, { maxBuckets: 100, maxSlots: 300 });
+    for (let slot = 0; slot < 50; slot += 1) {
+      for (let key = 0; key < 100; key += 1) limit.take(String(key));
+      assert.ok(limit.slots <= 300 && limit.slots >= limit.size);
+      clock.pass(1440 * second);
+    }
+    clock.pass(86_400 * second);
+    for (let key = 0; key < 100; key += 1) limit.take(String(key));
+    assert.equal(limit.slots, limit.size);
+  });
+
+  it("a sliding window tells long keys apart", () => {
+    const { limit } = makeLimit(1, 60 * second);
+    const long = "x".repeat(100_000);
+    assert.equal(limit.take(`${long}1`), 0);
+    assert.equal(limit.take(`${long}2`), 0);
+    assert.ok(limit.take(`${long}1`) > 0);
+  });
+
+  it("a sliding window gives Retry-After in whole seconds, rounded up, never 0", () => {
+    assert.deepEqual([0.5, 1000, 1001, 59_000].map(retryAfterSeconds), [1, 1, 2, 59]);
+  });
+});

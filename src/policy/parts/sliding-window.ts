@@ -1,0 +1,136 @@
+/**
+ * A limit of so many requests within any stretch of time, for each key (traffic policy, rate-limit). Requests are
+ * counted in slots, so that what a key takes does not grow with the limit.
+ */
+import { hash } from "node:crypto";
+
+export interface SlidingWindowOptions {
+  /** Requests within the window. */
+  readonly capacity: number;
+  readonly windowMs: number;
+  /** Milliseconds that never go back, see `Clock`. */
+  readonly monotonic: () => number;
+  /** Keys that are known at once, 100,000 unless given; the one unused for longest is forgotten. */
+  readonly maxBuckets?: number;
+  /** Slots of all keys together, four times as many unless given; keys are forgotten in the same order. */
+  readonly maxSlots?: number;
+}
+
+export interface SlidingWindow {
+  /**
+   * Counts a request of `key` if it is within the limit. One that is refused does not count.
+   * @returns 0 when it is, else milliseconds until the next may be
+   */
+  take(key: string): number;
+  /** The same without counting. */
+  wait(key: string): number;
+  /** Keys that are known now. */
+  readonly size: number;
+  /** Slots of them all. */
+  readonly slots: number;
+}
+
+/** Requests that were let in close to each other. They leave the window together, with the last of them. */
+interface Slot {
+  readonly startedAt: number;
+  lastAt: number;
+  count: number;
+  next: Slot | undefined;
+}
+
+interface Bucket {
+  oldest: Slot | undefined;
+  newest: Slot | undefined;
+  count: number;
+  slots: number;
+}
+
+const defaultMaxBuckets = 100_000;
+const minSlotMs = 10_000;
+const slotsPerWindow = 60;
+/** Longer keys are kept as their hash. */
+const maxKeyLength = 64;
+
+/**
+ * No stretch of `windowMs` ever sees more than `capacity`; a slot (10 s or a sixtieth of the window, whichever is
+ * longer) is counted until its last request has left, so a busy key may wait up to one slot longer than it had to.
+ * Each call takes constant time: at most 62 slots are open for a key, and each is dropped once.
+ */
+export function makeSlidingWindow(options: SlidingWindowOptions): SlidingWindow {
+  const { capacity, windowMs, monotonic, maxBuckets = defaultMaxBuckets, maxSlots = 4 * maxBuckets } = options;
+  const slotMs = Math.max(minSlotMs, windowMs / slotsPerWindow);
+  /** In order of use. */
+  const buckets = new Map<string, Bucket>();
+  let slots = 0;
+
+  const expire = (bucket: Bucket, now: number): void => {
+    let { oldest } = bucket;
+    while (oldest && oldest.lastAt + windowMs <= now) {
+      bucket.count -= oldest.count;
+      bucket.slots -= 1;
+      slots -= 1;
+      oldest = oldest.next;
+    }
+    bucket.oldest = oldest;
+    if (!oldest) bucket.newest = undefined;
+  };
+  const waitOf = (bucket: Bucket, now: number): number =>
+    bucket.count < capacity || !bucket.oldest ? 0 : bucket.oldest.lastAt + windowMs - now;
+  /** Never the last, which is in use. */
+  const forgetOldest = (): void => {
+    for (const [key, bucket] of buckets) {
+      if (buckets.size === 1 || (buckets.size <= maxBuckets && slots <= maxSlots)) return;
+      slots -= bucket.slots;
+      buckets.delete(key);
+    }
+  };
+  const nameOf = (key: string): string => (key.length > maxKeyLength ? hash("sha256", key, "base64") : key);
+
+  return {
+    take(key) {
+      const name = nameOf(key);
+      const now = monotonic();
+      const known = buckets.get(name);
+      const bucket: Bucket = known ?? { oldest: undefined, newest: undefined, count: 0, slots: 0 };
+      // What was used last stands last.
+      if (known) buckets.delete(name);
+      buckets.set(name, bucket);
+      expire(bucket, now);
+      const wait = waitOf(bucket, now);
+      if (wait > 0) return wait;
+      bucket.count += 1;
+      const { newest } = bucket;
+      if (newest && now - newest.startedAt < slotMs) {
+        newest.count += 1;
+        newest.lastAt = now;
+        return 0;
+      }
+      const slot: Slot = { startedAt: now, lastAt: now, count: 1, next: undefined };
+      if (newest) newest.next = slot;
+      else bucket.oldest = slot;
+      bucket.newest = slot;
+      bucket.slots += 1;
+      slots += 1;
+      forgetOldest();
+      return 0;
+    },
+    wait(key) {
+      const bucket = buckets.get(nameOf(key));
+      if (!bucket) return 0;
+      const now = monotonic();
+      expire(bucket, now);
+      return waitOf(bucket, now);
+    },
+    get size() {
+      return buckets.size;
+    },
+    get slots() {
+      return slots;
+    },
+  };
+}
+
+/** Whole seconds for `Retry-After` (RFC 9110 §10.2.3): never 0, which would invite at once. */
+export function retryAfterSeconds(waitMs: number): number {
+  return Math.max(1, Math.ceil(waitMs / 1000));
+}
