@@ -44,6 +44,8 @@ export const actions: readonly ActionDeclaration[] = [
 
 /** Actions of the vendor's policies that this server does not have, and why. */
 export const unsupportedActions: Readonly<Record<string, string>> = {
+  "http-request": "policies send no requests of their own here",
+  "sse-find-replace": "messages of event streams pass unchanged here",
   "ai-gateway": "it needs a service of the vendor's",
   oauth: "logins are modules of a route: oauth",
   "openid-connect": "logins are modules of a route: oidc",
