@@ -78,7 +78,7 @@ export async function planPebble(): Promise<PebblePlan> {
         env: {
           PATH: process.env["PATH"],
           PEBBLE_VA_NOSLEEP: "1",
-          PEBBLE_WFE_NONCEREJECT: "30",
+          PEBBLE_WFE_NONCEREJECT: "10",
           PEBBLE_AUTHZREUSE: "0",
         },
         stdio: ["pipe", "pipe", "pipe"],
