@@ -252,10 +252,11 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
         const { reserved_domains: before } = await server.call("GET", "/reserved_domains");
         await server.restart();
         const { reserved_domains: after } = await server.call("GET", "/reserved_domains");
-        // One that the clock's journeys have made due may have been renewed meanwhile.
-        const ids = new Set(before.map((one: Body) => one.certificate.id));
+        // It has just been renewed; the others may be due by now, after the clock's journeys.
+        const idOf = (domains: readonly Body[]) =>
+          domains.find((one) => one.domain === "ecdsa.example.test").certificate.id;
+        assert.equal(idOf(after), idOf(before));
         assert.equal(after.length, before.length);
-        assert.ok(after.some((one: Body) => ids.has(one.certificate.id)));
         const next = await server.reserve("next.example.test");
         await server.until(next.id, hasCertificate);
       });
@@ -288,7 +289,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
         const { provisioning_job: job, renews_at: renewsAt } = domain.certificate_management_status;
         assert.equal(renewsAt, null);
 
-        assert.match(job.error_code, /^(CONNECTION_ERROR|CHALLENGE_FAILED)$/);
+        assert.match(job.error_code, /^(CONNECTION_ERROR|CHALLENGE_FAILED)$/, job.msg);
         assert.match(job.msg, /shop\.nowhere\.test/);
         pauses.push(Date.parse(job.retries_at) - Date.parse(job.started_at));
         retriesAt = job.retries_at;
