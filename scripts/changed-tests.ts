@@ -35,7 +35,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/http1": ["test/traffic/http1-*.test.ts"],
   "src/http2": ["test/traffic/http2-*.test.ts"],
   "src/identity": ["test/api/modules.test.ts", "test/identity/*.test.ts"],
-  "src/jose": ["src/policy/actions/jwt-validation.test.ts"],
+  "src/jose": ["src/policy/actions/jwt-validation.test.ts", "test/identity/hostile-tokens.test.ts"],
   "src/lib": ["test/traffic/edge.test.ts", "test/api/http.test.ts"],
   "src/modules": ["test/traffic/modules-*.test.ts"],
   "src/outbound": ["test/traffic/forbidden-addresses.test.ts"],

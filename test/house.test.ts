@@ -21,7 +21,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   acme: { values: ["lib", "outbound"] },
   jose: { values: ["lib", "outbound"] },
   traffic: { values: ["lib", "cel", "schema", "webhooks"], types: ["settings"] },
-  identity: { values: ["lib", "schema", "outbound", "traffic"], types: ["settings"] },
+  identity: { values: ["lib", "schema", "outbound", "traffic", "jose"], types: ["settings"] },
   policy: { values: ["lib", "cel", "schema", "traffic", "webhooks", "outbound", "jose"] },
   resources: { values: ["lib", "schema", "policy"] },
   modules: { values: ["lib", "cel", "schema", "settings", "traffic", "webhooks", "websocket", "identity", "policy"] },

@@ -113,6 +113,12 @@ describe("a token's claims", () => {
     assert.equal(check({}, { maxAgeSeconds: 300 }), "time");
   });
 
+  it("a token's claims need no end where the reader says so", () => {
+    assert.equal(check({ exp: undefined }, { mayLackExpiry: true }), undefined);
+    assert.equal(check({ exp: now - 60 }, { mayLackExpiry: true }), "expired");
+    assert.equal(check({ exp: null }, { mayLackExpiry: true }), "time");
+  });
+
   it("a token's claims may be read without leeway", () => {
     assert.equal(check({ exp: now }, { leewaySeconds: 0 }), "expired");
     assert.equal(check({ exp: now + 1, nbf: now + 1 }, { leewaySeconds: 0 }), "too_early");

@@ -12,6 +12,8 @@ export interface ExpectedClaims {
   readonly leewaySeconds?: number;
   /** Seconds since a token was made; not asked when absent. */
   readonly maxAgeSeconds?: number;
+  /** A token need not say when it ends. */
+  readonly mayLackExpiry?: boolean;
 }
 
 export type ClaimFault =
@@ -38,22 +40,23 @@ export const tokenTypes = {
 const defaultLeewaySeconds = 60;
 
 /**
- * The first thing that is wrong. A token must say when it ends.
+ * The first thing that is wrong.
  * @param nowMs since 1970
  */
 export function checkClaims(
   { header, payload }: Pick<SignedToken, "header" | "payload">,
-  { issuers, audiences, types, leewaySeconds = defaultLeewaySeconds, maxAgeSeconds }: ExpectedClaims,
+  { issuers, audiences, types, leewaySeconds = defaultLeewaySeconds, maxAgeSeconds, mayLackExpiry }: ExpectedClaims,
   nowMs: number,
 ): ClaimFault | undefined {
   if (!types.includes(typeOf(header["typ"]))) return "type";
   const { iss, aud, exp, nbf, iat } = payload;
   if (typeof iss !== "string" || !issuers.includes(iss)) return "issuer";
   if (audiences && !audiencesOf(aud).some((one) => audiences.includes(one))) return "audience";
-  if (exp === undefined) return "no_expiry";
-  if (!isTime(exp) || (nbf !== undefined && !isTime(nbf)) || (iat !== undefined && !isTime(iat))) return "time";
+  if (exp === undefined && !mayLackExpiry) return "no_expiry";
+  const areTimes = isTimeOrNone(exp) && isTimeOrNone(nbf) && isTimeOrNone(iat);
+  if (!areTimes) return "time";
   const now = nowMs / 1000;
-  if (now >= exp + leewaySeconds) return "expired";
+  if (exp !== undefined && now >= exp + leewaySeconds) return "expired";
   if (nbf !== undefined && now < nbf - leewaySeconds) return "too_early";
   if (iat !== undefined && now < iat - leewaySeconds) return "issued_later";
   if (maxAgeSeconds === undefined) return undefined;
@@ -74,6 +77,6 @@ function audiencesOf(aud: unknown): readonly string[] {
 }
 
 /** NumericDate: seconds since 1970, perhaps with a fraction. */
-function isTime(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+function isTimeOrNone(value: unknown): value is number | undefined {
+  return value === undefined || (typeof value === "number" && Number.isFinite(value) && value >= 0);
 }

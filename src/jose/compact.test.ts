@@ -101,6 +101,13 @@ describe("the form of a token", () => {
     }
   });
 
+  it("the form of a token is read up to the length that the reader gives", () => {
+    const token = makeToken("ES256", { sub: "u1", groups: "x".repeat(maxTokenBytes) });
+    assert.throws(() => readSignedToken(token), TokenFault);
+    assert.throws(() => readSignedToken(token, token.length - 1), TokenFault);
+    assert.equal(readSignedToken(token, token.length).payload["sub"], "u1");
+  });
+
   it("the form of a token gives what it holds when it is right", () => {
     const token = makeToken("ES256", { sub: "u1" }, { kid: "k", typ: "JWT" });
     const { header, payload, algorithm, keyId, signed, signature } = readSignedToken(token);

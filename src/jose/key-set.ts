@@ -23,13 +23,18 @@ const maxRsaBits = 8192;
 /** Time of one verification grows with it; 65537 in practice. */
 const maxRsaExponent = 2n ** 32n;
 
+/** @throws JsonIssue, or an error when it is no key set */
+export function readKeySet(bytes: Uint8Array): readonly PublicKey[] {
+  return keysOf(parseJsonObject(bytes));
+}
+
 /**
  * Keys that can verify signatures; others are left out, as a set may hold keys for other purposes and of kinds that are
  * not known here (RFC 7517 §5). Left out too: those that show their private part, so everyone could sign with them.
- * @throws JsonIssue, or an error when it is no key set
+ * @param set JSON that was read strictly
+ * @throws an error when it is no key set
  */
-export function readKeySet(bytes: Uint8Array): readonly PublicKey[] {
-  const { keys } = parseJsonObject(bytes);
+export function keysOf({ keys }: JsonObject): readonly PublicKey[] {
   if (!Array.isArray(keys)) throw new Error('has no list "keys"');
   const found: PublicKey[] = [];
   for (const member of keys.slice(0, maxKeys)) {

@@ -3,7 +3,8 @@ import { generateKeyPairSync } from "node:crypto";
 import { describe, it } from "node:test";
 import type { Outbound, OutboundAnswer } from "../outbound/client.ts";
 import { makeManualClock } from "../../test/support/clock.ts";
-import { openKeySets } from "./key-sets.ts";
+import { readKeySet } from "./key-set.ts";
+import { keepKeySets, openKeySets } from "./key-sets.ts";
 
 const url = "https://idp.example.test/jwks.json";
 const minute = 60_000;
@@ -123,6 +124,52 @@ describe("kept key sets", () => {
       assert.deepEqual(await idsFor("one"), ["one"]);
     });
   }
+
+  it("I1: kept key sets may look at once for a key that they lack, and then not again for a while", async () => {
+    const clock = makeManualClock();
+    const times = {
+      freshMs: 5 * minute,
+      agingMs: 4 * minute,
+      usableMs: Infinity,
+      coolDownMs: 2_000,
+      missingMs: minute,
+    };
+    let fetches = 0;
+    let ids = ["one"];
+    let failure: Error | undefined;
+    const sets = keepKeySets({
+      clock,
+      times,
+      maxSets: 1,
+      async fetchKeys() {
+        fetches += 1;
+        if (failure) throw failure;
+        return readKeySet(Buffer.from(setOf(...ids)));
+      },
+    });
+    const idsFor = async (keyId: string): Promise<unknown> => (await sets.keysFor(url, keyId))?.map(({ id }) => id);
+    assert.deepEqual(await idsFor("one"), ["one"]);
+    clock.pass(2_000);
+    ids = ["one", "two"];
+    assert.deepEqual(await idsFor("two"), ["one", "two"], "it was there already");
+    for (let round = 0; round < 29; round += 1) {
+      clock.pass(2_000);
+      await idsFor(`invented ${round}`);
+    }
+    assert.equal(fetches, 2);
+    clock.pass(2_000);
+    await idsFor("invented");
+    assert.equal(fetches, 3);
+
+    failure = new Error("no answer");
+    clock.pass(365 * 24 * 60 * minute);
+    assert.deepEqual(await idsFor("one"), ["one", "two"], "known keys stay good");
+    assert.equal(sets.failureAt(url), failure);
+    failure = undefined;
+    clock.pass(2_000);
+    assert.deepEqual(await idsFor("one"), ["one", "two"]);
+    assert.equal(sets.failureAt(url), undefined);
+  });
 
   it("kept key sets are bounded in number and in fetches at once, and never reject", async () => {
     const { issuer, sets } = makeIssuer();

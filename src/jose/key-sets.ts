@@ -2,6 +2,7 @@
  * Key sets of issuers, fetched when they are first needed and kept (security I1, I7). One fetch of a set is under way
  * at a time, and tokens cannot cause more than a few: who sends them chooses the name of the key that is looked for.
  */
+import type { Clock } from "../lib/clock.ts";
 import { Lru } from "../lib/lru.ts";
 import type { Outbound } from "../outbound/client.ts";
 import { readKeySet } from "./key-set.ts";
@@ -17,47 +18,85 @@ export interface KeySets {
   has(url: string, keyId: string | undefined): boolean;
 }
 
+export interface KeptKeySets extends KeySets {
+  /** What the last fetch of a set failed with; undefined when it did not. For logs: it says who is called. */
+  failureAt(url: string): unknown;
+}
+
+export interface KeySetTimes {
+  /** Keys are taken as they are for so long. */
+  readonly freshMs: number;
+  /** Asked for again from here on, without anyone waiting. */
+  readonly agingMs: number;
+  /** While the issuer does not answer, keys are used for so long. */
+  readonly usableMs: number;
+  /** Between two requests for one set, whatever they are for. */
+  readonly coolDownMs: number;
+  /** Between two requests for a key that a set lacks. */
+  readonly missingMs: number;
+}
+
+export interface KeySetSource {
+  readonly clock: Clock;
+  readonly times: KeySetTimes;
+  /** Sets that are kept; more push out the one unused for longest. */
+  readonly maxSets: number;
+  /** Rejects when there is no set to be had. Bounds time and size, and says where key sets may be. */
+  fetchKeys(url: string): Promise<readonly PublicKey[]>;
+}
+
 interface KeptSet {
   keys: readonly PublicKey[] | undefined;
   /** When they came. */
   fetchedAt: number;
   /** When they were last asked for, whatever came of it. */
   askedAt: number;
+  /** When they were last asked for because of a key that they lacked. */
+  missedAt: number;
   asking: Promise<void> | undefined;
+  failure: unknown;
 }
 
-/** Sets of one server; more push out the one unused for longest. */
+/** Sets of one server. */
 const maxSets = 256;
 const maxFetches = 16;
-/** Keys are taken as they are for so long. */
-const freshMs = 15 * 60_000;
-/** Asked for again from here on, without anyone waiting. */
-const agingMs = 12 * 60_000;
-/** While the issuer does not answer, keys are used for so long. */
-const usableMs = 24 * 60 * 60_000;
-/** Between two requests for one set. */
-const coolDownMs = 30_000;
+const minute = 60_000;
+const times: KeySetTimes = {
+  freshMs: 15 * minute,
+  agingMs: 12 * minute,
+  usableMs: 24 * 60 * minute,
+  coolDownMs: minute / 2,
+  missingMs: minute / 2,
+};
 
 const jsonTypes =
   /^(?:application\/(?:[\w.-]+\+)?json|text\/plain|application\/octet-stream|binary\/octet-stream)(?:$|[\s;])/i;
 
 /** @param outbound bounds of time and size, and where key sets may be */
 export function openKeySets(outbound: Outbound): KeySets {
+  return keepKeySets({ clock: outbound.clock, times, maxSets, fetchKeys: (url) => fetchKeys(outbound, url) });
+}
+
+export function keepKeySets({ clock, times, maxSets, fetchKeys }: KeySetSource): KeptKeySets {
   const sets = new Lru<string, KeptSet>(maxSets);
-  const { monotonic } = outbound.clock;
+  const { monotonic } = clock;
   let fetching = 0;
 
-  const mayAsk = (set: KeptSet): boolean => fetching < maxFetches && monotonic() - set.askedAt >= coolDownMs;
+  const mayAsk = (set: KeptSet): boolean => fetching < maxFetches && monotonic() - set.askedAt >= times.coolDownMs;
+  const mayMiss = (set: KeptSet): boolean => monotonic() - set.missedAt >= times.missingMs;
   /** Never rejects: without an answer, the set stays as it is. */
   const ask = (url: string, set: KeptSet): Promise<void> => {
     set.askedAt = monotonic();
     fetching += 1;
-    set.asking = fetchKeys(outbound, url)
+    set.asking = fetchKeys(url)
       .then((keys) => {
         set.keys = keys;
         set.fetchedAt = monotonic();
+        set.failure = undefined;
       })
-      .catch(() => undefined)
+      .catch((error: unknown) => {
+        set.failure = error;
+      })
       .finally(() => {
         fetching -= 1;
         set.asking = undefined;
@@ -72,20 +111,33 @@ export function openKeySets(outbound: Outbound): KeySets {
     async keysFor(url, keyId) {
       let set = sets.get(url);
       if (!set) {
-        set = { keys: undefined, fetchedAt: -Infinity, askedAt: -Infinity, asking: undefined };
+        const never = -Infinity;
+        set = {
+          keys: undefined,
+          fetchedAt: never,
+          askedAt: never,
+          missedAt: never,
+          asking: undefined,
+          failure: undefined,
+        };
         sets.set(url, set);
       }
       const age = ageOf(set);
-      if (knows(set, keyId) && age < freshMs) {
-        if (age >= agingMs && !set.asking && mayAsk(set)) void ask(url, set);
+      const isFresh = age < times.freshMs;
+      if (isFresh && knows(set, keyId)) {
+        if (age >= times.agingMs && !set.asking && mayAsk(set)) void ask(url, set);
       } else if (set.asking) await set.asking;
-      else if (mayAsk(set)) await ask(url, set);
-      return ageOf(set) < usableMs ? set.keys : undefined;
+      else if (mayAsk(set) && (!isFresh || mayMiss(set))) {
+        if (isFresh) set.missedAt = monotonic();
+        await ask(url, set);
+      }
+      return ageOf(set) < times.usableMs ? set.keys : undefined;
     },
     has(url, keyId) {
       const set = sets.get(url);
-      return set !== undefined && knows(set, keyId) && ageOf(set) < freshMs;
+      return set !== undefined && knows(set, keyId) && ageOf(set) < times.freshMs;
     },
+    failureAt: (url) => sets.get(url)?.failure,
   };
 }
 

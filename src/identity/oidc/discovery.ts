@@ -1,10 +1,10 @@
 /** What an issuer says of itself (OpenID Connect Discovery): at first use and hourly, the last good answer for a day. */
+import { signatureAlgorithms } from "../../jose/algorithms.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
 import type { ProviderFetch } from "../calls/fetch.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import { signatureAlgorithms } from "./id-token.ts";
 import { makeKeySet } from "./key-set.ts";
 import type { KeySet } from "./key-set.ts";
 

@@ -1,7 +1,11 @@
 /** What an issuer says of somebody, signed (OpenID Connect Core §3.1.3.7, and the stricter of RFC 8725). */
 import { hash as digest } from "node:crypto";
-import { compactVerify } from "jose";
-import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
+import { isSignatureAlgorithm } from "../../jose/algorithms.ts";
+import { checkClaims } from "../../jose/claims.ts";
+import type { ClaimFault } from "../../jose/claims.ts";
+import { readSignedToken, TokenFault } from "../../jose/compact.ts";
+import type { SignedToken } from "../../jose/compact.ts";
+import { verifyToken } from "../../jose/verify.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { KeySet } from "./key-set.ts";
@@ -21,77 +25,79 @@ export interface Expected {
   readonly logout?: boolean;
 }
 
-/** Never `none`, never a shared secret. */
-export const signatureAlgorithms: readonly string[] =
-  "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA".split(" ");
-const maxTokenLength = 64 * 1024;
+const maxTokenBytes = 64 * 1024;
 const maxAgeSeconds = 600;
 
+const idTokenTypes = ["", "jwt"];
+const logoutTokenTypes = [...idTokenTypes, "logout+jwt"];
+
 /** The claims of a token that keeps to everything; rejects with `login_token_invalid` and what is wrong. */
-export async function verifyIdToken(token: string, keys: KeySet, expected: Expected): Promise<JsonObject> {
-  const { payload, algorithm } = await verifySignature(token, keys, expected.algorithms, expected.logout === true);
-  checkClaims(payload, expected, algorithm);
-  return payload;
+export async function verifyIdToken(text: string, keys: KeySet, expected: Expected): Promise<JsonObject> {
+  const token = read(text);
+  await checkSignature(token, keys, expected.algorithms);
+  checkStandardClaims(token, expected);
+  checkOwnClaims(token, expected);
+  return token.payload;
 }
 
-async function verifySignature(
-  token: string,
-  keys: KeySet,
-  listed: readonly string[],
-  logout: boolean,
-): Promise<{ readonly payload: JsonObject; readonly algorithm: string }> {
-  const parts = token.split(".");
-  if (token.length > maxTokenLength || parts.length !== 3 || !parts.every((part) => /^[\w-]+$/.test(part))) {
-    throw bad("it is no signed token");
+function read(text: string): SignedToken {
+  try {
+    return readSignedToken(text, maxTokenBytes);
+  } catch (error) {
+    throw error instanceof TokenFault ? bad(`it ${error.message}`) : error;
   }
-  const { alg, typ, crit, kid } = readPart(parts[0] as string, "header");
-  if (typeof alg !== "string" || !signatureAlgorithms.includes(alg)) throw bad(`its algorithm is ${shown(alg)}`);
-  if (!listed.includes(alg)) throw bad(`the issuer does not list its algorithm ${alg}`);
-  if (crit !== undefined) throw bad("it has critical extensions");
-  const types = logout ? ["jwt", "logout+jwt"] : ["jwt"];
-  if (typ !== undefined && !(typeof typ === "string" && types.includes(typ.toLowerCase()))) {
-    throw bad(`its type is ${shown(typ)}`);
-  }
-  if (kid !== undefined && typeof kid !== "string") throw bad("its key id is no text");
-  // jku, jwk, x5u and x5c are never looked at: only the issuer's own key set counts (I1).
-  for (const key of await keys.candidates(alg, kid)) {
-    const verified = await compactVerify(token, key, { algorithms: [alg] }).catch(() => undefined);
-    if (verified) return { payload: readPart(parts[1] as string, "content"), algorithm: alg };
-  }
-  throw bad("its signature does not verify");
 }
 
-function checkClaims(claims: JsonObject, expected: Expected, algorithm: string): void {
-  const { clientId, nonce, accessToken, nowMs, skewSeconds, logout = false } = expected;
-  const issuer = typeof expected.issuer === "string" ? expected.issuer : expected.issuer(claims);
-  const now = nowMs / 1000;
-  if (claims["iss"] !== issuer) throw bad(`it is issued by ${shown(claims["iss"])} and not by "${issuer}"`);
-  checkAudience(claims, clientId);
-  const { exp, iat, nbf, sub } = claims;
-  const needsNoEnd = logout && exp === undefined;
-  if (!needsNoEnd && !(isTime(exp) && exp + skewSeconds > now)) throw bad("it has expired");
-  if (!isTime(iat) || iat > now + skewSeconds) throw bad("it is issued in the future");
-  if (iat < now - maxAgeSeconds - skewSeconds) throw bad("it was issued too long ago");
-  if (nbf !== undefined && !(isTime(nbf) && nbf <= now + skewSeconds)) throw bad("it is not valid yet");
+async function checkSignature(token: SignedToken, keys: KeySet, listed: readonly string[]): Promise<void> {
+  const { algorithm } = token;
+  const allowed = listed.filter(isSignatureAlgorithm);
+  // Before anything is fetched for it.
+  if (!isSignatureAlgorithm(algorithm)) throw bad(`its algorithm is ${shown(algorithm)}`);
+  if (!allowed.includes(algorithm)) throw bad(`the issuer does not list its algorithm ${algorithm}`);
+  const verdict = await verifyToken(token, allowed, await keys.keysFor(token.keyId));
+  if (verdict === "no_key") throw bad("it is signed by a key that the issuer's key set does not have");
+  if (verdict !== "verified") throw bad("its signature does not verify");
+}
+
+const faults: Readonly<Record<ClaimFault, string>> = {
+  type: "it is of another type",
+  issuer: "it is of another issuer",
+  audience: "it is meant for another client",
+  expired: "it has expired, or was issued too long ago",
+  no_expiry: "it does not say when it expires",
+  too_early: "it is not valid yet",
+  issued_later: "it is issued in the future",
+  time: "it lacks a time, or has one that is none",
+};
+
+/** Those that every token has (RFC 7519 §4.1). */
+function checkStandardClaims(token: SignedToken, expected: Expected): void {
+  const { clientId, nowMs, skewSeconds: leewaySeconds, logout = false } = expected;
+  const issuer = typeof expected.issuer === "string" ? expected.issuer : expected.issuer(token.payload);
+  const types = logout ? logoutTokenTypes : idTokenTypes;
+  const wanted = { issuers: [issuer], audiences: [clientId], types, leewaySeconds, maxAgeSeconds };
+  const fault = checkClaims(token, { ...wanted, mayLackExpiry: logout }, nowMs);
+  if (fault === "issuer") throw bad(`it is issued by ${shown(token.payload["iss"])} and not by "${issuer}"`);
+  if (fault) throw bad(faults[fault]);
+}
+
+/** Those of OpenID Connect. */
+function checkOwnClaims({ payload, algorithm }: SignedToken, expected: Expected): void {
+  const { clientId, nonce, accessToken, logout = false } = expected;
+  const { aud, azp, sub, at_hash: accessHash } = payload;
+  if (azp !== undefined && azp !== clientId) throw bad("it is made out to another client (azp)");
+  if (Array.isArray(aud) && aud.length > 1 && azp === undefined) {
+    throw bad("it is meant for several clients, and does not say for whom");
+  }
   if (sub === undefined ? !logout : !isSubject(sub)) throw bad("it names nobody");
   if (logout) {
-    if (claims["nonce"] !== undefined) throw bad("it is of no log-out: it has a nonce");
+    if (payload["nonce"] !== undefined) throw bad("it is of no log-out: it has a nonce");
     return;
   }
-  if (nonce !== undefined && claims["nonce"] !== nonce) throw bad("its nonce is not the one of this login");
-  const accessHash = claims["at_hash"];
+  if (nonce !== undefined && payload["nonce"] !== nonce) throw bad("its nonce is not the one of this login");
   if (accessHash !== undefined && accessHash !== halfHash(accessToken, algorithm)) {
     throw bad("it belongs to another access token (at_hash)");
   }
-}
-
-function checkAudience({ aud, azp }: JsonObject, clientId: string): void {
-  const audiences = Array.isArray(aud) ? (aud as unknown[]) : [aud];
-  const areTexts = audiences.every((one) => typeof one === "string");
-  if (!areTexts || !audiences.includes(clientId)) throw bad("it is meant for another client");
-  if (azp !== undefined && azp !== clientId) throw bad("it is made out to another client (azp)");
-  if (audiences.length > 1 && azp === undefined)
-    throw bad("it is meant for several clients, and does not say for whom");
 }
 
 /** Left half of the hash that belongs to the algorithm (OpenID Connect Core §3.1.3.6). */
@@ -101,22 +107,8 @@ function halfHash(text: string, algorithm: string): string {
   return whole.subarray(0, whole.length / 2).toString("base64url");
 }
 
-function readPart(part: string, what: string): JsonObject {
-  const bytes = Buffer.from(part, "base64url");
-  if (bytes.toString("base64url") !== part) throw bad(`its ${what} is not base64url`);
-  try {
-    return parseJsonObject(bytes);
-  } catch (error) {
-    throw error instanceof JsonIssue ? bad(`its ${what} ${error.message}`) : error;
-  }
-}
-
 export function isSubject(value: unknown): value is string {
   return typeof value === "string" && value.length >= 1 && value.length <= 255;
-}
-
-function isTime(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }
 
 function shown(value: unknown): string {
