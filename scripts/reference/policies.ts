@@ -17,7 +17,7 @@ export function policiesPage(): string {
     "Refused by name:\n\n",
     table(["Action", "Why"], unsupported),
     "## Variables\n\n",
-    'A variable is read when an expression comes to it. One that is not there is the zero of its type: `""`, `0`, `false`, an empty list. `vars.NAME` is what `set-vars` has set in this phase, of any type.\n\n',
+    'A variable is read when an expression comes to it. One that is not there is the zero of its type: `""`, `0`, `false`, an empty list. `vars.NAME` is what `set-vars` has set in this phase, of any type. Capitalised names of older policies, such as `conn.ClientIP` and `req.Method`, mean the present ones.\n\n',
     variablesTable(),
     "## Functions\n\n",
     "Besides those of [expressions](expressions.md); `split` keeps at most so many parts and drops the rest, and without arguments parts a text at white space.\n\n",

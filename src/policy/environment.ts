@@ -14,6 +14,7 @@ import { requestFunctions, responseFunctions } from "./functions/request.ts";
 import { connectionVariables, tlsVariables, variable } from "./variables/connection.ts";
 import type { Variables } from "./variables/connection.ts";
 import { requestVariables, responseVariables } from "./variables/message.ts";
+import { presentNames } from "./variables/older-names.ts";
 
 const commonFunctions = [
   ...standardFunctions,
@@ -49,15 +50,19 @@ export function environmentOf(phase: Phase, layer: Layer, actions: readonly Acti
 function make(phase: Phase, layer: Layer, actions: readonly ActionDeclaration[]): Environment {
   const isConnection = phase === "on_tcp_connect";
   const isResponse = phase === "on_http_response" || phase === "on_event_stream_message";
+  const traffic = {
+    ...connectionVariables,
+    ...(layer !== "tcp" && tlsVariables),
+    ...(!isConnection && requestVariables),
+    ...(isResponse && responseVariables),
+  };
   return defineEnvironment({
     variables: {
-      ...connectionVariables,
-      ...(layer !== "tcp" && tlsVariables),
-      ...(!isConnection && requestVariables),
-      ...(isResponse && responseVariables),
+      ...traffic,
       ...resultVariables(actions),
       vars: variable(mapOf(types.string, types.dyn), ({ vars }) => vars),
     },
+    presentName: presentNames(Object.keys(traffic)),
     functions: [
       ...commonFunctions,
       ...(isConnection ? [] : requestFunctions),

@@ -125,6 +125,7 @@ function exchangeOf({ method, host, target, headers, body, client }: SimulatedRe
       tls: { serverName: host, version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", clientCertificate: undefined },
     },
     request,
+    receivedAt: systemClock.now(),
     response: undefined,
     steps: [],
     abandoned: false,

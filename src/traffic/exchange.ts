@@ -8,6 +8,8 @@ export interface Exchange {
   readonly id: string;
   readonly connection: ConnectionFacts;
   readonly request: RequestHead;
+  /** When its head was read, milliseconds since 1970. */
+  readonly receivedAt: number;
   /** Present from the upstream's response head on. */
   readonly response: ResponseHead | undefined;
   /** The upstream's connection had carried a request before; known once there is a response of it. */
@@ -67,6 +69,10 @@ export interface TlsFacts {
   readonly serverName: string;
   readonly version: string;
   readonly cipher: string;
+  /** The client's fingerprint, from its ClientHello; absent where a connection is described and not made. */
+  readonly ja4?: string;
+  /** The protocol that ALPN has chosen, "" for none; absent where a connection is described and not made. */
+  readonly alpn?: string;
   /** The verified client certificate, DER, where one was asked for and given. */
   readonly clientCertificate: Buffer | undefined;
   /** Shown in the handshake; absent where a connection is described and not made. */

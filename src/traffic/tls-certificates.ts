@@ -1,4 +1,6 @@
 import { X509Certificate } from "node:crypto";
+import { certificateExtensions } from "../lib/certificate-extensions.ts";
+import type { CertificateExtension } from "../lib/certificate-extensions.ts";
 import type { ServedCertificate, TlsFacts } from "./exchange.ts";
 
 /** Facts of a certificate, as header fields and variables show them. */
@@ -17,6 +19,7 @@ export interface TlsCertificate {
   /** RFC 3339. */
   readonly notBefore: string;
   readonly notAfter: string;
+  readonly extensions: readonly CertificateExtension[];
 }
 
 /** Read once per connection, and only when somebody asks. */
@@ -58,6 +61,10 @@ function parse(encoded: Buffer | string): TlsCertificate {
     signatureAlgorithm: certificate.signatureAlgorithm ?? "",
     notBefore: certificate.validFromDate.toISOString(),
     notAfter: certificate.validToDate.toISOString(),
+    // Read when somebody asks: hardly anybody does.
+    get extensions() {
+      return certificateExtensions(certificate.raw);
+    },
   };
 }
 

@@ -67,6 +67,7 @@ export function exchangeOf(init: ExchangeInit = {}): TestExchange {
       ...init.connection,
     },
     request,
+    receivedAt: Date.UTC(2026, 0, 2, 3, 4, 6),
     response: init.response && {
       status: init.response.status ?? 200,
       headers: headerList(init.response.headers),

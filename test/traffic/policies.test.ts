@@ -83,6 +83,28 @@ on_http_response:
       assert.equal((await fixture.ask(protocol, { path })).status, 200);
     });
 
+    it(`a traffic policy over ${protocol} tells clients apart by their JA4, and has names of older policies`, async () => {
+      policy({
+        on_http_request: [
+          {
+            expressions: ["conn.TLS.SNI == req.Host", "req.ts.header_received >= conn.ts.start"],
+            actions: [
+              {
+                type: "add-headers",
+                config: {
+                  headers: { "x-ja4": "${conn.tls.ja4_fingerprint}", "x-alpn": "${conn.tls.negotiated_alpn}" },
+                },
+              },
+            ],
+          },
+        ],
+      });
+      await fixture.ask(protocol);
+      const seen = fixture.received.at(-1)?.headers;
+      assert.match(String(seen?.["x-ja4"]), /^t13d\d{4}h[12]_[0-9a-f]{12}_[0-9a-f]{12}$/);
+      assert.equal(seen?.["x-alpn"], protocol === "h2" ? "h2" : "http/1.1");
+    });
+
     it("rewrites what is forwarded, in the form that every request has", async () => {
       const to = (target: string): void =>
         policy({

@@ -1,7 +1,7 @@
 /** Finds out the types of a tree's parts, and everything in it that cannot be, before it is ever evaluated. */
 import type { CheckedTree, ResolvedCall } from "./checked.ts";
 import type { FunctionDeclaration, Native, Overload } from "./declarations.ts";
-import { lookUp } from "./environment.ts";
+import { lookUp, variableNamed } from "./environment.ts";
 import type { Environment, Variable } from "./environment.ts";
 import { hintForCall, hintForField, hintForFunction, hintForName, hintForResult, readableName } from "./hints.ts";
 import { issueAt } from "../syntax/issue.ts";
@@ -120,7 +120,7 @@ class Checker {
   #declared(node: Name | Select): Variable | undefined {
     const named = pathOf(node);
     if (!named || (!named.isRooted && this.#local(named.path.split(".", 1)[0] as string))) return undefined;
-    return lookUp(this.#environment.variables, named.path, this.#environment, named.isRooted);
+    return variableNamed(this.#environment, named.path, named.isRooted);
   }
 
   #name(node: Name): Type {

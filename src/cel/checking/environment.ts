@@ -31,6 +31,8 @@ export interface EnvironmentOptions {
   readonly nulls?: "quiet" | "fail";
   /** Whether `==` and the others compare int with double, which CEL refuses where it knows the types. */
   readonly mixesNumbers?: boolean;
+  /** The declared name of a variable that is mentioned by an older one; asked only of names that are not declared. */
+  readonly presentName?: (older: string) => string | undefined;
 }
 
 export interface Variable {
@@ -48,6 +50,7 @@ export interface Environment {
   readonly container: string;
   readonly quietNulls: boolean;
   readonly mixesNumbers: boolean;
+  readonly presentName: ((older: string) => string | undefined) | undefined;
 }
 
 export function defineEnvironment(options: EnvironmentOptions): Environment {
@@ -70,6 +73,7 @@ export function defineEnvironment(options: EnvironmentOptions): Environment {
     container: options.container ?? "",
     quietNulls: options.nulls === "quiet",
     mixesNumbers: options.mixesNumbers ?? false,
+    presentName: options.presentName,
   };
 }
 
@@ -87,6 +91,15 @@ const typeNames: readonly (readonly [string, Type])[] = [
   ["google.protobuf.Timestamp", types.timestamp],
   ["google.protobuf.Duration", types.duration],
 ];
+
+/** The variable of that name, present or older. */
+export function variableNamed(environment: Environment, name: string, isRooted: boolean): Variable | undefined {
+  const { variables, presentName } = environment;
+  const found = lookUp(variables, name, environment, isRooted);
+  if (found || !presentName) return found;
+  const present = presentName(name);
+  return present === undefined ? undefined : variables.get(present);
+}
 
 /** Looks for a name from the container outwards. */
 export function lookUp<T>(

@@ -12,6 +12,7 @@ import { newRequestId } from "./request-id.ts";
 export class ExchangeRecord implements FinishedExchange {
   readonly id: string;
   readonly request: ReceivedRequest;
+  readonly receivedAt: number;
   readonly shared: ClientConnection;
   readonly steps: Step[] = [];
   logs: readonly Readonly<Record<string, unknown>>[] | undefined;
@@ -33,12 +34,13 @@ export class ExchangeRecord implements FinishedExchange {
   isOver = false;
   readonly #startedAt: number;
 
-  constructor(shared: ClientConnection, request: ReceivedRequest, id = newRequestId(shared.context.clock.now())) {
+  constructor(shared: ClientConnection, request: ReceivedRequest, id?: string) {
     const { context } = shared;
     this.shared = shared;
     this.request = request;
     this.connection = shared.facts;
-    this.id = id;
+    this.receivedAt = context.clock.now();
+    this.id = id ?? newRequestId(this.receivedAt);
     this.#startedAt = context.finished === undefined ? 0 : context.clock.monotonic();
     context.counters.openExchanges += 1;
   }

@@ -4,6 +4,8 @@ import type { TLSSocket } from "node:tls";
 import type { ConnectionFacts, ServedCertificate, TlsFacts } from "../../traffic/exchange.ts";
 import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import { alert } from "../tls/alert.ts";
+import type { ClientHello } from "../tls/client-hello.ts";
+import { ja4Of } from "../tls/ja4.ts";
 import type { Certificates } from "../tls/certificates.ts";
 import { noDemands, sameDemands } from "../tls/demands.ts";
 import { makeTlsServers } from "../tls/servers.ts";
@@ -46,7 +48,7 @@ export interface HttpsHandshakes {
    * Answers a ClientHello, which is still to be read from the socket. Rejects when no certificate could be made.
    * @param startedAt when the connection was accepted, milliseconds since 1970
    */
-  begin(socket: Socket, client: Client, serverName: string, startedAt: number): Promise<void>;
+  begin(socket: Socket, client: Client, hello: ClientHello, startedAt: number): Promise<void>;
   stop(): void;
 }
 
@@ -54,7 +56,7 @@ export interface HttpsHandshakes {
 interface Begun {
   readonly socket: Socket;
   readonly client: Client;
-  readonly serverName: string;
+  readonly hello: ClientHello;
   readonly startedAt: number;
   readonly opaque: ConnectionSite | undefined;
   readonly site: Site | ConnectionSite | undefined;
@@ -84,25 +86,26 @@ export function makeHttpsHandshakes(
     socket.destroy();
   };
   /** The site may have been changed during the handshake, which may have asked for less than it does now. */
-  const isOutdated = ({ serverName, opaque, site }: Begun): boolean => {
+  const isOutdated = ({ hello: { serverName }, opaque, site }: Begun): boolean => {
     const current = connections?.siteFor(serverName) ?? siteFor(serverName);
     if (opaque && current?.id !== opaque.id) return true;
     return !sameDemands(current?.handshake ?? noDemands, site?.handshake ?? noDemands);
   };
   const serve = (tls: TLSSocket, begun: Begun): void => {
-    const { socket, client, serverName, startedAt, opaque, certificate } = begun;
+    const { socket, client, hello, startedAt, opaque, certificate } = begun;
     if (isOutdated(begun)) {
       refuse(tls, "outdated");
       return;
     }
     ended("completed");
-    const facts = { ...connectionFacts(socket, client, startedAt), tls: tlsFacts(tls, serverName, certificate) };
+    const facts = { ...connectionFacts(socket, client, startedAt), tls: tlsFacts(tls, hello, certificate) };
     if (opaque) connections?.serve(tls, facts, opaque);
     else options.serve(tls, facts, tls.alpnProtocol === "h2" ? "h2" : "http/1.1");
   };
 
   return {
-    async begin(socket, client, serverName, startedAt) {
+    async begin(socket, client, hello, startedAt) {
+      const { serverName } = hello;
       const opaque = connections?.siteFor(serverName);
       if (opaque && !connections?.admits(opaque, client.address)) {
         refuse(socket, "denied");
@@ -125,7 +128,7 @@ export function makeHttpsHandshakes(
         socket.end(alert("unrecognizedName"), () => socket.destroy());
         return;
       }
-      const begun: Begun = { socket, client, serverName, startedAt, opaque, site, certificate };
+      const begun: Begun = { socket, client, hello, startedAt, opaque, site, certificate };
       let failure: HandshakeResult = "failed";
       const late = clock.after(limits.handshakeTimeoutMs, () => {
         failure = "timeout";
@@ -149,9 +152,11 @@ export function makeHttpsHandshakes(
   };
 }
 
-function tlsFacts(socket: TLSSocket, serverName: string, serverCertificate: ServedCertificate): TlsFacts {
+function tlsFacts(socket: TLSSocket, hello: ClientHello, serverCertificate: ServedCertificate): TlsFacts {
   return {
-    serverName,
+    serverName: hello.serverName,
+    ja4: ja4Of(hello),
+    alpn: socket.alpnProtocol === false || socket.alpnProtocol === null ? "" : socket.alpnProtocol,
     version: socket.getProtocol() ?? "",
     cipher: socket.getCipher().standardName,
     clientCertificate: socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined,

@@ -55,7 +55,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
           answerChallenge(socket, challenge);
           return;
         }
-        handshakes.begin(socket, client, seen.hello.serverName, startedAt).catch((error: unknown) => {
+        handshakes.begin(socket, client, seen.hello, startedAt).catch((error: unknown) => {
           log.error("TLS handshake not begun", { server_name: seen.hello.serverName, error });
           socket.end(alert("internalError"), () => socket.destroy());
         });

@@ -1,6 +1,8 @@
 /** Reading a TLS ClientHello without taking part in the handshake (RFC 8446 §4.1.2, §5.1; RFC 5246 §7.4.1.2). */
 
-interface ClientHello {
+import type { HelloOffer } from "./ja4.ts";
+
+export interface ClientHello extends HelloOffer {
   /** Lower case, without a trailing dot; "" when the client names no server. */
   readonly serverName: string;
   /** Protocols offered, in the client's order (RFC 7301). */
@@ -29,6 +31,7 @@ const maxRecords = 64;
 const recordHandshake = 22;
 const handshakeClientHello = 1;
 const extensionServerName = 0;
+const extensionSignatureAlgorithms = 13;
 const extensionAlpn = 16;
 const extensionVersions = 43;
 const hostName = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/;
@@ -91,14 +94,16 @@ function readHello(body: Cursor): ClientHello {
   if (body.vector(1).left > 32) throw new Malformed("the session id is too long");
   const suites = body.vector(2);
   if (suites.left === 0 || suites.left % 2 !== 0) throw new Malformed("bad list of cipher suites");
+  const cipherSuites = suites.uint16s();
   if (body.vector(1).left === 0) throw new Malformed("no compression method");
   let serverName = "";
   let alpn: string[] = [];
   let versions = [legacyVersion];
+  let signatureAlgorithms: number[] = [];
+  const seen = new Set<number>();
   if (body.left > 0) {
     const extensions = body.vector(2);
     body.finish();
-    const seen = new Set<number>();
     while (extensions.left > 0) {
       const type = extensions.uint16();
       const value = extensions.vector(2);
@@ -107,9 +112,11 @@ function readHello(body: Cursor): ClientHello {
       if (type === extensionServerName) serverName = readServerName(value);
       else if (type === extensionAlpn) alpn = readAlpn(value);
       else if (type === extensionVersions) versions = readVersions(value);
+      else if (type === extensionSignatureAlgorithms) signatureAlgorithms = readAlgorithms(value);
     }
   }
-  return { serverName, alpn, versions };
+  const namesServer = seen.has(extensionServerName);
+  return { serverName, alpn, versions, namesServer, cipherSuites, extensions: [...seen], signatureAlgorithms };
 }
 
 /** RFC 6066 §3. */
@@ -146,6 +153,13 @@ function readVersions(value: Cursor): number[] {
   return versions;
 }
 
+/** RFC 8446 §4.2.3. What cannot be read is left to the handshake to refuse. */
+function readAlgorithms(value: Cursor): number[] {
+  if (value.left < 2) return [];
+  const length = value.uint16();
+  return length === value.left && length % 2 === 0 ? value.uint16s() : [];
+}
+
 function invalid(reason: string, alert = decodeError): Peek {
   return { state: "invalid", reason, alert };
 }
@@ -178,6 +192,11 @@ class Cursor {
 
   uint16(): number {
     return this.take(2).readUInt16BE();
+  }
+
+  /** What is left, of which there must be an even number of bytes. */
+  uint16s(): number[] {
+    return Array.from({ length: this.left / 2 }, () => this.uint16());
   }
 
   /** What a length of `lengthBytes` bytes announces. */

@@ -111,10 +111,10 @@ export const tlsVariables: Variables = {
   "conn.tls.sni": ofTls(string, ({ serverName }) => serverName),
   // Header modules say TLSv1.3, policies 1.3 (traffic-policy.md §3).
   "conn.tls.version": ofTls(string, ({ version }) => version.replace(/^TLSv/, "")),
-  "conn.tls.ja4_fingerprint": absent(string),
-  "conn.tls.negotiated_alpn": variable(string, ({ connection, exchange }) => {
-    if (!connection.tls || !exchange) return undefined;
-    return exchange.request.httpVersion === "2" ? "h2" : "http/1.1";
+  "conn.tls.ja4_fingerprint": ofTls(string, ({ ja4 }) => ja4),
+  "conn.tls.negotiated_alpn": variable(string, ({ connection: { tls }, exchange }) => {
+    if (!tls) return undefined;
+    return tls.alpn ?? (exchange?.request.httpVersion === "2" ? "h2" : "http/1.1");
   }),
   "conn.tls.session_resumed": absent(bool),
   "conn.tls.client.pem": ofTls(string, ({ clientCertificate: der }) => der && pemOf(der)),
@@ -159,7 +159,9 @@ function certificateVariables(
     signature_algorithm: of(string, ({ signatureAlgorithm }) => algorithmName(signatureAlgorithm)),
     "validity.not_before": of(timestamp, ({ notBefore }) => timestampOf(Date.parse(notBefore))),
     "validity.not_after": of(timestamp, ({ notAfter }) => timestampOf(Date.parse(notAfter))),
-    extensions: absent(listOf(extensionType)),
+    extensions: of(listOf(extensionType), ({ extensions }) =>
+      extensions.map(({ oid, critical, value }) => ({ id: oid, critical, value })),
+    ),
   };
   return Object.fromEntries(Object.entries(found).map(([name, read]) => [`conn.tls.${whose}.${name}`, read]));
 }

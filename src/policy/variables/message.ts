@@ -69,7 +69,7 @@ export const requestVariables: Variables = {
     string,
     ofRequest(({ headers }) => headers.get("location")),
   ),
-  "req.ts.header_received": variable(timestamp, ({ connection }) => timestampOf(connection.startedAt)),
+  "req.ts.header_received": variable(timestamp, ({ exchange }) => exchange && timestampOf(exchange.receivedAt)),
   "req.ts.body_received": absent(timestamp),
   ...contentVariables("req", ({ exchange }) => exchange?.request.headers),
   ...userAgentVariables,

@@ -1,0 +1,66 @@
+/** JA4: what a TLS client is told apart by, from the order-free parts of its ClientHello (FoxIO, "JA4 Technical Details"). */
+import { hash } from "node:crypto";
+
+export interface HelloOffer {
+  /** Whether the client names a server at all. */
+  readonly namesServer: boolean;
+  /** Protocols offered, each of its bytes one character of Latin-1. */
+  readonly alpn: readonly string[];
+  readonly versions: readonly number[];
+  readonly cipherSuites: readonly number[];
+  /** Types, in the client's order. */
+  readonly extensions: readonly number[];
+  readonly signatureAlgorithms: readonly number[];
+}
+
+const versionNames: ReadonlyMap<number, string> = new Map([
+  [0x0304, "13"],
+  [0x0303, "12"],
+  [0x0302, "11"],
+  [0x0301, "10"],
+  [0x0300, "s3"],
+]);
+const extensionServerName = 0;
+const extensionAlpn = 16;
+const noHash = "000000000000";
+
+/** `t13d1516h2_8daaf6152771_e5627efa2ab1`. */
+export function ja4Of(offer: HelloOffer): string {
+  const suites = offer.cipherSuites.filter(isMeant);
+  const extensions = offer.extensions.filter(isMeant);
+  const version = versionNames.get(Math.max(...offer.versions.filter(isMeant), 0)) ?? "00";
+  const head = `t${version}${offer.namesServer ? "d" : "i"}${twoDigits(suites)}${twoDigits(extensions)}${ends(offer.alpn[0])}`;
+  const others = extensions.filter((type) => type !== extensionServerName && type !== extensionAlpn);
+  const algorithms = offer.signatureAlgorithms.filter(isMeant).map(hex);
+  const tail = algorithms.length === 0 ? "" : `_${algorithms.join(",")}`;
+  return `${head}_${digest(sorted(suites), suites)}_${digest(sorted(others) + tail, extensions)}`;
+}
+
+/** Not one of the values that are there to keep servers tolerant (RFC 8701). */
+function isMeant(value: number): boolean {
+  return (value & 0x0f0f) !== 0x0a0a || value >> 8 !== (value & 0xff);
+}
+
+function twoDigits(values: readonly number[]): string {
+  return String(Math.min(values.length, 99)).padStart(2, "0");
+}
+
+/** First and last character of the first protocol; of its hexadecimal form where one of them is no letter or digit. */
+function ends(protocol: string | undefined): string {
+  if (protocol === undefined || protocol === "") return "00";
+  const isPlain = /^[0-9A-Za-z](?:[^]*[0-9A-Za-z])?$/.test(protocol);
+  const text = isPlain ? protocol : Buffer.from(protocol, "latin1").toString("hex");
+  return `${text[0]}${text.at(-1)}`;
+}
+
+function hex(value: number): string {
+  return value.toString(16).padStart(4, "0");
+}
+
+function sorted(values: readonly number[]): string {
+  return values.map(hex).sort().join(",");
+}
+
+function digest(text: string, of: readonly number[]): string {
+  return of.length === 0 ? noHash : hash("sha256", text).slice(0, 12);
+}
