@@ -55,6 +55,8 @@ const refused: readonly Row[] = [
   [2252, act("{type: set-vars, config: {vars: {a: b}}}")],
   [2250, act(`{type: set-vars, config: {vars: [{a: ${"[".repeat(12)}${"]".repeat(12)}}]}}`)],
   [2210, act("{type: add-headers, config: {headers: {transfer-encoding: chunked}}}")],
+  [2210, act("{type: add-headers, config: {headers: {Proxy-Authorization: Basic eDp5}}}")],
+  [2210, act("{type: remove-headers, config: {headers: [proxy-authorization]}}")],
   [2211, act('{type: add-headers, config: {headers: {a: "b\\r\\nc: d"}}}')],
   [2236, "on_http_request:\n  - expressions: [!x]\n    actions: [{type: deny}]", /needs quotes/],
   [2236, "inbound: []\non_http_request: []", /older name/],

@@ -1,5 +1,6 @@
 import { f, notes } from "../schema/fields.ts";
-import { headerName, headerValue } from "../schema/formats.ts";
+import { headerValue } from "../schema/formats.ts";
+import { headerName } from "../schema/header-name.ts";
 import type { BackendKind } from "../schema/backend-kinds.ts";
 import { defineResource } from "../schema/resource.ts";
 

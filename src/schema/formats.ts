@@ -86,28 +86,6 @@ export const address: StringFormat = {
   },
 };
 
-/** A token (RFC 9110 §5.1) that does not frame messages; stored in lower case. */
-export const headerName: StringFormat = {
-  name: "header-name",
-  example: "x-example",
-  check(text) {
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)) return "be the name of a header field";
-    return framing.has(text.toLowerCase()) ? "not be a field that frames messages or connections" : undefined;
-  },
-  normalize: (text) => text.toLowerCase(),
-};
-
-const framing: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
-
 /** RFC 9110 §5.5: no control characters but tab. */
 export const headerValue: StringFormat = {
   name: "header-value",

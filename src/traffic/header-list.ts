@@ -1,3 +1,4 @@
+import { isHttpToken } from "../lib/http-token.ts";
 import type { HeaderFields } from "./exchange.ts";
 
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
@@ -32,7 +33,7 @@ export class HeaderList implements HeaderFields {
 
   /** Throws when `name` is no token or `value` has control characters. */
   append(name: string, value: string): void {
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) throw new Error(`append header: "${name}" is no header name`);
+    if (!isHttpToken(name)) throw new Error(`append header: "${name}" is no header name`);
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
       throw new Error(`append header "${name}": its value has control characters`);
     this.#pairs.push([name.toLowerCase(), value]);

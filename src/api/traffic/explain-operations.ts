@@ -1,6 +1,7 @@
 /** Dry runs of described requests and connections at the edge. */
 import { normaliseAddress } from "../../lib/address.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { isHttpToken } from "../../lib/http-token.ts";
 import type { ExplanationReport, RequestDescription } from "../../routing/planes/questions.ts";
 import { f } from "../../schema/fields.ts";
 import type { Fields, Issue, StringFormat } from "../../schema/fields.ts";
@@ -30,7 +31,7 @@ const address: StringFormat = {
 const method: StringFormat = {
   name: "method",
   example: "GET",
-  check: (text) => (/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/.test(text) ? undefined : "be a method such as GET"),
+  check: (text) => (isHttpToken(text) && text.length <= 32 ? undefined : "be a method such as GET"),
 };
 const requestUrl: StringFormat = {
   name: "url",
@@ -52,7 +53,7 @@ const hostText: StringFormat = {
 const fieldName: StringFormat = {
   name: "field-name",
   example: "user-agent",
-  check: (text) => (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text) ? undefined : "be the name of a header field"),
+  check: (text) => (isHttpToken(text) ? undefined : "be the name of a header field"),
 };
 const fieldValue: StringFormat = {
   name: "field-value",

@@ -2,37 +2,13 @@
 import { Failure } from "../../cel/values/failure.ts";
 import { f } from "../../schema/fields.ts";
 import type { StringFormat } from "../../schema/fields.ts";
+import { headerName } from "../../schema/header-name.ts";
 import { fieldText } from "../../traffic/tls-certificates.ts";
 import type { ActionScope } from "./action.ts";
 import type { PolicyContext } from "./context.ts";
 import type { Template } from "./template.ts";
 
-/** Fields that frame the message or belong to one hop: the edge sets them (RFC 9110 §7.6.1). */
-const protectedNames = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
-
-export const policyHeaderName: StringFormat = {
-  name: "header-name",
-  example: "x-environment",
-  reason: "policy_header_name_invalid",
-  check(text) {
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text))
-      return "be a header name: letters, digits and !#$%&'*+.^_`|~- only";
-    const name = text.toLowerCase();
-    return protectedNames.has(name) ? `not be "${name}", which the edge sets itself` : undefined;
-  },
-  normalize: (text) => text.toLowerCase(),
-};
+const policyHeaderName: StringFormat = { ...headerName, reason: "policy_header_name_invalid" };
 
 const headerValue: StringFormat = {
   name: "header-value",

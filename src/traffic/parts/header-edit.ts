@@ -1,38 +1,9 @@
 import { f } from "../../schema/fields.ts";
 import type { StringFormat } from "../../schema/fields.ts";
+import { headerName } from "../../schema/header-name.ts";
 import { fieldText } from "../tls-certificates.ts";
 import type { Exchange, HeaderFields } from "../exchange.ts";
 import { variable } from "../variables/variables.ts";
-
-/**
- * Fields that say how the message is framed or belong to one hop only (RFC 9110 §7.6.1): the edge sets them, and
- * no configuration can (control P4).
- */
-const protectedNames = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
-
-const headerName: StringFormat = {
-  name: "header-name",
-  example: "x-environment",
-  check(text) {
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text))
-      return "be a header name: letters, digits and !#$%&'*+.^_`|~- only";
-    const name = text.toLowerCase();
-    return protectedNames.has(name) ? `not be "${name}", which the edge sets itself` : undefined;
-  },
-  normalize: (text) => text.toLowerCase(),
-};
 
 const headerValue: StringFormat = {
   name: "header-value",

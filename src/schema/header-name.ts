@@ -1,0 +1,32 @@
+import { isHttpToken } from "../lib/http-token.ts";
+import type { StringFormat } from "./fields.ts";
+
+/**
+ * Fields that say how the message is framed or belong to one hop only (RFC 9110 §7.6.1): the edge sets them, and
+ * no configuration can (control P4).
+ */
+const protectedNames: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** The name of a header field that configuration may set or remove; stored in lower case. */
+export const headerName: StringFormat = {
+  name: "header-name",
+  example: "x-environment",
+  check(text) {
+    if (!isHttpToken(text)) return "be a header name: letters, digits and !#$%&'*+.^_`|~- only";
+    const name = text.toLowerCase();
+    return protectedNames.has(name) ? `not be "${name}", which the edge sets itself` : undefined;
+  },
+  normalize: (text) => text.toLowerCase(),
+};
