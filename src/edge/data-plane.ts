@@ -88,6 +88,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     log,
     metrics,
     send,
+    tell: (...event) => observers.traffic.login(...event),
     siteFor: (host) => sites.https(host),
   });
   const modules = modulesWith(options, {

@@ -6,6 +6,7 @@ import type { Answer, Step } from "../traffic/step.ts";
 import type { LoginContext } from "./context.ts";
 import { dropCookie, setCookie } from "./cookies.ts";
 import { flowCookieName, flowMs, newFlow, openFlow, sealFlow, sealState } from "./flow.ts";
+import { refusedLogin } from "./events.ts";
 import type { Guard } from "./guard.ts";
 import { LoginRefusal } from "./calls/identity.ts";
 import { redirect, refusalAnswer } from "./pages.ts";
@@ -35,8 +36,8 @@ export function beginLogin(
   exchange: Exchange,
   options: BeginOptions,
 ): Step | Promise<Step> {
-  const { method, realm, ownerId } = guard.options;
-  const { clock, sealer, log } = context;
+  const { method, realm, ownerId, accountId } = guard.options;
+  const { clock, sealer, log, tell } = context;
   const { host } = exchange.request;
   if (!sealer.isReady) {
     const facts = { requestId: exchange.id, provider: method.title, asPage: wantsPage(exchange.request) };
@@ -47,7 +48,9 @@ export function beginLogin(
     const facts = { requestId: exchange.id, provider: method.title, asPage: true };
     const cookie = dropCookie(realm.flowCookie + triesName);
     const answer = refusalAnswer("login_loop", facts, { "set-cookie": [cookie] });
-    return turnedAway(method.kind, `${tries} logins in a minute did not leave a session`, answer);
+    const reason = `${tries} logins in a minute did not leave a session`;
+    tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem: "login_loop", reason, place: guard }));
+    return turnedAway(method.kind, reason, answer);
   }
   const flow = newFlow(
     { routeId: ownerId, returnPath: options.returnPath, tries, anew: options.anew ?? false },
@@ -71,7 +74,9 @@ export function beginLogin(
   const failed = (error: unknown): Step => {
     if (!(error instanceof LoginRefusal)) throw error;
     log.warn("login not begun", { request: exchange.id, reason: error.message });
-    return turnedAway(method.kind, error.message, guard.refusal(exchange, error.reason, undefined, options.returnPath));
+    const { reason: problem, message: reason } = error;
+    tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
+    return turnedAway(method.kind, reason, guard.refusal(exchange, problem, undefined, options.returnPath));
   };
   try {
     const begun = method.begin(flow, state, options.prompt);

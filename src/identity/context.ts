@@ -3,7 +3,9 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Lru } from "../lib/lru.ts";
 import type { CompiledModule } from "../traffic/module.ts";
+import type { Exchange } from "../traffic/exchange.ts";
 import type { Assertions } from "./assertions.ts";
+import type { LoginEnd, TellLogin } from "./events.ts";
 import type { LoginJobs } from "./jobs/jobs.ts";
 import type { LoginReports } from "./reports.ts";
 import type { FlowSealer } from "./sealing.ts";
@@ -40,6 +42,8 @@ export interface LoginContext {
   readonly siteFor: (host: string) => LoginSite | undefined;
   /** Whether a session was ended here: a control plane that has not heard of it must not bring it back. */
   isEnded(id: string): boolean;
-  /** Ends a session here and has it ended everywhere. */
-  end(session: Session): void;
+  /** Ends a session here and has it ended everywhere; `exchange` is the request that did. */
+  end(session: Session, why: LoginEnd, exchange?: Exchange): void;
+  /** For those who are subscribed. */
+  readonly tell: TellLogin;
 }

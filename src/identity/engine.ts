@@ -13,6 +13,8 @@ import type { LoginJobs } from "./jobs/jobs.ts";
 import { makeJobThread } from "./jobs/thread.ts";
 import { codeMethod } from "./code-method.ts";
 import type { LoginContext, LoginSite } from "./context.ts";
+import { endedLogin } from "./events.ts";
+import type { TellLogin } from "./events.ts";
 import { Guard } from "./guard.ts";
 import { makeHostPaths } from "./host-paths.ts";
 import type { HostPaths } from "./host-paths.ts";
@@ -26,7 +28,7 @@ import { makeLoginReports } from "./reports.ts";
 import type { LoginReport, LoginReports } from "./reports.ts";
 import { makeFlowSealer } from "./sealing.ts";
 import type { FlowKey } from "./sealing.ts";
-import type { Session, SessionRecord } from "./session.ts";
+import type { SessionRecord } from "./session.ts";
 import { makeSessions } from "./sessions.ts";
 import type { LoginSettings } from "./settings.ts";
 import { everybody } from "./verdict.ts";
@@ -71,6 +73,7 @@ export interface LoginsOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly send: (report: LoginReport) => void;
+  readonly tell: TellLogin;
   readonly siteFor: (host: string) => LoginSite | undefined;
   /** Who calls providers: a thread of its own unless given. */
   readonly jobs?: LoginJobs & { close(): void };
@@ -86,7 +89,7 @@ const maxUsed = 100_000;
 const maxEnded = 10_000;
 
 export function makeLogins(options: LoginsOptions): Logins {
-  const { settings, clock, log, metrics, send, siteFor } = options;
+  const { settings, clock, log, metrics, send, tell, siteFor } = options;
   const reports = makeLoginReports(send, clock);
   const jobs =
     options.jobs ??
@@ -108,11 +111,15 @@ export function makeLogins(options: LoginsOptions): Logins {
     used: new Lru(maxUsed),
     siteFor,
     isEnded: (id) => endedHere.get(id) !== undefined,
-    end({ record: { id, accountId } }: Session) {
+    end(session, why, exchange) {
+      const { id, accountId } = session.record;
+      const isStored = !reports.isUnstored(id);
+      if (!session.ended) tell("login_ended.v0", accountId, () => endedLogin(session, why, exchange, isStored));
       endedHere.set(id, accountId);
       sessions.end(id);
       reports.logout(accountId, [id]);
     },
+    tell,
   };
   const idp = makeIdpSite(context, options.idpPaths ?? []);
   const activity = clock.every(activityMs, () => {
@@ -189,7 +196,7 @@ function dropUnused({ sessions, clock, settings, end }: LoginContext): void {
   for (const session of sessions.all()) {
     const { maximumDuration } = session.record;
     if (session.idle(clock) >= longestMs || (maximumDuration > 0 && session.age(clock) >= maximumDuration * 1000))
-      end(session);
+      end(session, "expired");
   }
 }
 

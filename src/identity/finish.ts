@@ -7,6 +7,7 @@ import type { Step } from "../traffic/step.ts";
 import { triesCookie } from "./begin.ts";
 import type { LoginContext, LoginRoute, LoginSite } from "./context.ts";
 import { dropCookie, setCookie } from "./cookies.ts";
+import { completedLogin, refusedLogin } from "./events.ts";
 import { flowCookieName, openFlow, openState, sameId } from "./flow.ts";
 import type { Flow } from "./flow.ts";
 import { Guard } from "./guard.ts";
@@ -39,14 +40,17 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
     return await establish(guard, flow, loggedIn, exchange, context);
   } catch (error) {
     if (!(error instanceof LoginRefusal)) throw error;
-    context.log.info("login refused", { request: exchange.id, reason: error.reason, detail: error.message });
+    const { reason: problem, message: reason } = error;
+    context.log.info("login refused", { request: exchange.id, reason: problem, detail: reason });
+    const { accountId } = guard?.options ?? site;
+    context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
     if (!guard || !flow) {
       const facts = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
-      return turnedAway(by, error.message, refusalAnswer(error.reason, facts));
+      return turnedAway(by, reason, refusalAnswer(problem, facts));
     }
-    const answer = guard.refusal(exchange, error.reason, undefined, flow.returnPath);
+    const answer = guard.refusal(exchange, problem, undefined, flow.returnPath);
     const cookie = dropCookie(flowCookieName(guard.options.realm.flowCookie, flow.id));
-    return turnedAway(guard.options.method.kind, error.message, {
+    return turnedAway(guard.options.method.kind, reason, {
       ...answer,
       headers: { ...answer.headers, "set-cookie": [cookie] },
     });
@@ -136,18 +140,15 @@ async function establish(
   context: LoginContext,
 ): Promise<Step> {
   const { method, realm, lists, accountId, siteId, ownerId } = guard.options;
-  const { clock, sessions, settings, reports, end } = context;
+  const { clock, sessions, settings, reports, end, tell } = context;
   const { host, headers } = exchange.request;
   const flows = [dropCookie(flowCookieName(realm.flowCookie, flow.id))];
   const verdict = judge(lists, identity);
   if (!verdict.admits) {
-    const answer = guard.refusal(
-      exchange,
-      verdict.problem ?? "login_not_listed",
-      identity.email || identity.username,
-      flow.returnPath,
-    );
+    const { problem = "login_not_listed" } = verdict;
+    const answer = guard.refusal(exchange, problem, identity.email || identity.username, flow.returnPath);
     const reason = `${method.title} says ${identity.subject}: ${verdict.reason}`;
+    tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard, identity }));
     return turnedAway(method.kind, reason, { ...answer, headers: { ...answer.headers, "set-cookie": flows } });
   }
   const now = clock.now();
@@ -179,12 +180,12 @@ async function establish(
   };
   const before = loginCookie(exchange.loginCookies, realm.sessionCookie);
   const replaced = before !== undefined && isSessionCookie(before) ? sessions.find(before) : undefined;
-  if (replaced && replaced.record.realm === realm.tag) end(replaced);
+  if (replaced && replaced.record.realm === realm.tag) end(replaced, "replaced", exchange);
   if (sessions.of(accountId) >= settings.maxSessions) {
     const idle = sessions.longestIdle(accountId);
-    if (idle) end(idle);
+    if (idle) end(idle, "crowded_out");
   }
-  sessions.put(record);
+  const session = sessions.put(record);
   const origin = originOf(host, settings.httpsPort());
   await reports.login(record, {
     userAgent: (headers.get("user-agent") ?? "").slice(0, 1024),
@@ -198,5 +199,8 @@ async function establish(
     setCookie(realm.sessionCookie, cookie, seconds),
   ];
   const reason = `${method.title} says ${identity.subject}: ${verdict.reason}; session ${record.id}`;
+  // Meanwhile the control plane has said which user it is.
+  const isStored = !reports.isUnstored(record.id);
+  tell("login_completed.v0", accountId, () => completedLogin(exchange, session.record, verdict.reason, isStored));
   return answered(method.kind, reason, redirect(303, origin + flow.returnPath, cookies));
 }

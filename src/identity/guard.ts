@@ -9,6 +9,7 @@ import { fieldText } from "../traffic/tls-certificates.ts";
 import { beginLogin } from "./begin.ts";
 import type { LoginContext } from "./context.ts";
 import type { LoginProblem } from "./calls/identity.ts";
+import { refusedLogin } from "./events.ts";
 import type { LoginMethod } from "./method.ts";
 import { refusalAnswer } from "./pages.ts";
 import type { Realm } from "./realm.ts";
@@ -151,7 +152,10 @@ export class Guard implements CompiledModule {
 
   #judged(exchange: Exchange, session: Session): Step | Promise<Step> {
     const verdict = this.verdictOf(session);
-    if (!verdict.admits) return this.#unlisted(exchange, session, verdict);
+    if (!verdict.admits) {
+      this.#tellUnlisted(exchange, session, verdict);
+      return this.#unlisted(exchange, session, verdict);
+    }
     const { clock, open, assertions, settings } = this.#context;
     const { options } = this;
     session.touch(clock);
@@ -255,6 +259,16 @@ export class Guard implements CompiledModule {
       `session ${session.record.id}: ${verdict.reason}`,
       identity.email || identity.username,
     );
+  }
+
+  /** Once for each verdict, however many requests it keeps out. */
+  #tellUnlisted(exchange: Exchange, session: Session, verdict: Verdict): void {
+    if (session.toldOf === verdict) return;
+    session.toldOf = verdict;
+    const { problem = "login_not_listed", reason } = verdict;
+    const { record } = session;
+    const facts = { exchange, problem, reason, place: this, identity: record.identity, session: record };
+    this.#context.tell("login_refused.v0", this.options.accountId, () => refusedLogin(facts));
   }
 
   #answer(exchange: Exchange, problem: LoginProblem, why: string, signedInAs?: string): Step {

@@ -80,7 +80,7 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
             (subject === "" || record.identity.subject === subject) &&
             (session === "" || record.identity.providerSession === session),
         );
-        for (const one of ended) end(one);
+        for (const one of ended) end(one, "provider_logged_out", exchange);
         return told(200, `ended ${ended.length} sessions`);
       } catch (error) {
         if (!(error instanceof LoginRefusal)) throw error;

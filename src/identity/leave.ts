@@ -23,7 +23,7 @@ export async function leave(site: LoginSite, exchange: Exchange, back: string, c
   const cookies = (exchange.loginCookies ?? []).filter((_, at) => at % 2 === 0).map(dropCookie);
   let elsewhere: string | undefined;
   for (const session of sessions) {
-    end(session);
+    end(session, "logged_out", exchange);
     const guard = guardOf(site, ({ options }) => options.realm.tag === session.record.realm);
     if (elsewhere !== undefined || !guard?.options.method.logoutUrl) continue;
     const { accessToken, refreshToken, idToken } = session.record;

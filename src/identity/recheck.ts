@@ -44,7 +44,7 @@ async function check(
     if (!(error instanceof LoginRefusal)) throw error;
     if (error.reason === "login_withdrawn" || error.reason === "login_token_invalid") {
       log.info("login withdrawn by its provider", { session: id, reason: error.message });
-      end(session);
+      end(session, "withdrawn");
       return "ended";
     }
     const now = clock.monotonic();

@@ -66,6 +66,8 @@ export class Session {
   /** Who judged it last, and what that said: made anew when the configuration is. */
   judgedBy: object | undefined;
   verdict: Verdict | undefined;
+  /** The one that those who are subscribed to refusals were told of. */
+  toldOf: Verdict | undefined;
   /** What follows from both, kept for the next request. */
   passedStep: Step | undefined;
   fields: readonly string[] | undefined;

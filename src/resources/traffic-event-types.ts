@@ -1,4 +1,10 @@
-/** Types of events that finished traffic has: of a request, and of a connection. */
-export const trafficEventTypes = ["http_request_complete.v0", "tcp_connection_closed.v0"] as const;
+/** Types of events that edges tell of: finished requests and connections, and logins of visitors. */
+export const trafficEventTypes = [
+  "http_request_complete.v0",
+  "tcp_connection_closed.v0",
+  "login_completed.v0",
+  "login_refused.v0",
+  "login_ended.v0",
+] as const;
 
 export type TrafficEventType = (typeof trafficEventTypes)[number];

@@ -128,6 +128,7 @@ export interface Revision {
   readonly hash: string;
 }
 
+/** With neither `before` nor `after` in the past: a deletion of what was kept without history. */
 export interface Change {
   readonly kind: string;
   readonly id: string;

@@ -1,6 +1,7 @@
 /** Logins on an edge without one: a key to seal flows by, and one session that is good at the site "edge". */
 import type { LoginJobs } from "../../src/identity/jobs/jobs.ts";
 import { makeLogins } from "../../src/identity/engine.ts";
+import type { TellLogin } from "../../src/identity/events.ts";
 import type { Logins } from "../../src/identity/engine.ts";
 import { realmOf } from "../../src/identity/realm.ts";
 import type { RealmFacts } from "../../src/identity/realm.ts";
@@ -61,13 +62,19 @@ const jobs = {
   close: () => {},
 };
 
-export function testLogins(clock: Clock, settings: Partial<LoginSettings> = {}, own: Partial<LoginJobs> = {}): Logins {
+export function testLogins(
+  clock: Clock,
+  settings: Partial<LoginSettings> = {},
+  own: Partial<LoginJobs> = {},
+  tell: TellLogin = () => {},
+): Logins {
   const logins = makeLogins({
     settings: { ...defaults, ...settings },
     clock,
     log: silentLog,
     metrics: makeMetrics(),
     send: () => {},
+    tell,
     siteFor: () => undefined,
     jobs: { ...jobs, ...own },
   });

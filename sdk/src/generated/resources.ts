@@ -1052,7 +1052,8 @@ export interface EventSubscriptionsSources {
     body?: {
       /**
        * `<resource>_created.v0`, `<resource>_updated.v0`, `<resource>_deleted.v0`, `http_request_complete.v0` or
-       * `tcp_connection_closed.v0`. (at most 255 bytes; event type)
+       * `tcp_connection_closed.v0` or `login_completed.v0` or `login_refused.v0` or `login_ended.v0`. (at most 255
+       * bytes; event type)
        */
       readonly type: string;
     },

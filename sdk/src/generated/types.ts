@@ -2396,7 +2396,8 @@ export interface EventSubscriptionUpdate {
 export interface EventSource {
   /**
    * `<resource>_created.v0`, `<resource>_updated.v0`, `<resource>_deleted.v0`, `http_request_complete.v0` or
-   * `tcp_connection_closed.v0`. (at most 255 bytes; event type)
+   * `tcp_connection_closed.v0` or `login_completed.v0` or `login_refused.v0` or `login_ended.v0`. (at most 255 bytes;
+   * event type)
    */
   readonly type: string;
   /** URI of the source. (at most 2048 bytes) */
@@ -2407,7 +2408,8 @@ export interface EventSource {
 export interface EventSourceReplace {
   /**
    * `<resource>_created.v0`, `<resource>_updated.v0`, `<resource>_deleted.v0`, `http_request_complete.v0` or
-   * `tcp_connection_closed.v0`. (at most 255 bytes; event type)
+   * `tcp_connection_closed.v0` or `login_completed.v0` or `login_refused.v0` or `login_ended.v0`. (at most 255 bytes;
+   * event type)
    */
   readonly type: string;
 }

@@ -24,7 +24,8 @@ export function objectChange(
 ): ObjectChange {
   const { fields } = resourceNamed(kind);
   return {
-    action: before ? (after ? "update" : "delete") : "create",
+    // Of what is kept without history there is nothing before a deletion.
+    action: after ? (before ? "update" : "create") : "delete",
     kind,
     id,
     uri: after ? views.uri(after, baseUrl) : "",

@@ -1,4 +1,5 @@
 /** Tells the control plane of finished traffic, of the accounts that somebody is subscribed in. */
+import type { LoginEventFacts, LoginEventType } from "../../identity/events.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
@@ -37,6 +38,7 @@ export interface TrafficReports {
   /** Costs next to nothing when nobody wants it. */
   request(exchange: FinishedExchange): void;
   connection(closed: ClosedConnection): void;
+  login(type: LoginEventType, accountId: string, make: () => LoginEventFacts): void;
   /** Sends what waits, whatever is under way. */
   close(): void;
 }
@@ -134,6 +136,9 @@ export function makeTrafficReports({ send, clock, metrics, ...options }: Traffic
         protocol: site.kind === "tls_edge" || site.kind === "tls_endpoint" ? "tls" : "tcp",
         outcome,
       });
+    },
+    login(type, accountId, make) {
+      if (wanted.get(accountId)?.has(type)) put({ type, accountId, at: clock.now(), ...make() });
     },
     close() {
       timer?.cancel();

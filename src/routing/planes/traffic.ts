@@ -1,8 +1,9 @@
 /** What an edge tells of finished traffic to accounts that want to know: plain JSON, no secret in it. */
+import type { LoginEvent } from "../../identity/events.ts";
 import type { TrafficEventType } from "../../resources/traffic-event-types.ts";
 import type { Outcome, StepReport } from "./questions.ts";
 
-export type TrafficReport = RequestReport | ConnectionReport;
+export type TrafficReport = RequestReport | ConnectionReport | LoginEvent;
 
 interface Report {
   readonly accountId: string;

@@ -56,7 +56,8 @@ export function eventRenderer(baseUrl: string): RenderEvent {
     };
     const body = JSON.stringify({
       ...head,
-      object: after ?? before,
+      // Of what is kept without history, a deletion has the id alone.
+      object: after ?? before ?? { id: change.id },
       before: before ?? null,
       after: after ?? null,
     });
@@ -67,7 +68,12 @@ export function eventRenderer(baseUrl: string): RenderEvent {
 }
 
 function eventId(accountId: string, { at, operationId }: PastChange): string {
-  const hash = createHash("sha256").update(`${accountId} ${operationId} ${at.revision} ${at.position}`).digest();
+  return idOfEvent(`${accountId} ${operationId} ${at.revision} ${at.position}`);
+}
+
+/** The same for the same text. */
+export function idOfEvent(text: string): string {
+  const hash = createHash("sha256").update(text).digest();
   const digits = (hash.readBigUInt64BE(0) * 2n ** 64n + hash.readBigUInt64BE(8)).toString(36);
   return `ev_${digits.padStart(27, "0").slice(-27)}`;
 }

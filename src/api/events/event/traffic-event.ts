@@ -2,8 +2,13 @@
 import { newId } from "../../../lib/ids.ts";
 import type { ConnectionReport, RequestReport, TrafficReport } from "../../../routing/planes/traffic.ts";
 import type { Event } from "./event.ts";
+import { loginEvent } from "./login-event.ts";
 
 export function trafficEvent(report: TrafficReport): Event {
+  return "endedAt" in report ? finishedEvent(report) : loginEvent(report);
+}
+
+function finishedEvent(report: RequestReport | ConnectionReport): Event {
   const { type, accountId, endedAt } = report;
   const id = newId("ev", endedAt);
   const time = new Date(endedAt).toISOString();
@@ -42,7 +47,7 @@ function connectionObject(report: ConnectionReport): Record<string, unknown> {
   return { ...shared(report), protocol: report.protocol, outcome: report.outcome };
 }
 
-function shared(report: TrafficReport): Record<string, unknown> {
+function shared(report: RequestReport | ConnectionReport): Record<string, unknown> {
   const { endedAt, durationMs, tls } = report;
   return {
     started_at: new Date(endedAt - durationMs).toISOString(),

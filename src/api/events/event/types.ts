@@ -4,10 +4,14 @@ import type { TrafficEventType } from "../../../resources/traffic-event-types.ts
 import type { Change } from "../../../storage/store.ts";
 import { resources } from "../../operation/declarations.ts";
 
-const kinds = resources.filter((resource) => !resource.live && !resource.internal).map(({ name }) => name);
+const stored = resources.filter((resource) => !resource.live && !resource.internal);
+const kinds = stored.map(({ name }) => name);
 
 const ofChanges: ReadonlySet<string> = new Set(
-  kinds.flatMap((kind) => ["created", "updated", "deleted"].map((verb) => `${kind}_${verb}.v0`)),
+  stored.flatMap(({ name, unrecorded }) =>
+    // Of what comes and changes by itself only what a key does is in the history: deleting it.
+    (unrecorded ? ["deleted"] : ["created", "updated", "deleted"]).map((verb) => `${name}_${verb}.v0`),
+  ),
 );
 const ofTraffic: ReadonlySet<string> = new Set(trafficEventTypes);
 
@@ -20,7 +24,7 @@ export function eventTypeIssue(type: string): string | undefined {
 
 /** Undefined for what has no events, such as the server's own notes. */
 export function eventTypeOf({ kind, before, after }: Change): string | undefined {
-  const type = `${kind}_${before ? (after ? "updated" : "deleted") : "created"}.v0`;
+  const type = `${kind}_${after ? (before ? "updated" : "created") : "deleted"}.v0`;
   return ofChanges.has(type) ? type : undefined;
 }
 
