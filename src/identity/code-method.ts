@@ -72,9 +72,12 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
       set("code_challenge", challengeOf(flow.verifier));
       set("code_challenge_method", "S256");
     }
-    const asked = flow.anew ? "login" : prompt;
-    if (asked !== undefined && found.openid) set("prompt", asked);
-    if (flow.anew && found.openid) set("max_age", "0");
+    const isOther = prompt !== undefined && !flow.anew;
+    const anew = flow.anew && found.openid ? { prompt: "login", max_age: "0" } : {};
+    for (const [name, value] of Object.entries(isOther ? found.otherAccount : anew)) {
+      // Several prompts are one parameter (OpenID Connect Core 1.0 §3.1.2.1): without consent there is no refresh token.
+      set(name, [...url.searchParams.getAll(name), value].join(" "));
+    }
     return url.href;
   };
 

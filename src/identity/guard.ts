@@ -243,6 +243,7 @@ export class Guard implements CompiledModule {
         requestId: exchange.id,
         provider: title,
         asPage,
+        inFrame: kind === "framed",
         links: [{ text: "Log in", href: path, target }],
         details: { login_url: origin + path },
       },

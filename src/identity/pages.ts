@@ -25,6 +25,8 @@ export interface LoginPage {
   /** A form that posts nothing but itself. */
   readonly form?: { readonly action: string; readonly text: string };
   readonly footer?: string;
+  /** Other sites may show it in a frame. */
+  readonly inFrame?: boolean;
 }
 
 export function renderPage(status: number, page: LoginPage, headers: AnswerHeaders = {}): FixedAnswer {
@@ -49,7 +51,8 @@ export function renderPage(status: number, page: LoginPage, headers: AnswerHeade
       ...loginHeaders,
       "content-type": "text/html; charset=utf-8",
       "content-security-policy":
-        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; " +
+        `frame-ancestors ${page.inFrame ? "*" : "'none'"}`,
       ...headers,
     },
     body,
@@ -62,6 +65,8 @@ export interface RefusalFacts {
   /** "signed in as x@y": shown where there is somebody. */
   readonly signedInAs?: string;
   readonly links?: LoginPage["links"];
+  /** It is what a frame of another site shows: all that can be done there is to go to a login in the whole window. */
+  readonly inFrame?: boolean;
   /** Whether the client wants a page; JSON else. */
   readonly asPage: boolean;
   /** More members for JSON. */
@@ -89,7 +94,8 @@ export function refusalAnswer(reason: RefusalName, facts: RefusalFacts, headers:
   const footer =
     `<code>${code}</code> · ${provider === undefined ? "" : `${escapeHtml(provider)} · `}` +
     `request <code>${escapeHtml(requestId)}</code>`;
-  return renderPage(status, { title: what, lines, ...(links && { links }), footer }, { ...codes, ...headers });
+  const { inFrame = false } = facts;
+  return renderPage(status, { title: what, lines, ...(links && { links }), footer, inFrame }, { ...codes, ...headers });
 }
 
 /** @param cookies whole `Set-Cookie` values */

@@ -138,6 +138,20 @@ describe("OAuth providers", () => {
     await lists("github", {});
   });
 
+  it("ask for another account in their own words, where they have any", async () => {
+    for (const [name, expected] of [
+      ["facebook", { auth_type: "reauthenticate" }],
+      ["github", { prompt: "select_account" }],
+      ["google", { prompt: "select_account" }],
+      ["microsoft", { prompt: "select_account" }],
+      ["twitch", { force_verify: "true" }],
+    ] as const) {
+      await world.browser().visit(`${world.origin()}/.postern/login?prompt=select_account&path=/${name}`);
+      const { asked } = world.providers;
+      for (const [parameter, value] of Object.entries(expected)) assert.equal(asked.get(parameter), value, name);
+    }
+  });
+
   it("OAuth providers say what went wrong by stable codes, and why only in the trace", async () => {
     const { providers } = world;
     for (const [declines, expected] of [

@@ -47,6 +47,7 @@ const facts = {
   pkce: true,
   nonce: true,
   openid: true,
+  otherAccount: {},
   title: "192.0.2.1",
   url: "https://192.0.2.1",
   returnsIssuer: false,

@@ -26,14 +26,19 @@ export interface ProviderFacts {
   readonly scopeSeparator: string;
   readonly pkce: boolean;
   readonly nonce: boolean;
-  /** Whether it takes `prompt` and `max_age` (OpenID Connect). */
+  /** Whether it takes `prompt=login` and `max_age` (OpenID Connect). */
   readonly openid: boolean;
+  /** More parameters, by which a visitor can be somebody else than whom the provider knows already. */
+  readonly otherAccount: Readonly<Record<string, string>>;
   /** As users see it, and the URL by which users of it are told from those of another. */
   readonly title: string;
   readonly url: string;
   /** Whether `iss` comes back with each answer (RFC 9207 §3). */
   readonly returnsIssuer: boolean;
 }
+
+/** OpenID Connect Core 1.0 §3.1.2.1. */
+export const openidOtherAccount = { prompt: "select_account" } as const;
 
 export interface Tokens {
   readonly access: string;

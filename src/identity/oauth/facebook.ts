@@ -16,6 +16,7 @@ export const facebook: OAuthProvider = {
   scopes: () => ["public_profile", "email"],
   scopeSeparator: ",",
   pkce: false,
+  otherAccount: { auth_type: "reauthenticate" },
   refreshes: false,
   async identity({ get, tokens, clientSecret }) {
     // A token that was stolen from another place is of no use without the app's secret.

@@ -17,6 +17,7 @@ export const github: OAuthProvider = {
   tokenUrl: "https://github.com/login/oauth/access_token",
   scopes: ({ memberships }) => ["read:user", "user:email", ...(memberships ? ["read:org"] : [])],
   pkce: true,
+  otherAccount: { prompt: "select_account" },
   refreshes: false,
   async identity(call) {
     const { json } = await call.get(`${api}/user`, headers);

@@ -1,5 +1,6 @@
 /** A login with one of the OAuth providers: the code flow, as each of them does it. */
 import type { JsonObject } from "../../lib/json.ts";
+import { openidOtherAccount } from "../calls/connection.ts";
 import type { Connection, Tokens } from "../calls/connection.ts";
 import type { ProviderFetch } from "../calls/fetch.ts";
 import type { LoginClient } from "../calls/login-client.ts";
@@ -95,6 +96,7 @@ export function oauthFacts(connection: Connection, provider: OAuthProvider) {
     pkce: provider.pkce,
     nonce: provider.openid !== undefined,
     openid: provider.openid !== undefined,
+    otherAccount: provider.otherAccount ?? (provider.openid ? openidOtherAccount : {}),
     title: provider.title,
     url: provider.url,
     returnsIssuer: false,

@@ -21,6 +21,8 @@ export interface OAuthProvider {
   readonly openid?: OpenId;
   /** More parameters of the authorization request. */
   readonly parameters?: (refreshes: boolean) => Readonly<Record<string, string>>;
+  /** Those by which it asks which account is meant; unset: those of OpenID Connect, or it has none. */
+  readonly otherAccount?: Readonly<Record<string, string>>;
   /** Whether refresh tokens are what a check needs; else the data are asked for with the access token as it is. */
   readonly refreshes: boolean;
   /** E-mail domains count only where the provider manages the address for them. */

@@ -21,6 +21,7 @@ export const twitch: OAuthProvider = {
     keysUrl: "https://id.twitch.tv/oauth2/keys",
     algorithms: ["RS256"],
   },
+  otherAccount: { force_verify: "true" },
   parameters: () => ({ claims }),
   refreshes: true,
   async identity({ get, claims: signed }) {

@@ -2,6 +2,7 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
 import type { Answered, ProviderFetch } from "../calls/fetch.ts";
+import { openidOtherAccount } from "../calls/connection.ts";
 import type { Connection, Tokens } from "../calls/connection.ts";
 import type { LoginClient } from "../calls/login-client.ts";
 import { clientForm, tokenAnswer } from "../calls/token-answer.ts";
@@ -70,6 +71,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
         pkce: true,
         nonce: true,
         openid: true,
+        otherAccount: openidOtherAccount,
         title: new URL(issuerUrl).host,
         url: issuerUrl,
         returnsIssuer: issuer.returnsIssuer,
