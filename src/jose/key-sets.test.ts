@@ -30,7 +30,7 @@ function makeIssuer() {
       const { text, status, type } = issuer;
       if (text === undefined) throw new Error("no answer");
       const headers = type === undefined ? {} : { "content-type": type };
-      return { status, headers, body: Buffer.from(text), text };
+      return { status, headers, body: Buffer.from(text), text, address: "192.0.2.1" };
     },
     close() {},
   };

@@ -34,10 +34,12 @@ export interface OutboundOptions {
 }
 
 export interface OutboundRequest {
-  readonly method: "GET" | "HEAD" | "POST";
+  readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
   readonly url: URL;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: string | undefined;
+  /** Until the answer has arrived, milliseconds, where that is not as everywhere. */
+  readonly timeoutMs?: number;
 }
 
 export interface OutboundAnswer {
@@ -46,6 +48,8 @@ export interface OutboundAnswer {
   readonly body: Buffer;
   /** The body as UTF-8. */
   readonly text: string;
+  /** IP address that answered. */
+  readonly address: string;
 }
 
 export interface Outbound {
@@ -64,7 +68,7 @@ const idleMs = 4_000;
 
 export function openOutbound(options: OutboundOptions): Outbound {
   const { purpose, clock, reach, ca, signal, keepsConnections = true } = options;
-  const { timeoutMs = defaultTimeoutMs, maxAnswerBytes = defaultMaxAnswerBytes } = options;
+  const { maxAnswerBytes = defaultMaxAnswerBytes } = options;
   const kept = { keepAlive: true, maxSockets: maxConnections, maxFreeSockets: maxConnections, timeout: idleMs };
   const tls = keepsConnections && new TlsAgent(kept);
   const plain = keepsConnections && new PlainAgent(kept);
@@ -73,7 +77,7 @@ export function openOutbound(options: OutboundOptions): Outbound {
 
   /** @param isFresh over a connection of its own */
   const attempt = async (
-    { method, url, headers, body }: OutboundRequest,
+    { method, url, headers, body, timeoutMs = options.timeoutMs ?? defaultTimeoutMs }: OutboundRequest,
     isFresh: boolean,
   ): Promise<OutboundAnswer> => {
     const shared = {
@@ -137,6 +141,13 @@ export function openOutbound(options: OutboundOptions): Outbound {
   };
 }
 
+/** What `send` rejects with when there is an answer of more bytes than it may have. */
+export class AnswerTooLong extends Error {
+  constructor() {
+    super("the answer is too long");
+  }
+}
+
 class StaleConnection extends Error {
   constructor(cause: Error) {
     super(cause.message, { cause });
@@ -150,10 +161,12 @@ function read(
   reject: (error: Error) => void,
 ): void {
   const pieces: Buffer[] = [];
+  // A socket that is closed by the end has none.
+  const address = response.socket.remoteAddress ?? "";
   let length = 0;
   response.on("data", (bytes: Buffer) => {
     length += bytes.length;
-    if (length > maxBytes) response.destroy(new Error("the answer is too long"));
+    if (length > maxBytes) response.destroy(new AnswerTooLong());
     else pieces.push(bytes);
   });
   response.on("error", reject);
@@ -163,6 +176,7 @@ function read(
       status: response.statusCode ?? 0,
       headers: response.headers,
       body,
+      address,
       get text() {
         return body.toString();
       },
