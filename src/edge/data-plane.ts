@@ -4,7 +4,7 @@ import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { makeLogins } from "../identity/engine.ts";
 import type { Logins } from "../identity/engine.ts";
 import { idpHost } from "../lib/server-names.ts";
-import { modulesWith } from "../modules/index.ts";
+import { modulesWith, openOutside } from "../modules/index.ts";
 import type { RoutingTable } from "../routing/sites/compiled.ts";
 import { makeRoutingTable } from "../routing/table.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
@@ -22,6 +22,7 @@ import { challengePath } from "./http/challenge-path.ts";
 import { defaultLimits } from "./http/context.ts";
 import type { HttpContext } from "./http/context.ts";
 import { exportCounters, makeCounters } from "./http/counters.ts";
+import { makeInternalCalls } from "./http/internal-calls.ts";
 import { makeOwnedPaths } from "./http/owned-paths.ts";
 import { defaultListenerLimits } from "./listeners/limits.ts";
 import type { ListenerContext } from "./listeners/listener.ts";
@@ -96,6 +97,16 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     policies: {
       internalEndpoint: (accountId, host) => sites.internal(accountId, host) !== undefined,
       ...(options.random && { random: options.random }),
+      ...openOutside({
+        clock,
+        allowLocal: options.allowLocalUpstreams,
+        ca: options.policyCa,
+        hosts: options.policyHosts,
+        inside: makeInternalCalls(
+          () => context,
+          (accountId, host) => sites.internal(accountId, host),
+        ),
+      }),
     },
   });
   const table = makeRoutingTable(clock, modules);

@@ -17,6 +17,7 @@ import { saml } from "./saml.ts";
 import { tlsTermination } from "./tls-termination.ts";
 import { defaultPolicyServices } from "../policy/language/context.ts";
 import type { PolicyServices } from "../policy/language/context.ts";
+import { openOutside } from "../policy/parts/outside.ts";
 import { trafficPolicyWith } from "./traffic-policy.ts";
 import { userAgentFilter } from "./user-agent-filter.ts";
 import { webhookVerificationWith } from "./webhook-verification.ts";
@@ -52,5 +53,5 @@ export function modulesWith(
   ] as unknown as readonly ModuleDeclaration[];
 }
 
-export { defaultPolicyServices };
+export { defaultPolicyServices, openOutside };
 export type { PolicyServices };

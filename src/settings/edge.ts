@@ -1,6 +1,7 @@
 /** Read by the edge. */
 import { bothPlanesSettings } from "./both-planes.ts";
 import { ipAddress, network } from "./kinds/address.ts";
+import { policySettings } from "./policies.ts";
 import { placeSettings } from "./places.ts";
 import { loginSettings } from "./logins.ts";
 import { many, optional } from "./setting.ts";
@@ -31,6 +32,7 @@ export const edgeSettings = {
   ),
   ...webhookSettings,
   ...loginSettings,
+  ...policySettings,
 } as const;
 
 export type EdgeSettings = ValuesOf<typeof edgeSettings>;

@@ -1,4 +1,5 @@
 import type { Transform } from "node:stream";
+import type { CallChain } from "./calls.ts";
 import type { LoginCookies, LoginFacts } from "./login.ts";
 import type { Step } from "./step.ts";
 
@@ -20,6 +21,8 @@ export interface Exchange {
   readonly steps: Step[];
   /** Facts that rules of a traffic policy have noted for the event of the request. */
   logs?: readonly Readonly<Record<string, unknown>>[] | undefined;
+  /** Requests of policies that led to this one; absent until its own rules send one. */
+  calls?: CallChain | undefined;
   /** The client went away before there was a response: that there is none says nothing about the upstream. */
   readonly abandoned: boolean;
   /** Cookies of logins, which were cut from the request. */

@@ -11,11 +11,11 @@ import { refused } from "../../routing/sites/refusals.ts";
 import { decideConnection, decideOpened } from "../connections/decide.ts";
 import { ClientConnection } from "../http/client-connection.ts";
 import type { HttpContext } from "../http/context.ts";
+import { receiveDescribed } from "../http/described-request.ts";
 import type { PublicSites } from "../sites/public-sites.ts";
 import { makeCounters } from "../http/counters.ts";
 import type { Picked } from "../upstreams/pick.ts";
 import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
-import { receiveDescribed } from "./described-request.ts";
 import { Rehearsal } from "./rehearsal.ts";
 
 export interface ExplainerOptions {

@@ -1,5 +1,7 @@
 import type { RefusalName } from "../../lib/errors.ts";
+import type { CallChain } from "../../traffic/calls.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { Handshake } from "../../traffic/module.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
 import { noDemands, sameDemands } from "../tls/demands.ts";
@@ -16,6 +18,13 @@ export class ClientConnection {
   readonly scheme: "https" | "http";
   /** The peer is a proxy that speaks for others: a request's source is whom it names. */
   readonly trusted: boolean;
+  /**
+   * Fields that the edge says of requests of its own on this connection, and that go before rules and modules: what
+   * clients send of them is removed.
+   */
+  ownFields: HeaderPairs | undefined;
+  /** Requests of policies that led to this connection. */
+  calls: CallChain | undefined;
   /** Cuts the connection, whatever is under way on it; set by the protocol that is spoken on it. */
   destroy: () => void = () => {};
   readonly #sites: SiteLookup;
@@ -30,10 +39,15 @@ export class ClientConnection {
   #advertisedAs = "";
 
   /** Call it when the handshake has ended: the site that the server name chose is looked up here. */
-  constructor(facts: ConnectionFacts, sites: SiteLookup, context: HttpContext) {
+  constructor(
+    facts: ConnectionFacts,
+    sites: SiteLookup,
+    context: HttpContext,
+    scheme: "https" | "http" = facts.tls === undefined ? "http" : "https",
+  ) {
     this.facts = facts;
     this.context = context;
-    this.scheme = facts.tls === undefined ? "http" : "https";
+    this.scheme = scheme;
     this.trusted = context.trustsProxy?.(facts.source) ?? false;
     this.#sites = sites;
     this.#serverName = facts.tls?.serverName.toLowerCase().replace(/\.$/, "") ?? "";

@@ -1,6 +1,7 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange, ResponseHead } from "../../traffic/exchange.ts";
+import type { HeaderPairs } from "../../traffic/header-list.ts";
 import { cutLoginCookies } from "../../traffic/login.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
@@ -15,6 +16,7 @@ import type { ModuleResponse } from "./response-stages.ts";
 
 /** Internal endpoints that one request may be forwarded to in turn. */
 const maxHops = 5;
+const none: HeaderPairs = [];
 
 /**
  * A request on its way through everything that decides over it, in this order: site and source, head, paths of the
@@ -48,6 +50,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     }
     const { headers } = this.request;
     const before = stripRequest(headers, this.shared.trusted);
+    for (const [name, value] of this.shared.ownFields ?? none) headers.append(name, value);
     if (this.hasLogins) this.loginCookies = cutLoginCookies(headers);
     const { owned, route } = this;
     if (owned !== undefined) this.#run([owned], 0, undefined, before);

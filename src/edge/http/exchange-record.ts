@@ -1,3 +1,4 @@
+import type { CallChain } from "../../traffic/calls.ts";
 import type { ConnectionFacts, Exchange } from "../../traffic/exchange.ts";
 import type { LoginCookies, LoginFacts } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";
@@ -29,6 +30,7 @@ export class ExchangeRecord implements FinishedExchange {
   cutShort = false;
   loginCookies: LoginCookies | undefined;
   login: LoginFacts | undefined;
+  calls: CallChain | undefined;
   whenOver: ((exchange: Exchange) => void) | undefined;
   /** Nothing more comes of it. */
   isOver = false;
@@ -39,6 +41,7 @@ export class ExchangeRecord implements FinishedExchange {
     this.shared = shared;
     this.request = request;
     this.connection = shared.facts;
+    this.calls = shared.calls;
     this.receivedAt = context.clock.now();
     this.id = id ?? newRequestId(this.receivedAt);
     this.#startedAt = context.finished === undefined ? 0 : context.clock.monotonic();

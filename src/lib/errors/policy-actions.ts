@@ -21,6 +21,30 @@ export const policyActionErrors = {
     "The keys that verify the token cannot be fetched.",
     "Try again later; the operator can look at the address of the issuer's keys.",
   ),
+  policy_call_answer_long: entry(
+    3601,
+    502,
+    "The answer to a request of the traffic policy is too long.",
+    "Let the endpoint answer at most 256 KiB.",
+  ),
+  policy_call_timeout: entry(
+    3602,
+    504,
+    "A request of the traffic policy was not answered in time.",
+    "Look at the endpoint, or give the action a longer timeout.",
+  ),
+  policy_call_loop: entry(
+    3603,
+    508,
+    "Requests of traffic policies lead to each other.",
+    "Let the endpoint's own policy send no request that comes back here.",
+  ),
+  policy_call_failed: entry(
+    3604,
+    502,
+    "A request of the traffic policy could not be sent or was not answered.",
+    "The request's trace says why.",
+  ),
   request_replacement_failed: entry(
     3900,
     500,

@@ -8,6 +8,7 @@ import { compressResponse } from "./compress-response.ts";
 import { customResponse } from "./custom-response.ts";
 import { deny } from "./deny.ts";
 import { forwardInternal } from "./forward-internal.ts";
+import { httpRequest } from "./http-request.ts";
 import { jwtValidation } from "./jwt-validation.ts";
 import { log } from "./log.ts";
 import { rateLimit } from "./rate-limit.ts";
@@ -30,6 +31,7 @@ export const actions: readonly ActionDeclaration[] = [
   customResponse,
   deny,
   forwardInternal,
+  httpRequest,
   jwtValidation,
   log,
   rateLimit,
@@ -44,7 +46,6 @@ export const actions: readonly ActionDeclaration[] = [
 
 /** Actions of the vendor's policies that this server does not have, and why. */
 export const unsupportedActions: Readonly<Record<string, string>> = {
-  "http-request": "policies send no requests of their own here",
   "sse-find-replace": "messages of event streams pass unchanged here",
   "ai-gateway": "it needs a service of the vendor's",
   oauth: "logins are modules of a route: oauth",

@@ -12,7 +12,7 @@ import { f } from "../../schema/fields.ts";
 import { brokenAction, defineAction, done, endedBy, policyErrorCode, skippedAction } from "../language/action.ts";
 import type { ActionOutcome, ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
-import { keySetsOf } from "../parts/key-sets.ts";
+import { keySetsOf } from "../parts/outside.ts";
 import { findToken } from "../parts/request-token.ts";
 import type { Template } from "../language/template.ts";
 

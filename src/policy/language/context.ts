@@ -6,6 +6,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { ConnectionFacts, Exchange, ResponseHead } from "../../traffic/exchange.ts";
 import type { CompiledPolicy as CompiledIpPolicy } from "../../traffic/parts/ip-policy.ts";
 import type { Phase } from "./action.ts";
+import type { HttpCaller } from "./http-caller.ts";
 
 /** Steps of all expressions of one request (traffic-policy.md §1.7). */
 export const requestSteps = 100_000;
@@ -22,6 +23,8 @@ export interface PolicyServices {
   readonly expressionErrors: "no_match" | "refuse";
   /** Of issuers of tokens; those of this server when absent. */
   readonly keySets?: KeySets;
+  /** Requests that rules send; where it is absent they reach no internal endpoint, and no host outside. */
+  readonly calls?: HttpCaller;
 }
 
 export const defaultPolicyServices: PolicyServices = Object.freeze({

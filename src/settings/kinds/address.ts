@@ -52,6 +52,17 @@ export const hostName: Kind<string> = {
   },
 };
 
+/** A host name, or `*.` and a name for all below it; in lower case. */
+export const hostPattern: Kind<string> = {
+  placeholder: "NAME",
+  parse(given) {
+    const pattern = given.toLowerCase();
+    const issue = hostIssue(pattern);
+    if (issue !== undefined) throw new Error(`must ${issue}`);
+    return pattern;
+  },
+};
+
 /** An address of this machine. */
 export const ipAddress: Kind<string> = {
   placeholder: "ADDRESS",

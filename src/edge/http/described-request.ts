@@ -1,11 +1,13 @@
 import { readRequestHead } from "../../http1/read-request.ts";
 import type { RequestDescription } from "../../routing/planes/questions.ts";
-import type { HttpLimits } from "../http/context.ts";
-import { receiveHttp1 } from "../http/http1-request.ts";
-import type { ReceivedRequest } from "../http/received-request.ts";
+import type { HttpLimits } from "./context.ts";
+import { receiveHttp1 } from "./http1-request.ts";
+import type { ReceivedRequest } from "./received-request.ts";
+
+type Described = Pick<RequestDescription, "method" | "target" | "host" | "headers" | "body" | "scheme">;
 
 /** The request as HTTP/1.1 would bring it, or why it could not be read. */
-export function receiveDescribed(described: RequestDescription, limits: HttpLimits): ReceivedRequest | string {
+export function receiveDescribed(described: Described, limits: HttpLimits): ReceivedRequest | string {
   const { method, target, host, headers, body, scheme = "https" } = described;
   const has = (name: string): boolean => headers.some(([one]) => one.toLowerCase() === name);
   const fields = [

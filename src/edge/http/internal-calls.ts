@@ -1,0 +1,127 @@
+/**
+ * Requests of policies to internal endpoints (traffic-policy.md §5): exchanges as any other, whose client is the edge
+ * itself. The endpoint's own modules and rules decide over them.
+ */
+import { AnswerTooLong } from "../../outbound/client.ts";
+import type { FieldTable } from "../../http1/field-table.ts";
+import type { CallAnswer, CallBounds, CallRequest, InternalCalls } from "../../traffic/calls.ts";
+import type { HeaderPairs } from "../../traffic/header-list.ts";
+import { ClientConnection } from "./client-connection.ts";
+import type { ClientSide, ExchangeInput } from "./client-side.ts";
+import type { HttpContext, InternalSites } from "./context.ts";
+import { receiveDescribed } from "./described-request.ts";
+import { HttpExchange } from "./exchange.ts";
+
+/** They stand in the request for its endpoint's rules; what public clients send of them is removed. */
+const ownPrefix = "ngrok-";
+
+/** @param context asked when a request is sent */
+export function makeInternalCalls(context: () => HttpContext, internalSite: InternalSites): InternalCalls {
+  let shared: HttpContext | undefined;
+  return {
+    async send(request, origin, bounds) {
+      // Whose request it is, the edge knows: nobody's X-Forwarded-For is believed.
+      shared ??= { ...context(), trustsProxy: undefined };
+      const { url } = request;
+      const host = url.hostname;
+      if (internalSite(origin.accountId, host) === undefined) throw new Error("the endpoint is not online");
+      const described = describe(request, shared);
+      const find = (name: string) => (name === host ? internalSite(origin.accountId, name) : undefined);
+      const connection = new ClientConnection({ ...origin.connection, tls: undefined }, find, shared, described.scheme);
+      connection.ownFields = fieldsOf(request).filter(([name]) => name.startsWith(ownPrefix));
+      connection.calls = origin.chain;
+      return collect(connection, described, request.body, bounds);
+    },
+  };
+}
+
+function describe(request: CallRequest, { limits }: HttpContext) {
+  const { method, url, body = "" } = request;
+  const scheme = url.protocol === "https:" ? "https" : "http";
+  const headers = fieldsOf(request).filter(([name]) => !name.startsWith(ownPrefix));
+  const target = url.pathname + url.search;
+  const given = { method, target, host: url.hostname, headers, body, scheme } as const;
+  const received = receiveDescribed(given, limits);
+  if (typeof received === "string") throw new Error(`the request cannot be sent: ${received}`);
+  return received;
+}
+
+function fieldsOf({ headers }: CallRequest): HeaderPairs {
+  return Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one) => [name, one] as const));
+}
+
+/** Rejects when the answer is cut short, late or too long. */
+async function collect(
+  connection: ClientConnection,
+  received: ConstructorParameters<typeof HttpExchange>[2],
+  body: string | undefined,
+  { timeoutMs, maxAnswerBytes }: CallBounds,
+): Promise<CallAnswer> {
+  const client = new CollectingClient(maxAnswerBytes);
+  const exchange = new HttpExchange(connection, client, received);
+  client.exchange = exchange;
+  connection.destroy = () => client.abort();
+  const late = connection.context.clock.after(timeoutMs, () => client.giveUp(new Error("no answer in time")));
+  try {
+    exchange.start();
+    if (body !== undefined && body !== "") {
+      exchange.requestBody(Buffer.from(body));
+      exchange.requestEnded(undefined);
+    }
+    return await client.answer;
+  } finally {
+    late.cancel();
+  }
+}
+
+/** Keeps the response, up to a bound. */
+class CollectingClient implements ClientSide {
+  exchange: ExchangeInput | undefined;
+  readonly #maxBytes: number;
+  readonly #settled = Promise.withResolvers<CallAnswer>();
+  #head: Pick<CallAnswer, "status" | "headers"> | undefined;
+  #pieces: Buffer[] = [];
+  #length = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get answer(): Promise<CallAnswer> {
+    return this.#settled.promise;
+  }
+
+  /** Nobody waits any more. */
+  giveUp(why: Error): void {
+    this.#pieces = [];
+    this.#settled.reject(why);
+    this.exchange?.clientGone();
+  }
+
+  sendInterim(): void {}
+
+  sendHead(status: number, _reason: string | undefined, fields: FieldTable): void {
+    const headers = Object.create(null) as Record<string, string[]>;
+    for (const [name, value] of fields.entries()) (headers[name.toLowerCase()] ??= []).push(value);
+    this.#head = { status, headers };
+  }
+
+  sendBody(bytes: Buffer): boolean {
+    this.#length += bytes.length;
+    if (this.#length <= this.#maxBytes) this.#pieces.push(bytes);
+    // Not from inside of the exchange that is just sending.
+    else queueMicrotask(() => this.giveUp(new AnswerTooLong()));
+    return this.#length <= this.#maxBytes;
+  }
+
+  sendEnd(): void {
+    if (!this.#head || this.#length > this.#maxBytes) return;
+    this.#settled.resolve({ ...this.#head, body: Buffer.concat(this.#pieces), address: "" });
+  }
+
+  abort(): void {
+    this.#settled.reject(new Error("the answer was cut short"));
+  }
+
+  requestConsumed(): void {}
+}

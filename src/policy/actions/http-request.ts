@@ -1,0 +1,267 @@
+import { defineEnvironment } from "../../cel/checking/environment.ts";
+import { listOf, mapOf, objectType, types } from "../../cel/checking/types.ts";
+import { standardFunctions } from "../../cel/functions/standard.ts";
+import { stringFunctions } from "../../cel/functions/strings.ts";
+import { compile as compileExpression } from "../../cel/program.ts";
+import type { Program } from "../../cel/program.ts";
+import { issueText } from "../../cel/syntax/issue.ts";
+import { Failure } from "../../cel/values/failure.ts";
+import { int } from "../../cel/values/values.ts";
+import type { Value } from "../../cel/values/values.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+import { f } from "../../schema/fields.ts";
+import { newChain } from "../../traffic/calls.ts";
+import type { CallRequest } from "../../traffic/calls.ts";
+import { brokenAction, defineAction, done, failedAction, policyErrorCode, skippedAction } from "../language/action.ts";
+import type { ActionOutcome, ActionScope } from "../language/action.ts";
+import type { PolicyContext } from "../language/context.ts";
+import { parseDuration } from "../language/duration.ts";
+import { duration } from "../language/formats.ts";
+import { answerHeaders, compileHeaders, headerValuesOf } from "../language/header-fields.ts";
+import type { HeaderTemplates } from "../language/header-fields.ts";
+import type { CallAttempt, CallFault, HttpCall, HttpCaller } from "../language/http-caller.ts";
+import type { Template } from "../language/template.ts";
+import { callsOf } from "../parts/outside.ts";
+
+const methods = ["GET", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "HEAD"] as const;
+
+const { string, int: integer } = types;
+const headerMap = mapOf(string, listOf(string));
+const requestType = objectType("a request", { method: string, url: string, header: headerMap, body: string });
+const answerType = objectType("an answer", {
+  status_code: integer,
+  header: headerMap,
+  body: string,
+  time_ms: integer,
+  resolved_ip: string,
+});
+const errorType = objectType("an error", { code: string, message: string });
+const attemptType = objectType("an attempt", {
+  response_status_code: integer,
+  response_header: headerMap,
+  response_time_ms: integer,
+  resolved_ip: string,
+});
+
+interface Retrying {
+  readonly attempts: Value;
+  readonly last: Value;
+}
+
+/** Of `retry_condition`, which is about the attempts alone. */
+const retryEnvironment = defineEnvironment({
+  variables: {
+    attempts: { type: listOf(attemptType), read: ({ attempts }: Retrying) => attempts },
+    last_attempt: {
+      type: objectType("the last attempt", { req: requestType, res: answerType, error: errorType }),
+      read: ({ last }: Retrying) => last,
+    },
+  },
+  functions: [...standardFunctions, ...stringFunctions],
+});
+
+export const httpRequest = defineAction({
+  type: "http-request",
+  phases: ["on_http_request", "on_http_response"],
+  doc:
+    "Sends a request to an internal endpoint of the account, or to a host that this server allows policies to reach, " +
+    "and leaves the answer to later rules.",
+  config: {
+    url: f.string("Where to; may hold `${…}`.", { required: true, minBytes: 1, maxBytes: 2048 }),
+    method: f.oneOf("Method.", methods, { default: "GET" }),
+    query_params: f.list(
+      "Added to the URL's query.",
+      f.object("One of them.", {
+        key: f.string("Its name.", { required: true, minBytes: 1, maxBytes: 128 }),
+        value: f.string("Its value; may hold `${…}`.", { maxBytes: 8192 }),
+      }),
+      { maxItems: 32 },
+    ),
+    headers: answerHeaders,
+    body: f.string("Body; may hold `${…}`.", { maxBytes: 32_768 }),
+    timeout: f.string("For all attempts together, 1 s to 30 s.", { format: duration(1, 30, 0), default: "3s" }),
+    max_redirects: f.uint32("Redirects that are followed.", { max: 100, default: 0 }),
+    retry_condition: f.string(
+      "Expression over `attempts` and `last_attempt`, without `${…}`: whether to try again, three times in all.",
+      { maxBytes: 2048, default: "false" },
+    ),
+    on_error: f.oneOf("What happens without an answer.", ["continue", "halt"], { default: "continue" }),
+  },
+  terminating: "may",
+  results: {
+    name: "http_request",
+    fields: { req: requestType, res: answerType, attempts: listOf(attemptType) },
+  },
+  compile(config, scope) {
+    const { method, timeout, max_redirects: maxRedirects, on_error } = config;
+    const templates: Templates = {
+      url: scope.template(config.url, "url"),
+      query: config.query_params.map(({ key, value }, index) => [
+        key,
+        scope.template(value, `query_params[${index}].value`),
+      ]),
+      headers: compileHeaders(config.headers, scope),
+      body: scope.template(config.body, "body"),
+    };
+    if (templates.url.constant !== undefined && !isWeb(templates.url.constant)) {
+      scope.wrong("url", "must be an https:// or http:// URL", "policy_url_invalid");
+    }
+    const retry = retryProgram(config.retry_condition, scope);
+    const timeoutMs = (parseDuration(timeout) ?? 3) * 1000;
+    const describe = (context: PolicyContext): HttpCall | Failure => {
+      const said = saidBy(templates, method, context);
+      return said instanceof Failure
+        ? said
+        : { ...said, method, timeoutMs, maxRedirects, retry, origin: originOf(context) };
+    };
+    return {
+      attach: callsOf,
+      async run(context, calls) {
+        const call = describe(context);
+        if (call instanceof Failure) return brokenAction("policy_interpolation_failed", call.message);
+        const attempts = await (calls as HttpCaller).call(call);
+        return outcomeOf(attempts, on_error === "halt");
+      },
+      rehearse(context) {
+        const call = describe(context);
+        if (call instanceof Failure) return brokenAction("policy_interpolation_failed", call.message);
+        // What stands behind the host may hold a credential (control K4).
+        return skippedAction(`would send ${call.method} to ${URL.parse(call.url)?.host ?? "no URL"}`);
+      },
+    };
+  },
+});
+
+function originOf({ place, connection, exchange }: PolicyContext): HttpCall["origin"] {
+  const chain = exchange?.calls ?? newChain();
+  if (exchange) exchange.calls = chain;
+  return { accountId: place.accountId, connection, chain };
+}
+
+interface Templates {
+  readonly url: Template;
+  readonly query: readonly (readonly [key: string, value: Template])[];
+  readonly headers: HeaderTemplates;
+  readonly body: Template;
+}
+
+function saidBy(
+  { url, query, headers, body }: Templates,
+  method: string,
+  context: PolicyContext,
+): Pick<HttpCall, "url" | "headers" | "body"> | Failure {
+  const address = url.text(context);
+  if (address instanceof Failure) return address;
+  const fields = headerValuesOf(headers, context);
+  if (fields instanceof Failure) return fields;
+  const content = body.text(context);
+  if (content instanceof Failure) return content;
+  const pairs: string[] = [];
+  for (const [key, template] of query) {
+    const value = template.text(context);
+    if (value instanceof Failure) return value;
+    pairs.push(`${encodeURIComponent(key)}=${encodeURIComponent(value.toWellFormed())}`);
+  }
+  const { exchange, connection } = context;
+  return {
+    url: withQuery(address, pairs),
+    headers: {
+      ...fields,
+      "ngrok-req-type": "traffic-policy-http-request",
+      ...(exchange && { "ngrok-req-id": exchange.id }),
+      "x-forwarded-for": connection.source,
+    },
+    body: content === "" || method === "GET" || method === "HEAD" ? undefined : content,
+  };
+}
+
+/** Before the fragment, behind what is there. */
+function withQuery(url: string, pairs: readonly string[]): string {
+  if (pairs.length === 0 || !URL.canParse(url)) return url;
+  const whole = new URL(url);
+  whole.search = [...(whole.search === "" ? [] : [whole.search.slice(1)]), ...pairs].join("&");
+  return whole.href;
+}
+
+function isWeb(url: string): boolean {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? "");
+}
+
+function retryProgram(source: string, scope: ActionScope): HttpCall["retry"] {
+  if (source.trim() === "false") return undefined;
+  const compiled = compileExpression(source, retryEnvironment, { result: types.bool });
+  if (compiled.ok) return retrying(compiled.program);
+  for (const issue of compiled.issues) scope.wrong("retry_condition", issueText(issue), "policy_expression_invalid");
+  return undefined;
+}
+
+/** A condition without a value is no wish to try again. */
+function retrying(program: Program): HttpCall["retry"] {
+  return (attempts) => {
+    const last = attempts.at(-1) as CallAttempt;
+    const activation: Retrying = {
+      attempts: attempts.map(attemptOf),
+      last: { req: requestOf(last.request), res: answerOf(last), error: errorOf(last.fault) },
+    };
+    return program.evaluate(activation) === true;
+  };
+}
+
+const faultCodes = {
+  too_long: "policy_call_answer_long",
+  timeout: "policy_call_timeout",
+  loop: "policy_call_loop",
+  refused: "policy_call_failed",
+  failed: "policy_call_failed",
+} as const satisfies Record<CallFault["kind"], RefusalName>;
+
+function outcomeOf(attempts: readonly CallAttempt[], halts: boolean): ActionOutcome {
+  const last = attempts.at(-1) as CallAttempt;
+  const { answer, fault, request } = last;
+  const result = {
+    req: requestOf(request),
+    res: answerOf(last),
+    attempts: attempts.map(attemptOf),
+  };
+  const times = attempts.length === 1 ? "" : `, at attempt ${attempts.length}`;
+  if (answer) return done(`answered ${answer.status}${times}`, result);
+  const code = faultCodes[fault?.kind ?? "failed"];
+  const message = fault?.message ?? "there is no answer";
+  if (halts) return brokenAction(code, message + times);
+  return failedAction(code, message, result);
+}
+
+function requestOf(request: CallRequest | undefined): Value {
+  const { method = "", url, headers = {}, body = "" } = request ?? {};
+  return { method, url: url?.href ?? "", header: listsOf(headers), body };
+}
+
+function answerOf({ answer, timeMs }: CallAttempt): Value {
+  const { status = 0, headers = {}, body, address = "" } = answer ?? {};
+  return {
+    status_code: int(status),
+    header: listsOf(headers),
+    body: body?.toString("utf8") ?? "",
+    time_ms: int(Math.round(timeMs)),
+    resolved_ip: address,
+  };
+}
+
+function attemptOf({ answer, timeMs }: CallAttempt): Value {
+  return {
+    response_status_code: int(answer?.status ?? 0),
+    response_header: listsOf(answer?.headers ?? {}),
+    response_time_ms: int(Math.round(timeMs)),
+    resolved_ip: answer?.address ?? "",
+  };
+}
+
+function errorOf(fault: CallFault | undefined): Value {
+  return fault ? { code: policyErrorCode(faultCodes[fault.kind]), message: fault.message } : { code: "", message: "" };
+}
+
+function listsOf(headers: Readonly<Record<string, string | readonly string[]>>): Value {
+  const lists = Object.create(null) as Record<string, readonly string[]>;
+  for (const [name, value] of Object.entries(headers)) lists[name] = [value].flat();
+  return lists;
+}

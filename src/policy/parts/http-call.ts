@@ -1,0 +1,170 @@
+/**
+ * Requests that policies send (traffic policy, http-request): to internal endpoints of the account, and outside only to
+ * hosts that the server allows. Every address is checked again after each redirect (security I7).
+ */
+import { isInternalName } from "../../lib/internal-names.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { AnswerTooLong } from "../../outbound/client.ts";
+import type { Outbound } from "../../outbound/client.ts";
+import type { CallAnswer, CallRequest, InternalCalls } from "../../traffic/calls.ts";
+import { internalHostOf } from "../language/internal-url.ts";
+import type { CallAttempt, CallFault, HttpCall, HttpCaller } from "../language/http-caller.ts";
+import { decodeContent } from "./content-decoding.ts";
+import { redirected, sentHeaders } from "./http-redirect.ts";
+
+export interface HttpCallerOptions {
+  readonly clock: Clock;
+  /** Absent where there are none. */
+  readonly inside: InternalCalls | undefined;
+  /** Answers are to be bounded to `maxAnswerBytes`. */
+  readonly outside: Outbound;
+  /** Whether the server allows requests to a host outside, lower-case; none unless the operator says so. */
+  readonly allows: (host: string) => boolean;
+}
+
+/** Of a body as it was sent, and again once it is decoded. */
+export const maxAnswerBytes = 256 * 1024;
+const maxAttempts = 3;
+/** Calls one from the other. */
+const maxHops = 3;
+/** Under way at a time. */
+const maxCalls = 256;
+const maxCallsOfAccount = 64;
+const pauseMs = 50;
+/** Timers may be early by so much. */
+const timerSlackMs = 5;
+
+export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOptions): HttpCaller {
+  let calls = 0;
+  const ofAccount = new Map<string, number>();
+
+  const send = async (request: CallRequest, call: HttpCall, deadline: number): Promise<CallAnswer> => {
+    const { url } = request;
+    const host = url.hostname.toLowerCase().replace(/\.$/, "");
+    const timeoutMs = deadline - clock.monotonic();
+    if (timeoutMs <= 0) throw new Fault("timeout", "no answer in time");
+    if (url.username !== "" || url.password !== "") throw new Fault("refused", "the URL has a user name in it");
+    if (url.protocol !== "http:" && url.protocol !== "https:") {
+      throw new Fault("refused", "the URL must begin with https:// or http://");
+    }
+    if (isInternalName(host)) {
+      if (internalHostOf(url.href) === undefined)
+        throw new Fault("refused", "the URL of an internal endpoint has no port");
+      if (!inside) throw new Fault("failed", "there are no internal endpoints here");
+      const { chain } = call.origin;
+      const origin = { ...call.origin, chain: { ...chain, hops: chain.hops + 1 } };
+      return inside.send(request, origin, { timeoutMs, maxAnswerBytes });
+    }
+    if (!allows(host)) throw new Fault("refused", "this server does not allow policies to reach this host");
+    const { status, headers, body, address } = await outside.send({ ...request, timeoutMs });
+    return { status, headers: listed(headers), body, address };
+  };
+  const follow = async (call: HttpCall, deadline: number, sent: { request?: CallRequest }): Promise<CallAnswer> => {
+    if (!URL.canParse(call.url)) throw new Fault("refused", "the URL cannot be read");
+    let request: CallRequest = {
+      method: call.method,
+      url: new URL(call.url),
+      headers: sentHeaders(call.headers),
+      body: call.body,
+    };
+    for (let redirects = 0; ; redirects += 1) {
+      sent.request = request;
+      const answer = await send(request, call, deadline);
+      const next = redirects < call.maxRedirects ? redirected(request, answer) : undefined;
+      if (next === undefined) {
+        const body = await decodeContent(answer.body, answer.headers["content-encoding"], maxAnswerBytes);
+        if (!body)
+          throw new Fault("too_long", `the answer is longer than ${maxAnswerBytes} bytes, or not what it says`);
+        return { ...answer, body };
+      }
+      // Whoever answers outside does not choose among what is inside.
+      if (isInternalName(next.url.hostname) && !isInternalName(request.url.hostname)) {
+        throw new Fault("refused", "the answer of a host outside leads to an internal endpoint");
+      }
+      request = next;
+    }
+  };
+  const attempt = async (call: HttpCall, deadline: number): Promise<CallAttempt> => {
+    const started = clock.monotonic();
+    const sent: { request?: CallRequest } = {};
+    let answer: CallAnswer | undefined;
+    let fault: CallFault | undefined;
+    try {
+      answer = await follow(call, deadline, sent);
+    } catch (error) {
+      fault = faultOf(error, clock.monotonic() >= deadline - timerSlackMs);
+    }
+    return { request: sent.request, answer, fault, timeMs: clock.monotonic() - started };
+  };
+  const run = async (call: HttpCall): Promise<readonly CallAttempt[]> => {
+    const deadline = clock.monotonic() + call.timeoutMs;
+    const attempts: CallAttempt[] = [];
+    for (;;) {
+      const last = await attempt(call, deadline);
+      attempts.push(last);
+      // What is refused now is refused again.
+      if (attempts.length === maxAttempts || last.fault?.kind === "refused" || !call.retry?.(attempts)) return attempts;
+      if (clock.monotonic() + pauseMs >= deadline) return attempts;
+      await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
+    }
+  };
+  /** Why it is not even tried. */
+  const refusal = ({ accountId, chain }: HttpCall["origin"]): CallFault | undefined => {
+    if (chain.hops >= maxHops) {
+      return { kind: "loop", message: `more than ${maxHops} requests of policies led to each other` };
+    }
+    if (chain.left.count <= 0) return { kind: "loop", message: "too many requests of policies for one request" };
+    if (calls < maxCalls && (ofAccount.get(accountId) ?? 0) < maxCallsOfAccount) return undefined;
+    return { kind: "failed", message: "too many requests of policies are under way" };
+  };
+  return {
+    async call(call) {
+      const { accountId, chain } = call.origin;
+      const refused = refusal(call.origin);
+      if (refused) return [failed(refused)];
+      chain.left.count -= 1;
+      calls += 1;
+      ofAccount.set(accountId, (ofAccount.get(accountId) ?? 0) + 1);
+      try {
+        return await run(call);
+      } catch (error) {
+        return [failed({ kind: "failed", message: error instanceof Error ? error.message : String(error) })];
+      } finally {
+        calls -= 1;
+        const rest = (ofAccount.get(accountId) ?? 1) - 1;
+        if (rest > 0) ofAccount.set(accountId, rest);
+        else ofAccount.delete(accountId);
+      }
+    },
+  };
+}
+
+class Fault extends Error {
+  readonly kind: CallFault["kind"];
+
+  constructor(kind: CallFault["kind"], message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+function faultOf(error: unknown, isLate: boolean): CallFault {
+  if (error instanceof AnswerTooLong) {
+    return { kind: "too_long", message: `the answer is longer than ${maxAnswerBytes} bytes` };
+  }
+  if (error instanceof Fault) return { kind: error.kind, message: error.message };
+  if (isLate) return { kind: "timeout", message: "no answer in time" };
+  return { kind: "failed", message: error instanceof Error ? error.message : String(error) };
+}
+
+function failed(fault: CallFault): CallAttempt {
+  return { request: undefined, answer: undefined, fault, timeMs: 0 };
+}
+
+function listed(headers: Readonly<Record<string, string | string[] | undefined>>): CallAnswer["headers"] {
+  const lists: Record<string, readonly string[]> = Object.create(null) as Record<string, readonly string[]>;
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) lists[name] = Array.isArray(value) ? value : [value];
+  }
+  return lists;
+}

@@ -1,0 +1,56 @@
+/** What policies ask outside by the one way out (security I7), where whoever runs a policy gives nothing else. */
+import { openKeySets } from "../../jose/key-sets.ts";
+import type { KeySets } from "../../jose/key-sets.ts";
+import { systemClock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { hostMatches } from "../../lib/hostport.ts";
+import { openOutbound } from "../../outbound/client.ts";
+import type { InternalCalls } from "../../traffic/calls.ts";
+import type { PolicyPlace } from "../language/context.ts";
+import type { HttpCaller } from "../language/http-caller.ts";
+import { makeHttpCaller, maxAnswerBytes } from "./http-call.ts";
+
+const keySetTimeoutMs = 5000;
+
+export interface OutsideOptions {
+  readonly clock: Clock;
+  /** What tenants name may lead inside, and be reached without TLS. */
+  readonly allowLocal: boolean;
+  /** PEM of authorities that are trusted instead of the system's. */
+  readonly ca: string | undefined;
+  /** Hosts outside, lower case, that rules may send requests to; wildcards as `*.example.com`. */
+  readonly hosts: readonly string[];
+  readonly inside: InternalCalls | undefined;
+}
+
+export interface Outside {
+  readonly keySets: KeySets;
+  readonly calls: HttpCaller;
+}
+
+/** @returns the keys of issuers of tokens, and who sends the requests of `http-request` */
+export function openOutside({ clock, allowLocal, ca, hosts, inside }: OutsideOptions): Outside {
+  const reach = allowLocal ? "any" : "public";
+  const way = { purpose: "policy", clock, reach, ca, keepsConnections: false } as const;
+  const outside = openOutbound({ ...way, maxAnswerBytes });
+  return {
+    keySets: openKeySets(openOutbound({ ...way, timeoutMs: keySetTimeoutMs })),
+    calls: makeHttpCaller({ clock, inside, outside, allows: (host) => hosts.some((one) => hostMatches(one, host)) }),
+  };
+}
+
+let shared: Outside | undefined;
+
+/** Reaches no endpoint inside, and no host outside but those of key sets. */
+function sharedOutside(): Outside {
+  const nobody = { allowLocal: false, ca: undefined, hosts: [], inside: undefined };
+  return (shared ??= openOutside({ clock: systemClock, ...nobody }));
+}
+
+export function keySetsOf({ services }: PolicyPlace): KeySets {
+  return services.keySets ?? sharedOutside().keySets;
+}
+
+export function callsOf({ services }: PolicyPlace): HttpCaller {
+  return services.calls ?? sharedOutside().calls;
+}

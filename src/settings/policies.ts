@@ -1,0 +1,16 @@
+/** What traffic policies may reach. Read by the edge. */
+import { certificates } from "./kinds/file.ts";
+import { hostPattern } from "./kinds/address.ts";
+import { many, optional } from "./setting.ts";
+
+export const policySettings = {
+  policyHosts: many(
+    "Host outside that traffic policies may send requests to (http-request); repeatable. *.NAME stands for all names below NAME. Without any, they reach internal endpoints of their own account alone; addresses that are not public are refused whatever a name leads to.",
+    hostPattern,
+  ),
+  policyCa: optional(
+    "PEM file of the authorities that hosts which traffic policies ask have their certificates from: policy-hosts, and those of key sets (jwt-validation).",
+    certificates,
+    { shownDefault: "the system's" },
+  ),
+} as const;
