@@ -3,6 +3,8 @@ import { Deadlines } from "../lib/deadlines.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { makeLogins } from "../identity/engine.ts";
 import type { Logins } from "../identity/engine.ts";
+import { makeSamlLogins } from "../identity/saml-login/saml-logins.ts";
+import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { idpHost } from "../lib/server-names.ts";
 import { modulesWith, openOutside } from "../modules/index.ts";
 import type { RoutingTable } from "../routing/sites/compiled.ts";
@@ -49,6 +51,7 @@ export interface DataPlane {
   readonly agents: AgentServer;
   readonly sites: PublicSites;
   readonly logins: Logins;
+  readonly saml: SamlLogins;
   readonly context: HttpContext;
   readonly upstreams: RequestUpstreams;
   /** What whole connections are served by. */
@@ -73,6 +76,7 @@ const heldWebhooks = 16;
 export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>, ports: PublicPorts): DataPlane {
   const { clock, log, metrics, domain, region } = options;
   const send = (message: Upward): void => link.send(message);
+  const saml = makeSamlLogins({ clock, log, placeOf: (routeId) => table.placeOfRoute(routeId) });
   const logins = makeLogins({
     settings: {
       idpHost: idpHost(domain),
@@ -91,9 +95,11 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     send,
     tell: (...event) => observers.traffic.login(...event),
     siteFor: (host) => sites.https(host),
+    idpPaths: [saml.path],
   });
   const modules = modulesWith(options, {
     logins,
+    saml,
     policies: {
       internalEndpoint: (accountId, host) => sites.internal(accountId, host) !== undefined,
       ...(options.random && { random: options.random }),
@@ -189,5 +195,5 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   });
   const sites = makePublicSites(table, registry, idpSite(logins, ports.https));
   const carrying = { context, upstreams, splices, tcpPorts, observers, listening, loaded };
-  return { table, certificates, challenges, registry, agents, sites, logins, ...carrying };
+  return { table, certificates, challenges, registry, agents, sites, logins, saml, ...carrying };
 }

@@ -38,6 +38,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     tcpPorts.stop();
     splices.destroy();
     plane.logins.close();
+    void plane.saml.close();
     for (const listener of listeners) listener.destroy();
     context.deadlines.stop();
   };

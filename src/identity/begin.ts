@@ -79,7 +79,7 @@ export function beginLogin(
     return turnedAway(method.kind, reason, guard.refusal(exchange, problem, undefined, options.returnPath));
   };
   try {
-    const begun = method.begin(flow, state, options.prompt);
+    const begun = method.begin(flow, state, options.prompt, host);
     return begun instanceof Promise ? begun.then(sent, failed) : sent(begun);
   } catch (error) {
     return failed(error);

@@ -18,7 +18,11 @@ import type { OpenExchanges } from "./open-exchanges.ts";
 export interface LoginSite {
   readonly accountId: string;
   readonly logins?: readonly CompiledModule[];
+  /** Lower case, wildcards as `*.example.com`. */
+  readonly hosts: readonly string[];
   findRoute(path: string, host: string): LoginRoute | undefined;
+  /** Whether it is reached at the port under this host. */
+  advertises(host: string, port: number): boolean;
 }
 
 export interface LoginRoute {

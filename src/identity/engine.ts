@@ -51,6 +51,8 @@ export interface CodeLoginConfig extends LoginRouteConfig {
 
 export interface Logins {
   readonly settings: LoginSettings;
+  /** For other methods. */
+  readonly context: LoginContext;
   /** The guard of a route whose visitors log in with OAuth or OpenID Connect. */
   codeLogin(config: CodeLoginConfig, scope: Scope): CompiledModule;
   /** The guard of a route whose visitors log in by another method. */
@@ -142,6 +144,7 @@ export function makeLogins(options: LoginsOptions): Logins {
   };
   return {
     settings,
+    context,
     codeLogin({ connection, forwardsTokens, neededScopes, ...config }, scope) {
       const { accountId } = scope;
       const now = (): number => clock.monotonic();
@@ -195,7 +198,11 @@ function dropUnused({ sessions, clock, settings, end }: LoginContext): void {
   const longestMs = settings.idleDays * 86_400_000;
   for (const session of sessions.all()) {
     const { maximumDuration } = session.record;
-    if (session.idle(clock) >= longestMs || (maximumDuration > 0 && session.age(clock) >= maximumDuration * 1000))
+    if (
+      session.isBeyond(clock) ||
+      session.idle(clock) >= longestMs ||
+      (maximumDuration > 0 && session.age(clock) >= maximumDuration * 1000)
+    )
       end(session, "expired");
   }
 }

@@ -132,10 +132,10 @@ export async function earlierModules(route: LoginRoute, guard: Guard, exchange: 
   return undefined;
 }
 
-async function establish(
+export async function establish(
   guard: Guard,
-  flow: Flow,
-  { identity, tokens, scopes }: LoggedIn,
+  flow: Pick<Flow, "id" | "returnPath" | "tries">,
+  { identity, tokens, scopes, endsAt = 0 }: LoggedIn,
   exchange: Exchange,
   context: LoginContext,
 ): Promise<Step> {
@@ -177,6 +177,7 @@ async function establish(
     idToken: method.logoutUrl ? tokens.id : "",
     maximumDuration: guard.options.maximumDuration,
     inactivityTimeout: guard.options.inactivityTimeout,
+    ...(endsAt > 0 && { endsAt }),
   };
   const before = loginCookie(exchange.loginCookies, realm.sessionCookie);
   const replaced = before !== undefined && isSessionCookie(before) ? sessions.find(before) : undefined;
@@ -193,10 +194,11 @@ async function establish(
     publicUrl: origin,
   });
   const seconds = guard.options.maximumDuration || settings.idleDays * 86_400;
+  const longest = endsAt > 0 ? Math.min(seconds, (endsAt - now) / 1000) : seconds;
   const cookies = [
     ...flows,
     triesCookie(guard, context, host, flow.tries + 1),
-    setCookie(realm.sessionCookie, cookie, seconds),
+    setCookie(realm.sessionCookie, cookie, longest),
   ];
   const reason = `${method.title} says ${identity.subject}: ${verdict.reason}; session ${record.id}`;
   // Meanwhile the control plane has said which user it is.

@@ -102,6 +102,7 @@ export class Guard implements CompiledModule {
     const { maximumDuration, inactivityTimeout, method } = options;
     if (maximumDuration > 0 && session.age(clock) >= maximumDuration * 1000)
       return "the session has reached its maximum duration";
+    if (session.isBeyond(clock)) return "the provider's own session has ended";
     const idle = session.idle(clock);
     if (inactivityTimeout > 0 && idle >= inactivityTimeout * 1000) return "the session was inactive for too long";
     if (idle >= settings.idleDays * dayMs) return `the session was unused for ${settings.idleDays} days`;
@@ -209,9 +210,9 @@ export class Guard implements CompiledModule {
   }
 
   #groupsOf({ record }: Session): readonly string[] {
-    const { teams, organizations } = this.options.lists;
-    if (teams.size + organizations.size === 0) return [];
-    return record.identity.memberships.filter((one) => teams.has(one) || organizations.has(one));
+    const { teams, organizations, groups } = this.options.lists;
+    if (teams.size + organizations.size + groups.size === 0) return [];
+    return record.identity.memberships.filter((one) => teams.has(one) || organizations.has(one) || groups.has(one));
   }
 
   #passedStep(session: Session, { reason }: Verdict): Step {

@@ -7,6 +7,13 @@ import type { Tokens } from "./calls/connection.ts";
 import type { LoggedIn, Renewed } from "./calls/login-client.ts";
 import type { Flow } from "./flow.ts";
 
+/** A login that was begun at the provider. */
+export interface Arrival extends LoggedIn {
+  /** Good for one session. */
+  readonly id: string;
+  readonly returnPath: string;
+}
+
 export interface LoginMethod {
   /** Name of the module. */
   readonly kind: "oauth" | "oidc" | "saml";
@@ -22,9 +29,16 @@ export interface LoginMethod {
   /** The path on the host of logins at which its visitors come back. */
   readonly callbackPath: string;
   /** What sends the visitor there: a location, or an answer of its own such as a form. Rejects with `LoginRefusal`. */
-  begin(flow: Flow, state: string, prompt: string | undefined): string | Answer | Promise<string | Answer>;
+  begin(
+    flow: Flow,
+    state: string,
+    prompt: string | undefined,
+    host: string,
+  ): string | Answer | Promise<string | Answer>;
   /** Who came back with what the provider gave along. Rejects with `LoginRefusal`. */
   finish(parameters: ReadonlyMap<string, string>, flow: Flow): Promise<LoggedIn>;
+  /** Who came with what a provider gave along by itself, and where to; undefined for what is not this method's. */
+  arrive?(parameters: ReadonlyMap<string, string>, host: string): Promise<Arrival | undefined>;
   /** Absent: nothing but another login says whether somebody is still welcome. */
   renew?(tokens: Tokens, subject: string): Promise<Renewed>;
   /** Where the visitor is logged out of the provider, too. */

@@ -26,7 +26,7 @@ export function makeOpenExchanges(clock: Clock): OpenExchanges {
   const sweep = (): void => {
     for (const [exchange, held] of open) {
       const { session, endsAfterMs } = held;
-      if (session.ended || (endsAfterMs > 0 && session.age(clock) >= endsAfterMs)) {
+      if (session.ended || session.isBeyond(clock) || (endsAfterMs > 0 && session.age(clock) >= endsAfterMs)) {
         open.delete(exchange);
         exchange.breakOff?.();
         continue;

@@ -22,8 +22,13 @@ export interface LoginPage {
   readonly lines: readonly string[];
   /** Links, as buttons. */
   readonly links?: readonly { readonly text: string; readonly href: string; readonly target?: "_top" | "_blank" }[];
-  /** A form that posts nothing but itself. */
-  readonly form?: { readonly action: string; readonly text: string };
+  /** A form that posts these fields, or nothing but itself; the script is one of ours, which the headers must admit. */
+  readonly form?: {
+    readonly action: string;
+    readonly text: string;
+    readonly fields?: Readonly<Partial<Record<string, string>>>;
+    readonly script?: string;
+  };
   readonly footer?: string;
   /** Other sites may show it in a frame. */
   readonly inFrame?: boolean;
@@ -40,9 +45,7 @@ export function renderPage(status: number, page: LoginPage, headers: AnswerHeade
     `<title>${escapeHtml(title)}</title><style>${style}</style><h1>${escapeHtml(title)}</h1>` +
     lines.map((line) => `<p>${escapeHtml(line)}</p>`).join("") +
     anchors.join("") +
-    (form
-      ? `<form method="post" action="${escapeHtml(form.action)}"><button>${escapeHtml(form.text)}</button></form>`
-      : "") +
+    (form ? renderForm(form) : "") +
     (footer === undefined ? "" : `<footer>${footer}</footer>`) +
     "</html>\n";
   return {
@@ -57,6 +60,14 @@ export function renderPage(status: number, page: LoginPage, headers: AnswerHeade
     },
     body,
   };
+}
+
+function renderForm({ action, text, fields = {}, script }: NonNullable<LoginPage["form"]>): string {
+  const inputs = Object.entries(fields).map(
+    ([name, value = ""]) => `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
+  );
+  const form = `<form method="post" action="${escapeHtml(action)}">${inputs.join("")}<button>${escapeHtml(text)}</button></form>`;
+  return script === undefined ? form : `${form}<script>${script}</script>`;
 }
 
 export interface RefusalFacts {

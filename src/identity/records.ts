@@ -57,10 +57,11 @@ export function recordOf({ id, account_id, doc }: ResourceObject): SessionRecord
 
 /** When it ends by itself at the latest, milliseconds since 1970; undefined: never by its route's limits. */
 export function expiresAt(
-  { loginAt, lastActive, maximumDuration, inactivityTimeout }: SessionRecord,
+  { loginAt, lastActive, maximumDuration, inactivityTimeout, endsAt = 0 }: SessionRecord,
   idleDays: number,
 ): number {
   const limits = [lastActive + (inactivityTimeout || idleDays * 86_400) * 1000];
   if (maximumDuration > 0) limits.push(loginAt + maximumDuration * 1000);
+  if (endsAt > 0) limits.push(endsAt);
   return Math.min(...limits);
 }

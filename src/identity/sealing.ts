@@ -1,5 +1,5 @@
 /** Seals what a login leaves with the browser, by keys that every edge has: AES-256-GCM, a fresh nonce each time. */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 
 /** One key as the control plane hands it out. */
 export interface FlowKey {
@@ -18,6 +18,8 @@ export interface FlowSealer {
   seal(content: string, about: string): string;
   /** Undefined for what none of the keys has sealed. */
   open(sealed: string, about: string): string | undefined;
+  /** Keys of another use, made of the same: 32 bytes each in base64, the newest first; all of them are good. */
+  derived(use: string): readonly string[];
 }
 
 /** The newest key seals; it and two older ones open. */
@@ -60,5 +62,6 @@ export function makeFlowSealer(): FlowSealer {
       }
       return undefined;
     },
+    derived: (use) => keys.map(({ key }) => createHmac("sha256", key).update(`derived\0${use}`).digest("base64")),
   };
 }

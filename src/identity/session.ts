@@ -35,6 +35,8 @@ export interface SessionRecord {
   /** Of the route that it was made at, seconds; 0: unlimited. For what the API shows; each route goes by its own. */
   readonly maximumDuration: number;
   readonly inactivityTimeout: number;
+  /** The provider's own bound, milliseconds since 1970; absent or 0: none. */
+  readonly endsAt?: number;
 }
 
 /** What a check with the provider came to: `unchecked` when it could not be asked for longer than is borne. */
@@ -93,6 +95,12 @@ export class Session {
   /** Milliseconds since it began, by the clock that says more. */
   age(clock: Clock): number {
     return Math.max(clock.now() - this.record.loginAt, clock.monotonic() - this.loginMono * 1000);
+  }
+
+  /** Whether the provider's bound is reached, by the clock that says so first. */
+  isBeyond(clock: Clock): boolean {
+    const { endsAt = 0, loginAt } = this.record;
+    return endsAt > 0 && this.age(clock) >= endsAt - loginAt;
   }
 
   idle(clock: Clock): number {

@@ -7,6 +7,8 @@ export interface Lists {
   /** `organization/team` in lower case, or numbers. */
   readonly teams: ReadonlySet<string>;
   readonly organizations: ReadonlySet<string>;
+  /** Of a SAML provider, letter by letter. */
+  readonly groups: ReadonlySet<string>;
   /** Domains count only where the provider manages the address for them (Google). */
   readonly managedDomains: boolean;
 }
@@ -16,7 +18,7 @@ export interface Verdict {
   /** For the trace: which rule and which claim. */
   readonly reason: string;
   /** Why not, as the visitor is told. */
-  readonly problem?: "login_not_listed" | "login_email_unverified" | "login_no_email";
+  readonly problem?: "login_not_listed" | "login_email_unverified" | "login_no_email" | "saml_group";
 }
 
 export const everybody: Lists = Object.freeze({
@@ -24,12 +26,14 @@ export const everybody: Lists = Object.freeze({
   emailDomains: new Set<string>(),
   teams: new Set<string>(),
   organizations: new Set<string>(),
+  groups: new Set<string>(),
   managedDomains: false,
 });
 
 /** Any entry of any list lets in; with no list at all everybody comes in who has logged in. */
 export function judge(lists: Lists, identity: Identity): Verdict {
-  const { emailAddresses, emailDomains, teams, organizations } = lists;
+  const { emailAddresses, emailDomains, teams, organizations, groups } = lists;
+  if (groups.size > 0) return judgeGroups(groups, identity);
   const wantsEmail = emailAddresses.size > 0 || emailDomains.size > 0;
   if (!wantsEmail && teams.size === 0 && organizations.size === 0) {
     return { admits: true, reason: "everybody who has logged in is let in" };
@@ -62,6 +66,14 @@ export function judge(lists: Lists, identity: Identity): Verdict {
   }
   const why = byDomain ? `the address is not managed by "${domain}"` : "on none of the lists";
   return { admits: false, reason: why, problem: "login_not_listed" };
+}
+
+/** A route that names groups has no other list. */
+function judgeGroups(groups: ReadonlySet<string>, { memberships }: Identity): Verdict {
+  const found = memberships.find((one) => groups.has(one));
+  return found === undefined
+    ? { admits: false, reason: "in none of the listed groups", problem: "saml_group" }
+    : { admits: true, reason: `in the group "${found}"` };
 }
 
 /** In lower case; undefined unless it is ASCII with one "@". */

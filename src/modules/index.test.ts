@@ -7,6 +7,9 @@ import { exchangeOf } from "../../test/support/exchange.ts";
 import type { ExchangeInit } from "../../test/support/exchange.ts";
 import { putSession, testLogins } from "../../test/support/logins.ts";
 import { tableOf } from "../../test/support/routing.ts";
+import { derOf, makeProviderKeys, metadataXml, persistent } from "../../test/support/saml-idp.ts";
+import { makeSamlLogins } from "../identity/saml-login/saml-logins.ts";
+import { silentLog } from "../lib/log.ts";
 import { defaultsOf } from "../settings/setting.ts";
 import { webhookSettings } from "../settings/webhooks.ts";
 import { createAuthority, issueLeaf } from "../lib/x509.ts";
@@ -26,8 +29,12 @@ interface Case {
 const clock = makeManualClock();
 const now = clock.now();
 const logins = testLogins(clock);
-const modules = modulesWith(defaultsOf(webhookSettings), { logins, policies: { internalEndpoint: () => true } });
-after(() => logins.close());
+const saml = makeSamlLogins({ clock, log: silentLog, placeOf: () => undefined });
+const modules = modulesWith(defaultsOf(webhookSettings), { logins, saml, policies: { internalEndpoint: () => true } });
+after(async () => {
+  logins.close();
+  await saml.close();
+});
 const client = { client_id: "c", client_secret: "s", scopes: [] };
 const noLists = { email_addresses: [], email_domains: [] };
 const loginConfig = {
@@ -37,9 +44,10 @@ const loginConfig = {
   maximum_duration: 0,
   auth_check_interval: 0,
 };
-const sessionAt = (kind: string, provider: string) =>
-  putSession(logins, clock, { siteId: "edge", kind, provider, clientId: "c", cookiePrefix: "service." });
+const sessionAt = (kind: string, provider: string, clientId = "c") =>
+  putSession(logins, clock, { siteId: "edge", kind, provider, clientId, cookiePrefix: "service." });
 const authority = await createAuthority({ commonName: "Clients", now });
+const signing = await makeProviderKeys();
 const leaf = await issueLeaf(authority, { names: ["a.example"], now, days: 1, usages: ["clientAuth"] });
 const clientCertificate = new X509Certificate(leaf.certificatePem).raw;
 const tls = { serverName: "h", version: "TLSv1.3", cipher: "x", clientCertificate };
@@ -111,7 +119,28 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       ],
     },
   ],
-  saml: [{ on: "https_route", config: { idp_metadata_url: "https://id.example.com/metadata" } }],
+  saml: [
+    {
+      on: "https_route",
+      config: {
+        ...loginConfig,
+        authorized_groups: [],
+        idp_metadata: metadataXml({
+          certificates: [derOf(signing.certificatePem)],
+          redirect: "https://id.example/sso",
+        }),
+        entity_id: "https://idp.example.com/saml/route",
+        assertion_consumer_service_url: "https://idp.example.com/saml/route/acs",
+        nameid_format: persistent,
+        request_signing_key_pem: signing.keyPem,
+      },
+      exchanges: [
+        { headers: { "sec-fetch-mode": "cors" } },
+        { loginCookies: sessionAt("saml", "route", "https://idp.example.com/saml/route") },
+        { headers: { accept: "text/html" } },
+      ],
+    },
+  ],
   traffic_policy: [
     {
       on: "https_route",

@@ -7,13 +7,14 @@ import { circuitBreaker } from "./circuit-breaker.ts";
 import { compression } from "./compression.ts";
 import { ipRestriction } from "./ip-restriction.ts";
 import type { Logins } from "../identity/engine.ts";
+import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import type { ModuleDeclaration } from "../traffic/module.ts";
 import { mutualTls } from "./mutual-tls.ts";
 import { oauthWith } from "./oauth.ts";
 import { oidcWith } from "./oidc.ts";
 import { requestHeaders } from "./request-headers.ts";
 import { responseHeaders } from "./response-headers.ts";
-import { saml } from "./saml.ts";
+import { samlWith } from "./saml.ts";
 import { tlsTermination } from "./tls-termination.ts";
 import { defaultPolicyServices } from "../policy/language/context.ts";
 import type { PolicyServices } from "../policy/language/context.ts";
@@ -25,14 +26,21 @@ import { websocketTcpConverter } from "./websocket-tcp-converter.ts";
 
 export const modules: readonly ModuleDeclaration[] = modulesWith(defaultsOf(webhookSettings));
 
+interface OwnParts {
+  readonly logins?: Logins;
+  readonly saml?: SamlLogins;
+  readonly policies?: Partial<PolicyServices>;
+}
+
 /**
  * The modules as an edge runs them, by what its operator has set.
  *
- * @param own what only a running edge has. Without `logins` nobody can log in: such routes are closed
+ * @param own what only a running edge has. Without `logins` nobody can log in, and without `saml` not by SAML: such
+ * routes are closed
  */
 export function modulesWith(
   webhooks: WebhookSettings,
-  { logins, policies }: { readonly logins?: Logins; readonly policies?: Partial<PolicyServices> } = {},
+  { logins, saml, policies }: OwnParts = {},
 ): readonly ModuleDeclaration[] {
   return [
     tlsTermination,
@@ -42,7 +50,7 @@ export function modulesWith(
     webhookVerificationWith(webhooks),
     oauthWith(logins),
     oidcWith(logins),
-    saml,
+    samlWith(logins, saml),
     trafficPolicyWith({ ...defaultPolicyServices, webhookBytes: webhooks.webhookMaxBytes, ...policies }),
     circuitBreaker,
     websocketTcpConverter,
@@ -54,4 +62,3 @@ export function modulesWith(
 }
 
 export { defaultPolicyServices, openOutside };
-export type { PolicyServices };

@@ -3,6 +3,7 @@ import type { StringFormat } from "../schema/fields.ts";
 import type { Logins } from "../identity/engine.ts";
 import type { ManagedApp } from "../settings/kinds/oauth-apps.ts";
 import { oauthProviders, scopesAsked } from "../identity/oauth/providers.ts";
+import { everybody } from "../identity/verdict.ts";
 import { loginConfig } from "../identity/login-fields.ts";
 import { authCheckInterval, emailAddresses, emailDomains, loginFields, scopes } from "../identity/login-fields.ts";
 import { defineModule } from "../traffic/module.ts";
@@ -136,6 +137,7 @@ export function oauthWith(logins: Logins | undefined) {
           neededScopes: name === "github" && needs.memberships && !wantsEmail ? githubNeeds[1].scopes : [],
           ...loginConfig(config, config.auth_check_interval),
           lists: {
+            ...everybody,
             emailAddresses: new Set(app.email_addresses),
             emailDomains: new Set(app.email_domains),
             teams: new Set(teams.map((one) => one.toLowerCase())),

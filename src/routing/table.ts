@@ -12,7 +12,7 @@ import { CredentialCompiler } from "./compile/credential.ts";
 import { HttpsEdgeCompiler } from "./compile/https-edge.ts";
 import { RestrictionCompiler } from "./compile/restriction.ts";
 import { RouteCompiler } from "./compile/route.ts";
-import type { CompiledCredential, ConnectionSite, Holder, RoutingTable, Site } from "./sites/compiled.ts";
+import type { CompiledCredential, ConnectionSite, Holder, PlacedRoute, RoutingTable, Site } from "./sites/compiled.ts";
 import type { Problem, RoutingChange } from "./planes/messages.ts";
 import { childrenKey, objectKey, ownerOf } from "./compile/object-set.ts";
 import { Ports } from "./compile/ports.ts";
@@ -34,6 +34,7 @@ class Table implements RoutingTable {
   readonly #compilation: Compilation;
   readonly #tcpEdges: ConnectionEdgeCompiler;
   readonly #credentials: CredentialCompiler;
+  readonly #routes: RouteCompiler;
   /** By kind, in the order in which a change is compiled: routes take over what the account and their edge demand. */
   readonly #compilers: ReadonlyMap<string, Compiler>;
   readonly #ports = new Ports();
@@ -45,12 +46,13 @@ class Table implements RoutingTable {
     this.#compilation = compilation;
     this.#tcpEdges = new ConnectionEdgeCompiler("tcp_edge", compilation);
     this.#credentials = new CredentialCompiler(compilation);
+    this.#routes = new RouteCompiler(compilation, httpsEdges);
     const compilers = [
       new RestrictionCompiler(compilation),
       httpsEdges,
       new ConnectionEdgeCompiler("tls_edge", compilation),
       this.#tcpEdges,
-      new RouteCompiler(compilation, httpsEdges),
+      this.#routes,
       this.#credentials,
     ] as readonly Compiler[];
     this.#compilers = new Map(compilers.map((compiler) => [compiler.kind, compiler]));
@@ -103,6 +105,10 @@ class Table implements RoutingTable {
   httpsSite(host: string): Site | undefined {
     const site = this.#compilation.hosts.serving(host)?.site;
     return site?.kind === "https_edge" ? site : undefined;
+  }
+
+  placeOfRoute(id: string): PlacedRoute | undefined {
+    return this.#routes.placed(id);
   }
 
   tlsSite(host: string): ConnectionSite | undefined {

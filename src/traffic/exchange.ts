@@ -29,6 +29,8 @@ export interface Exchange {
   readonly loginCookies?: LoginCookies | undefined;
   /** Who is logged in, once a module has found out. */
   login?: LoginFacts | undefined;
+  /** Whose it is, where the host belongs to no account: its trace is shown there. */
+  ownerAccount?: string | undefined;
   /** Called once when it is over; a function that is made once for all, and gets the exchange. */
   whenOver?: ((exchange: Exchange) => void) | undefined;
   /** Bytes of bodies, and of what it was upgraded to, in both directions so far; absent where it is described. */

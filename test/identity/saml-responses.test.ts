@@ -30,6 +30,7 @@ describe("a response of SAML", () => {
           nameId: "ada",
           format: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent",
           sessionIndex: "session-1",
+          authnInstantMs: now,
           sessionNotOnOrAfterMs: now + 480 * minute,
           attributes: [
             { name: "email", values: ["Ada@Example.com"] },

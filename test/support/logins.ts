@@ -76,7 +76,7 @@ export function testLogins(
     metrics: makeMetrics(),
     send: () => {},
     tell,
-    siteFor: () => undefined,
+    siteFor: (host) => ({ accountId: "ac_1", hosts: [host], findRoute: () => undefined, advertises: () => true }),
     jobs: { ...jobs, ...own },
   });
   logins.change([{ ...flowKeyObject(clock.now()), object: flowKeyObject(clock.now()) }]);

@@ -31,6 +31,7 @@ export class ExchangeRecord implements FinishedExchange {
   loginCookies: LoginCookies | undefined;
   login: LoginFacts | undefined;
   calls: CallChain | undefined;
+  ownerAccount: string | undefined;
   whenOver: ((exchange: Exchange) => void) | undefined;
   /** Nothing more comes of it. */
   isOver = false;
@@ -65,7 +66,7 @@ export class ExchangeRecord implements FinishedExchange {
   }
 
   get accountId(): string | undefined {
-    return this.site?.accountId;
+    return this.ownerAccount ?? this.site?.accountId;
   }
 
   get siteId(): string | undefined {

@@ -53,7 +53,20 @@ export type LoginProblem =
   | "login_withdrawn"
   | "login_unreachable"
   | "login_throttled"
-  | "login_unchecked";
+  | "login_unchecked"
+  | "saml_relay_state"
+  | "saml_assertion"
+  | "saml_logout_message"
+  | "saml_authn_statement"
+  | "saml_group"
+  | "saml_late"
+  | "saml_logout_late"
+  | "saml_unsolicited"
+  | "saml_relay_url"
+  | "saml_relay_route"
+  | "saml_metadata"
+  | "saml_encrypted"
+  | "saml_status";
 
 export const nobody: Identity = Object.freeze({
   subject: "",

@@ -18,6 +18,8 @@ export interface Renewed {
 export interface LoggedIn extends Renewed {
   /** As granted. */
   readonly scopes: readonly string[];
+  /** The session may not last longer, milliseconds since 1970; absent or 0: the provider sets no bound. */
+  readonly endsAt?: number;
 }
 
 /** A log-out that the provider tells of: of a subject, of a session of it, or both. `id` must be new. */

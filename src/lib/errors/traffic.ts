@@ -149,6 +149,12 @@ export const trafficErrors = {
     "The login was begun at the identity provider, and this address does not take such logins.",
     "Open the address itself; its operator can set `allow_idp_initiated`.",
   ),
+  saml_route_unknown: entry(
+    5320,
+    404,
+    "There is no such route here.",
+    "Its operator finds the addresses to configure at the identity provider in the route's `saml` module.",
+  ),
   saml_relay_url: entry(
     5321,
     400,
@@ -160,6 +166,18 @@ export const trafficErrors = {
     400,
     "RelayState of a login that was begun at the identity provider does not lead to the route that the login is for.",
     "Its administrator must set RelayState to an address of that route.",
+  ),
+  saml_module_absent: entry(
+    5323,
+    404,
+    "The route has no login by SAML.",
+    "Its operator can set the `saml` module, or look at whether the route has a problem.",
+  ),
+  saml_id_malformed: entry(
+    5324,
+    404,
+    "The address does not name a route.",
+    "Check it against the route's `saml` module.",
   ),
   saml_metadata: entry(
     5327,

@@ -6,7 +6,7 @@ import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { emptyChain } from "./chain.ts";
 import type { Chain } from "./chain.ts";
-import type { CompiledRoute } from "../sites/compiled.ts";
+import type { CompiledRoute, PlacedRoute } from "../sites/compiled.ts";
 import type { HostedRoutes, RoutePlace } from "../sites/hosted-routes.ts";
 import type { Problem } from "../planes/messages.ts";
 import { nothing } from "./units.ts";
@@ -67,6 +67,13 @@ export class RouteCompiler implements Compiler<RouteOwner> {
     } else {
       this.#close(owner, holder, edge.routes, place);
     }
+  }
+
+  placed(id: string): PlacedRoute | undefined {
+    const owner = this.owners.get(id);
+    const site = owner?.route && this.#edgeOf(owner.object)?.site;
+    const place = owner && placeOf(owner.object).place;
+    return site && place && { site, host: place.host, path: place.path, isPrefix: place.type === "path_prefix" };
   }
 
   withdraw(owner: RouteOwner): void {

@@ -94,6 +94,17 @@ export interface Holder {
   readonly accountId: string;
 }
 
+/** Where a route is found. */
+export interface PlacedRoute {
+  readonly site: Site;
+  /** Lower case; `*.example.com` for all names below; "" for any host of the edge. */
+  readonly host: string;
+  /** Canonical. */
+  readonly path: string;
+  /** What is below the path is the route's as well. */
+  readonly isPrefix: boolean;
+}
+
 export interface RoutingTable {
   readonly revision: number;
   /** Replaces everything. Returns what could not be compiled. */
@@ -104,6 +115,8 @@ export interface RoutingTable {
   httpsSite(host: string): Site | undefined;
   /** Who holds an HTTPS or TLS host name, also when it is only reserved: for agents that ask for it. */
   hostHolder(host: string): Holder | undefined;
+  /** The HTTPS edge of a route, and where in it the route stands, while both are in effect. */
+  placeOfRoute(id: string): PlacedRoute | undefined;
   tlsSite(host: string): ConnectionSite | undefined;
   tcpSites(): Iterable<ConnectionSite>;
   /** The TCP edge of this id. */

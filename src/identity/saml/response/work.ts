@@ -55,6 +55,8 @@ export type ClaimMessage = (claim: MessageClaim) => Promise<"first" | "used" | "
 export interface SamlIdentity extends NameId {
   /** Empty for none. */
   readonly sessionIndex: string;
+  /** When the visitor last showed credentials, milliseconds since 1970. */
+  readonly authnInstantMs: number;
   /** The session may not last longer, milliseconds since 1970. */
   readonly sessionNotOnOrAfterMs?: number;
   readonly attributes: readonly SamlAttribute[];
@@ -97,6 +99,7 @@ export interface Work {
   inResponseTo: string | undefined;
   confirmedUntilMs: number;
   sessionIndex: string;
+  signedInMs: number;
   sessionNotOnOrAfterMs: number | undefined;
   origin: LoginOrigin;
   attributes: readonly SamlAttribute[];

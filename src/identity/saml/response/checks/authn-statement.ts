@@ -30,6 +30,7 @@ export function checkAuthnStatement(work: Work): Verdict {
   if (sessionIndex.length > maxSessionIndex || !isVisible(sessionIndex))
     return "SessionIndex is too long or cannot be seen";
   work.sessionIndex = sessionIndex;
+  work.signedInMs = signedInMs;
   work.sessionNotOnOrAfterMs = untilMs;
   return undefined;
 }

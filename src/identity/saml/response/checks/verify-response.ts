@@ -64,10 +64,12 @@ async function verdictOf(check: (work: Work) => Verdict | Promise<Verdict>, work
   }
 }
 
-function identityIn({ nameId, sessionIndex, sessionNotOnOrAfterMs, attributes, groups }: Work): SamlIdentity {
+function identityIn(work: Work): SamlIdentity {
+  const { nameId, sessionIndex, signedInMs, sessionNotOnOrAfterMs, attributes, groups } = work;
   return {
     ...nameId,
     sessionIndex,
+    authnInstantMs: signedInMs,
     ...(sessionNotOnOrAfterMs !== undefined && { sessionNotOnOrAfterMs }),
     attributes,
     email: emailOf(attributes, nameId.nameId, nameId.format),

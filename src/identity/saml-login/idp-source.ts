@@ -1,0 +1,43 @@
+/** What a route knows of its identity provider: read once, in the thread of SAML. */
+import type { Clock } from "../../lib/clock.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import type { IdpMetadata } from "../saml/metadata/idp-metadata.ts";
+import { ask } from "./calls.ts";
+import type { SamlWorker } from "./calls.ts";
+
+export interface IdpSource {
+  /** Undefined until it was read. */
+  readonly known: IdpMetadata | undefined;
+  /** Rejects with `LoginRefusal`: `saml_metadata` where it cannot be used. */
+  get(): Promise<IdpMetadata>;
+}
+
+/** Of a document that the configuration holds. */
+export function documentSource(text: string, worker: SamlWorker, clock: Clock): IdpSource {
+  let known: IdpMetadata | undefined;
+  let refusal: string | undefined;
+  let reading: Promise<IdpMetadata> | undefined;
+  const read = async (): Promise<IdpMetadata> => {
+    const found = await ask(worker, "saml.readIdpMetadata", { text, nowMs: clock.now() });
+    if ("metadata" in found) return (known = found.metadata);
+    refusal = found.refused.reason;
+    throw new LoginRefusal("saml_metadata", refusal);
+  };
+  return {
+    get known() {
+      return known;
+    },
+    async get() {
+      if (refusal !== undefined) throw new LoginRefusal("saml_metadata", refusal);
+      const metadata = known ?? (await (reading ??= read().finally(() => (reading = undefined))));
+      return stillGood(metadata, clock.now());
+    },
+  };
+}
+
+/** It was good when it was read, and may have ended since. */
+export function stillGood(metadata: IdpMetadata, nowMs: number): IdpMetadata {
+  const { validUntilMs } = metadata;
+  if (validUntilMs === undefined || validUntilMs > nowMs) return metadata;
+  throw new LoginRefusal("saml_metadata", `its validUntil has passed: ${new Date(validUntilMs).toISOString()}`);
+}

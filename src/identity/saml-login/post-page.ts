@@ -1,0 +1,25 @@
+/** A message that goes to the identity provider by POST: a page that sends itself, and has a button where scripts do not run. */
+import { hash } from "node:crypto";
+import type { Answer } from "../../traffic/step.ts";
+import { renderPage } from "../pages.ts";
+import type { Outgoing } from "../saml/transport/outgoing.ts";
+
+const script = "document.forms[0].submit()";
+const scriptHash = `'sha256-${hash("sha256", script, "base64")}'`;
+
+export function postPage({ url, fields }: Extract<Outgoing, { binding: "post" }>, provider: string): Answer {
+  const { protocol, origin } = new URL(url);
+  // Browsers hold redirects that answer a form against the policy, too, and providers redirect to any host of theirs.
+  const targets = protocol === "https:" ? "https:" : `https: ${origin}`;
+  return renderPage(
+    200,
+    {
+      title: `On to ${provider}`,
+      lines: ["The identity provider is asked to go on. If nothing happens, go on by the button."],
+      form: { action: url, text: "Go on", fields, script },
+    },
+    {
+      "content-security-policy": `default-src 'none'; style-src 'unsafe-inline'; script-src ${scriptHash}; form-action ${targets}; frame-ancestors 'none'; base-uri 'none'`,
+    },
+  );
+}

@@ -1,0 +1,202 @@
+/** Logins by SAML 2.0: Web Browser SSO, begun here or at the provider (saml-profiles §4.1). */
+import type { Clock } from "../../lib/clock.ts";
+import type { Answer } from "../../traffic/step.ts";
+import { LoginRefusal, nobody } from "../calls/identity.ts";
+import type { LoggedIn } from "../calls/login-client.ts";
+import type { LoginContext } from "../context.ts";
+import { sameId } from "../flow.ts";
+import type { Flow } from "../flow.ts";
+import type { Arrival, LoginMethod } from "../method.ts";
+import { safePath } from "../return-path.ts";
+import type { Document } from "../saml/metadata/write-metadata.ts";
+import type { LoginOrigin, ResponseHost } from "../saml/response/work.ts";
+import { ask } from "./calls.ts";
+import type { SamlWorker } from "./calls.ts";
+import { hostCodeOf } from "./host-code.ts";
+import type { IdpSource } from "./idp-source.ts";
+import { postPage } from "./post-page.ts";
+import { openTicket, sealTicket } from "./ticket.ts";
+import type { Ticket } from "./ticket.ts";
+
+/** The route's part of it, as it is configured. */
+export interface SamlRoute {
+  readonly routeId: string;
+  readonly entityId: string;
+  readonly acsUrl: string;
+  readonly sloUrl: string;
+  readonly signingKeyPem: string;
+  readonly signingCertificatePem: string;
+  readonly nameIdFormat: string;
+  readonly forceAuthn: boolean;
+  readonly allowIdpInitiated: boolean;
+  readonly authorizedGroups: readonly string[];
+}
+
+export interface SamlMethodNeeds {
+  readonly source: IdpSource;
+  readonly worker: SamlWorker;
+  readonly context: LoginContext;
+}
+
+/** An answer of the provider that was accepted. */
+export interface Accepted {
+  readonly origin: LoginOrigin;
+  readonly subject: string;
+  /** @param id the flow's, or one of its own @param url where a login leads that was begun at the provider */
+  ticket(id: string, url: string): string;
+}
+
+const relayUse = "saml relay";
+const unknownProvider = "the identity provider";
+
+export class SamlMethod implements LoginMethod {
+  readonly kind = "saml";
+  readonly scopes: readonly string[] = [];
+  readonly forwardsTokens = false;
+  readonly route: SamlRoute;
+  readonly #needs: SamlMethodNeeds;
+  #document: Promise<Document> | undefined;
+
+  constructor(route: SamlRoute, needs: SamlMethodNeeds) {
+    this.route = route;
+    this.#needs = needs;
+  }
+
+  get clientId(): string {
+    return this.route.entityId;
+  }
+
+  get callbackPath(): string {
+    return `/saml/${this.route.routeId}/acs`;
+  }
+
+  get title(): string {
+    const { url } = this;
+    return url === "" ? unknownProvider : (URL.parse(url)?.host || url).slice(0, 100);
+  }
+
+  get url(): string {
+    return this.#needs.source.known?.entityId ?? "";
+  }
+
+  async begin(flow: Flow, _state: string, prompt: string | undefined, host: string): Promise<string | Answer> {
+    const { source, worker, context } = this.#needs;
+    const code = hostCodeOf(host, context.siteFor(host)?.hosts ?? []);
+    if (code === undefined) {
+      throw new LoginRefusal("login_provider_error", `RelayState has no room for "${host}": its labels are too long`);
+    }
+    const outgoing = await ask(worker, "saml.makeAuthnRequest", {
+      ...this.route,
+      idp: await source.get(),
+      // What SAML has for another account as well: to be asked again.
+      forceAuthn: this.route.forceAuthn || flow.anew || prompt !== undefined,
+      flowId: flow.id,
+      host: code,
+      relayKey: this.#relayKeys[0] as string,
+      nowMs: flow.startedAt,
+    });
+    return outgoing.binding === "redirect" ? outgoing.url : postPage(outgoing, this.title);
+  }
+
+  /** With the ticket that stands for the provider's answer. */
+  async finish(parameters: ReadonlyMap<string, string>, flow: Flow): Promise<LoggedIn> {
+    const ticket = this.#ticketIn(parameters);
+    if (!ticket)
+      throw new LoginRefusal("login_state_unreadable", "there is no ticket of this route, or it is over a minute old");
+    if (ticket.url !== "" || !sameId(ticket.id, flow.id))
+      throw new LoginRefusal("login_elsewhere", "the ticket is of another flow");
+    if (flow.anew && ticket.signedInAt + this.#skewMs < flow.startedAt) {
+      throw new LoginRefusal("saml_assertion", "the provider did not ask for credentials anew (AuthnInstant)");
+    }
+    return this.#loggedIn(ticket);
+  }
+
+  async arrive(parameters: ReadonlyMap<string, string>, host: string): Promise<Arrival | undefined> {
+    const ticket = this.#ticketIn(parameters);
+    const url = ticket && URL.parse(ticket.url);
+    if (url?.hostname !== host) return undefined;
+    return {
+      ...this.#loggedIn(ticket as Ticket),
+      id: (ticket as Ticket).id,
+      returnPath: safePath(url.pathname + url.search),
+    };
+  }
+
+  /** What providers are told of the route. */
+  document(): Promise<Document> {
+    const { entityId, acsUrl, sloUrl, nameIdFormat, signingCertificatePem } = this.route;
+    this.#document ??= ask(this.#needs.worker, "saml.writeSpMetadata", {
+      entityId,
+      acsUrl,
+      sloUrl,
+      nameIdFormat,
+      signingCertificates: [signingCertificatePem],
+    }).catch((error: unknown) => {
+      this.#document = undefined;
+      throw error;
+    });
+    return this.#document;
+  }
+
+  /** Judges an answer of the provider. Rejects with `LoginRefusal`. @param home see `ResponseInput` */
+  async accept(form: string, home: string | undefined, host: ResponseHost): Promise<Accepted> {
+    const { source, worker, context } = this.#needs;
+    const { routeId, authorizedGroups } = this.route;
+    const input = {
+      ...this.route,
+      form,
+      idp: await source.get(),
+      ...(home !== undefined && { home }),
+      relayKeys: this.#relayKeys,
+      nowMs: this.#clock.now(),
+      skewMs: this.#skewMs,
+    };
+    const outcome = await ask(worker, "saml.verifyResponse", input, host);
+    if ("refused" in outcome) {
+      const { error, reason } = outcome.refused;
+      throw new LoginRefusal(error as LoginRefusal["reason"], `${outcome.check}: ${reason}`);
+    }
+    const { identity, origin } = outcome;
+    const sealing = { sealer: context.sealer, nowMs: this.#clock.now() };
+    return {
+      origin,
+      subject: identity.nameId,
+      ticket: (id, url) => sealTicket({ id, url }, { identity, authorized: authorizedGroups, routeId }, sealing),
+    };
+  }
+
+  get #relayKeys(): readonly string[] {
+    return this.#needs.context.sealer.derived(relayUse);
+  }
+
+  get #clock(): Clock {
+    return this.#needs.context.clock;
+  }
+
+  get #skewMs(): number {
+    return this.#needs.context.settings.skewSeconds * 1000;
+  }
+
+  #ticketIn(parameters: ReadonlyMap<string, string>): Ticket | undefined {
+    const { sealer } = this.#needs.context;
+    return openTicket(parameters.get("ticket") ?? "", this.route.routeId, sealer, this.#clock.now());
+  }
+
+  #loggedIn({ name, email, displayName, groups, sessionIndex, signedInAt, endsAt }: Ticket): LoggedIn {
+    return {
+      identity: {
+        ...nobody,
+        subject: name.nameId,
+        email,
+        emailVerified: email !== "",
+        name: displayName,
+        memberships: groups,
+        providerSession: sessionIndex,
+        authenticatedAt: Math.floor(signedInAt / 1000),
+      },
+      tokens: { access: "", refresh: "", id: "" },
+      scopes: [],
+      endsAt: endsAt > 0 ? endsAt + this.#skewMs : 0,
+    };
+  }
+}
