@@ -37,6 +37,7 @@ import { makeAcmeChallenges } from "./tls/acme-challenges.ts";
 import type { AcmeChallenges } from "./tls/acme-challenges.ts";
 import { makeCertificates } from "./tls/certificates.ts";
 import type { Certificates } from "./tls/certificates.ts";
+import { makeTlsEnd } from "./tls/tls-end.ts";
 import { makeRequestUpstreams } from "./upstreams/request-upstreams.ts";
 import type { RequestUpstreams } from "./upstreams/request-upstreams.ts";
 import { makeObservers } from "./watch/observers.ts";
@@ -147,7 +148,11 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const maxHeldBytes = Math.max(defaultLimits.maxHeldBytes, heldWebhooks * options.webhookMaxBytes);
   const limits = { ...defaultLimits, maxHeldBytes, ...options.limits?.http };
   const dial = { clock, allowLocal: options.allowLocalUpstreams };
+  const listenerLimits = { ...defaultListenerLimits, ...options.limits?.connections };
+  const { handshakeTimeoutMs } = listenerLimits;
+  const tlsEnd = makeTlsEnd({ certificates, clock, handshakeTimeoutMs });
   const splices = makeConnectionServer({
+    tlsEnd,
     registry,
     dial,
     deadlines,
@@ -182,7 +187,6 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     finished: observers.exchangeFinished,
   };
   const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
-  const listenerLimits = { ...defaultListenerLimits, ...options.limits?.connections };
   const listening = { ready, limits: listenerLimits, clock, log, metrics };
   const tcpPorts = makeTcpPorts({
     ...listening,

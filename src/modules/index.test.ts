@@ -17,7 +17,8 @@ import type { CompiledRoute, ConnectionSite, Site } from "../routing/sites/compi
 import type { ResourceObject, Place } from "../schema/object.ts";
 import { sign } from "../webhooks/verify.ts";
 import { modulesWith } from "./index.ts";
-import type { Handshake, Phase, Power } from "../traffic/module.ts";
+import type { Handshake } from "../traffic/handshake.ts";
+import type { Phase, Power } from "../traffic/module.ts";
 import type { Step } from "../traffic/step.ts";
 
 interface Case {
@@ -246,7 +247,7 @@ async function watchConnection(site: ConnectionSite, { exchanges = [] }: Case, s
   for (const { connection } of exchanges) {
     for (const module of site.connection) {
       if (module.connection) watchStep("connection", module.connection(connection?.source ?? "192.0.2.1"), seen);
-      const opened = await module.opened?.({ ...exchangeOf().connection, ...connection });
+      const opened = await module.opened?.({ facts: { ...exchangeOf().connection, ...connection } });
       if (opened?.closes) seen("connection", "refuse");
     }
   }

@@ -1,8 +1,7 @@
-import { X509Certificate } from "node:crypto";
 import { f } from "../schema/fields.ts";
 import { clientCertificate, fieldText } from "../traffic/tls-certificates.ts";
 import { defineModule } from "../traffic/module.ts";
-import type { Scope } from "../traffic/module.ts";
+import { authorityPem } from "../traffic/parts/authorities.ts";
 import { changed, denied } from "../traffic/step.ts";
 
 export const mutualTls = defineModule({
@@ -39,19 +38,6 @@ export const mutualTls = defineModule({
 const verified = changed("mutual_tls", "the client certificate was verified in the handshake");
 /** A request can only get here over a connection that was made for another edge (control R2). */
 const unverified = denied("mutual_tls", "misdirected", "the connection has no verified client certificate");
-
-function authorityPem(scope: Scope, id: string): string {
-  const authority = scope.get("certificate_authority", id);
-  if (!authority) throw new Error(`find certificate authority "${id}": it does not exist`);
-  const blocks = String(authority.doc["ca_pem"]).match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
-  if (!blocks) throw new Error(`read certificate authority "${id}": it holds no certificate`);
-  for (const block of blocks) {
-    const certificate = new X509Certificate(block);
-    if (!certificate.ca)
-      throw new Error(`read certificate authority "${id}": "${certificate.subject}" is no authority`);
-  }
-  return blocks.join("\n");
-}
 
 function list(values: readonly string[]): string {
   return values.map((value) => fieldText(value, ",")).join(",");

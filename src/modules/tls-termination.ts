@@ -1,6 +1,6 @@
 import { f } from "../schema/fields.ts";
 import { defineModule } from "../traffic/module.ts";
-import type { Handshake } from "../traffic/module.ts";
+import type { Handshake } from "../traffic/handshake.ts";
 
 export const tlsTermination = defineModule({
   name: "tls_termination",

@@ -9,6 +9,7 @@ import { f } from "../schema/fields.ts";
 import type { Place } from "../schema/object.ts";
 import { defineModule } from "../traffic/module.ts";
 import type { Scope } from "../traffic/module.ts";
+import { authorityPem } from "../traffic/parts/authorities.ts";
 import { compilePolicy as compileIpPolicy } from "../traffic/parts/ip-policy.ts";
 
 /** The module, as the server that it runs in provides for it. */
@@ -45,6 +46,7 @@ export function trafficPolicyWith(services: PolicyServices) {
         services,
         keep: (key, make) => scope.keep(`${policyModuleName} ${scope.ownerId} ${key}`, make),
         ipPolicy: (id) => sharedIpPolicy(id, scope),
+        authority: (id) => authorityPem(scope, id),
       });
     },
   });

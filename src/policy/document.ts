@@ -3,6 +3,7 @@ import type { RefusalName } from "../lib/errors.ts";
 import { policyErrors } from "../lib/errors/policies.ts";
 import type { Issue } from "../schema/fields.ts";
 import type { Layer } from "./language/action.ts";
+import { endsTls } from "./hooks.ts";
 import { compilePolicy } from "./compile.ts";
 
 /** What a policy may be refused with. */
@@ -28,6 +29,11 @@ export function endpointPolicyIssue(text: string, layer: Layer, field: string): 
   if (enabled && answers) return undefined;
   const message = "must have a rule without expressions that answers, refuses, redirects or forwards whatever comes";
   return { path: field, message, reason: "policy_answers_nothing" };
+}
+
+/** Whether rules of a TLS edge's policy, which has no issues, may end TLS. */
+export function policyEndsTls(text: string): boolean {
+  return endsTls(compilePolicy(text, "tls").policy.phases.on_tcp_connect ?? []);
 }
 
 /** What is wrong with the policy that `field` holds: the first thing's code, and the first few in words. */

@@ -79,9 +79,15 @@ function resultVariables(actions: readonly ActionDeclaration[]): Variables {
   return Object.fromEntries(
     actions.flatMap(({ results }) => {
       if (!results) return [];
-      const { name, fields } = results;
+      const { name, fields, mirrors = {} } = results;
       const type = objectType(`result of ${name}`, { ...fields, error: errorType });
-      return [[`actions.ngrok.${name}`, variable(type, (context) => context.results.get(name))] as const];
+      return [
+        [`actions.ngrok.${name}`, variable(type, (context) => context.results.get(name))] as const,
+        ...Object.entries(mirrors).map(([below, { type: its, read }]) => {
+          const own = variable(its, (context) => (context.results.has(name) ? read(context as never) : undefined));
+          return [`actions.ngrok.${name}.${below}`, own] as const;
+        }),
+      ];
     }),
   );
 }

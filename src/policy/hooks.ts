@@ -1,8 +1,9 @@
 /** A compiled policy on one route or edge: the hooks that act on its traffic. */
 import type { Transform } from "node:stream";
-import type { ConnectionFacts, Exchange, HeaderFields, ResponseHead } from "../traffic/exchange.ts";
+import type { Exchange, HeaderFields, ResponseHead } from "../traffic/exchange.ts";
 import { HeaderList } from "../traffic/header-list.ts";
 import type { CompiledModule, OpenedDecision } from "../traffic/module.ts";
+import type { OpenConnection } from "../traffic/open-connection.ts";
 import { passed } from "../traffic/step.ts";
 import type { FixedAnswer, Step } from "../traffic/step.ts";
 import type { PhaseEnd } from "./language/action.ts";
@@ -25,8 +26,11 @@ export function policyHooks(policy: CompiledPolicy, place: PolicyPlace): Compile
   const response = attached(policy.phases.on_http_response, place);
   const hooks = new PolicyHooks(place, connect, request, response);
   return {
-    ...(connect.rules.length > 0 && { opened: (facts) => hooks.opened(facts, false) }),
-    ...(connect.rules.length > 0 && { rehearseOpened: (facts) => hooks.opened(facts, true) }),
+    ...(connect.rules.length > 0 && {
+      opened: (connection) => hooks.opened(connection, false),
+      rehearseOpened: (connection) => hooks.opened(connection, true),
+    }),
+    ...(endsTls(connect.rules) && { endsTls: true }),
     ...(request.rules.length > 0 && {
       request: (exchange) => hooks.request(exchange, false),
       rehearse: (exchange) => hooks.request(exchange, true),
@@ -39,6 +43,11 @@ export function policyHooks(policy: CompiledPolicy, place: PolicyPlace): Compile
       settled: (exchange, status) => hooks.settled(exchange, status),
     }),
   };
+}
+
+/** Whether one of the rules may end TLS. */
+export function endsTls(rules: readonly CompiledRule[]): boolean {
+  return rules.some(({ actions }) => actions.some(({ declaration }) => declaration.endsTls === true));
 }
 
 interface Attached {
@@ -85,9 +94,10 @@ class PolicyHooks {
     for (const { compiled, state } of this.#settling) compiled.settled(exchange, status, state);
   }
 
-  opened(facts: ConnectionFacts, isRehearsal: boolean): OpenedDecision | Promise<OpenedDecision> {
+  opened(connection: OpenConnection, isRehearsal: boolean): OpenedDecision | Promise<OpenedDecision> {
     const { rules, states } = this.#connect;
-    const context = new PolicyContext(this.#place, "on_tcp_connect", facts, undefined, isRehearsal);
+    const context = new PolicyContext(this.#place, "on_tcp_connect", connection.facts, undefined, isRehearsal);
+    context.open = connection;
     const steps: Step[] = [];
     const end = runRules(rules, states, context, steps);
     return end instanceof Promise

@@ -55,6 +55,9 @@ export async function simulate(policy: CompiledPolicy, given: SimulatedRequest):
     ipPolicy: (id) => {
       throw new Error(`find IP policy "${id}": tests have none`);
     },
+    authority: (id) => {
+      throw new Error(`find certificate authority "${id}": tests have none`);
+    },
   });
   const exchange = exchangeOf(given);
   const step = await hooks.request?.(exchange);

@@ -1,6 +1,6 @@
 import { notes } from "../schema/fields.ts";
 import type { Issue } from "../schema/fields.ts";
-import { policyRefusals } from "../policy/document.ts";
+import { policyEndsTls, policyRefusals } from "../policy/document.ts";
 import { defineResource } from "../schema/resource.ts";
 import { hostportClaims, hostportUses, hostportsField } from "./https-edge.ts";
 
@@ -26,8 +26,18 @@ export const tlsEdge = defineResource({
     "backend_needs_http",
     ...policyRefusals,
   ],
-  rules: [passthroughHasNoClientCertificates],
+  rules: [passthroughHasNoClientCertificates, oneEndsTls],
 });
+
+/** A rule would demand less of the handshake than the edge's modules do. */
+function oneEndsTls(doc: Readonly<Record<string, unknown>>): Issue | undefined {
+  const policy = doc["traffic_policy"] as { readonly value?: string } | null | undefined;
+  const termination = doc["tls_termination"] as { readonly min_version?: string | null } | null | undefined;
+  const other = doc["mutual_tls"] ? "mutual_tls" : termination?.min_version && "tls_termination.min_version";
+  if (!other || typeof policy?.value !== "string" || !policyEndsTls(policy.value)) return undefined;
+  const message = `must not end TLS by terminate-tls while ${other} is set: give the action what it demands, and remove it`;
+  return { path: "traffic_policy", message, reason: "policy_action_protocol" };
+}
 
 /** Client certificates are seen in the handshake, which happens elsewhere. */
 function passthroughHasNoClientCertificates(doc: Readonly<Record<string, unknown>>): Issue | undefined {

@@ -60,8 +60,20 @@ export interface ConnectionFacts {
   readonly startedAt: number;
   /** What has gone over the connection so far, TLS included; absent where it is described and not made. */
   readonly traffic?: ConnectionTraffic | undefined;
-  /** Absent on plain connections. */
+  /** Absent on plain connections, and where TLS is not ended at the edge or not yet. */
   readonly tls: TlsFacts | undefined;
+  /** What the client began TLS with; absent on plain connections. */
+  readonly hello?: HelloFacts | undefined;
+}
+
+/** What a ClientHello says in the clear. */
+export interface HelloFacts {
+  /** Lower case, without a trailing dot; "" when the client names no server. */
+  readonly serverName: string;
+  /** Protocols offered, in the client's order (RFC 7301). */
+  readonly alpn: readonly string[];
+  /** The client's fingerprint; absent where a connection is described and not made. */
+  readonly ja4?: string;
 }
 
 /** Bytes from the client, and to it. */
@@ -75,10 +87,13 @@ export interface TlsFacts {
   readonly version: string;
   readonly cipher: string;
   /** The client's fingerprint, from its ClientHello; absent where a connection is described and not made. */
-  readonly ja4?: string;
+  readonly ja4?: string | undefined;
   /** The protocol that ALPN has chosen, "" for none; absent where a connection is described and not made. */
   readonly alpn?: string;
-  /** The verified client certificate, DER, where one was asked for and given. */
+  /**
+   * The client certificate, DER, where one was asked for and given: verified, unless the handshake was told by a
+   * policy not to verify it.
+   */
   readonly clientCertificate: Buffer | undefined;
   /** Shown in the handshake; absent where a connection is described and not made. */
   readonly serverCertificate?: ServedCertificate | undefined;

@@ -16,7 +16,9 @@ import type { Clock } from "../lib/clock.ts";
 import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
 import type { Place, ResourceObject } from "../schema/object.ts";
 import type { Login } from "./login.ts";
-import type { ConnectionFacts, Exchange } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Handshake } from "./handshake.ts";
+import type { OpenConnection } from "./open-connection.ts";
 import type { Step } from "./step.ts";
 import type { UpstreamPlan } from "./upstream-plan.ts";
 
@@ -91,9 +93,11 @@ export interface CompiledModule {
   /** Decides over a TLS or TCP connection before any of its bytes are read. */
   connection?(source: string): Step;
   /** Decides over a TLS or TCP connection that was let in, with everything that is known of it. */
-  opened?(facts: ConnectionFacts): OpenedDecision | Promise<OpenedDecision>;
+  opened?(connection: OpenConnection): OpenedDecision | Promise<OpenedDecision>;
   /** What `opened` would decide now, without its side effects. */
-  rehearseOpened?(facts: ConnectionFacts): OpenedDecision | Promise<OpenedDecision>;
+  rehearseOpened?(connection: OpenConnection): OpenedDecision | Promise<OpenedDecision>;
+  /** `opened` may end TLS: the edge leaves that to it, and does it afterwards where it has not. */
+  readonly endsTls?: boolean;
   /** Decides over, or changes, a request. A step with an `answer` ends the exchange. */
   request?(exchange: Exchange): Step | Promise<Step>;
   /** What `request` would answer now, without its side effects; absent when it has none. */
@@ -128,14 +132,6 @@ export interface Converter {
   accept(exchange: Exchange): Readonly<Record<string, string>>;
   /** Takes over both streams, from their receivers to their end. Writes nothing before it returns. */
   join(client: ByteStream, upstream: ByteStream): void;
-}
-
-export interface Handshake {
-  readonly minVersion?: "TLSv1.2" | "TLSv1.3";
-  /** PEM of the authorities that client certificates must chain to. */
-  readonly clientAuthorities?: string;
-  /** TLS is not terminated here. */
-  readonly passthrough?: boolean;
 }
 
 /** Declares a module; the type parameter ties `compile` to `fields`. */

@@ -138,17 +138,19 @@ export class ClientConnection {
 
   #bind(request: ClientBind): Promise<BoundTunnel> {
     const isTcp = request.proto === "tcp";
+    const policy = request.trafficPolicy === undefined ? {} : { TrafficPolicy: request.trafficPolicy };
     const question = {
       Id: request.resume?.id ?? "",
       Proto: request.proto,
       ForwardsTo: request.forwardsTo,
       ForwardsProto: request.forwardsProto ?? "",
       Opts: isTcp
-        ? { Addr: request.address ?? "", ProxyProto: request.proxyProtocol ?? 0 }
+        ? { Addr: request.address ?? "", ProxyProto: request.proxyProtocol ?? 0, ...policy }
         : {
             Hostname: request.hostname ?? "",
             Subdomain: request.subdomain ?? "",
             ProxyProto: request.proxyProtocol ?? 0,
+            ...policy,
           },
       Extra: { Token: request.resume?.token ?? "", Metadata: request.metadata ?? "" },
     };

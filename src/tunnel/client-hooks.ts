@@ -50,6 +50,8 @@ export interface ClientBind {
   readonly forwardsProto?: "" | "http1" | "http2";
   readonly metadata?: string;
   readonly proxyProtocol?: 0 | 1 | 2;
+  /** As JSON or YAML. */
+  readonly trafficPolicy?: string;
   /** What an earlier session was given, to get it again. */
   readonly resume?: { readonly id: string; readonly token: string };
 }

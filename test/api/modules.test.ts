@@ -166,4 +166,22 @@ describe("modules", () => {
     const wrong = await api.request("PUT", `/edges/https/${https.id}/tls_termination`, { body: upstream });
     assert.equal(wrong.status, 400);
   });
+
+  it("a TLS edge's policy may end TLS only where no module demands anything of the handshake", async () => {
+    const value = JSON.stringify({ on_tcp_connect: [{ actions: [{ type: "terminate-tls" }] }] });
+    const traffic_policy = { value };
+    const { certificatePem } = await createAuthority({ commonName: "Clients", now: Date.now() });
+    const ca = await api.ok("POST", "/certificate_authorities", { ca_pem: certificatePem });
+    for (const blocks of [
+      { tls_termination: { min_version: "1.3" } },
+      { mutual_tls: { certificate_authority_ids: [ca.id] } },
+    ]) {
+      const refused = await api.request("POST", "/edges/tls", { body: { ...blocks, traffic_policy } });
+      assert.deepEqual([refused.status, refused.body.error_code], [400, errorCode("policy_action_protocol")]);
+      assert.match(refused.body.msg, /terminate-tls while/);
+    }
+    for (const terminate_at of ["edge", "upstream"]) {
+      await api.ok("POST", "/edges/tls", { tls_termination: { terminate_at }, traffic_policy });
+    }
+  });
 });

@@ -54,6 +54,9 @@ export function makeAction(
       if (!kept.has(key)) kept.set(key, make());
       return kept.get(key) as T;
     },
+    authority() {
+      throw new Error("there is none");
+    },
     ipPolicy() {
       throw new Error("there is none");
     },

@@ -169,8 +169,8 @@ describe("a tls endpoint of the public SDK", { timeout: 60_000 }, () => {
     const { certificatePem } = await issue(own, "a.example", "serverAuth");
     const { keyPem } = await issue(own, "b.example", "serverAuth");
     const ask = (termination: readonly [string, string]) => sdk.ask({ name: "tls", termination, target });
-    await assert.rejects(ask([certificatePem, keyPem]), /the key is not the certificate's/);
-    await assert.rejects(ask(["nothing", keyPem]), /"cert" holds no certificate/);
-    await assert.rejects(ask([certificatePem, "nothing"]), /"key" holds no private key/);
+    await assert.rejects(ask([certificatePem, keyPem]), /"key" must be the certificate's/);
+    await assert.rejects(ask(["nothing", keyPem]), /"cert" must hold a certificate/);
+    await assert.rejects(ask([certificatePem, "nothing"]), /"key" must hold a private key/);
   });
 });

@@ -1,6 +1,7 @@
 /** An agent's endpoint as a site: one host, one route or whole connections, one tunnel behind it. */
 import { passed, skipped } from "../../traffic/step.ts";
-import type { CompiledModule, Handshake } from "../../traffic/module.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
+import type { CompiledModule } from "../../traffic/module.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import type { Termination } from "./termination.ts";

@@ -81,6 +81,10 @@ function endpointAt(
       "ask for client certificates: TLS that is passed through is the service's own; end it here (TLSTermination)",
     );
   }
+  if (termination && compiled.some(({ endsTls }) => endsTls === true)) {
+    const message = "end TLS by a rule of the traffic policy: the option TLSTermination ends it before";
+    throw new Refusal("agent_policy_invalid", message);
+  }
   if (proto === "http" && compiled.some(({ login }) => login !== undefined)) {
     throw new Refusal("agent_option_unsupported", `publish "http://${host}" with a login: that takes HTTPS`);
   }

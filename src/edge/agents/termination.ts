@@ -1,8 +1,7 @@
 /** TLS that an agent wants ended at the edge (agent-protocol, "Options of a tunnel"). */
-import { createHash, createPrivateKey } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
-import { readCertificates } from "../../lib/x509.ts";
-import type { OwnCertificate } from "../../routing/sites/compiled.ts";
+import { readOwnCertificate } from "../../lib/own-certificate.ts";
+import type { OwnCertificate } from "../../lib/own-certificate.ts";
 
 export interface Termination {
   /** The agent's own; undefined: the one that the edge has for the name. */
@@ -30,13 +29,9 @@ export function readTermination(options: Readonly<Record<string, unknown>>): Ter
 }
 
 function readCertificate(certificatePem: string, keyPem: string): OwnCertificate {
-  const [leaf] = orNothing(() => readCertificates(certificatePem)) ?? [];
-  if (!leaf) throw bad('"cert" holds no certificate');
-  const key = orNothing(() => createPrivateKey(keyPem));
-  if (!key) throw bad('"key" holds no private key');
-  if (!leaf.checkPrivateKey(key)) throw bad("the key is not the certificate's");
-  const id = createHash("sha256").update(certificatePem).digest("hex");
-  return { id, certificatePem, keyPem, notAfter: leaf.validToDate.getTime() };
+  const read = readOwnCertificate(certificatePem, keyPem);
+  if ("id" in read) return read;
+  throw bad(`"${read.of === "key" ? "key" : "cert"}" must ${read.must}`);
 }
 
 function decode(value: unknown, name: string): string {
@@ -46,14 +41,6 @@ function decode(value: unknown, name: string): string {
 
 function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === "";
-}
-
-function orNothing<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }
 
 function bad(why: string): Refusal {

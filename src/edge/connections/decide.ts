@@ -1,5 +1,5 @@
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { CompiledModule, OpenedDecision } from "../../traffic/module.ts";
+import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import { moduleFailed, refused } from "../../routing/sites/refusals.ts";
@@ -31,20 +31,28 @@ export function decideConnection(
   return undefined;
 }
 
+/** What is decided with over a connection that was let in. */
+export interface Deciding {
+  /** Gets what was decided, in order. */
+  readonly steps: Step[];
+  /** Gets what was noted for the connection's event. */
+  readonly logs: Readonly<Record<string, unknown>>[];
+  /** Nothing with side effects is carried out. */
+  readonly isRehearsal: boolean;
+  /** Told of a module that has thrown. */
+  failed(error: unknown): void;
+}
+
 /**
- * What modules decide over a connection that was let in, once everything is known of it. Pushes their steps and what
- * they noted for its event. Gives false when it ends there.
- *
- * @param isRehearsal nothing with side effects is carried out
+ * What modules decide over a connection that was let in, once everything is known of it. TLS that they were left to end
+ * and did not is ended behind them. Gives false when it ends there.
  */
 export function decideOpened(
   site: ConnectionSite,
-  facts: ConnectionFacts,
-  steps: Step[],
-  logs: Readonly<Record<string, unknown>>[],
-  failed: (error: unknown) => void,
-  isRehearsal = false,
+  connection: OpenConnection,
+  deciding: Deciding,
 ): boolean | Promise<boolean> {
+  const { steps, logs, failed } = deciding;
   const modules = site.connection.filter((module) => module.opened !== undefined);
   return modules.length === 0 || openedFrom(0);
 
@@ -61,11 +69,13 @@ export function decideOpened(
       }
       if (!take(decision)) return false;
     }
-    return true;
+    return tlsEnded(site, connection, steps);
   }
 
   function ask(module: Opening): OpenedDecision | Promise<OpenedDecision> {
-    return isRehearsal && module.rehearseOpened ? module.rehearseOpened(facts) : module.opened(facts);
+    return deciding.isRehearsal && module.rehearseOpened
+      ? module.rehearseOpened(connection)
+      : module.opened(connection);
   }
 
   function take(decision: OpenedDecision): boolean {
@@ -79,6 +89,16 @@ export function decideOpened(
     steps.push(moduleFailed(error));
     return false;
   }
+}
+
+/** Ends TLS that a policy was left to end, and was not to pass through. */
+function tlsEnded(site: ConnectionSite, connection: OpenConnection, steps: Step[]): boolean | Promise<boolean> {
+  if (site.lastHandshake === undefined || connection.endTls === undefined) return true;
+  return connection.endTls(site.lastHandshake, site.certificate).then((ended) => {
+    if (!(ended instanceof Error)) return true;
+    steps.push(refused("route_broken", ended.message));
+    return false;
+  });
 }
 
 type Opening = Required<Pick<CompiledModule, "opened">> & Pick<CompiledModule, "rehearseOpened">;

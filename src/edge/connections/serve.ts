@@ -10,6 +10,7 @@ import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 import type { Tunnel } from "../agents/tunnel.ts";
 import { makeAccountConnections } from "../listeners/account-connections.ts";
+import type { TlsEnd } from "../tls/tls-end.ts";
 import { makeConnectionUpstreams } from "../upstreams/connection-upstreams.ts";
 import type { DialOptions } from "../upstreams/dial.ts";
 import type { ClosedConnection } from "./closed-connection.ts";
@@ -20,6 +21,8 @@ import { SplicedConnection } from "./spliced-connection.ts";
 import type { SplicedConnections } from "./spliced-connection.ts";
 
 export interface ConnectionServerOptions {
+  /** Ends TLS where a policy says so. */
+  readonly tlsEnd: TlsEnd;
   readonly registry: AgentRegistry;
   readonly dial: DialOptions;
   readonly limits: SpliceLimits;
@@ -109,6 +112,7 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
       served.start();
     },
     destroy() {
+      options.tlsEnd.stop();
       for (const served of open) served.cut();
     },
   };

@@ -5,10 +5,14 @@ import type { Deadlines, Timed } from "../../lib/deadlines.ts";
 import type { Log } from "../../lib/log.ts";
 import { cutSocket, socketStream } from "../../lib/socket-stream.ts";
 import { splice } from "../../lib/splice.ts";
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { OwnCertificate } from "../../lib/own-certificate.ts";
+import type { ConnectionFacts, TlsFacts } from "../../traffic/exchange.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
+import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import type { Tunnel } from "../agents/tunnel.ts";
+import type { TlsEnd } from "../tls/tls-end.ts";
 import type { ConnectionUpstreams, Opened } from "../upstreams/connection-upstreams.ts";
 import type { SpliceCounters } from "./counters.ts";
 import type { SpliceLimits } from "./limits.ts";
@@ -18,6 +22,7 @@ import { decideOpened } from "./decide.ts";
 /** What the connections that are being served share. */
 export interface SplicedConnections {
   readonly upstreams: ConnectionUpstreams;
+  readonly tlsEnd: TlsEnd;
   readonly counters: SpliceCounters;
   readonly limits: SpliceLimits;
   readonly deadlines: Deadlines;
@@ -32,13 +37,14 @@ export interface SplicedConnections {
 }
 
 /** One connection, from its admission to the end of both of its sides. */
-export class SplicedConnection implements Timed {
+export class SplicedConnection implements Timed, OpenConnection {
   expiresAt: number;
   tunnel: Tunnel | undefined;
   readonly site: ConnectionSite;
   readonly #all: SplicedConnections;
-  readonly #socket: Socket;
-  readonly #facts: ConnectionFacts;
+  #socket: Socket;
+  #facts: ConnectionFacts;
+  #isOver = false;
   readonly #steps: Step[] = [];
   readonly #logs: Readonly<Record<string, unknown>>[] = [];
   #withdraw: () => void = () => {};
@@ -58,15 +64,41 @@ export class SplicedConnection implements Timed {
 
   start(): void {
     this.#socket.once("close", this.#gone);
-    const decided = decideOpened(this.site, this.#facts, this.#steps, this.#logs, (error) =>
-      this.#all.log.error("module failed", { site: this.site.id, error }),
-    );
+    const decided = decideOpened(this.site, this, {
+      steps: this.#steps,
+      logs: this.#logs,
+      isRehearsal: false,
+      failed: (error) => this.#all.log.error("module failed", { site: this.site.id, error }),
+    });
     if (decided instanceof Promise) void decided.then((goesOn) => this.#decided(goesOn));
     else this.#decided(decided);
   }
 
+  get facts(): ConnectionFacts {
+    return this.#facts;
+  }
+
+  get endTls(): OpenConnection["endTls"] {
+    const isOn = this.site.handshake.passthrough === true && this.#facts.tls === undefined;
+    return isOn ? (handshake, certificate) => this.#endTls(handshake, certificate) : undefined;
+  }
+
+  async #endTls(handshake: Handshake, certificate: OwnCertificate | undefined): Promise<TlsFacts | Error> {
+    const before = this.#socket;
+    // Its end is now that of the handshake, of which the steps are to tell.
+    before.removeListener("close", this.#gone);
+    const { hello = { serverName: "", alpn: [] } } = this.#facts;
+    const ended = await this.#all.tlsEnd.accept(before, this.site, hello, handshake, certificate);
+    if (ended instanceof Error) return ended;
+    this.#socket = ended.socket;
+    this.#facts = { ...this.#facts, tls: ended.facts };
+    if (ended.socket.destroyed) return new Error("the client has gone");
+    ended.socket.once("close", this.#gone);
+    return ended.facts;
+  }
+
   #decided(goesOn: boolean): void {
-    if (this.#socket.destroyed) return;
+    if (this.#isOver) return;
     if (!goesOn) {
       this.#socket.removeListener("close", this.#gone);
       this.#all.counters.ended.denied += 1;
@@ -161,6 +193,7 @@ export class SplicedConnection implements Timed {
   }
 
   #over(outcome: ClosedConnection["outcome"]): void {
+    this.#isOver = true;
     this.#all.leave(this);
     this.#all.closed({
       site: this.site,

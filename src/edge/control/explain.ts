@@ -1,6 +1,9 @@
 /** Dry runs: what this edge would do with a described request or connection, said by the code that would do it. */
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
+import type { OwnCertificate } from "../../lib/own-certificate.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
+import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import { catalogue } from "../../lib/errors.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
@@ -106,12 +109,36 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       const step = decideConnection(site, source, steps, () => {});
       if (step) return ended(step);
       const opened = facts(source, host, "https");
-      const described = { ...opened, localPort: port, tls: kind.startsWith("tcp") ? undefined : opened.tls };
-      if (!(await decideOpened(site, described, steps, [], () => {}, true))) return ended(closedByRule);
+      const described = describedConnection({ ...opened, localPort: port }, site);
+      if (!(await decideOpened(site, described, { steps, logs: [], isRehearsal: true, failed() {} }))) {
+        return ended(closedByRule);
+      }
       if (!site.upstream) return ended(refused("backend_empty", "the edge has no backend"));
       const picked = await upstreams.foresee(site.upstream, steps);
       const ending = "session" in picked || "host" in picked ? undefined : picked;
       return told({ ...nothing, edge, steps, ending, picked });
+    },
+  };
+}
+
+/** As a client would come; where TLS ends is said by rules and the site. */
+function describedConnection(facts: ConnectionFacts, site: ConnectionSite): OpenConnection {
+  const { tls, ...rest } = facts;
+  if (site.kind.startsWith("tcp") || tls === undefined) return { facts: { ...rest, tls: undefined } };
+  const hello = { serverName: tls.serverName, alpn: [] };
+  if (site.handshake.passthrough !== true) return { facts: { ...facts, hello } };
+  let known: ConnectionFacts = { ...rest, hello, tls: undefined };
+  return {
+    get facts() {
+      return known;
+    },
+    get endTls() {
+      if (known.tls !== undefined) return undefined;
+      return (handshake: Handshake, certificate: OwnCertificate | undefined) => {
+        const ended = { ...tls, version: handshake.maxVersion ?? tls.version, serverCertificate: certificate };
+        known = { ...known, tls: ended };
+        return Promise.resolve(ended);
+      };
     },
   };
 }

@@ -2,7 +2,7 @@ import type { RefusalName } from "../../lib/errors.ts";
 import type { CallChain } from "../../traffic/calls.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
-import type { Handshake } from "../../traffic/module.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
 import { noDemands, sameDemands } from "../tls/demands.ts";
 import type { HttpContext, SiteLookup } from "./context.ts";

@@ -1,7 +1,7 @@
 /** The handshake that a ClientHello leads to: that of the site which its server name means. */
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { ConnectionFacts, ServedCertificate, TlsFacts } from "../../traffic/exchange.ts";
+import type { ConnectionFacts, HelloFacts, ServedCertificate } from "../../traffic/exchange.ts";
 import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import { alert } from "../tls/alert.ts";
 import type { ClientHello } from "../tls/client-hello.ts";
@@ -9,6 +9,7 @@ import { ja4Of } from "../tls/ja4.ts";
 import type { Certificates } from "../tls/certificates.ts";
 import { noDemands, sameDemands } from "../tls/demands.ts";
 import { makeTlsServers } from "../tls/servers.ts";
+import { tlsFacts } from "../tls/tls-end.ts";
 import { makeAccountConnections } from "./account-connections.ts";
 import type { HandshakeResult } from "./handshake-counter.ts";
 import { connectionFacts } from "./listener.ts";
@@ -56,7 +57,7 @@ export interface HttpsHandshakes {
 interface Begun {
   readonly socket: Socket;
   readonly client: Client;
-  readonly hello: ClientHello;
+  readonly hello: HelloFacts;
   readonly startedAt: number;
   readonly opaque: ConnectionSite | undefined;
   readonly site: Site | ConnectionSite | undefined;
@@ -92,19 +93,22 @@ export function makeHttpsHandshakes(
     return !sameDemands(current?.handshake ?? noDemands, site?.handshake ?? noDemands);
   };
   const serve = (tls: TLSSocket, begun: Begun): void => {
-    const { socket, client, hello, startedAt, opaque, certificate } = begun;
+    const { socket, client, hello, startedAt, opaque, site, certificate } = begun;
     if (isOutdated(begun)) {
       refuse(tls, "outdated");
       return;
     }
     ended("completed");
-    const facts = { ...connectionFacts(socket, client, startedAt), tls: tlsFacts(tls, hello, certificate) };
+    const ofTls = tlsFacts(tls, hello, certificate, site?.handshake ?? noDemands);
+    const facts = { ...connectionFacts(socket, client, startedAt, hello), tls: ofTls };
     if (opaque) connections?.serve(tls, facts, opaque);
     else options.serve(tls, facts, tls.alpnProtocol === "h2" ? "h2" : "http/1.1");
   };
 
   return {
-    async begin(socket, client, hello, startedAt) {
+    async begin(socket, client, clientHello, startedAt) {
+      const { alpn } = clientHello;
+      const hello = { serverName: clientHello.serverName, alpn, ja4: ja4Of(clientHello) };
       const { serverName } = hello;
       const opaque = connections?.siteFor(serverName);
       if (opaque && !connections?.admits(opaque, client.address)) {
@@ -113,7 +117,7 @@ export function makeHttpsHandshakes(
       }
       if (opaque?.handshake.passthrough) {
         ended("passed_through");
-        connections?.serve(socket, connectionFacts(socket, client, startedAt), opaque);
+        connections?.serve(socket, connectionFacts(socket, client, startedAt, hello), opaque);
         return;
       }
       const site = opaque ?? siteFor(serverName);
@@ -149,17 +153,5 @@ export function makeHttpsHandshakes(
       servers.stop();
       opaqueServers.stop();
     },
-  };
-}
-
-function tlsFacts(socket: TLSSocket, hello: ClientHello, serverCertificate: ServedCertificate): TlsFacts {
-  return {
-    serverName: hello.serverName,
-    ja4: ja4Of(hello),
-    alpn: socket.alpnProtocol === false || socket.alpnProtocol === null ? "" : socket.alpnProtocol,
-    version: socket.getProtocol() ?? "",
-    cipher: socket.getCipher().standardName,
-    clientCertificate: socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined,
-    serverCertificate,
   };
 }

@@ -14,7 +14,7 @@ import { makeMetrics } from "../../lib/metrics.ts";
 import { createAuthority, createSelfSigned, issueLeaf } from "../../lib/x509.ts";
 import type { KeyedCertificate } from "../../lib/x509.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
-import type { Handshake } from "../../traffic/module.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
 import { makeAcmeChallenges } from "../tls/acme-challenges.ts";
 import { makeCertificates } from "../tls/certificates.ts";

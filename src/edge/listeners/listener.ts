@@ -5,7 +5,7 @@ import { normaliseAddress } from "../../lib/address.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
-import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import type { ConnectionFacts, HelloFacts } from "../../traffic/exchange.ts";
 import { makeAdmission } from "./admission.ts";
 import type { Admission } from "./admission.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -60,7 +60,12 @@ export interface Client {
 }
 
 /** What is known of a connection when it was accepted; TLS comes later. */
-export function connectionFacts(socket: Socket, client: Client, startedAt: number): ConnectionFacts {
+export function connectionFacts(
+  socket: Socket,
+  client: Client,
+  startedAt: number,
+  hello?: HelloFacts,
+): ConnectionFacts {
   return {
     source: client.address,
     sourcePort: client.port,
@@ -69,6 +74,7 @@ export function connectionFacts(socket: Socket, client: Client, startedAt: numbe
     startedAt,
     traffic: socket,
     tls: undefined,
+    ...(hello && { hello }),
   };
 }
 

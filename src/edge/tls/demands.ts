@@ -1,4 +1,4 @@
-import type { Handshake } from "../../traffic/module.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
 
 /** Of a server name without a site. */
 export const noDemands: Handshake = Object.freeze({});
@@ -8,7 +8,9 @@ export function sameDemands(one: Handshake, other: Handshake): boolean {
   return (
     one === other ||
     (one.minVersion === other.minVersion &&
+      one.maxVersion === other.maxVersion &&
       one.clientAuthorities === other.clientAuthorities &&
+      one.clientCertificates === other.clientCertificates &&
       (one.passthrough ?? false) === (other.passthrough ?? false))
   );
 }

@@ -3,7 +3,7 @@ import { createServer } from "node:tls";
 import type { Server, TlsOptions } from "node:tls";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { readCertificates } from "../../lib/x509.ts";
-import type { Handshake } from "../../traffic/module.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
 import { makeHandshaker, tlsStrength } from "./handshaker.ts";
 import type { Handshaker } from "./handshaker.ts";
 import { Lru } from "../../lib/lru.ts";
@@ -58,7 +58,8 @@ export function makeTlsServers(protocols: readonly string[], clock: Clock): TlsS
 }
 
 function demands(handshake: Handshake): string[] {
-  return [handshake.minVersion ?? "", handshake.clientAuthorities ?? "", String(handshake.passthrough ?? false)];
+  const { minVersion = "", maxVersion = "", clientAuthorities = "", clientCertificates = "", passthrough } = handshake;
+  return [minVersion, maxVersion, clientAuthorities, clientCertificates, String(passthrough ?? false)];
 }
 
 interface Entry extends Handshaker {
@@ -72,18 +73,25 @@ function makeEntry(key: string, options: TlsOptions, handshake: Handshake, certi
     cert: certificate.certificatePem,
     key: certificate.keyPem,
     minVersion: handshake.minVersion ?? tlsStrength.minVersion,
+    maxVersion: handshake.maxVersion ?? tlsStrength.maxVersion,
     // K2: with the ticket keys, keeps a session from being resumed under another site or other demands
     sessionIdContext: key.slice(0, 32),
-    ...(handshake.clientAuthorities !== undefined && {
-      // read one by one: given none that it can read, OpenSSL would trust the public authorities
-      ca: readCertificates(handshake.clientAuthorities).map(String),
-      requestCert: true,
-      rejectUnauthorized: true,
-      // a resumed session is not verified again, and would outlive the client's certificate
-      secureOptions: tlsStrength.secureOptions | constants.SSL_OP_NO_TICKET,
-    }),
+    ...clientDemands(handshake),
   });
   return { tls, ...makeHandshaker(tls) };
+}
+
+/** Throws when an authority cannot be read. */
+function clientDemands({ clientAuthorities, clientCertificates }: Handshake): TlsOptions {
+  if (clientAuthorities === undefined && clientCertificates === undefined) return {};
+  return {
+    // read one by one: given none that it can read, OpenSSL would trust the public authorities
+    ...(clientAuthorities !== undefined && { ca: readCertificates(clientAuthorities).map(String) }),
+    requestCert: true,
+    rejectUnauthorized: clientCertificates === undefined || clientCertificates === "verify",
+    // a resumed session is not verified again, and would outlive the client's certificate
+    secureOptions: tlsStrength.secureOptions | constants.SSL_OP_NO_TICKET,
+  };
 }
 
 function ticketKeys(secret: Buffer, key: string): Buffer {

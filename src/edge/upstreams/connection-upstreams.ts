@@ -109,12 +109,13 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
 function headerOf(tunnel: Tunnel, site: ConnectionSite, facts: ConnectionFacts): ProxyHeader {
   const { source, sourcePort } = facts;
   const preamble = proxyPreamble(tunnel.proxyProtocol, facts);
+  const proto = site.kind === "tls_edge" || site.kind === "tls_endpoint" ? "tls" : "tcp";
   return {
     tunnelId: tunnel.id,
     clientAddress: source.includes(":") ? `[${source}]:${sourcePort}` : `${source}:${sourcePort}`,
-    proto: site.kind === "tls_edge" || site.kind === "tls_endpoint" ? "tls" : "tcp",
+    proto,
     edgeType: edgeTypes[site.kind],
-    passthroughTls: site.handshake.passthrough === true,
+    passthroughTls: proto === "tls" && facts.tls === undefined,
     ...(preamble && { preamble }),
   };
 }

@@ -18,6 +18,7 @@ import { requestBodyFindReplace } from "./request-body-find-replace.ts";
 import { responseBodyFindReplace } from "./response-body-find-replace.ts";
 import { restrictIps } from "./restrict-ips.ts";
 import { setVars } from "./set-vars.ts";
+import { terminateTls } from "./terminate-tls.ts";
 import { urlRewrite } from "./url-rewrite.ts";
 import { verifyWebhook } from "./verify-webhook.ts";
 
@@ -40,6 +41,7 @@ export const actions: readonly ActionDeclaration[] = [
   responseBodyFindReplace,
   restrictIps,
   setVars,
+  terminateTls,
   urlRewrite,
   verifyWebhook,
 ];
@@ -51,8 +53,6 @@ export const unsupportedActions: Readonly<Record<string, string>> = {
   oauth: "logins are modules of a route: oauth",
   "openid-connect": "logins are modules of a route: oidc",
   saml: "logins are modules of a route: saml",
-  "terminate-tls":
-    "where TLS ends, and with which versions and client certificates, say the modules tls_termination and mutual_tls",
   "owasp-crs-request": "its rule set is not part of this server; put a web application firewall behind it",
   "owasp-crs-response": "its rule set is not part of this server; put a web application firewall behind it",
 };

@@ -35,6 +35,7 @@ const context = new PolicyContext(
     clock: systemClock,
     services: { ...defaultPolicyServices, random: () => random },
     keep: (_key, make) => make(),
+    authority: () => "",
     ipPolicy: () => assert.fail("no IP policy"),
   },
   "on_http_response",

@@ -7,6 +7,7 @@
  * 3. attach   `attach(place)`, once for each route or edge: state that survives recompiling, IP policies of the account.
  * 4. run      `run(context, state)` on traffic. It throws nothing: what fails is an outcome that says so.
  */
+import type { VariableDeclaration } from "../../cel/checking/environment.ts";
 import type { Program } from "../../cel/program.ts";
 import type { Type } from "../../cel/checking/types.ts";
 import type { Value } from "../../cel/values/values.ts";
@@ -41,6 +42,8 @@ export interface ActionDeclaration<F extends Fields = Fields> {
   readonly rules?: readonly ((config: StoredOf<F>, phase: Phase) => Issue | undefined)[];
   /** `always`: nothing of its rule comes after it. `may`: it ends the phase on some requests. */
   readonly terminating?: "always" | "may";
+  /** It ends TLS, which is left to it where a policy has it. */
+  readonly endsTls?: boolean;
   /** What later expressions read of it. */
   readonly results?: ActionResults;
   /**
@@ -54,6 +57,8 @@ export interface ActionDeclaration<F extends Fields = Fields> {
 export interface ActionResults {
   readonly name: string;
   readonly fields: Readonly<Record<string, Type>>;
+  /** Names below it that are read of something else, once the action ran. */
+  readonly mirrors?: Readonly<Record<string, VariableDeclaration>>;
 }
 
 export interface ActionScope {

@@ -4,6 +4,7 @@ import type { Value } from "../../cel/values/values.ts";
 import type { KeySets } from "../../jose/key-sets.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { ConnectionFacts, Exchange, ResponseHead } from "../../traffic/exchange.ts";
+import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { CompiledPolicy as CompiledIpPolicy } from "../../traffic/parts/ip-policy.ts";
 import type { Phase } from "./action.ts";
 import type { HttpCaller } from "./http-caller.ts";
@@ -45,6 +46,8 @@ export interface PolicyPlace {
   keep<T>(key: string, make: () => T): T;
   /** The rules of an IP policy of the account; in `attach` only. Throws when there is none. */
   ipPolicy(id: string): CompiledIpPolicy;
+  /** The certificates of an authority of the account, PEM; in `attach` only. Throws when there is none. */
+  authority(id: string): string;
 }
 
 export interface EndpointFacts {
@@ -60,7 +63,10 @@ export type LoggedFacts = Readonly<Record<string, unknown>>;
 
 export class PolicyContext {
   readonly place: PolicyPlace;
-  readonly connection: ConnectionFacts;
+  /** More is known of it once TLS was ended. */
+  connection: ConnectionFacts;
+  /** The connection itself, while rules act on connections. */
+  open: OpenConnection | undefined;
   /** Absent while there is only a connection. */
   readonly exchange: Exchange | undefined;
   /** Nothing with side effects is carried out. */

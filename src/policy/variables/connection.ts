@@ -83,7 +83,8 @@ export const connectionVariables: Variables = {
 };
 
 function hostOf({ connection, exchange }: PolicyContext): string {
-  return exchange?.request.host ?? connection.tls?.serverName ?? connection.localAddress;
+  const { tls, hello, localAddress } = connection;
+  return exchange?.request.host ?? tls?.serverName ?? hello?.serverName ?? localAddress;
 }
 
 function endpointUrl(context: PolicyContext): string {
@@ -108,12 +109,13 @@ const extensionType = objectType("extension", { id: string, critical: bool, valu
 
 export const tlsVariables: Variables = {
   "conn.tls.cipher_suite": ofTls(string, ({ cipher }) => cipher),
-  "conn.tls.sni": ofTls(string, ({ serverName }) => serverName),
+  "conn.tls.sni": variable(string, ({ connection: { tls, hello } }) => tls?.serverName ?? hello?.serverName),
   // Header modules say TLSv1.3, policies 1.3 (traffic-policy.md §3).
   "conn.tls.version": ofTls(string, ({ version }) => version.replace(/^TLSv/, "")),
-  "conn.tls.ja4_fingerprint": ofTls(string, ({ ja4 }) => ja4),
-  "conn.tls.negotiated_alpn": variable(string, ({ connection: { tls }, exchange }) => {
-    if (!tls) return undefined;
+  "conn.tls.ja4_fingerprint": variable(string, ({ connection: { tls, hello } }) => tls?.ja4 ?? hello?.ja4),
+  // Before there is a handshake, what the client likes best.
+  "conn.tls.negotiated_alpn": variable(string, ({ connection: { tls, hello }, exchange }) => {
+    if (!tls) return hello?.alpn[0];
     return tls.alpn ?? (exchange?.request.httpVersion === "2" ? "h2" : "http/1.1");
   }),
   "conn.tls.session_resumed": absent(bool),

@@ -123,6 +123,7 @@ function contextOf(phase: Phase): PolicyContext {
       services: defaultPolicyServices,
       keep: (_key, make) => make(),
       ipPolicy: () => assert.fail("no IP policy"),
+      authority: () => assert.fail("no authority"),
     },
     phase,
     exchange.connection,

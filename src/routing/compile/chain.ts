@@ -1,4 +1,5 @@
-import type { CompiledModule, Converter, Handshake, ModuleDeclaration, Scope } from "../../traffic/module.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
+import type { CompiledModule, Converter, ModuleDeclaration, Scope } from "../../traffic/module.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { Place } from "../../schema/object.ts";
 
@@ -83,6 +84,12 @@ export function compileChain(
     throw new CompileError(
       "tls_termination",
       `pass TLS through: ${place === "https_edge" ? "an HTTPS edge" : "mutual TLS"} needs it terminated at the edge`,
+    );
+  }
+  if (connection.some(({ endsTls }) => endsTls === true) && (handshake.clientAuthorities || handshake.minVersion)) {
+    throw new CompileError(
+      "traffic_policy",
+      "end TLS by a rule: mutual_tls, or min_version of tls_termination, demands a handshake before it",
     );
   }
   return {

@@ -43,7 +43,11 @@ function edgesOf(object: ResourceObject): readonly ResourceObject[] {
   const port = hostport.slice(hostport.lastIndexOf(":"));
   const host = hostport.slice(0, -port.length);
   const hostports = isInternalName(host) ? [internalKey(host, object.account_id) + port] : [hostport];
-  if (scheme !== "https") return [{ ...object, kind: `${scheme}_edge`, doc: { hostports, traffic_policy } }];
+  // TLS passes through, unless a rule ends it.
+  const tls_termination = scheme === "tls" ? { enabled: true, terminate_at: "upstream", min_version: null } : null;
+  if (scheme !== "https") {
+    return [{ ...object, kind: `${scheme}_edge`, doc: { hostports, traffic_policy, tls_termination } }];
+  }
   const match = { match_type: "path_prefix", match: "/" };
   return [
     { ...object, kind: "https_edge", doc: { hostports } },

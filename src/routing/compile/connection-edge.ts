@@ -1,3 +1,4 @@
+import type { Handshake } from "../../traffic/handshake.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { ConnectionSite } from "../sites/compiled.ts";
 import { hostportsOf, hostsOf } from "./hosts.ts";
@@ -5,6 +6,8 @@ import { portsOf } from "./ports.ts";
 import { nothing } from "./units.ts";
 import { joined } from "./compilation.ts";
 import type { Compilation, Compiler, HostOwner } from "./compilation.ts";
+
+const passthrough: Handshake = Object.freeze({ passthrough: true });
 
 interface ConnectionEdgeOwner extends HostOwner {
   site: ConnectionSite | undefined;
@@ -30,6 +33,8 @@ export class ConnectionEdgeCompiler implements Compiler<ConnectionEdgeOwner> {
     const { id, account_id: accountId, revision } = object;
     const chain = this.#compilation.chain(owner, this.kind);
     const hosts = hostsOf(object);
+    // Where it is not passed through anyway, TLS is left to a policy that ends it, and ended behind that at the latest.
+    const isLeft = !chain.handshake.passthrough && chain.connection.some(({ endsTls }) => endsTls === true);
     owner.site = Object.freeze({
       kind: this.kind,
       id,
@@ -38,7 +43,8 @@ export class ConnectionEdgeCompiler implements Compiler<ConnectionEdgeOwner> {
       hostports: hostportsOf(object),
       hosts,
       ports: portsOf(object),
-      handshake: chain.handshake,
+      handshake: isLeft ? passthrough : chain.handshake,
+      lastHandshake: isLeft ? chain.handshake : undefined,
       problem: owner.problem,
       connection: joined(this.#compilation.restrictions.modules(accountId), chain.connection),
       upstream: chain.upstream,

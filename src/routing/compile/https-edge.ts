@@ -1,5 +1,6 @@
 import { hostMatches, parsePort } from "../../lib/hostport.ts";
-import type { CompiledModule, Handshake } from "../../traffic/module.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
+import type { CompiledModule } from "../../traffic/module.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { emptyChain } from "./chain.ts";
 import type { Chain } from "./chain.ts";

@@ -1,5 +1,7 @@
 /** Configuration as the data plane uses it: immutable objects, replaced whole by a change. */
-import type { CompiledModule, Converter, Handshake } from "../../traffic/module.ts";
+import type { OwnCertificate } from "../../lib/own-certificate.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
+import type { CompiledModule, Converter } from "../../traffic/module.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { ResourceObject } from "../../schema/object.ts";
@@ -56,21 +58,13 @@ export interface ConnectionSite {
   /** Ports of the hostports, each once: where a TCP edge listens. */
   readonly ports: readonly number[];
   readonly handshake: Handshake;
+  /** TLS is left to a policy to end; where it has not, it is ended so behind it. */
+  readonly lastHandshake?: Handshake | undefined;
   readonly problem: Problem | undefined;
   readonly connection: readonly CompiledModule[];
   readonly upstream: UpstreamPlan | undefined;
   /** What is shown where TLS is terminated, in place of what the account has for the name. */
   readonly certificate?: OwnCertificate | undefined;
-}
-
-/** A certificate that belongs to one site alone. */
-export interface OwnCertificate {
-  readonly id: string;
-  /** Leaf first, then its chain. */
-  readonly certificatePem: string;
-  readonly keyPem: string;
-  /** Milliseconds since 1970. */
-  readonly notAfter: number;
 }
 
 /** An agent token, as the edge checks it. */

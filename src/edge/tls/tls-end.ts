@@ -1,0 +1,88 @@
+/** Ending TLS on a connection whose ClientHello was looked at and not answered yet. */
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { Clock } from "../../lib/clock.ts";
+import type { OwnCertificate } from "../../lib/own-certificate.ts";
+import type { Site } from "../../routing/sites/compiled.ts";
+import type { HelloFacts, ServedCertificate, TlsFacts } from "../../traffic/exchange.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
+import type { Certificates } from "./certificates.ts";
+import { makeTlsServers } from "./servers.ts";
+
+export interface TlsEnd {
+  /**
+   * Resolves with an error when there is no certificate, the handshake fails or takes too long, or the client shows no
+   * certificate where it must; the socket is destroyed then.
+   *
+   * @param given shown instead of what the site's account has for the name
+   */
+  accept(
+    socket: Socket,
+    site: Pick<Site, "id" | "accountId" | "hosts">,
+    hello: HelloFacts,
+    handshake: Handshake,
+    given: OwnCertificate | undefined,
+  ): Promise<EndedTls | Error>;
+  stop(): void;
+}
+
+export interface EndedTls {
+  readonly socket: TLSSocket;
+  readonly facts: TlsFacts;
+}
+
+export interface TlsEndOptions {
+  readonly certificates: Pick<Certificates, "choose">;
+  readonly clock: Clock;
+  readonly handshakeTimeoutMs: number;
+}
+
+export function makeTlsEnd({ certificates, clock, handshakeTimeoutMs }: TlsEndOptions): TlsEnd {
+  // nobody here knows what is spoken behind it
+  const servers = makeTlsServers([], clock);
+  const fail = (socket: Socket, why: string): Error => {
+    socket.destroy();
+    return new Error(why);
+  };
+  return {
+    async accept(socket, site, hello, handshake, given) {
+      const certificate = given ?? (await certificates.choose(hello.serverName, site));
+      if (!certificate) return fail(socket, "there is no certificate for the server name now");
+      if (socket.destroyed) return new Error("the client has gone");
+      let failure = "the TLS handshake failed";
+      const late = clock.after(handshakeTimeoutMs, () => {
+        failure = "the TLS handshake took too long";
+        socket.destroy();
+      });
+      const server = servers.server(site.id, handshake, certificate);
+      const ended = await new Promise<TLSSocket | Error>((resolve) => server.accept(socket, resolve));
+      late.cancel();
+      if (ended instanceof Error) return new Error(failure, { cause: ended });
+      const facts = tlsFacts(ended, hello, certificate, handshake);
+      if (handshake.clientCertificates === "any" && facts.clientCertificate === undefined) {
+        return fail(ended, "the client showed no certificate");
+      }
+      return { socket: ended, facts };
+    },
+    stop: () => servers.stop(),
+  };
+}
+
+/** What is known once a handshake has ended. */
+export function tlsFacts(
+  socket: TLSSocket,
+  hello: HelloFacts,
+  serverCertificate: ServedCertificate,
+  { clientCertificates = "verify" }: Handshake,
+): TlsFacts {
+  const isShown = clientCertificates !== "verify" || socket.authorized;
+  return {
+    serverName: hello.serverName,
+    ja4: hello.ja4,
+    version: socket.getProtocol() ?? "",
+    cipher: socket.getCipher().standardName,
+    clientCertificate: isShown ? socket.getPeerX509Certificate()?.raw : undefined,
+    serverCertificate,
+    alpn: socket.alpnProtocol || "",
+  };
+}

@@ -1,0 +1,41 @@
+/** A certificate with its key that is given for one site, outside of those that the account keeps. */
+import { createHash, createPrivateKey } from "node:crypto";
+import { tlsDemand } from "./tls-usable.ts";
+import { readCertificates } from "./x509.ts";
+
+export interface OwnCertificate {
+  /** The same for the same certificate and key. */
+  readonly id: string;
+  /** Leaf first, then its chain. */
+  readonly certificatePem: string;
+  readonly keyPem: string;
+  /** Milliseconds since 1970. */
+  readonly notAfter: number;
+}
+
+/** What is wrong: with which of the two, and what it "must". Repeats nothing of them. */
+export interface CertificateFault {
+  readonly of: "certificate" | "key";
+  readonly must: string;
+}
+
+/** @param certificatePem the leaf, then its chain */
+export function readOwnCertificate(certificatePem: string, keyPem: string): OwnCertificate | CertificateFault {
+  const [leaf] = orNothing(() => readCertificates(certificatePem)) ?? [];
+  if (!leaf) return { of: "certificate", must: "hold a certificate in PEM" };
+  const key = orNothing(() => createPrivateKey(keyPem));
+  if (!key) return { of: "key", must: "hold a private key in PEM, without a passphrase" };
+  if (!leaf.checkPrivateKey(key)) return { of: "key", must: "be the certificate's" };
+  const demand = tlsDemand(certificatePem, keyPem);
+  if (demand !== undefined) return { of: "certificate", must: demand };
+  const id = createHash("sha256").update(certificatePem).update("\0").update(keyPem).digest("hex");
+  return { id, certificatePem, keyPem, notAfter: leaf.validToDate.getTime() };
+}
+
+function orNothing<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

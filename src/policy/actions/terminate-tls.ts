@@ -1,0 +1,192 @@
+import { listOf, types } from "../../cel/checking/types.ts";
+import { Failure } from "../../cel/values/failure.ts";
+import { readOwnCertificate } from "../../lib/own-certificate.ts";
+import type { OwnCertificate } from "../../lib/own-certificate.ts";
+import { f } from "../../schema/fields.ts";
+import type { StoredOf } from "../../schema/fields.ts";
+import type { TlsFacts } from "../../traffic/exchange.ts";
+import type { Handshake, TlsVersion } from "../../traffic/handshake.ts";
+import { readAuthorities } from "../../traffic/parts/authorities.ts";
+import { brokenAction, defineAction, done, skippedAction } from "../language/action.ts";
+import type { ActionOutcome, ActionScope } from "../language/action.ts";
+import type { PolicyContext } from "../language/context.ts";
+import type { Template } from "../language/template.ts";
+import { tlsVariables } from "../variables/connection.ts";
+
+const versions = ["1.2", "1.3"] as const;
+const pemText = f.string("PEM, or the id of a certificate authority.", { minBytes: 1, maxBytes: 32_768 });
+const prefix = "conn.tls.";
+
+const config = {
+  min_version: f.oneOf("The least TLS version that is spoken.", versions, { default: "1.2" }),
+  max_version: f.oneOf("The last TLS version that is spoken.", versions, { default: "1.3" }),
+  server_certificate: f.string(
+    "PEM of the certificate that is shown, its chain behind it; may hold `${…}`. The one that the account has for the name unless given.",
+    { maxBytes: 32_768 },
+  ),
+  server_private_key: f.string("PEM of its key; may hold `${…}`.", { maxBytes: 16_384 }),
+  mutual_tls_certificate_authorities: f.list(
+    "Authorities that client certificates must chain to: PEM, which may be `${…}`, or ids.",
+    pemText,
+    { maxItems: 10 },
+  ),
+  mutual_tls_verification_strategy: f.nullableOneOf(
+    "`require-and-verify`: clients need a certificate of one of the authorities, which they imply; `require-any`: one of whomever; `request`: they are asked for one. What is not verified says nothing but what the client wants to say.",
+    ["require-and-verify", "require-any", "request"],
+  ),
+};
+
+type Config = StoredOf<typeof config>;
+
+const strategies = { "require-and-verify": "verify", "require-any": "any", request: "request" } as const;
+
+export const terminateTls = defineAction({
+  type: "terminate-tls",
+  phases: ["on_tcp_connect"],
+  layers: ["tls"],
+  doc: "Ends TLS here: what follows gets the decrypted bytes. Without it TLS is passed through. The connection is closed when the handshake fails.",
+  config,
+  widen: (given) => ({ ...given, ...asText(given, "min_version"), ...asText(given, "max_version") }),
+  rules: [
+    ({ min_version, max_version }) =>
+      min_version > max_version
+        ? { path: "max_version", message: "must not be below min_version", reason: "policy_value_refused" }
+        : undefined,
+    ({ server_certificate, server_private_key }) => {
+      if ((server_certificate === "") === (server_private_key === "")) return undefined;
+      const path = server_certificate === "" ? "server_certificate" : "server_private_key";
+      const message = "must be given: a certificate and its key need one another";
+      return { path, message, reason: "policy_field_needs_other" };
+    },
+    ({ mutual_tls_certificate_authorities: authorities, mutual_tls_verification_strategy: strategy }) =>
+      strategy === "require-and-verify" && authorities.length === 0
+        ? {
+            path: "mutual_tls_certificate_authorities",
+            message: "must name an authority: require-and-verify needs one",
+            reason: "policy_field_needs_other",
+          }
+        : undefined,
+  ],
+  endsTls: true,
+  results: {
+    name: "terminate_tls",
+    fields: { error_code: types.string, error_message: types.string, warnings: listOf(types.string) },
+    mirrors: Object.fromEntries(
+      Object.entries(tlsVariables).map(([name, variable]) => [name.slice(prefix.length), variable]),
+    ),
+  },
+  compile(given, scope) {
+    const certificate = compileCertificate(given, scope);
+    const authorities = compileAuthorities(given.mutual_tls_certificate_authorities, scope);
+    const strategy = given.mutual_tls_verification_strategy;
+    const fixed: Handshake = {
+      minVersion: `TLSv${given.min_version}`,
+      maxVersion: `TLSv${given.max_version}`,
+      ...(strategy !== null && { clientCertificates: strategies[strategy] }),
+    };
+    return {
+      attach: (place): Authorities =>
+        authorities.map((one) => (typeof one === "string" ? { pem: place.authority(one) } : one)),
+      run(context, state) {
+        const pems = pemsOf(state as Authorities, context);
+        const shown = certificate(context);
+        if (pems instanceof Failure || shown instanceof Failure) {
+          return brokenAction("policy_interpolation_failed", "a certificate could not be made");
+        }
+        const demands = pems.length === 0 ? fixed : { ...fixed, clientAuthorities: pems.join("\n") };
+        return end(context, demands, shown);
+      },
+    };
+  },
+});
+
+/** Of ids the PEM is known when attached. */
+type Authorities = readonly ({ readonly pem: string } | Template)[];
+
+async function end(
+  context: PolicyContext,
+  demands: Handshake,
+  certificate: OwnCertificate | undefined,
+): Promise<ActionOutcome> {
+  const { open } = context;
+  if (open?.endTls === undefined) return alreadyEnded(context.connection.tls, demands);
+  const ended = await open.endTls(demands, certificate);
+  if (ended instanceof Error) return brokenAction("policy_action_failed", ended.message);
+  context.connection = open.facts;
+  return done(`ended TLS, version ${ended.version.replace("TLSv", "")}`, noError);
+}
+
+/** Whoever forwarded the connection has ended it: what this one demands must hold of that handshake. */
+function alreadyEnded(tls: TlsFacts | undefined, demands: Handshake): ActionOutcome {
+  const { minVersion, maxVersion, clientAuthorities, clientCertificates } = demands;
+  const isWithin = tls && tls.version >= (minVersion as TlsVersion) && tls.version <= (maxVersion as TlsVersion);
+  const isAsked = clientAuthorities !== undefined || (clientCertificates ?? "request") !== "request";
+  if (isWithin && !isAsked) {
+    return skippedAction("TLS was ended before", { ...noError, warnings: ["TLS was ended before"] });
+  }
+  return brokenAction("policy_action_failed", "TLS was ended before, by a handshake that demanded less");
+}
+
+const noError = { error_code: "", error_message: "", warnings: [] };
+
+/** YAML reads `1.2` as a number. */
+function asText(given: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  return typeof given[name] === "number" ? { [name]: String(given[name]) } : {};
+}
+
+function compileCertificate(
+  { server_certificate, server_private_key }: Config,
+  scope: ActionScope,
+): (context: PolicyContext) => OwnCertificate | Failure | undefined {
+  if (server_certificate === "") return () => undefined;
+  const certificate = scope.template(server_certificate, "server_certificate");
+  const key = scope.template(server_private_key, "server_private_key");
+  if (certificate.constant !== undefined && key.constant !== undefined) {
+    const read = readOwnCertificate(certificate.constant, key.constant);
+    if ("id" in read) return () => read;
+    const field = read.of === "key" ? "server_private_key" : "server_certificate";
+    scope.wrong(field, `must ${read.must}`, "policy_value_invalid");
+    return () => undefined;
+  }
+  // Reading it costs a millisecond, and it is hardly ever another one than for the connection before.
+  let last: { readonly pem: string; readonly its: string; readonly read: OwnCertificate | Failure } | undefined;
+  return (context) => {
+    const pem = certificate.text(context);
+    const its = key.text(context);
+    if (pem instanceof Failure || its instanceof Failure) return new Failure("a certificate could not be made");
+    if (last?.pem === pem && last.its === its) return last.read;
+    const read = readOwnCertificate(pem, its);
+    last = { pem, its, read: "id" in read ? read : new Failure(`the ${read.of} must ${read.must}`) };
+    return last.read;
+  };
+}
+
+/** An id stays a text. */
+function compileAuthorities(given: readonly string[], scope: ActionScope): readonly (string | Authorities[number])[] {
+  return given.map((text, index) => {
+    const at = `mutual_tls_certificate_authorities[${index}]`;
+    if (/^ca_[0-9A-Za-z]{1,60}$/.test(text)) return text;
+    const template = scope.template(text, at);
+    if (template.constant === undefined) return template;
+    const read = readAuthorities(template.constant);
+    if ("pem" in read) return read;
+    scope.wrong(at, `must ${read.must}, or be the id of a certificate authority`, "policy_value_invalid");
+    return { pem: "" };
+  });
+}
+
+function pemsOf(authorities: Authorities, context: PolicyContext): readonly string[] | Failure {
+  const pems: string[] = [];
+  for (const one of authorities) {
+    if ("pem" in one) {
+      pems.push(one.pem);
+      continue;
+    }
+    const text = one.text(context);
+    if (text instanceof Failure) return text;
+    const read = readAuthorities(text);
+    if ("must" in read) return new Failure(`an authority must ${read.must}`);
+    pems.push(read.pem);
+  }
+  return pems;
+}
