@@ -1,29 +1,18 @@
 import type { Database } from "./database.ts";
 import type { Documents } from "./documents.ts";
+import type { PastObjects } from "./past-objects.ts";
 import type { Retained } from "./retention.ts";
-import type { Cursor, Feed, PastChange, StoredObject } from "./store.ts";
+import type { Cursor, Feed, PastChange } from "./store.ts";
 
-export function feedOf({ reads }: Database, documents: Documents, retained: Retained, keep: Feed["keep"]): Feed {
-  /** The object as the revision found it. */
-  const before = async (
-    accountId: string,
-    kind: string,
-    id: string,
-    revision: number,
-  ): Promise<StoredObject | undefined> => {
-    const row = await reads
-      .selectFrom("history")
-      .select(["id", "account_id", "kind", "revision", "created_at", "doc"])
-      .where("account_id", "=", accountId)
-      .where("kind", "=", kind)
-      .where("id", "=", id)
-      .where("revision", "<", revision)
-      .orderBy("revision", "desc")
-      .limit(1)
-      .executeTakeFirst();
-    return row && row.doc !== null ? documents.read({ ...row, doc: row.doc }) : undefined;
-  };
+export interface FeedParts {
+  readonly database: Database;
+  readonly documents: Documents;
+  readonly past: PastObjects;
+  readonly retained: Retained;
+  readonly keep: Feed["keep"];
+}
 
+export function feedOf({ database: { reads }, documents, past, retained, keep }: FeedParts): Feed {
   const after = async (
     accountId: string,
     from: Cursor,
@@ -57,7 +46,7 @@ export function feedOf({ reads }: Database, documents: Documents, retained: Reta
         operationId: operation_id,
         kind,
         id,
-        before: await before(accountId, kind, id, revision),
+        before: await past.at(revision - 1, accountId, kind, id),
         after: doc === null ? undefined : documents.read({ ...row, doc }),
       });
     }

@@ -1,22 +1,13 @@
 import { sql } from "kysely";
 import type { Database } from "./database.ts";
-import type { Documents } from "./documents.ts";
 import { whileRetained } from "./retention.ts";
 import type { Retained } from "./retention.ts";
-import { pastObjectsOf } from "./past-objects.ts";
+import type { PastObjects } from "./past-objects.ts";
 import { rowsWithPrior } from "./prior-row.ts";
 import { listRevisions } from "./revision-list.ts";
 import type { Change, History } from "./store.ts";
 
-/** @param ownerField the field that names the owner of a kind's objects */
-export function historyOf(
-  { reads }: Database,
-  documents: Documents,
-  retained: Retained,
-  ownerField: (kind: string) => string | undefined,
-): Omit<History, "verify"> {
-  const past = pastObjectsOf(reads, documents, ownerField);
-
+export function historyOf({ reads }: Database, past: PastObjects, retained: Retained): Omit<History, "verify"> {
   const changesOf = async (accountId: string, revision: number, limit?: number): Promise<readonly Change[]> => {
     let query = rowsWithPrior(reads)
       .where("row.revision", "=", revision)

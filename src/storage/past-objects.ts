@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Database } from "./database.ts";
 import type { Documents } from "./documents.ts";
-import type { PageRequest, StoredObject } from "./store.ts";
+import type { History, StoredObject } from "./store.ts";
 
 /** Candidates read at a time for a page of the past. */
 const pageStep = 200;
@@ -21,12 +21,7 @@ export interface PastObjects {
   read(row: PastRow | undefined): StoredObject | undefined;
   at(revision: number, accountId: string, kind: string, id: string): Promise<StoredObject | undefined>;
   /** Newest object first. */
-  pageAt(
-    revision: number,
-    accountId: string,
-    kind: string,
-    request: PageRequest,
-  ): Promise<{ readonly objects: readonly StoredObject[]; readonly more: boolean }>;
+  readonly pageAt: History["pageAt"];
 }
 
 type Reads = Database["reads"];

@@ -4,8 +4,9 @@
  */
 import { sql } from "kysely";
 import type { Log } from "../lib/log.ts";
-import type { Database, Tables, Transaction } from "./database.ts";
+import type { Database, Transaction } from "./database.ts";
 import type { Documents } from "./documents.ts";
+import { historyRows } from "./history-rows.ts";
 
 /** Rows in memory at a time. */
 const step = 500;
@@ -65,19 +66,7 @@ async function sealObjects(transaction: Transaction, documents: Documents, kind:
 
 async function sealHistory(transaction: Transaction, documents: Documents, kind: string): Promise<number> {
   let count = 0;
-  let last = { revision: 0, position: -1 };
-  for (;;) {
-    const { revision, position } = last;
-    const rows = await transaction
-      .selectFrom("history")
-      .selectAll()
-      .where("kind", "=", kind)
-      .where("revision", ">=", revision)
-      .where((row) => row.or([row("revision", ">", revision), row("position", ">", position)]))
-      .orderBy("revision")
-      .orderBy("position")
-      .limit(step)
-      .execute();
+  for await (const rows of historyRows(transaction, (all) => all.where("kind", "=", kind))) {
     for (const row of rows) {
       if (row.doc === null) continue;
       const doc = documents.sealLater({ ...row, doc: row.doc });
@@ -90,9 +79,8 @@ async function sealHistory(transaction: Transaction, documents: Documents, kind:
         .execute();
       count += 1;
     }
-    if (rows.length < step) return count;
-    last = rows.at(-1) as Tables["history"];
   }
+  return count;
 }
 
 /** Replaced rows stay in the files until their place is used again. What fails here is tried again at the next start. */

@@ -5,10 +5,11 @@ import { chainHash } from "./chain.ts";
 import type { ChainEnd } from "./chain.ts";
 import type { Database, Tables } from "./database.ts";
 import type { Documents } from "./documents.ts";
+import { historyRows } from "./history-rows.ts";
 import type { Sealer } from "./sealing.ts";
 import type { History } from "./store.ts";
 
-/** Revisions, and rows of what pruning has left, that are read at a time. */
+/** Revisions that are read at a time. */
 const step = 500;
 
 type Reads = Database["reads"];
@@ -82,24 +83,9 @@ async function sumOfLeft(
   documents: Pick<Documents, "asWritten">,
 ): Promise<string> {
   let sum = "0";
-  let last = { revision: 0, position: -1 };
-  for (;;) {
-    const { revision, position } = last;
-    const rows = await reads
-      .selectFrom("history")
-      .selectAll()
-      .where("revision", "<=", upTo)
-      .where("revision", ">=", revision)
-      .where((row) => row.or([row("revision", ">", revision), row("position", ">", position)]))
-      .orderBy("revision")
-      .orderBy("position")
-      .limit(step)
-      .execute();
-    sum = sumWith(
-      { key, sum },
-      rows.map((row) => asWritten(row, documents)),
-    );
-    if (rows.length < step) return sum;
-    last = rows.at(-1) as Tables["history"];
+  for await (const rows of historyRows(reads, (all) => all.where("revision", "<=", upTo))) {
+    const written = rows.map((row) => asWritten(row, documents));
+    sum = sumWith({ key, sum }, written);
   }
+  return sum;
 }
