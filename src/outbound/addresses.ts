@@ -7,20 +7,22 @@ import type { LookupFunction } from "node:net";
 /** Whether this server may connect to an IP address. */
 export type AddressRule = (address: string) => boolean;
 
+/** What is wrong when every address of `host` is refused. */
+export type Refused = (host: string, found: readonly LookupAddress[]) => Error;
+
 /**
  * Calls `done` once with the addresses of `host`, a name or an address, that may be connected to; with an error when
  * there are none.
- * @param refused what is wrong when every address is refused
  */
 export function resolveAllowed(
   host: string,
   mayConnect: AddressRule,
-  refused: (host: string) => Error,
+  refused: Refused,
   done: (found: LookupAddress[] | Error) => void,
 ): void {
   const check = (found: readonly LookupAddress[]): void => {
     const allowed = found.filter(({ address }) => mayConnect(address));
-    done(allowed.length > 0 ? allowed : refused(host));
+    done(allowed.length > 0 ? allowed : refused(host, found));
   };
   const family = isIP(host);
   if (family !== 0) {
@@ -34,7 +36,7 @@ export function resolveAllowed(
 }
 
 /** For `net.connect` and `https.request`, which do not call it for literal addresses: check those beforehand. */
-export function checkedLookup(mayConnect: AddressRule, refused: (host: string) => Error): LookupFunction {
+export function checkedLookup(mayConnect: AddressRule, refused: Refused): LookupFunction {
   return (host, { all }, answer) =>
     resolveAllowed(host, mayConnect, refused, (found) => {
       if (found instanceof Error) answer(found, "");

@@ -1,5 +1,4 @@
 /** Connections to static addresses: resolved, checked and only then dialled, so that no name leads inside. */
-import { lookup } from "node:dns";
 import type { LookupAddress } from "node:dns";
 import { connect, isIP } from "node:net";
 import type { Socket } from "node:net";
@@ -7,6 +6,7 @@ import { connect as connectTls } from "node:tls";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { forbiddenAddress } from "../../lib/upstream-address.ts";
+import { resolveAllowed } from "../../outbound/addresses.ts";
 
 export interface StaticAddress {
   readonly host: string;
@@ -99,19 +99,12 @@ export function refusalOf(host: string, { clock, allowLocal }: DialOptions): Pro
 }
 
 function addressesOf(host: string, allowLocal: boolean, done: (found: LookupAddress[] | Error) => void): void {
-  const check = (found: readonly LookupAddress[]): void => {
-    const usable = found.filter(({ address }) => mayDial(address, allowLocal));
-    done(usable.length > 0 ? usable : notAllowed(host, found, allowLocal));
-  };
-  const family = isIP(host);
-  if (family !== 0) {
-    check([{ address: host, family }]);
-    return;
-  }
-  lookup(host, { all: true }, (error, found) => {
-    if (error) done(error);
-    else check(found);
-  });
+  resolveAllowed(
+    host,
+    (address) => mayDial(address, allowLocal),
+    (name, found) => notAllowed(name, found, allowLocal),
+    done,
+  );
 }
 
 /** Names what the addresses are, not the addresses: whoever may configure a backend need not know them. */
