@@ -6,7 +6,7 @@ import type { Field, Issue } from "../schema/fields.ts";
 import { endpointUrl, parseEndpointUrl } from "../schema/endpoint-url.ts";
 import { defineResource } from "../schema/resource.ts";
 import { servedFields } from "./endpoint.ts";
-import { hostportUses } from "./https-edge.ts";
+import { hostportRefusals, hostportUses } from "./hostports.ts";
 import { portOf } from "./tcp-edge.ts";
 
 export const cloudEndpoint = defineResource({
@@ -63,14 +63,7 @@ export const cloudEndpoint = defineResource({
     return scheme === "tcp" ? [{ space: "address", name: portOf(hostport) }] : hostportUses({ hostports: [hostport] });
   },
   taken: "hostport_held",
-  refusals: [
-    "domain_held",
-    "domain_public",
-    "domain_unproven",
-    "domain_unreserved",
-    "binding_unsupported",
-    ...policyRefusals,
-  ],
+  refusals: [...hostportRefusals, "binding_unsupported", ...policyRefusals],
   rules: [
     ({ bindings }) => bindingIssue(bindings as readonly string[]),
     ({ url, bindings }) => internalIssue(url, bindings as readonly string[]),

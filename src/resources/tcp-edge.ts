@@ -1,7 +1,7 @@
 import { notes } from "../schema/fields.ts";
 import { policyRefusals } from "../policy/document.ts";
 import { defineResource } from "../schema/resource.ts";
-import { hostportClaims, hostportsField } from "./https-edge.ts";
+import { hostportClaims, hostportRefusals, hostportsField } from "./hostports.ts";
 
 export const tcpEdge = defineResource({
   name: "tcp_edge",
@@ -20,14 +20,7 @@ export const tcpEdge = defineResource({
   ],
   uses: ({ hostports }) => hostports.map((hostport) => ({ space: "address", name: portOf(hostport) })),
   taken: "hostport_held",
-  refusals: [
-    "domain_held",
-    "domain_public",
-    "domain_unproven",
-    "domain_unreserved",
-    "backend_needs_http",
-    ...policyRefusals,
-  ],
+  refusals: [...hostportRefusals, "backend_needs_http", ...policyRefusals],
 });
 
 export function portOf(hostport: string): string {

@@ -2,7 +2,7 @@ import { notes } from "../schema/fields.ts";
 import type { Issue } from "../schema/fields.ts";
 import { policyEndsTls, policyRefusals } from "../policy/document.ts";
 import { defineResource } from "../schema/resource.ts";
-import { hostportClaims, hostportUses, hostportsField } from "./https-edge.ts";
+import { hostportClaims, hostportRefusals, hostportsField, hostportUses } from "./hostports.ts";
 
 export const tlsEdge = defineResource({
   name: "tls_edge",
@@ -17,15 +17,7 @@ export const tlsEdge = defineResource({
   claims: hostportClaims,
   uses: hostportUses,
   taken: "hostport_held",
-  refusals: [
-    "domain_held",
-    "domain_public",
-    "domain_unproven",
-    "domain_unreserved",
-    "module_needs_termination",
-    "backend_needs_http",
-    ...policyRefusals,
-  ],
+  refusals: [...hostportRefusals, "module_needs_termination", "backend_needs_http", ...policyRefusals],
   rules: [passthroughHasNoClientCertificates, oneEndsTls],
 });
 
