@@ -54,7 +54,7 @@ export function member(
   evaluate: (...given: never[]) => Result,
   extra?: Extra,
 ): Overload {
-  return { id, isMember: true, parameters, result, evaluate, ...extra };
+  return { ...overload(id, parameters, result, evaluate, extra), isMember: true };
 }
 
 export function define(name: string, ...overloads: readonly Overload[]): FunctionDeclaration {

@@ -7,6 +7,7 @@ import type { Value } from "../../cel/values/values.ts";
 import type { TlsFacts } from "../../traffic/exchange.ts";
 import { clientCertificate, serverCertificate } from "../../traffic/tls-certificates.ts";
 import type { TlsCertificate } from "../../traffic/tls-certificates.ts";
+import { nameAttributes } from "../../traffic/variables/connection-variables.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { pemOf } from "./pem.ts";
 
@@ -95,15 +96,7 @@ function endpointUrl(context: PolicyContext): string {
   return `${protocol}://${hostOf(context)}${port}`;
 }
 
-const attributes: Readonly<Record<string, string>> = {
-  country: "C",
-  locality: "L",
-  organization: "O",
-  organizational_unit: "OU",
-  postal_code: "postalCode",
-  province: "ST",
-  street_address: "street",
-};
+const { common_name: commonName, ...listedAttributes } = nameAttributes;
 
 const extensionType = objectType("extension", { id: string, critical: bool, value: bytes });
 
@@ -139,8 +132,8 @@ function certificateVariables(
     });
   const names = (["subject", "issuer"] as const).flatMap((party) => [
     [party, of(string, (certificate) => distinguishedName(certificate[party]))] as const,
-    [`${party}.common_name`, of(string, (certificate) => certificate[party]["CN"])] as const,
-    ...Object.entries(attributes).map(
+    [`${party}.common_name`, of(string, (certificate) => certificate[party][commonName])] as const,
+    ...Object.entries(listedAttributes).map(
       ([name, short]) =>
         [
           `${party}.${name}`,

@@ -6,8 +6,8 @@ import type { VariableDeclaration, Variables } from "./variable.ts";
 
 const noPlaces = "Postern knows no places of addresses";
 
-/** Attributes of a name, as RFC 4514 calls them. */
-const attributes = {
+/** What variables call the attributes of a name, and what RFC 4514 does. */
+export const nameAttributes = {
   common_name: "CN",
   country: "C",
   locality: "L",
@@ -64,7 +64,7 @@ function certificateVariables(
   };
   for (const name of ["subject", "issuer"] as const) {
     add(name, `${name}, as in RFC 4514,`, (certificate) => distinguishedName(certificate[name]));
-    for (const [attribute, short] of Object.entries(attributes)) {
+    for (const [attribute, short] of Object.entries(nameAttributes)) {
       add(`${name}.${attribute}`, `${short} of the ${name}`, (certificate) => certificate[name][short] ?? "");
     }
   }
