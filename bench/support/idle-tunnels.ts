@@ -1,8 +1,8 @@
 /** `node idle-tunnels.ts PORT CA_FILE COUNT`: as many agent sessions with one backend tunnel each, then silence. */
 import { readFileSync } from "node:fs";
-import { systemClock } from "../../src/lib/clock.ts";
 import { connectServer } from "../../src/agent/connect.ts";
 import { connectSession } from "../../src/tunnel/client.ts";
+import { sessionOptions } from "../../test/support/agents.ts";
 
 const [port, caFile, count] = process.argv.slice(2) as [string, string, string];
 const ca = readFileSync(caFile, "utf8");
@@ -14,29 +14,15 @@ await Promise.all(
     while (next < Number(count)) {
       const index = next++;
       const socket = await connectServer({ host: "localhost", port: Number(port) }, ca, never);
-      const session = await connectSession(
-        socket,
-        {
-          clock: systemClock,
-          token: process.env["POSTERN_AUTHTOKEN"] as string,
-          clientId: "",
-          cookie: "",
-          metadata: "",
-          version: "0.0.0",
-          os: "linux",
-          arch: "x64",
-          commands: [],
+      const session = await connectSession(socket, sessionOptions(process.env["POSTERN_AUTHTOKEN"] as string), {
+        proxied: (_tunnel, _header, stream) => stream.abort(),
+        command: async () => {},
+        stopped() {},
+        closed(error) {
+          process.stderr.write(`session ${index} closed: ${error?.message}\n`);
+          process.exit(1);
         },
-        {
-          proxied: (_tunnel, _header, stream) => stream.abort(),
-          command: async () => {},
-          stopped() {},
-          closed(error) {
-            process.stderr.write(`session ${index} closed: ${error?.message}\n`);
-            process.exit(1);
-          },
-        },
-      );
+      });
       await session.startLabelled({ labels: { bench: String(index) }, forwardsTo: "nothing" });
     }
   }),

@@ -3,9 +3,9 @@
  * the clear, sent with an event, or logged: a canary in every field that the declarations seal, and then a look everywhere.
  */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { resourceNamed, resources } from "../../src/api/operation/declarations.ts";
 import { describedOperations } from "../../src/api/operations.ts";
@@ -21,7 +21,7 @@ import { databases } from "../support/postgres.ts";
 import { startReceiver, subscribe } from "../support/receiver.ts";
 import type { Receiver } from "../support/receiver.ts";
 import { keepingLog } from "../storage/fixture.ts";
-import { execute } from "../storage/sql.ts";
+import { dump } from "../storage/sql.ts";
 
 let count = 0;
 const planted: string[] = [];
@@ -486,22 +486,4 @@ function isPlanted(path: string, kind: string, body: Body): boolean {
   const value = names.reduce<Body>((inner, name) => inner?.[name], body);
   const text = JSON.stringify(value ?? "").replaceAll("\\n", "\n");
   return planted.some((one) => text.includes(one));
-}
-
-/** Everything that the database holds: the bytes of its files, or all rows. */
-async function dump(name: string, url: string): Promise<string> {
-  if (name === "sqlite") {
-    const directory = dirname(url);
-    return readdirSync(directory)
-      .map((file) => readFileSync(join(directory, file), "latin1"))
-      .join("\n");
-  }
-  const tables = await execute(name, url, "select tablename from pg_tables where schemaname = 'public'");
-  const texts = [];
-  for (const { tablename } of tables) {
-    texts.push(
-      JSON.stringify(await execute(name, url, `select json_agg(t)::text as rows from ${String(tablename)} t`)),
-    );
-  }
-  return texts.join("\n");
 }

@@ -3,6 +3,7 @@ import type { CheckedTree } from "../../src/cel/checking/checked.ts";
 import type { Loop, Node } from "../../src/cel/syntax/tree.ts";
 import { typeText } from "../../src/cel/checking/types.ts";
 import type { Type } from "../../src/cel/checking/types.ts";
+import { escapes } from "../../src/cel/functions/strings.ts";
 import { kindOf, Uint } from "../../src/cel/values/values.ts";
 import type { Value } from "../../src/cel/values/values.ts";
 
@@ -202,18 +203,6 @@ function doubleText(value: number): string {
   return size >= 1e6 ? value.toExponential().replace(/e\+(\d)$/, "e+0$1") : String(value);
 }
 
-const signs: Readonly<Record<string, string>> = {
-  "\u0007": "\\a",
-  "\b": "\\b",
-  "\t": "\\t",
-  "\n": "\\n",
-  "\v": "\\v",
-  "\f": "\\f",
-  "\r": "\\r",
-  '"': '\\"',
-  "\\": "\\\\",
-};
-
 /** Of bytes what is UTF-8 and can be printed stays. */
 function quoted(text: string, bytes?: Uint8Array): string {
   const readable = bytes ? Buffer.from(bytes).toString("utf8") : text;
@@ -224,7 +213,7 @@ function quoted(text: string, bytes?: Uint8Array): string {
 }
 
 function escaped(sign: string, isRaw: boolean): string {
-  if (signs[sign] !== undefined) return signs[sign];
+  if (escapes[sign] !== undefined) return escapes[sign];
   const code = sign.codePointAt(0) as number;
   if (code < 0x20 || code === 0x7f) return `\\x${code.toString(16).padStart(2, "0")}`;
   if (/[\p{L}\p{N}\p{S}\p{P}\p{M} ]/u.test(sign)) return sign;

@@ -1,7 +1,5 @@
 /** What an older version has stored in the clear is sealed when a newer one opens the database. */
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import type { Fields } from "../../src/schema/fields.ts";
 import type { Declarations } from "../../src/storage/kinds.ts";
@@ -11,7 +9,7 @@ import { makeManualClock } from "../support/clock.ts";
 import { databases } from "../support/postgres.ts";
 import { contextFor, create, declarations, defaultAccount, emptyVault, routeDoc } from "./declarations.ts";
 import { keepingLog, open } from "./fixture.ts";
-import { execute } from "./sql.ts";
+import { dump, execute } from "./sql.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const canaries = ["canary-first", "canary-second", "canary-token", "canary-named", "canary-module"] as const;
@@ -153,19 +151,4 @@ function withoutSecrets({ resources, modules }: Declarations): Declarations {
     resources: resources.map((one) => ({ ...one, fields: plain(one.fields) })),
     modules: modules.map((one) => ({ ...one, fields: plain(one.fields) })),
   };
-}
-
-/** Everything that the database holds: the bytes of its files, or all rows. */
-async function dump(name: string, url: string): Promise<string> {
-  if (name === "sqlite") {
-    const directory = dirname(url);
-    return readdirSync(directory)
-      .map((file) => readFileSync(join(directory, file), "latin1"))
-      .join("\n");
-  }
-  const texts = [];
-  for (const table of ["head", "objects", "history", "revisions", "idempotency", "anchor", "pending"]) {
-    texts.push(JSON.stringify(await execute(name, url, `select json_agg(t)::text as rows from ${table} t`)));
-  }
-  return texts.join("\n");
 }

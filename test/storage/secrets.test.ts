@@ -1,15 +1,14 @@
 /** Secrets at rest: the database and its files alone reveal none. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { chmodSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
-import { Client } from "pg";
 import { loadSealingKey } from "../../src/storage/sealing-key.ts";
 import { databases } from "../support/postgres.ts";
 import { contextFor, create, defaultAccount, emptyVault, routeDoc, sealingKey } from "./declarations.ts";
 import { inDirectory, open } from "./fixture.ts";
+import { dump, execute } from "./sql.ts";
 
 for (const database of databases) {
   describe(`secrets on ${database.name}`, () => {
@@ -56,21 +55,18 @@ for (const database of databases) {
       const theirs = await create(store, account, "vault", emptyVault({ password: "theirs" }));
       await store.close();
       const doc = `(select doc from objects where id = '${theirs.id}')`;
-      const original = (await query(
-        database.name,
-        place.url,
-        `select doc from objects where id = '${mine.id}'`,
-      )) as string;
-      await query(database.name, place.url, `update objects set doc = ${doc} where id = '${mine.id}'`);
+      const [row] = await execute(database.name, place.url, `select doc from objects where id = '${mine.id}'`);
+      const original = String(row?.["doc"]);
+      await execute(database.name, place.url, `update objects set doc = ${doc} where id = '${mine.id}'`);
       await assert.rejects(open(place.url), /it was altered or moved/);
       const sealed = (JSON.parse(original) as { password: { sealed: string } }).password.sealed;
       const damaged = original.replace(
         sealed,
         sealed.slice(0, 20) + (sealed[20] === "A" ? "B" : "A") + sealed.slice(21),
       );
-      await query(database.name, place.url, `update objects set doc = '${damaged}' where id = '${mine.id}'`);
+      await execute(database.name, place.url, `update objects set doc = '${damaged}' where id = '${mine.id}'`);
       await assert.rejects(open(place.url), /it was altered or moved/);
-      await query(database.name, place.url, `update objects set doc = '${original}' where id = '${mine.id}'`);
+      await execute(database.name, place.url, `update objects set doc = '${original}' where id = '${mine.id}'`);
       await (await open(place.url)).close();
       await place.drop();
     });
@@ -133,32 +129,3 @@ describe("the sealing key", () => {
     });
   });
 });
-
-/** Everything that the database holds: the bytes of its files, or all rows. */
-async function dump(name: string, url: string): Promise<string> {
-  if (name === "sqlite") {
-    const directory = dirname(url);
-    return readdirSync(directory)
-      .map((file) => readFileSync(join(directory, file), "latin1"))
-      .join("\n");
-  }
-  const tables = ["head", "data_keys", "objects", "history", "revisions", "idempotency", "migrations"];
-  const rows = [];
-  for (const table of tables) rows.push(await query(name, url, `select json_agg(t)::text from ${table} t`));
-  return rows.join("\n");
-}
-
-/** The first column of the first row. */
-async function query(name: string, url: string, sql: string): Promise<unknown> {
-  if (name === "sqlite") {
-    const database = new DatabaseSync(url);
-    const row = database.prepare(sql).get();
-    database.close();
-    return row && Object.values(row)[0];
-  }
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query<Record<string, unknown>>(sql);
-  await client.end();
-  return rows[0] && Object.values(rows[0])[0];
-}

@@ -1,4 +1,6 @@
 /** Statements on a database behind the back of whoever has it open. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Client } from "pg";
 
@@ -37,4 +39,20 @@ export async function snapshot(
         `drop table kept_${table}`,
       ]),
     );
+}
+
+/** Everything that the database holds: the bytes of its files, or all rows of all tables. */
+export async function dump(name: string, url: string): Promise<string> {
+  if (name === "sqlite") {
+    const directory = dirname(url);
+    const files = readdirSync(directory);
+    return files.map((file) => readFileSync(join(directory, file), "latin1")).join("\n");
+  }
+  const tables = await execute(name, url, "select tablename from pg_tables where schemaname = 'public'");
+  const texts = [];
+  for (const { tablename } of tables) {
+    const rows = await execute(name, url, `select json_agg(t)::text as rows from ${String(tablename)} t`);
+    texts.push(JSON.stringify(rows));
+  }
+  return texts.join("\n");
 }

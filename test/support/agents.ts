@@ -5,7 +5,7 @@ import { forward } from "../../src/agent/forward.ts";
 import { parseUpstream } from "../../src/agent/upstream.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { connectSession } from "../../src/tunnel/client.ts";
-import type { BoundTunnel, ClientBind, ClientSession } from "../../src/tunnel/client-hooks.ts";
+import type { BoundTunnel, ClientBind, ClientOptions, ClientSession } from "../../src/tunnel/client-hooks.ts";
 import type { TestEdge } from "./edge.ts";
 
 export interface TestAgent {
@@ -21,6 +21,21 @@ export interface TestAgent {
   close(): void;
 }
 
+/** What an agent says of itself that has nothing to say. */
+export function sessionOptions(token: string): ClientOptions {
+  return {
+    clock: systemClock,
+    token,
+    clientId: "",
+    cookie: "",
+    metadata: "",
+    version: "0.0.0",
+    os: "linux",
+    arch: "x64",
+    commands: [],
+  };
+}
+
 /** Connects an agent that forwards everything to `port` on this machine. @param http false for bare connections */
 export async function connectAgent(edge: TestEdge, token: string, port: number, http = true): Promise<TestAgent> {
   const socket = connectTls({
@@ -34,29 +49,15 @@ export async function connectAgent(edge: TestEdge, token: string, port: number, 
   const over = Promise.withResolvers<void>();
   const stopped: string[] = [];
   let opened = 0;
-  const session = await connectSession(
-    socket,
-    {
-      clock: systemClock,
-      token,
-      clientId: "",
-      cookie: "",
-      metadata: "",
-      version: "0.0.0",
-      os: "linux",
-      arch: "x64",
-      commands: [],
+  const session = await connectSession(socket, sessionOptions(token), {
+    proxied(_tunnelId, _header, stream) {
+      opened += 1;
+      forward(stream, { upstream, clock: systemClock, http, watch: undefined, unreachable: () => {} });
     },
-    {
-      proxied(_tunnelId, _header, stream) {
-        opened += 1;
-        forward(stream, { upstream, clock: systemClock, http, watch: undefined, unreachable: () => {} });
-      },
-      command: () => Promise.resolve(),
-      stopped: (id, _message, code) => void stopped.push(`${id} ${code}`),
-      closed: () => over.resolve(),
-    },
-  );
+    command: () => Promise.resolve(),
+    stopped: (id, _message, code) => void stopped.push(`${id} ${code}`),
+    closed: () => over.resolve(),
+  });
   return {
     session,
     stopped,

@@ -2,34 +2,10 @@
 import { once } from "node:events";
 import { connect } from "node:tls";
 import type { TLSSocket } from "node:tls";
+import { flag, frameType as types, preface } from "../../src/http2/frames.ts";
 
-export const types = {
-  data: 0,
-  headers: 1,
-  priority: 2,
-  rstStream: 3,
-  settings: 4,
-  pushPromise: 5,
-  ping: 6,
-  goaway: 7,
-  windowUpdate: 8,
-  continuation: 9,
-} as const;
-export const flags = { none: 0, ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 32 } as const;
-export const codes = {
-  noError: 0,
-  protocolError: 1,
-  internalError: 2,
-  flowControlError: 3,
-  streamClosed: 5,
-  frameSizeError: 6,
-  refusedStream: 7,
-  cancel: 8,
-  compressionError: 9,
-  enhanceYourCalm: 11,
-} as const;
-
-export const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+export { errorCode as codes, frameType as types, preface } from "../../src/http2/frames.ts";
+export const flags = { none: 0, ...flag } as const;
 
 export interface Frame {
   readonly type: number;
@@ -38,13 +14,14 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-export function frame(type: number, frameFlags: number, id: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+export function frame(type: number, frameFlags: number, id: number, ...payload: readonly Uint8Array[]): Buffer {
+  const body = Buffer.concat(payload);
   const header = Buffer.alloc(9);
-  header.writeUIntBE(payload.length, 0, 3);
+  header.writeUIntBE(body.length, 0, 3);
   header[3] = type;
   header[4] = frameFlags;
   header.writeUInt32BE(id, 5);
-  return Buffer.concat([header, payload]);
+  return Buffer.concat([header, body]);
 }
 
 export function uint32(value: number): Buffer {

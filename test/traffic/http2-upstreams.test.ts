@@ -24,6 +24,7 @@ import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { startTestEdge } from "../support/edge.ts";
+import { block, frame } from "../support/h2-frames.ts";
 import { protocols } from "../support/http-client.ts";
 import type { Protocol } from "../support/http-client.ts";
 import { httpsEdge, newCredential } from "../support/objects.ts";
@@ -329,6 +330,8 @@ describe("an edge whose tunnel forwards HTTP/2", { timeout: 60_000 }, () => {
 });
 
 /** Frames of a service that does not keep to HTTP/2, sent at its first request. */
+/** A field in HPACK, literal and without indexing. */
+const literal = (name: string, value: string): Buffer => block([[name, value]]);
 const settings = frame(4, 0, 0);
 const ok = Buffer.from([0x88]);
 const violations: Readonly<Record<string, readonly Buffer[]>> = {
@@ -384,23 +387,3 @@ describe("W4: a service that does not keep to HTTP/2", { timeout: 60_000 }, () =
     });
   }
 });
-
-function frame(type: number, flags: number, streamId: number, ...payload: readonly Buffer[]): Buffer {
-  const body = Buffer.concat(payload);
-  const bytes = Buffer.alloc(9);
-  bytes.writeUIntBE(body.length, 0, 3);
-  bytes[3] = type;
-  bytes[4] = flags;
-  bytes.writeUInt32BE(streamId, 5);
-  return Buffer.concat([bytes, body]);
-}
-
-/** A field in HPACK, literal and without indexing. */
-function literal(name: string, value: string): Buffer {
-  return Buffer.concat([
-    Buffer.from([0, name.length]),
-    Buffer.from(name),
-    Buffer.from([value.length]),
-    Buffer.from(value),
-  ]);
-}

@@ -97,7 +97,8 @@ function upperAscii(text: string, run: Run): Result {
   return run.spendText(text.length) ?? text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
 
-const escapes: Readonly<Record<string, string>> = {
+/** How CEL writes signs that cannot stand in a literal by themselves. */
+export const escapes: Readonly<Record<string, string>> = {
   "\u0007": "\\a",
   "\b": "\\b",
   "\t": "\\t",

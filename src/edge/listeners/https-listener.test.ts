@@ -7,6 +7,7 @@ import { after, describe, it } from "node:test";
 import { connect } from "node:tls";
 import type { ConnectionOptions, TLSSocket } from "node:tls";
 import { setImmediate as turn } from "node:timers/promises";
+import { captureHello } from "../../../test/support/client-hello.ts";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { weakCertificate } from "../../../test/support/weak-certificate.ts";
 import { silentLog } from "../../lib/log.ts";
@@ -347,7 +348,7 @@ describe("the HTTPS listener", () => {
   it("D2: the HTTPS listener closes handshakes that do not end in time", async () => {
     const own = await start(sites());
     const client = await own.openTcp();
-    client.write(await helloOf("shop.example.com"));
+    client.write(await captureHello({ servername: "shop.example.com" }));
     await once(client, "data");
     own.clock.pass(defaultListenerLimits.handshakeTimeoutMs);
     await closeOf(client);
@@ -397,7 +398,7 @@ describe("the HTTPS listener", () => {
 
   it("the HTTPS listener serves others while one client breaks off in every stage of the handshake", async () => {
     const own = await start(sites());
-    const hello = await helloOf("shop.example.com");
+    const hello = await captureHello({ servername: "shop.example.com" });
     for (const length of [1, 5, 60, hello.length - 1, hello.length]) {
       for (const way of ["end", "destroy", "reset"] as const) {
         const client = await own.openTcp();
@@ -488,12 +489,12 @@ describe("the HTTPS listener", () => {
   it("the HTTPS listener stops accepting when closed, and leaves open what is open", async () => {
     const own = await start(sites());
     const client = await own.openTcp();
-    client.write((await helloOf("shop.example.com")).subarray(0, 1));
+    client.write((await captureHello({ servername: "shop.example.com" })).subarray(0, 1));
     while (!/postern_connections_open\{listener="https"\} 1\n/.test(own.metrics.render())) await turn();
     own.listener.close();
     own.listener.close();
     await assert.rejects(own.openTcp(), { code: "ECONNREFUSED" });
-    client.write((await helloOf("shop.example.com")).subarray(1));
+    client.write((await captureHello({ servername: "shop.example.com" })).subarray(1));
     await once(client, "data");
   });
 });
@@ -501,21 +502,4 @@ describe("the HTTPS listener", () => {
 /** Whether in good order or not. */
 function closeOf(socket: Socket): Promise<void> {
   return new Promise((resolve) => socket.resume().on("close", () => resolve()));
-}
-
-/** The first flight of a real client. */
-async function helloOf(servername: string): Promise<Buffer> {
-  const { createServer } = await import("node:net");
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const accepted = once(server, "connection") as Promise<[Socket]>;
-  const client = connect({ port: (server.address() as { port: number }).port, host: "127.0.0.1", servername });
-  client.on("error", () => undefined);
-  const [socket] = await accepted;
-  const [bytes] = (await once(socket, "data")) as [Buffer];
-  client.destroy();
-  socket.destroy();
-  server.close();
-  return bytes;
 }

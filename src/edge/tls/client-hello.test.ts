@@ -1,28 +1,8 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
 import { describe, it } from "node:test";
-import { connect } from "node:tls";
-import type { ConnectionOptions } from "node:tls";
+import { captureHello } from "../../../test/support/client-hello.ts";
 import { peekClientHello } from "./client-hello.ts";
-
-/** What a real client sends first. */
-async function captureHello(options: ConnectionOptions): Promise<Buffer> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const accepted = once(server, "connection") as Promise<[Socket]>;
-  const client = connect({ ...options, port: (server.address() as AddressInfo).port, host: "127.0.0.1" });
-  client.on("error", () => undefined);
-  const [socket] = await accepted;
-  const [bytes] = (await once(socket, "data")) as [Buffer];
-  client.destroy();
-  socket.destroy();
-  server.close();
-  return bytes;
-}
 
 const modern = await captureHello({ servername: "Shop.Example.com", ALPNProtocols: ["h2", "http/1.1"] });
 const old = await captureHello({ servername: "old.example.com", maxVersion: "TLSv1.2" });
