@@ -104,6 +104,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     policies: {
       internalEndpoint: (accountId, host) => sites.internal(accountId, host) !== undefined,
       ...(options.random && { random: options.random }),
+      expressionErrors: options.policyExpressionErrors,
       ...openOutside({
         clock,
         allowLocal: options.allowLocalUpstreams,

@@ -4,12 +4,13 @@ import type { Exchange, HeaderFields, ResponseHead } from "../traffic/exchange.t
 import { HeaderList } from "../traffic/header-list.ts";
 import type { CompiledModule, OpenedDecision } from "../traffic/module.ts";
 import type { OpenConnection } from "../traffic/open-connection.ts";
-import { passed } from "../traffic/step.ts";
+import { denied, passed } from "../traffic/step.ts";
 import type { FixedAnswer, Step } from "../traffic/step.ts";
 import type { PhaseEnd } from "./language/action.ts";
 import { policyModuleName } from "./compile.ts";
 import type { CompiledPolicy, CompiledRule } from "./compiled.ts";
 import { PolicyContext } from "./language/context.ts";
+import { watchMessages } from "./messages.ts";
 import type { PolicyPlace } from "./language/context.ts";
 import { runRules } from "./run.ts";
 import type { RuleStates } from "./run.ts";
@@ -24,7 +25,8 @@ export function policyHooks(policy: CompiledPolicy, place: PolicyPlace): Compile
   const connect = attached(policy.phases.on_tcp_connect, place);
   const request = attached(policy.phases.on_http_request, place);
   const response = attached(policy.phases.on_http_response, place);
-  const hooks = new PolicyHooks(place, connect, request, response);
+  const messages = attached(policy.phases.on_event_stream_message, place);
+  const hooks = new PolicyHooks(place, { connect, request, response, messages });
   return {
     ...(connect.rules.length > 0 && {
       opened: (connection) => hooks.opened(connection, false),
@@ -35,7 +37,7 @@ export function policyHooks(policy: CompiledPolicy, place: PolicyPlace): Compile
       request: (exchange) => hooks.request(exchange, false),
       rehearse: (exchange) => hooks.request(exchange, true),
     }),
-    ...(response.rules.length > 0 && {
+    ...((response.rules.length > 0 || messages.rules.length > 0) && {
       response: (exchange) => hooks.response(exchange, false),
       rehearseResponse: (exchange) => hooks.response(exchange, true),
     }),
@@ -62,20 +64,24 @@ function attached(rules: readonly CompiledRule[] = none, place: PolicyPlace): At
   };
 }
 
+type PhaseName = "connect" | "request" | "response" | "messages";
+
 class PolicyHooks {
   readonly #place: PolicyPlace;
   readonly #connect: Attached;
   readonly #request: Attached;
   readonly #response: Attached;
+  readonly #messages: Attached;
   /** Of requests under way whose response is still to come. */
   readonly #contexts = new WeakMap<Exchange, PolicyContext>();
   readonly #settling: readonly Settling[];
 
-  constructor(place: PolicyPlace, connect: Attached, request: Attached, response: Attached) {
+  constructor(place: PolicyPlace, { connect, request, response, messages }: Readonly<Record<PhaseName, Attached>>) {
     this.#place = place;
     this.#connect = connect;
     this.#request = request;
     this.#response = response;
+    this.#messages = messages;
     this.#settling = [request, response].flatMap(({ rules, states }) =>
       rules.flatMap(({ actions }, rule) =>
         actions.flatMap(({ compiled }, at) =>
@@ -108,7 +114,7 @@ class PolicyHooks {
   request(exchange: Exchange, isRehearsal: boolean): Step | Promise<Step> {
     const { rules, states } = this.#request;
     const context = new PolicyContext(this.#place, "on_http_request", exchange.connection, exchange, isRehearsal);
-    if (this.#response.rules.length > 0) this.#contexts.set(exchange, context);
+    if (this.#actsOnResponses) this.#contexts.set(exchange, context);
     const end = runRules(rules, states, context, exchange.steps);
     if (end === undefined) return through;
     return end instanceof Promise ? end.then((ended) => this.#ended(ended, context)) : this.#ended(end, context);
@@ -120,17 +126,29 @@ class PolicyHooks {
       this.#contexts.get(exchange) ??
       new PolicyContext(this.#place, "on_http_response", exchange.connection, exchange, isRehearsal);
     context.enter("on_http_response");
+    this.#watch(context);
     const end = runRules(rules, states, context, exchange.steps);
     return end instanceof Promise ? end.then(stepOf) : stepOf(end);
+  }
+
+  get #actsOnResponses(): boolean {
+    return this.#response.rules.length > 0 || this.#messages.rules.length > 0;
+  }
+
+  #watch(context: PolicyContext): void {
+    const { rules, states } = this.#messages;
+    const { response } = context;
+    if (rules.length > 0 && response) watchMessages(rules, states, context, response);
   }
 
   /** What ends the request phase; on an answer of the policy's own its response rules still act. */
   #ended(end: PhaseEnd | undefined, context: PolicyContext): Step | Promise<Step> {
     const { answer } = (end?.by === "answer" && end) || {};
-    if (answer === undefined || "error" in answer || this.#response.rules.length === 0) return stepOf(end);
+    if (answer === undefined || "error" in answer || !this.#actsOnResponses) return stepOf(end);
     const response = new OwnResponse(answer);
     context.answered = response;
     context.enter("on_http_response");
+    this.#watch(context);
     const { rules, states } = this.#response;
     const steps = (context.exchange as Exchange).steps;
     const replaced = runRules(rules, states, context, steps);
@@ -173,6 +191,8 @@ function stepOf(end: PhaseEnd | undefined): Step {
   }
 }
 
+const broken = denied(policyModuleName, "policy_action_failed", "the answer's body could not be changed by its rules");
+
 /** An answer of the policy's own, as its response rules see and change it. */
 class OwnResponse implements ResponseHead {
   status: number;
@@ -196,7 +216,10 @@ class OwnResponse implements ResponseHead {
   step(): Step | Promise<Step> {
     const body = this.#body;
     if (this.#makers.length === 0) return this.#stepWith(body);
-    return throughStages(Buffer.from(body as string), this.#makers).then((bytes) => this.#stepWith(bytes));
+    return throughStages(Buffer.from(body as string), this.#makers).then(
+      (bytes) => this.#stepWith(bytes),
+      () => broken,
+    );
   }
 
   #stepWith(body: string | Uint8Array): Step {

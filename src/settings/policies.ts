@@ -1,9 +1,15 @@
-/** What traffic policies may reach. Read by the edge. */
+/** What traffic policies may do and reach. Read by the edge. */
 import { certificates } from "./kinds/file.ts";
 import { hostPattern } from "./kinds/address.ts";
-import { many, optional } from "./setting.ts";
+import { oneOf } from "./kinds/text.ts";
+import { many, one, optional } from "./setting.ts";
 
 export const policySettings = {
+  policyExpressionErrors: one(
+    "What an expression of a traffic policy that fails does: its rule does not match, or the request is refused with 500.",
+    oneOf(["no_match", "refuse"]),
+    { default: "no_match" },
+  ),
   policyHosts: many(
     "Host outside that traffic policies may send requests to (http-request); repeatable. *.NAME stands for all names below NAME. Without any, they reach internal endpoints of their own account alone; addresses that are not public are refused whatever a name leads to.",
     hostPattern,

@@ -1,9 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { connect as connectHttp2 } from "node:http2";
-import { request } from "node:https";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Readable } from "node:stream";
+import type { ServerResponse } from "node:http";
 import { after, before, describe, it } from "node:test";
 import {
   brotliDecompressSync,
@@ -16,10 +12,11 @@ import {
   inflateSync,
   zstdDecompressSync,
 } from "node:zlib";
-import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
+import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";
 import { ipPolicy } from "../support/objects.ts";
+import { openStream } from "../support/open-stream.ts";
 
 let fixture: EdgeWithAgent;
 before(async () => {
@@ -150,22 +147,8 @@ for (const protocol of protocols) {
           given.writeHead(200, { "content-type": "text/event-stream" });
           given.flushHeaders();
         });
-        const socket = await fixture.connect(protocol);
         const headers = { "accept-encoding": coding, accept: "text/event-stream", "user-agent": "test" };
-        let stream: Readable;
-        let fields: Readonly<Record<string, unknown>>;
-        if (protocol === "h1") {
-          const outgoing = request({ createConnection: () => socket, headers: { host, ...headers } }).end();
-          const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
-          stream = incoming;
-          fields = incoming.headers;
-        } else {
-          const session = connectHttp2(`https://${host}`, { createConnection: () => socket });
-          session.on("error", () => {});
-          const http2Stream = session.request({ ":path": "/", ":authority": host, ...headers });
-          [fields] = (await once(http2Stream, "response")) as [Record<string, unknown>];
-          stream = http2Stream;
-        }
+        const { stream, fields, close } = await openStream(fixture, protocol, { headers });
         // The head comes before the first event, too.
         assert.deepEqual([fields["content-encoding"], fields["x-through"]], [coding, "modules"]);
         const events = stream.pipe(openers[coding]()).setEncoding("utf8")[Symbol.asyncIterator]();
@@ -178,7 +161,7 @@ for (const protocol of protocols) {
         }
         response?.end();
         assert.equal((await events.next()).done, true);
-        socket.destroy();
+        close();
         fixture.route({ compression: { enabled: true } });
       });
     }

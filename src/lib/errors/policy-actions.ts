@@ -57,4 +57,10 @@ export const policyActionErrors = {
     "The response's body could not be changed as the traffic policy says.",
     "The request's trace says why.",
   ),
+  message_replacement_failed: entry(
+    3902,
+    500,
+    "A message of the response could not be changed as the traffic policy says.",
+    "The request's trace says why.",
+  ),
 };

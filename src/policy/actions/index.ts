@@ -18,6 +18,7 @@ import { requestBodyFindReplace } from "./request-body-find-replace.ts";
 import { responseBodyFindReplace } from "./response-body-find-replace.ts";
 import { restrictIps } from "./restrict-ips.ts";
 import { setVars } from "./set-vars.ts";
+import { sseFindReplace } from "./sse-find-replace.ts";
 import { terminateTls } from "./terminate-tls.ts";
 import { urlRewrite } from "./url-rewrite.ts";
 import { verifyWebhook } from "./verify-webhook.ts";
@@ -41,6 +42,7 @@ export const actions: readonly ActionDeclaration[] = [
   responseBodyFindReplace,
   restrictIps,
   setVars,
+  sseFindReplace,
   terminateTls,
   urlRewrite,
   verifyWebhook,
@@ -48,7 +50,6 @@ export const actions: readonly ActionDeclaration[] = [
 
 /** Actions of the vendor's policies that this server does not have, and why. */
 export const unsupportedActions: Readonly<Record<string, string>> = {
-  "sse-find-replace": "messages of event streams pass unchanged here",
   "ai-gateway": "it needs a service of the vendor's",
   oauth: "logins are modules of a route: oauth",
   "openid-connect": "logins are modules of a route: oidc",

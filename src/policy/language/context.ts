@@ -77,6 +77,8 @@ export class PolicyContext {
   vars: Record<string, Value> = noVars();
   /** Of actions that ran, under their names. */
   readonly results = new Map<string, Readonly<Record<string, Value | undefined>>>();
+  /** The message of an event stream on which its phase acts, as it has become. */
+  message: Buffer | undefined;
   /** An answer of the policy's own, on which its response rules act. */
   answered: ResponseHead | undefined;
   #logs: LoggedFacts[] | undefined;
@@ -103,6 +105,13 @@ export class PolicyContext {
   enter(phase: Phase): void {
     this.phase = phase;
     this.vars = noVars();
+  }
+
+  /** A stream has no end of messages: each has the steps of a request, and variables of its own. */
+  enterMessage(message: Buffer): void {
+    this.enter("on_event_stream_message");
+    this.message = message;
+    this.budget.steps = requestSteps;
   }
 
   get logs(): readonly LoggedFacts[] {

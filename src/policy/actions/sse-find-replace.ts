@@ -1,0 +1,52 @@
+import { Failure } from "../../cel/values/failure.ts";
+import { f } from "../../schema/fields.ts";
+import { defineAction, done, failedAction, skippedAction } from "../language/action.ts";
+import { replaceInMessage } from "../parts/event-replace.ts";
+import { ReplaceFault } from "../parts/find-replace.ts";
+import {
+  compileReplacements,
+  foundValues,
+  replacementFields,
+  replacementList,
+  replacementResults,
+  replacementsOf,
+} from "../parts/replacements.ts";
+
+export const sseFindReplace = defineAction({
+  type: "sse-find-replace",
+  phases: ["on_event_stream_message"],
+  doc:
+    "Replaces what is found in a field of each message of an event stream. A message that is longer than 64 KiB, or no " +
+    "UTF-8, passes unchanged, and so does a stream that is compressed.",
+  config: {
+    replacements: f.list(
+      "In this order, each in the result of the one before.",
+      f.object("One of them.", {
+        field: f.oneOf("Field of the message.", ["data", "retry", "event", "id"], { default: "data" }),
+        ...replacementFields,
+      }),
+      replacementList,
+    ),
+  },
+  results: { name: "sse_find_replace", fields: replacementResults },
+  compile({ replacements }, scope) {
+    const templates = compileReplacements(replacements, scope);
+    const names = replacements.map(({ field }) => field);
+    return {
+      async run(context) {
+        const { message } = context;
+        if (!message) return skippedAction("there is no message");
+        const list = replacementsOf(templates, context);
+        // The stream has begun: there is no other answer any more.
+        if (list instanceof Failure) return failedAction("message_replacement_failed", list.message);
+        const fields = list.map((one, index) => ({ ...one, field: names[index] ?? "data" }));
+        const replaced = await replaceInMessage(message, fields);
+        if (replaced instanceof ReplaceFault) return failedAction("message_replacement_failed", replaced.message);
+        const { content, matches } = replaced;
+        if (matches.length === 0) return skippedAction("nothing was found", { replacements: [] });
+        context.message = content;
+        return done("replaced what was found", { replacements: foundValues(matches) });
+      },
+    };
+  },
+});

@@ -1,0 +1,69 @@
+/** The rules of `on_event_stream_message`, on each message of a response that is an event stream (traffic-policy.md §1.3). */
+import type { Exchange, ResponseHead } from "../traffic/exchange.ts";
+import type { Step } from "../traffic/step.ts";
+import { policyModuleName } from "./compile.ts";
+import type { CompiledRule } from "./compiled.ts";
+import type { PolicyContext } from "./language/context.ts";
+import { makeEventStream, maxMessageBytes } from "./parts/event-stream.ts";
+import { runRules } from "./run.ts";
+import type { RuleStates } from "./run.ts";
+
+/** Messages of a stream whose rules are told of one by one: a stream may have any number of them. */
+const maxTold = 3;
+
+/**
+ * Puts the rules on the response, if it is an event stream. To be called before anything else that changes its body:
+ * what is compressed has no messages any more.
+ */
+export function watchMessages(
+  rules: readonly CompiledRule[],
+  states: RuleStates,
+  context: PolicyContext,
+  response: ResponseHead,
+): void {
+  const { steps } = context.exchange as Exchange;
+  if (!isEventStream(response)) return;
+  const coding = response.headers.get("content-encoding");
+  if (coding !== undefined && coding.toLowerCase() !== "identity") {
+    steps.push(told("skipped", "the event stream is compressed: its messages pass unchanged", true));
+    return;
+  }
+  // Nothing is streamed in a dry run.
+  if (context.isRehearsal) steps.push(told("passed", `${rules.length} rules act on each message of the event stream`));
+  else response.transform(() => messageStage(rules, states, context, steps));
+}
+
+function isEventStream({ headers }: ResponseHead): boolean {
+  return /^text\/event-stream\s*(?:;|$)/i.test(headers.get("content-type") ?? "");
+}
+
+function messageStage(
+  rules: readonly CompiledRule[],
+  states: RuleStates,
+  context: PolicyContext,
+  steps: Step[],
+): ReturnType<typeof makeEventStream> {
+  const counts = { seen: 0, changed: 0, long: 0 };
+  return makeEventStream({
+    tooLong: () => (counts.long += 1),
+    async change(message) {
+      counts.seen += 1;
+      context.enterMessage(message);
+      const end = await runRules(rules, states, context, counts.seen <= maxTold ? steps : []);
+      // The stream has begun: its client can be told of nothing any more, but that it is not complete.
+      if (end) throw new Error("a rule of the traffic policy has ended the event stream");
+      const changed = context.message ?? message;
+      if (changed !== message) counts.changed += 1;
+      return changed;
+    },
+    ended() {
+      const long = counts.long === 0 ? "" : `, ${counts.long} longer than ${maxMessageBytes} bytes and unchanged`;
+      const outcome = counts.changed === 0 ? "passed" : "changed";
+      steps.push(told(outcome, `${counts.seen} messages of an event stream, ${counts.changed} changed${long}`));
+    },
+  });
+}
+
+function told(outcome: Step["outcome"], reason: string, failed = false): Step {
+  return { by: policyModuleName, outcome, reason, ...(failed && { failed }) };
+}

@@ -1,0 +1,45 @@
+/** Finding and replacing in the messages of an event stream (traffic policy, sse-find-replace). */
+import { isUtf8 } from "node:buffer";
+import { fieldOf, readMessage, renderMessage, withField } from "./event-message.ts";
+import type { EventField } from "./event-message.ts";
+import { maxMessageBytes } from "./event-stream.ts";
+import { ReplaceFault, replaceInText } from "./find-replace.ts";
+import type { FoundMatch, Replaced, TextReplacement } from "./find-replace.ts";
+
+export interface FieldReplacement extends TextReplacement {
+  readonly field: EventField;
+}
+
+/** A message may grow to so many times the longest one that is read. */
+const maxGrowth = 4;
+const byteOrderMark = "\u{feff}";
+
+/**
+ * Each replacement in the result of the one before, a field of the message at a time. Without a match, `content` is
+ * `message`, to the byte. Never rejects.
+ */
+export async function replaceInMessage(
+  message: Buffer,
+  replacements: readonly FieldReplacement[],
+): Promise<Replaced<Buffer> | ReplaceFault> {
+  if (!isUtf8(message)) return new ReplaceFault("the message is not UTF-8");
+  const text = message.toString("utf8");
+  // Only the stream begins with one; it is no part of the first field's name.
+  const start = text.startsWith(byteOrderMark) ? byteOrderMark : "";
+  let changed = readMessage(text.slice(start.length));
+  const matches: FoundMatch[] = [];
+  for (const [index, { field, ...replacement }] of replacements.entries()) {
+    const value = fieldOf(changed, field);
+    if (value === undefined) continue;
+    const bounds = { maxLength: maxGrowth * maxMessageBytes };
+    const replaced = await replaceInText(value, [replacement], bounds);
+    if (replaced instanceof ReplaceFault) return replaced;
+    if (replaced.matches.length === 0) continue;
+    matches.push(...replaced.matches.map((match) => ({ ...match, replacement_index: index })));
+    const next = withField(changed, field, replaced.content);
+    if (!next) return new ReplaceFault(`the field ${field} cannot hold what it was to become`);
+    changed = next;
+  }
+  if (matches.length === 0) return { content: message, matches };
+  return { content: Buffer.from(start + renderMessage(changed), "utf8"), matches };
+}
