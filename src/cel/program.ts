@@ -43,7 +43,7 @@ export interface ExplainedPart {
 }
 
 export type Compiled =
-  | { readonly ok: true; readonly program: Program }
+  | { readonly ok: true; readonly program: Program; readonly checked: CheckedTree }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
 /** Reads, checks and compiles. Never throws. */
@@ -51,7 +51,8 @@ export function compile(source: string, environment: Environment, options: Check
   const parsed = parse(source, environment.limits);
   if (!parsed.ok) return parsed;
   const checked = check(parsed.tree, environment, options);
-  return checked.ok ? { ok: true, program: programOf(checked.checked, environment) } : checked;
+  if (!checked.ok) return checked;
+  return { ok: true, program: programOf(checked.checked, environment), checked: checked.checked };
 }
 
 /** Parts that an explanation shows; loops may have thousands. */

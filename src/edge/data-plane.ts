@@ -103,6 +103,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     saml,
     policies: {
       internalEndpoint: (accountId, host) => sites.internal(accountId, host) !== undefined,
+      secret: (accountId, vault, name) => table.secret(accountId, vault, name),
       ...(options.random && { random: options.random }),
       expressionErrors: options.policyExpressionErrors,
       ...openOutside({

@@ -8,7 +8,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { secretMask } from "../schema/concealment.ts";
 import type { Concealment, Field, Fields } from "../schema/fields.ts";
 import { actions } from "./actions/index.ts";
-import { idsInPolicy } from "./mentions.ts";
+import { idsInPolicy, secretsInPolicy } from "./mentions.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -33,6 +33,7 @@ export const concealedPolicy: Concealment = {
     return hasMask(read(text));
   },
   mentions: idsInPolicy,
+  secrets: secretsInPolicy,
 };
 
 function rule(given: unknown): unknown {

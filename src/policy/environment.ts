@@ -11,6 +11,7 @@ import { encodingFunctions } from "./functions/encodings.ts";
 import { hashFunctions } from "./functions/hashes.ts";
 import { randomFunctions } from "./functions/random.ts";
 import { requestFunctions, responseFunctions } from "./functions/request.ts";
+import { secretFunctions } from "./functions/secrets.ts";
 import { connectionVariables, tlsVariables, variable } from "./variables/connection.ts";
 import type { Variables } from "./variables/connection.ts";
 import { requestVariables, responseVariables } from "./variables/message.ts";
@@ -25,6 +26,7 @@ const commonFunctions = [
   ...hashFunctions,
   ...addressFunctions,
   ...randomFunctions,
+  ...secretFunctions,
 ];
 
 /** What policies have besides the language's own functions, in all phases or in some. */
@@ -35,6 +37,7 @@ export const policyFunctions = [
   ...hashFunctions,
   ...addressFunctions,
   ...randomFunctions,
+  ...secretFunctions,
 ];
 
 const made = new Map<string, Environment>();

@@ -2,6 +2,11 @@
 import { createRequire } from "node:module";
 import type * as Yaml from "../lib/yaml.ts";
 
+import type { NamedSecret } from "../schema/fields.ts";
+import { compilePolicy } from "./compile.ts";
+import { phasesOf } from "./phases.ts";
+import type { Layer } from "./language/action.ts";
+
 const require = createRequire(import.meta.url);
 
 /** Everything in the policy that has the form of an id, however it is written; nothing when it cannot be read. */
@@ -12,4 +17,10 @@ export function idsInPolicy(text: string): readonly string[] {
   } catch {
     return [];
   }
+}
+
+/** What the policy reads by `secrets.get`, whatever it stands on. */
+export function secretsInPolicy(text: string): readonly NamedSecret[] {
+  if (!/\bsecrets\b/.test(text) && !text.includes("\\")) return [];
+  return (Object.keys(phasesOf) as Layer[]).flatMap((layer) => compilePolicy(text, layer).secrets);
 }

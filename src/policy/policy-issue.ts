@@ -2,12 +2,26 @@ import { nearest } from "../lib/nearest.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { Issue } from "../schema/fields.ts";
 
-/** One thing wrong with a policy. */
-export interface PolicyIssue {
+/** Something in a policy that its reader may not have meant; it is taken all the same. */
+export interface PolicyWarning {
   /** Where in the policy: `on_http_request[0].actions[1].config.status_code`; "" for the whole. */
   readonly path: string;
   /** With line and column where it is about an expression, and what was probably meant. */
   readonly message: string;
+  /** Where in the text that stands at `path`; absent where it is about the whole of it. */
+  readonly at?: PlaceInText | undefined;
+}
+
+export interface PlaceInText {
+  readonly source: string;
+  /** From 1. */
+  readonly line: number;
+  /** Code points, from 1. */
+  readonly column: number;
+}
+
+/** One thing wrong with a policy. */
+export interface PolicyIssue extends PolicyWarning {
   readonly reason: RefusalName;
 }
 

@@ -54,7 +54,7 @@ function decide(
     if (values) {
       const explained = program.explain(context, context.budget);
       result = explained.result;
-      values.push(valuesOf(program.source, explained));
+      values.push(valuesOf(program.source, explained, context.secrets));
     } else result = program.evaluate(context, context.budget);
     if (result === true) continue;
     if (!(result instanceof Failure)) return unmatched;

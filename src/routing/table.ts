@@ -145,6 +145,10 @@ class Table implements RoutingTable {
     return this.#compilation.restrictions.admits(accountId, part);
   }
 
+  secret(accountId: string, vault: string, name: string): string | undefined {
+    return this.#compilation.secrets.find(accountId, vault, name);
+  }
+
   object(kind: string, id: string): ResourceObject | undefined {
     return this.#compilation.objects.get(kind, id);
   }
@@ -159,13 +163,14 @@ class Table implements RoutingTable {
 
   /** Takes in one change, and notes what is to be compiled for it. */
   #take({ kind, id, object }: RoutingChange, stale: Set<Unit>): void {
-    const { objects, units, hosts } = this.#compilation;
+    const { objects, units, hosts, secrets } = this.#compilation;
     const before = objects.get(kind, id);
     if (object) objects.put(object, before);
     else if (before) objects.delete(before);
     if (kind === "reserved_domain") hosts.reserve(before, object);
     else if (kind === "reserved_addr") this.#ports.reserve(before, object);
     else if (kind === "tcp_edge") this.#ports.serve(before, object);
+    else secrets.take(before, object);
     const compiler = this.#compilers.get(kind);
     if (compiler) replace(compiler, id, object, stale);
     if (units.isEmpty) return;

@@ -43,6 +43,14 @@ export interface Concealment {
   isStandIn(text: string): boolean;
   /** Ids of the objects that the text itself names, such as a policy. */
   mentions?(text: string): readonly string[];
+  /** Secrets of the account that the text has the edge read; it can tell them to anybody. */
+  secrets?(text: string): readonly NamedSecret[];
+}
+
+/** A secret by its vault's name and its own; undefined: only what is running will know. */
+export interface NamedSecret {
+  readonly vault: string | undefined;
+  readonly name: string | undefined;
 }
 
 /** One thing wrong with an input. */

@@ -63,6 +63,39 @@ for (const database of databases) {
       lacks(await call("DELETE", `/ip_policies/${policy.body.id}`, both), "write");
     });
 
+    it(`K4: limited API keys on ${database.name} have policies read only the secrets that they may`, async () => {
+      const { id: edge } = await api.ok("POST", "/edges/tcp", { metadata: "team-a" });
+      const put = (key: string, condition: string): Promise<ApiResponse> =>
+        call("PUT", `/edges/tcp/${edge}/traffic_policy`, key, {
+          value: JSON.stringify({ on_tcp_connect: [{ expressions: [condition], actions: [{ type: "deny" }] }] }),
+        });
+      for (const [team, name] of [
+        ["team-a", "scopes-a"],
+        ["team-b", "scopes-b"],
+      ] as const) {
+        const { id: vault_id } = await api.ok("POST", "/vaults", { name, metadata: team });
+        await api.ok("POST", "/vault_secrets", { name: "key", value: "1", vault_id, metadata: team });
+        await api.ok("POST", "/vault_secrets", { name: "other", value: "2", vault_id, metadata: "team-c" });
+      }
+      const reading = (vault: string, name = "key"): string => `secrets.get('${vault}', '${name}') == ''`;
+      lacks(await put(await keyWith("write"), reading("scopes-a")), "secrets");
+      lacks(await put(await keyWith("type:tcp_edge"), `secrets . get('scopes-a', "key") == ''`), "secrets");
+      const team = await keyWith("secrets", "metadata:team-a");
+      assert.equal((await put(team, reading("scopes-a"))).status, 200);
+      for (const condition of [
+        reading("scopes-a", "other"),
+        reading("scopes-b"),
+        reading("scopes-none"),
+        "secrets.get('scopes-' + 'b', 'key') == ''",
+      ]) {
+        lacks(await put(team, condition), "*");
+      }
+      // What is there already stays, and what reads none may be written.
+      const other = await keyWith("write");
+      assert.equal((await call("PATCH", `/edges/tcp/${edge}`, other, { description: "x" })).status, 200);
+      assert.equal((await put(other, "conn.client_port == 1")).status, 200);
+    });
+
     it(`K5: limited API keys on ${database.name} reach only objects whose metadata begin as they say`, async () => {
       const key = await keyWith("metadata:team-a", "metadata:shared/");
       const [mine, theirs] = [

@@ -91,13 +91,15 @@ function compiled(
     phase,
     layer: "http",
     path: `${phase}[0].actions[0]`,
-    template: (text, at) => compileTemplate(text, environment, (message) => void faults.push(`${at} ${message}`)),
+    template: (text, at) =>
+      compileTemplate(text, environment, (issue) => void faults.push(`${at} ${issueText(issue)}`)),
     expression(source, at, result) {
       const one = compile(source, environment, result && { result });
       if (one.ok) return one.program;
       faults.push(...one.issues.map((issue) => `${at} ${issueText(issue)}`));
       return undefined;
     },
+    doubtful: () => {},
     wrong: (at, message) => void faults.push(`${at} ${message}`),
   });
   return { action: faults.length === 0 ? action : undefined, faults };

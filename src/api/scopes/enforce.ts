@@ -24,7 +24,9 @@ export function scoped(operation: Operation, store: Store, liveObjects: LiveObje
       if (!scope) return operation.run(call);
       check(operation, call, scope, store, liveObjects);
       try {
-        const reply = operation.run(seesEverything(scope) ? call : { ...call, judge: makeJudge(operation, scope) });
+        const reply = operation.run(
+          seesEverything(scope) && scope.secrets ? call : { ...call, judge: makeJudge(operation, scope) },
+        );
         if (!(reply instanceof Promise)) return reply;
         return reply.catch((error: unknown) => {
           throw withoutHidden(error, call.principal, reader);

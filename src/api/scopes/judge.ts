@@ -10,12 +10,13 @@ import type { Operation } from "../operation/call.ts";
 import { ownedKinds, resourceNamed, resourceOfId } from "../operation/declarations.ts";
 import { kindsOf, trafficTypesOf } from "../events/event/types.ts";
 import { checkTokenWithin } from "./agent-tokens.ts";
-import { mentionedIds } from "./mentions.ts";
+import { mentionedIds, newlyReadSecrets } from "./mentions.ts";
 import { missing, scopeFor } from "../operation/missing-scope.ts";
 import { reservationsUnder } from "./names.ts";
 import { isVisible } from "../operation/scope.ts";
 import type { Scope } from "../operation/scope.ts";
 import { docOf } from "../../schema/doc.ts";
+import { vault as vaults } from "../../resources/vault.ts";
 import { eventSubscription } from "../../resources/event-subscription.ts";
 
 /** For what a key of the scope writes by the operation. */
@@ -40,6 +41,7 @@ function judgeChange(change: Change, at: Case): void {
   for (const state of [before, after]) if (state) demand(state, at, isMadeAlong(change, operation));
   for (const owner of ownersOf(change, draft)) demand(owner, at, true);
   if (after) for (const child of childrenOf(after, draft)) demand(child, at, false);
+  checkSecrets(change, at);
   if (!scope.prefixes) return judgeEvents(change, at);
   if (kind === "ip_restriction") throw missing(operation, "*", "an IP restriction is about the whole account");
   judgeEvents(change, at);
@@ -97,6 +99,25 @@ function checkReferences({ kind, before, after }: Change, { operation, scope, dr
     if (!target || isVisible(anyKind, target)) continue;
     const needed = scopeFor(anyKind, target);
     throw missing(operation, needed, `"${path}" refers to "${id}", which needs the scope "${needed}"`);
+  }
+}
+
+/**
+ * A policy can tell the secrets that it reads to whoever asks: it is written only by keys that may read secrets, and by
+ * those that are limited to some objects only where these secrets are among them.
+ */
+function checkSecrets({ kind, before, after }: Change, { operation, scope, draft }: Case): void {
+  if (!after) return;
+  for (const { vault, name } of newlyReadSecrets(resourceNamed(kind).fields, after.doc, before?.doc)) {
+    const why = "the traffic policy reads secrets, which it can tell to whoever asks";
+    if (!scope.secrets) throw missing(operation, "secrets", why);
+    if (!scope.prefixes) continue;
+    const anyKind = { ...scope, kinds: undefined };
+    const holder = vault === undefined ? undefined : draft.holder(after.account_id, vaults.name, vault);
+    const space = `secret in ${holder?.id ?? ""}`;
+    const secret = name === undefined ? undefined : draft.holder(after.account_id, space, name);
+    if ([holder, secret].every((one) => one !== undefined && isVisible(anyKind, one))) continue;
+    throw missing(operation, "*", `${why}: "${vault ?? "…"}", "${name ?? "…"}" is none that the key may see`);
   }
 }
 

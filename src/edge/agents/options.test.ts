@@ -54,6 +54,24 @@ describe("the options of an agent", () => {
     assert.deepEqual(hooks, [ipRestriction, "request", circuitBreaker, "request", "response", "response"]);
   });
 
+  it("G2: the options of an agent have a policy that cannot be, or reads the account's secrets, refused as policies are", () => {
+    const policy = (expression: string) => ({
+      TrafficPolicy: JSON.stringify({
+        on_http_request: [{ expressions: [expression], actions: [{ type: "deny" }] }],
+      }),
+    });
+    assert.equal(compile(policy("req.method == 'PUT'")).length, 1);
+    for (const [expression, holds] of [
+      ["req.metod == 'PUT'", /did you mean "req\.method"\?/],
+      ["secrets.get('vault', 'key') == ''", /reads secrets of the account/],
+    ] as const) {
+      assert.throws(
+        () => compile(policy(expression)),
+        (error) => error instanceof Refusal && error.reason === "agent_policy_invalid" && holds.test(error.message),
+      );
+    }
+  });
+
   it("the options of an agent put the converter on the endpoint's route", () => {
     const site = endpointSite(
       {

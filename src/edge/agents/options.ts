@@ -204,7 +204,8 @@ function compileOne(
   by: Translation,
   owner: OptionsOwner,
 ): CompiledModule {
-  const bad = (why: string): Refusal => new Refusal("agent_request_invalid", `compile the option "${name}": ${why}`);
+  const refusal = by.refusal ?? "agent_request_invalid";
+  const bad = (why: string): Refusal => new Refusal(refusal, `compile the option "${name}": ${why}`);
   try {
     const { doc, issues } = parseFields(module.fields, by.config(option), "replace");
     const place = (owner.places ?? httpPlaces).find((one) => module.on.includes(one)) as Place;
@@ -214,12 +215,21 @@ function compileOne(
     }
     const [first] = issues;
     if (first) throw bad(`${first.path} ${first.message}`);
+    if (readsSecrets(module, doc)) throw bad("it reads secrets of the account, which agents are not told");
     const scope = inlineScope(owner, by.objects?.(option) ?? []);
     return module.compile({ enabled: true, ...doc, ...by.internal?.(option) } as never, scope, place);
   } catch (error) {
     if (error instanceof Refusal) throw error;
     throw bad(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** An agent's token opens tunnels, and tells nothing of what the account keeps (security G2). */
+function readsSecrets({ fields }: ModuleDeclaration, doc: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(fields).some(
+    ([name, { sensitive }]) =>
+      typeof sensitive === "object" && (sensitive.secrets?.(String(doc[name])).length ?? 0) > 0,
+  );
 }
 
 /** A scope in which only the tunnel's own objects exist. */

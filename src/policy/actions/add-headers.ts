@@ -13,6 +13,7 @@ export const addHeaders = defineAction({
   doc: "Adds header fields to the request, or to the response; `host` takes the place of the present one.",
   config: { headers: headersToAdd },
   results: { name: "add_headers", fields: { headers_added: mapOf(types.string, types.string) } },
+  tells: (phase) => (phase === "on_http_response" ? "the client" : undefined),
   compile({ headers }, scope) {
     const templates = compileHeaders(headers, scope);
     const reason = `added ${templates.map(([name]) => name).join(", ")}`;

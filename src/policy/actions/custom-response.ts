@@ -13,6 +13,7 @@ export const customResponse = defineAction({
     headers: answerHeaders,
   },
   terminating: "always",
+  tells: () => "the client",
   compile({ status_code: status, body, headers }, scope) {
     const text = scope.template(body, "body");
     const templates = compileHeaders(headers, scope);

@@ -17,6 +17,7 @@ export const log = defineAction({
     }),
   },
   raw: ["metadata"],
+  tells: () => "events of traffic",
   compile({ metadata }, scope) {
     const given: unknown = metadata;
     const entries = typeof given === "object" && given !== null && !Array.isArray(given) ? Object.entries(given) : [];

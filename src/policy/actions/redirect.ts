@@ -29,6 +29,7 @@ export const redirect = defineAction({
   ],
   terminating: "may",
   results: { name: "redirect", fields: { matches: listOf(types.string), url: types.string } },
+  tells: () => "the client",
   compile({ from, to, status_code: status, headers }, scope) {
     const change = compileUrlChange(from, to, scope);
     const templates = compileHeaders(headers, scope);

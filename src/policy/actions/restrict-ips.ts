@@ -40,6 +40,10 @@ export const restrictIps = defineAction({
   terminating: "may",
   results: { name: "restrict_ips", fields: { action: types.string, matched_cidr: types.string } },
   compile({ enforce, allow, deny, ip_policies: ids }, scope) {
+    if (allow.length + ids.length === 0) {
+      const hint = "allow: ['0.0.0.0/0', '::/0'] admits all others";
+      scope.doubtful("deny", `admits nobody: an address has to be in an allowed network, too; ${hint}`);
+    }
     const allowed = compileNetworks(allow, "allow", scope);
     const denied = compileNetworks(deny, "deny", scope);
     const refusal: ActionOutcome["end"] =

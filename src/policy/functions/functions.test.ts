@@ -46,7 +46,7 @@ const context = new PolicyContext(
 
 function value(source: string): string {
   const compiled = compile(source, environmentOf("on_http_response", "http", actions));
-  assert.ok(compiled.ok, `${source}: ${JSON.stringify(compiled)}`);
+  assert.ok(compiled.ok, `${source}: ${compiled.ok ? "" : JSON.stringify(compiled.issues)}`);
   const result = compiled.program.evaluate(context);
   return result instanceof Failure ? `failure: ${result.message}` : textOf(result);
 }

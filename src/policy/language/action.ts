@@ -44,6 +44,8 @@ export interface ActionDeclaration<F extends Fields = Fields> {
   readonly terminating?: "always" | "may";
   /** It ends TLS, which is left to it where a policy has it. */
   readonly endsTls?: boolean;
+  /** Whom the values of its configuration are told: "the client", "events"; undefined or absent: nobody. */
+  tells?(phase: Phase): string | undefined;
   /** What later expressions read of it. */
   readonly results?: ActionResults;
   /**
@@ -72,6 +74,8 @@ export interface ActionScope {
   expression(source: string, at: string, result?: Type): Program | undefined;
   /** Notes what is wrong with the configuration. */
   wrong(at: string, message: string, reason?: RefusalName): void;
+  /** Notes what is allowed, and probably not meant. */
+  doubtful(at: string, message: string): void;
 }
 
 export interface CompiledAction<S = unknown> {

@@ -18,6 +18,8 @@ export interface PolicyServices {
   random(): number;
   /** Whether the account has an internal endpoint of this lower-case name, and it is online. */
   internalEndpoint(accountId: string, host: string): boolean;
+  /** The value of a secret of the account, by the names that it and its vault have now. */
+  secret(accountId: string, vault: string, name: string): string | undefined;
   /** Bytes of a webhook's body that is held to be verified. */
   readonly webhookBytes: number;
   /** What an expression that has no value does to its rule: it does not match, or the request is refused. */
@@ -31,6 +33,7 @@ export interface PolicyServices {
 export const defaultPolicyServices: PolicyServices = Object.freeze({
   random: Math.random,
   internalEndpoint: () => false,
+  secret: () => undefined,
   webhookBytes: 5 * 1024 * 1024,
   expressionErrors: "no_match" as const,
 });
@@ -82,6 +85,7 @@ export class PolicyContext {
   /** An answer of the policy's own, on which its response rules act. */
   answered: ResponseHead | undefined;
   #logs: LoggedFacts[] | undefined;
+  #secrets: Set<string> | undefined;
 
   constructor(
     place: PolicyPlace,
@@ -114,6 +118,19 @@ export class PolicyContext {
     this.budget.steps = requestSteps;
   }
 
+  /** A secret of the account; undefined when there is none. */
+  secret(vault: string, name: string): string | undefined {
+    const { accountId, services } = this.place;
+    const found = services.secret(accountId, vault, name);
+    if (found !== undefined && this.isRehearsal) (this.#secrets ??= new Set()).add(found);
+    return found;
+  }
+
+  /** What a rehearsal may not show: every secret that it has read so far. */
+  get secrets(): ReadonlySet<string> {
+    return this.#secrets ?? noSecrets;
+  }
+
   get logs(): readonly LoggedFacts[] {
     return this.#logs ?? nothing;
   }
@@ -127,6 +144,7 @@ export class PolicyContext {
   }
 }
 
+const noSecrets: ReadonlySet<string> = new Set();
 const nothing: readonly LoggedFacts[] = Object.freeze([]);
 
 /** Without a prototype: `vars.constructor` is nothing unless it was set. */

@@ -3,7 +3,9 @@ import { compile } from "../../cel/program.ts";
 import type { Program } from "../../cel/program.ts";
 import type { Environment } from "../../cel/checking/environment.ts";
 import { endOfExpression } from "../../cel/syntax/tokens.ts";
-import { issueAt, issueText } from "../../cel/syntax/issue.ts";
+import type { CheckedTree } from "../../cel/checking/checked.ts";
+import { issueAt } from "../../cel/syntax/issue.ts";
+import type { Issue } from "../../cel/syntax/issue.ts";
 import { Failure } from "../../cel/values/failure.ts";
 import type { Result } from "../../cel/values/run.ts";
 import type { Value } from "../../cel/values/values.ts";
@@ -25,9 +27,17 @@ export interface Template {
   value(context: PolicyContext): Result;
 }
 
-/** @param wrong told of each thing that is wrong with it, in one line */
-export function compileTemplate(source: string, environment: Environment, wrong: (message: string) => void): Template {
-  const parts = partsOf(source, environment, wrong);
+/**
+ * @param wrong told of each thing that is wrong with it
+ * @param read told of each expression in it, and how many UTF-16 code units are before that
+ */
+export function compileTemplate(
+  source: string,
+  environment: Environment,
+  wrong: (issue: Issue) => void,
+  read: (checked: CheckedTree, offset: number) => void = () => {},
+): Template {
+  const parts = partsOf(source, environment, wrong, read);
   const [first] = parts;
   if (parts.length === 0) return constant(source, "");
   if (parts.length === 1 && typeof first === "string") return constant(source, first);
@@ -63,7 +73,8 @@ function constant(source: string, text: string): Template {
 function partsOf(
   source: string,
   environment: Environment,
-  wrong: (message: string) => void,
+  wrong: (issue: Issue) => void,
+  read: (checked: CheckedTree, offset: number) => void,
 ): readonly (string | Program)[] {
   const parts: (string | Program)[] = [];
   let literal = "";
@@ -78,17 +89,19 @@ function partsOf(
     }
     const end = endOfExpression(source, start + 2);
     if (end === undefined) {
-      wrong(issueText(issueAt(source, start, "the `${` is not closed by a `}`", "write `$${` for the text itself")));
+      wrong(issueAt(source, start, "the `${` is not closed by a `}`", "write `$${` for the text itself"));
       return parts;
     }
     literal += source.slice(at, start);
     if (literal !== "") parts.push(literal);
     literal = "";
     const compiled = compile(source.slice(start + 2, end), environment);
-    if (compiled.ok) parts.push(compiled.program);
-    else {
+    if (compiled.ok) {
+      read(compiled.checked, start + 2);
+      parts.push(compiled.program);
+    } else {
       for (const issue of compiled.issues) {
-        wrong(issueText(issueAt(source, start + 2 + issue.offset, issue.message, issue.hint)));
+        wrong(issueAt(source, start + 2 + issue.offset, issue.message, issue.hint));
       }
     }
     at = end + 1;

@@ -1,5 +1,5 @@
 /** What expressions read of a connection, of its endpoint, and the time (traffic-policy.md §3). */
-import type { VariableDeclaration } from "../../cel/checking/environment.ts";
+import type { Variable, VariableDeclaration } from "../../cel/checking/environment.ts";
 import { listOf, objectType, types } from "../../cel/checking/types.ts";
 import type { Type } from "../../cel/checking/types.ts";
 import { int, Timestamp } from "../../cel/values/values.ts";
@@ -21,9 +21,15 @@ export function variable(type: Type, read: (context: PolicyContext) => Value | u
   return { type, read };
 }
 
+const nothing = (): undefined => undefined;
+
 /** A variable for which this server has no data. */
 export function absent(type: Type): VariableDeclaration {
-  return { type, read: () => undefined };
+  return { type, read: nothing };
+}
+
+export function isWithoutData({ read }: Pick<Variable, "read">): boolean {
+  return read === nothing;
 }
 
 export function timestampOf(ms: number): Timestamp {

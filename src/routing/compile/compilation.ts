@@ -9,6 +9,7 @@ import type { ConnectionSite, Site } from "../sites/compiled.ts";
 import { Hosts } from "./hosts.ts";
 import type { Problem } from "../planes/messages.ts";
 import { objectKey, ObjectSet } from "./object-set.ts";
+import { Secrets } from "./secrets.ts";
 import { Units } from "./units.ts";
 import type { Unit } from "./units.ts";
 
@@ -50,6 +51,7 @@ export class Compilation {
   readonly units: Units;
   readonly hosts = new Hosts<HostOwner>();
   readonly restrictions = new AccountRestrictions();
+  readonly secrets = new Secrets();
   readonly #modules: Readonly<Record<Place, ReadonlyMap<string, ModuleDeclaration>>>;
 
   constructor(clock: Clock, declared: readonly ModuleDeclaration[]) {

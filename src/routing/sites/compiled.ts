@@ -119,6 +119,8 @@ export interface RoutingTable {
   portHolder(port: number): Holder | undefined;
   credential(fingerprint: string): CompiledCredential | undefined;
   accountName(accountId: string): string;
+  /** The value of a secret of the account, by the names that it and its vault have now. */
+  secret(accountId: string, vault: string, name: string): string | undefined;
   /**
    * Where a part of an account may be used from; undefined: from anywhere. Edges and their routes enforce
    * `endpoints` by themselves; the endpoints and sessions of agents are for the edge to check.

@@ -1,0 +1,184 @@
+/** The actions of one rule: read, checked and compiled. */
+import type { Environment } from "../cel/checking/environment.ts";
+import type { CheckedTree } from "../cel/checking/checked.ts";
+import type { Program } from "../cel/program.ts";
+import { parseFields } from "../schema/parse.ts";
+import type { Issue } from "../schema/fields.ts";
+import type { ActionDeclaration, ActionScope, CompiledAction, Layer, Phase } from "./language/action.ts";
+import { actions, unsupportedActions } from "./actions/index.ts";
+import type { CompiledActionOf } from "./compiled.ts";
+import { isObject, pathOf } from "./findings.ts";
+import type { Findings, Keys } from "./findings.ts";
+import { tellsSecret } from "./lint/secret-uses.ts";
+import { didYouMean, fieldReason, shortened } from "./policy-issue.ts";
+import { compileTemplate } from "./language/template.ts";
+
+const maxActions = 20;
+
+const byType = new Map(actions.map((action) => [action.type, action]));
+
+/** What the actions of one phase are compiled with. */
+export interface ActionReader {
+  readonly findings: Findings;
+  readonly phase: Phase;
+  readonly layer: Layer;
+  readonly environment: Environment;
+  /** Names of variables that tell of a secret, as far as the phase has been read. */
+  readonly tainted: Set<string>;
+  /** Compiles an expression; undefined, and noted, when it is wrong. */
+  program(source: string, at: string, result?: Parameters<ActionScope["expression"]>[2]): Program | undefined;
+}
+
+export function compileActions(given: unknown, keys: Keys, reader: ActionReader): readonly CompiledActionOf[] {
+  const { findings } = reader;
+  const path = pathOf(keys);
+  if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) {
+    findings.wrong(path, "must have at least one action", "policy_actions_missing");
+    return [];
+  }
+  if (!Array.isArray(given)) {
+    findings.malformed(path, keys, "must be a list of actions");
+    return [];
+  }
+  if (given.length > maxActions) {
+    findings.wrong(path, `must have at most ${maxActions}, has ${given.length}`, "policy_rule_large");
+    return [];
+  }
+  let ender: string | undefined;
+  const compiled: CompiledActionOf[] = [];
+  for (const [index, action] of given.entries()) {
+    const found = compileAction(action, [...keys, index], reader);
+    if (!found) continue;
+    const { type, terminating } = found.declaration;
+    if (ender !== undefined) {
+      const message = `stands behind "${ender}", which ends the phase: "${type}" would never run`;
+      findings.wrong(`${path}[${index}]`, message, "policy_action_unreachable");
+    } else if (terminating === "always") ender = type;
+    compiled.push(found);
+  }
+  return compiled;
+}
+
+function compileAction(given: unknown, keys: Keys, reader: ActionReader): CompiledActionOf | undefined {
+  const { findings, phase, layer } = reader;
+  const path = pathOf(keys);
+  if (!isObject(given)) {
+    findings.malformed(path, keys, "must be an action: type, config");
+    return undefined;
+  }
+  for (const key of Object.keys(given)) {
+    if (actionKeys.includes(key)) continue;
+    const message = `is not known here; known are: ${actionKeys.join(", ")}${didYouMean(key, actionKeys)}`;
+    findings.wrong(`${path}.${shortened(key)}`, message, "policy_config_unreadable");
+  }
+  const { type, config } = given;
+  const declared = typeof type === "string" ? byType.get(type) : undefined;
+  if (!declared) {
+    findings.wrong(`${path}.type`, unknownAction(type), "policy_action_unknown");
+    return undefined;
+  }
+  if (!declared.phases.includes(phase)) {
+    const message = `must be an action of ${phase}: "${declared.type}" is one of ${declared.phases.join(", ")}`;
+    findings.wrong(`${path}.type`, message, "policy_action_misplaced");
+    return undefined;
+  }
+  if (declared.layers && !declared.layers.includes(layer)) {
+    const message = `must be an action for ${layer}: "${declared.type}" is one for ${declared.layers.join(", ")}`;
+    findings.wrong(`${path}.type`, message, "policy_action_protocol");
+    return undefined;
+  }
+  const compiled = configured(declared, config ?? {}, `${path}.config`, reader);
+  return compiled && { declaration: declared, compiled };
+}
+
+function configured(
+  declared: ActionDeclaration,
+  given: unknown,
+  path: string,
+  reader: ActionReader,
+): CompiledAction | undefined {
+  const { findings } = reader;
+  if (!isObject(given)) {
+    findings.wrong(path, "must be an object", "policy_config_unreadable");
+    return undefined;
+  }
+  const raw = declared.raw ?? [];
+  const plain = Object.fromEntries(Object.entries(given).filter(([name]) => !raw.includes(name)));
+  const fields = Object.fromEntries(Object.entries(declared.config).filter(([name]) => !raw.includes(name)));
+  const { doc, issues } = parseFields(fields, declared.widen?.(plain) ?? plain, "create");
+  const config = { ...doc, ...Object.fromEntries(raw.map((name) => [name, given[name]])) };
+  const before = findings.issues.length;
+  for (const issue of issues) fieldIssue(path, issue, findings);
+  for (const name of raw) {
+    if (declared.config[name]?.required && (given[name] === undefined || given[name] === null)) {
+      findings.wrong(`${path}.${name}`, "is required", "policy_field_missing");
+    }
+  }
+  if (findings.issues.length > before) return undefined;
+  for (const rule of declared.rules ?? []) {
+    const issue = rule(config as never, reader.phase);
+    if (issue) fieldIssue(path, issue, findings);
+  }
+  if (findings.issues.length > before) return undefined;
+  return declared.compile(config as never, scopeOf(declared, path, reader));
+}
+
+function scopeOf(declared: ActionDeclaration, path: string, reader: ActionReader): ActionScope {
+  const { findings, phase, layer, environment } = reader;
+  const at = (field: string): string => (field === "" ? path : `${path}.${field}`);
+  return {
+    phase,
+    layer,
+    path: path.replace(/\.config$/, ""),
+    template: (text, field) =>
+      compileTemplate(
+        text,
+        environment,
+        (issue) => findings.wrongIn(at(field), text, issue, "policy_interpolation_invalid"),
+        (checked, offset) => {
+          findings.read(at(field), text, checked, offset);
+          follow(checked, { declared, field, offset, text, path: at(field) }, reader);
+        },
+      ),
+    expression: (source, field, result) => reader.program(source, at(field), result),
+    wrong: (field, message, reason) => findings.wrong(at(field), message, reason ?? "policy_value_invalid"),
+    doubtful: (field, message) => findings.doubtful(at(field), message),
+  };
+}
+
+interface Interpolated {
+  readonly declared: ActionDeclaration;
+  readonly field: string;
+  readonly text: string;
+  readonly offset: number;
+  readonly path: string;
+}
+
+/** Notes where a secret goes that a value tells of. */
+function follow(
+  checked: CheckedTree,
+  { declared, field, text, offset, path }: Interpolated,
+  { tainted, findings, phase }: ActionReader,
+): void {
+  if (!tellsSecret(checked, tainted)) return;
+  const [, variable] = /^vars\[\d+\]\.(\w+)/.exec(field) ?? [];
+  if (declared.type === "set-vars" && variable !== undefined) tainted.add(variable);
+  const whom = declared.tells?.(phase);
+  if (whom === undefined) return;
+  const message = `a secret, or what is made of one, is told to ${whom}`;
+  findings.doubtfulIn(path, text, offset, { offset: 0, message, hint: "leave it out, or compare it instead" });
+}
+
+function fieldIssue(path: string, issue: Issue, findings: Findings): void {
+  findings.wrong(issue.path === "" ? path : `${path}.${issue.path}`, issue.message, fieldReason(issue));
+}
+
+const actionKeys = ["type", "config"];
+
+function unknownAction(type: unknown): string {
+  const known = [...byType.keys()];
+  if (typeof type !== "string") return `must name an action; known are: ${known.join(", ")}`;
+  const why = Object.hasOwn(unsupportedActions, type) ? unsupportedActions[type] : undefined;
+  if (why !== undefined) return `"${type}" is not supported by this server: ${why}`;
+  return `"${shortened(type)}" is not known; known are: ${known.join(", ")}${didYouMean(type, known)}`;
+}

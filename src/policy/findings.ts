@@ -1,0 +1,78 @@
+/** What reading a policy finds: what is wrong with it, what is doubtful, and which secrets it reads. */
+import { createRequire } from "node:module";
+import type { CheckedTree } from "../cel/checking/checked.ts";
+import { issueAt, issueText } from "../cel/syntax/issue.ts";
+import type { Issue } from "../cel/syntax/issue.ts";
+import type { RefusalName } from "../lib/errors.ts";
+import type { NamedSecret } from "../schema/fields.ts";
+import type * as Yaml from "../lib/yaml.ts";
+import type { Doubt } from "./lint/doubt.ts";
+import { capitalHeaderNames } from "./lint/header-names.ts";
+import { secretUses } from "./lint/secret-uses.ts";
+import { readsWithoutData } from "./lint/without-data.ts";
+import { maxPolicyIssues } from "./policy-issue.ts";
+import type { PlaceInText, PolicyIssue, PolicyWarning } from "./policy-issue.ts";
+
+const require = createRequire(import.meta.url);
+
+export type Keys = readonly (string | number)[];
+
+export class Findings {
+  /** In the order of the text, up to twenty; so are the warnings. */
+  readonly issues: PolicyIssue[] = [];
+  readonly warnings: PolicyWarning[] = [];
+  readonly secrets: NamedSecret[] = [];
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  wrong(path: string, message: string, reason: RefusalName): void {
+    if (this.issues.length < maxPolicyIssues) this.issues.push({ path, message, reason });
+  }
+
+  /** What is not of the form of a policy, with its line. */
+  malformed(path: string, keys: Keys, message: string): void {
+    const { lineOfYaml } = require("../lib/yaml.ts") as typeof Yaml;
+    const line = this.issues.length < maxPolicyIssues ? lineOfYaml(this.#text, keys) : undefined;
+    this.wrong(path, line === undefined ? message : `line ${line}: ${message}`, "policy_unreadable");
+  }
+
+  /** @param source the text that stands at `path` */
+  wrongIn(path: string, source: string, issue: Issue, reason: RefusalName): void {
+    if (this.issues.length >= maxPolicyIssues) return;
+    this.issues.push({ path, message: issueText(issue), reason, at: placeOf(source, issue) });
+  }
+
+  doubtful(path: string, message: string): void {
+    if (this.warnings.length < maxPolicyIssues) this.warnings.push({ path, message });
+  }
+
+  /** @param before UTF-16 code units of `source` before the expression */
+  doubtfulIn(path: string, source: string, before: number, { offset, message, hint }: Doubt): void {
+    if (this.warnings.length >= maxPolicyIssues) return;
+    const issue = issueAt(source, before + offset, message, hint);
+    this.warnings.push({ path, message: issueText(issue), at: placeOf(source, issue) });
+  }
+
+  /** An expression, of which the doubts are noted that do not depend on where it stands. */
+  read(path: string, source: string, checked: CheckedTree, before = 0): void {
+    this.secrets.push(...secretUses(checked));
+    for (const doubt of [...readsWithoutData(checked), ...capitalHeaderNames(checked)]) {
+      this.doubtfulIn(path, source, before, doubt);
+    }
+  }
+}
+
+function placeOf(source: string, { line, column }: Issue): PlaceInText {
+  return { source, line, column };
+}
+
+export function pathOf(keys: Keys): string {
+  return keys.map((key, at) => (typeof key === "number" ? `[${key}]` : at === 0 ? key : `.${key}`)).join("");
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

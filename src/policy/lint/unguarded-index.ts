@@ -1,0 +1,79 @@
+/**
+ * Items that may not be there: the expression fails then, which is no match, so that a rule that refuses lets past whom
+ * it was written against (traffic-policy.md §1.3.3).
+ */
+import type { CheckedTree } from "../../cel/checking/checked.ts";
+import { childrenOf } from "../../cel/syntax/tree.ts";
+import type { Call, Node } from "../../cel/syntax/tree.ts";
+import { nodesOf, subjectOf } from "./doubt.ts";
+import type { Doubt } from "./doubt.ts";
+
+const asking: ReadonlySet<string> = new Set([
+  "@in",
+  "@has",
+  "size",
+  "hasReqHeader",
+  "hasResHeader",
+  "hasQueryParam",
+  "hasReqCookie",
+  "hasResCookie",
+]);
+
+export interface Unguarded {
+  readonly doubts: readonly Doubt[];
+  /** What the expression asks for before: later ones of the rule may rely on it. */
+  readonly asked: ReadonlySet<string>;
+}
+
+/** @param asked by the expressions before it, which were true */
+export function unguardedIndexes(checked: CheckedTree, asked: ReadonlySet<string>): Unguarded {
+  const { source, root } = checked.tree;
+  const doubts: Doubt[] = [];
+  visit(root, asked);
+  return { doubts, asked: askedIn(root, checked) };
+
+  function visit(node: Node, known: ReadonlySet<string>): void {
+    if (node.kind === "logic" || (node.kind === "call" && node.name === "_?_:_")) {
+      let sofar = known;
+      for (const child of childrenOf(node)) {
+        visit(child, sofar);
+        sofar = new Set([...sofar, ...askedIn(child, checked)]);
+      }
+      return;
+    }
+    if (node.kind === "call" && node.name === "_[_]" && mayFail(node)) {
+      if (!Array.from(nodesOf(node), (one) => subjectOf(one, source)).some((one) => known.has(one))) doubt(node);
+      // One doubt is enough for all of `a['b'][0]`.
+      return;
+    }
+    for (const child of childrenOf(node)) visit(child, known);
+  }
+
+  function mayFail({ args, id }: Call): boolean {
+    const [operand] = args;
+    if (!operand || checked.variables.has(id)) return false;
+    const { is } = checked.types[operand.id] ?? {};
+    return is === "map" || is === "list" || is === "dyn";
+  }
+
+  function doubt(node: Call): void {
+    const text = source.slice(node.from, node.to).slice(0, 64);
+    doubts.push({
+      offset: node.from,
+      message: `\`${text}\` fails where it is not there; the rule then does not match, and traffic goes on`,
+      hint: "ask before, as in `'x' in req.headers && …`, or write `'value' in getReqHeader('x')`",
+    });
+  }
+}
+
+/** What is asked for anywhere in it; of `'x' in m` the key, of the others what they are asked of. */
+function askedIn(root: Node, { tree: { source } }: CheckedTree): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const node of nodesOf(root)) {
+    if (node.kind === "select" && node.isTest) found.add(`${subjectOf(node.operand, source)}.${node.field}`);
+    if (node.kind !== "call" || !asking.has(node.name)) continue;
+    const about = node.target ?? (node.name === "@has" ? node.args[1] : node.args[0]);
+    if (about) found.add(subjectOf(about, source));
+  }
+  return found;
+}
