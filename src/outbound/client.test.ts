@@ -22,8 +22,9 @@ const answers: Readonly<Record<string, RequestListener>> = {
   "/cut": (_request, response) => {
     response.writeHead(200, { "content-length": "10" }).write("half", () => response.destroy());
   },
-  "/silent": () => {},
+  "/silent": () => void (silent += 1),
 };
+let silent = 0;
 const listener: RequestListener = (request, response) => answers[request.url ?? ""]?.(request, response);
 
 describe("requests to the outside", () => {
@@ -109,6 +110,21 @@ describe("requests to the outside", () => {
     clock.pass(5_000);
     await assert.rejects(asked, /no answer within 5 s/);
     assert.equal(clock.pending, 0);
+  });
+
+  it("I7: requests to the outside that end after their time are not sent again, over a kept connection either", async () => {
+    const clock = makeManualClock();
+    const outbound = openOutbound({ purpose: "events", clock, reach: "any", ca, timeoutMs: 100 });
+    const send = (path: string) => outbound.send({ method: "POST", url: new URL(origin + path), body: "x" });
+    await send("/whole");
+    const before = silent;
+    const waiting = send("/silent");
+    const refused = assert.rejects(waiting, /no answer within 0\.1 s/);
+    while (silent === before) await new Promise((done) => setImmediate(done));
+    clock.pass(100);
+    await refused;
+    assert.equal(silent, before + 1);
+    outbound.close();
   });
 
   it("requests to the outside are counted by what they are for and how they ended", async () => {

@@ -99,7 +99,7 @@ export function openOutbound(options: OutboundOptions): Outbound {
       return await new Promise<OutboundAnswer>((resolve, reject) => {
         // The agent's time-out is for idle connections; an answer may take longer.
         request.on("socket", (socket) => socket.setTimeout(0));
-        request.on("error", (error) => reject(request.reusedSocket ? new StaleConnection(error) : error));
+        request.on("error", (error) => reject(isStale(request, error) ? new StaleConnection(error) : error));
         request.on("response", (response) => read(response, maxAnswerBytes, resolve, reject));
         request.end(body);
       });
@@ -146,6 +146,11 @@ export class AnswerTooLong extends Error {
   constructor() {
     super("the answer is too long");
   }
+}
+
+/** Whether the receiver had closed a kept connection; our own reasons to end a request have no such code. */
+function isStale({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean {
+  return reusedSocket && (code === "ECONNRESET" || code === "EPIPE");
 }
 
 class StaleConnection extends Error {
