@@ -39,6 +39,10 @@ export interface OAuthProviders {
   claims: (claims: Record<string, unknown>) => Record<string, unknown>;
   /** What `error` visitors come back with. */
   declines: string | undefined;
+  /** While it is set nothing but authorization is answered. */
+  hangs: boolean;
+  /** Signs by a new key from now on; the key set has no other. */
+  rotateKey(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -83,8 +87,13 @@ const keyPaths = new Set([
 ]);
 
 export async function startOAuthProviders(): Promise<OAuthProviders> {
-  const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
-  const jwk = { ...(await exportJWK(publicKey)), kid: "k1", use: "sig" };
+  let keys = 0;
+  const newKey = async () => {
+    const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
+    const kid = `k${(keys += 1)}`;
+    return { privateKey, kid, jwk: { ...(await exportJWK(publicKey)), kid, use: "sig" } };
+  };
+  let signing = await newKey();
   const codes = new Map<string, URLSearchParams & { person?: Person }>();
   const refreshTokens = new Set<string>();
   const accessTokens = new Set<string>();
@@ -97,6 +106,10 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     failure: undefined,
     claims: (claims) => claims,
     declines: undefined,
+    hangs: false,
+    async rotateKey() {
+      signing = await newKey();
+    },
     async stop() {
       server.closeAllConnections();
       server.close();
@@ -126,7 +139,9 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
         ...(person.edov !== undefined && { xms_edov: person.edov }),
       }),
     });
-    return await new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: "k1", typ: "JWT" }).sign(privateKey);
+    return await new SignJWT(claims)
+      .setProtectedHeader({ alg: "RS256", kid: signing.kid, typ: "JWT" })
+      .sign(signing.privateKey);
   };
   const give = async (name: string, nonce: string | null): Promise<object> => {
     const access = `at-${randomUUID()}`;
@@ -252,7 +267,8 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
       response.writeHead(302, { location: back.href }).end();
       return;
     }
-    if (keyPaths.has(url.pathname)) return send(response, 200, { keys: [jwk] });
+    if (fake.hangs) return;
+    if (keyPaths.has(url.pathname)) return send(response, 200, { keys: [signing.jwk] });
     const { failure } = fake;
     if (failure) {
       response

@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, beforeEach, describe, it } from "node:test";
+import { makeManualClock } from "../../../test/support/clock.ts";
+import type { ManualClock } from "../../../test/support/clock.ts";
+import { clientId, clientSecret, startOAuthProviders } from "../../../test/support/oauth-providers.ts";
+import type { OAuthProviders, Person } from "../../../test/support/oauth-providers.ts";
+import type { Connection } from "../calls/connection.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import type { LoggedIn } from "../calls/login-client.ts";
+import { makeJobs } from "./jobs.ts";
+import type { LoginJobs } from "./jobs.ts";
+
+const ada: Person = { id: "4711", name: "Ada", login: "ada", email: "ada@example.com", verified: true };
+const redirectUri = "https://idp.example.com/oauth2/callback";
+const verifier = "v".repeat(43);
+const refreshing = ["amazon", "gitlab", "google", "microsoft", "twitch"];
+const asking = ["facebook", "github", "linkedin"];
+
+describe("calls to providers", () => {
+  let providers: OAuthProviders;
+  let clock: ManualClock;
+  let jobs: LoginJobs;
+  before(async () => {
+    providers = await startOAuthProviders();
+  });
+  after(() => providers.stop());
+  beforeEach(() => {
+    Object.assign(providers, { person: ada, failure: undefined, declines: undefined, hangs: false });
+    clock = makeManualClock();
+    jobs = makeJobs({ clock, allowLocal: false, ca: undefined, skewSeconds: 60 });
+  });
+
+  const connectionTo = (provider: string, more: Partial<Connection> = {}): Connection => ({
+    kind: "oauth",
+    provider,
+    issuer: "",
+    clientId,
+    clientSecret,
+    scopes: provider === "github" ? ["read:user", "user:email"] : ["openid", "email", "profile"],
+    refreshes: true,
+    baseUrl: providers.baseUrl,
+    graphVersion: "",
+    ...more,
+  });
+  /** A login as a browser makes it: the code comes from where the visitor was sent. */
+  const login = async (connection: Connection): Promise<LoggedIn> => {
+    const facts = await jobs.facts(connection);
+    const url = new URL(facts.authorizeUrl);
+    url.searchParams.set("redirect_uri", redirectUri);
+    url.searchParams.set("state", "s");
+    url.searchParams.set("scope", connection.scopes.join(facts.scopeSeparator));
+    if (facts.nonce) url.searchParams.set("nonce", "n");
+    if (facts.pkce) url.searchParams.set("code_challenge", createHash("sha256").update(verifier).digest("base64url"));
+    const sent = await fetch(url, { redirect: "manual" });
+    const code = new URL(sent.headers.get("location") as string).searchParams.get("code") as string;
+    return await jobs.login(connection, { code, verifier, nonce: "n", redirectUri });
+  };
+  const countsOf = (before: number): Record<string, number> => {
+    const counts: Record<string, number> = {};
+    for (const call of providers.calls.slice(before)) counts[call] = (counts[call] ?? 0) + 1;
+    return counts;
+  };
+  const refusedAs = (reason: string) => (error: unknown) => error instanceof LoginRefusal && error.reason === reason;
+
+  for (const name of [...refreshing, ...asking]) {
+    it(`calls to ${name} ask again who somebody is, ${refreshing.includes(name) ? "with a fresh token" : "with the token that there is"}`, async () => {
+      const connection = connectionTo(name);
+      const first = await login(connection);
+      providers.person = { ...ada, email: "ada@new.example", login: "countess" };
+      const before = providers.calls.length;
+      const again = await jobs.renew(connection, first.tokens, ada.id);
+      assert.equal(again.identity.subject, ada.id);
+      assert.equal(again.identity.email, "ada@new.example");
+      const tokenCalls = Object.keys(countsOf(before)).filter((call) => /^POST /.test(call));
+      assert.equal(tokenCalls.length, refreshing.includes(name) ? 1 : 0);
+      assert.equal(again.tokens.access === first.tokens.access, asking.includes(name));
+      // With what the last answer gave: GitLab's refresh tokens are good for once.
+      await jobs.renew(connection, again.tokens, ada.id);
+      if (name === "gitlab") {
+        await assert.rejects(jobs.renew(connection, first.tokens, ada.id), refusedAs("login_withdrawn"));
+      }
+    });
+
+    it(`calls to ${name} find out that the login was withdrawn`, async () => {
+      const connection = connectionTo(name);
+      const { tokens } = await login(connection);
+      const spoiled = { ...tokens, access: "gone", ...(refreshing.includes(name) && { refresh: "gone" }) };
+      await assert.rejects(jobs.renew(connection, spoiled, ada.id), refusedAs("login_withdrawn"));
+    });
+
+    it(`I1: calls to ${name} never turn a session into somebody else's`, async () => {
+      const connection = connectionTo(name);
+      const { tokens } = await login(connection);
+      providers.person = { ...ada, id: "4712" };
+      await assert.rejects(jobs.renew(connection, tokens, ada.id), refusedAs("login_token_invalid"));
+    });
+  }
+
+  it("I1: calls to providers take a new key when a token names it, and fetch the key set once for it", async () => {
+    const connection = connectionTo("google");
+    await login(connection);
+    clock.pass(61_000);
+    await providers.rotateKey();
+    const before = providers.calls.length;
+    await login(connection);
+    await login(connection);
+    assert.equal(countsOf(before)["GET /www.googleapis.com/oauth2/v3/certs"], 1);
+  });
+
+  it("I1: calls to providers fetch no more than one key set a minute for keys that are unknown", async () => {
+    const connection = connectionTo("google");
+    await login(connection);
+    clock.pass(61_000);
+    await providers.rotateKey();
+    await login(connection);
+    await providers.rotateKey();
+    const before = providers.calls.length;
+    for (let at = 0; at < 3; at += 1) await assert.rejects(login(connection), refusedAs("login_token_invalid"));
+    assert.equal(countsOf(before)["GET /www.googleapis.com/oauth2/v3/certs"], undefined);
+    clock.pass(61_000);
+    await login(connection);
+  });
+
+  it("I7: calls to providers end after five seconds, at most 64 of a provider at once, and hold up no other provider", async () => {
+    const hanging = connectionTo("github");
+    const { tokens } = await login(hanging);
+    providers.hangs = true;
+    const waiting = Array.from({ length: 64 }, () =>
+      jobs.renew(hanging, tokens, ada.id).catch((error: unknown) => error),
+    );
+    await assert.rejects(jobs.renew(hanging, tokens, ada.id), refusedAs("login_throttled"));
+    const others = await startOAuthProviders();
+    await login(connectionTo("google", { baseUrl: others.baseUrl }));
+    await others.stop();
+    clock.pass(4_999);
+    assert.equal(await Promise.race([...waiting, Promise.resolve("waiting")]), "waiting");
+    clock.pass(1);
+    for (const error of await Promise.all(waiting)) assert.ok(refusedAs("login_unreachable")(error), String(error));
+    providers.hangs = false;
+    assert.equal((await jobs.renew(hanging, tokens, ada.id)).identity.subject, ada.id);
+  });
+
+  for (const issuer of [
+    "https://127.0.0.1",
+    "https://localhost",
+    "https://[::1]",
+    "https://[::ffff:127.0.0.1]",
+    "https://10.1.2.3",
+    "https://172.16.0.1",
+    "https://192.168.1.1",
+    "https://100.64.0.1",
+    "https://169.254.169.254",
+    "https://[fe80::1]",
+    "https://[fd00:ec2::254]",
+    "https://[64:ff9b::7f00:1]",
+    "https://[2002:7f00:1::]",
+    "https://0.0.0.0",
+    "https://2130706433",
+    "https://0x7f000001",
+    "https://0177.0.0.1",
+    "https://127.1",
+    "http://127.0.0.1",
+    "http://93.184.215.14",
+  ]) {
+    it(`I7: calls to an issuer that a tenant has named never lead inside: ${issuer}`, async () => {
+      const { port } = new URL(providers.baseUrl);
+      const before = providers.calls.length;
+      const connection = connectionTo("", { kind: "oidc", provider: "", issuer: `${issuer}:${port}`, baseUrl: "" });
+      await assert.rejects(jobs.facts(connection), refusedAs("login_unreachable"));
+      assert.equal(providers.calls.length, before);
+    });
+  }
+});
