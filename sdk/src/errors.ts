@@ -5,7 +5,7 @@ export class PosternError extends Error {
   readonly code: string;
   /** HTTP status. */
   readonly status: number;
-  /** Further facts; for invalid input one entry per field. */
+  /** More; for invalid input one entry per field. */
   readonly details: Readonly<Record<string, string>>;
   /** Id of the request, as in the server's log. */
   readonly operationId: string;

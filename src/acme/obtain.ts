@@ -1,6 +1,6 @@
 /** One certificate, from order to chain (RFC 8555 §7.4). */
 import type { X509Certificate } from "node:crypto";
-import { readPemCertificates } from "../lib/certificate-facts.ts";
+import { readPemCertificates } from "../lib/certificate-details.ts";
 import { createSigningRequest } from "../lib/signing-request.ts";
 import type { KeyType, KeyedCertificate } from "../lib/x509.ts";
 import type { AcmeAccount } from "./account.ts";

@@ -13,7 +13,7 @@ export interface AssertionKey {
   readonly signsFrom: number;
 }
 
-export interface AssertionFacts {
+export interface RouteClaims {
   readonly issuer: string;
   readonly audience: string;
   readonly groups: readonly string[];
@@ -22,7 +22,7 @@ export interface AssertionFacts {
 export interface Assertions {
   use(keys: readonly AssertionKey[]): void;
   /** The value to send along; undefined while there is no key. */
-  of(session: Session, routeId: string, facts: () => AssertionFacts): string | undefined | Promise<string | undefined>;
+  of(session: Session, routeId: string, ofRoute: () => RouteClaims): string | undefined | Promise<string | undefined>;
   /** The key set that services verify by. */
   keySet(): string;
 }
@@ -40,21 +40,21 @@ export function makeAssertions(jobs: LoginJobs, clock: Clock): Assertions {
   /** Those that have one, the one that was signed for longest ago first. */
   const holders = new Set<Session>();
 
-  const sign = (session: Session, routeId: string, facts: AssertionFacts): Promise<string | undefined> => {
+  const sign = (session: Session, routeId: string, ofRoute: RouteClaims): Promise<string | undefined> => {
     const now = Math.floor(clock.now() / 1000);
     const key = keys.filter(({ signsFrom }) => signsFrom <= clock.now()).sort((a, b) => b.signsFrom - a.signsFrom)[0];
     if (!key) return Promise.resolve(undefined);
     const { id, userId, identity, providerUrl } = session.record;
     const { email, emailVerified, name } = identity;
     const claims = {
-      iss: facts.issuer,
-      aud: facts.audience,
+      iss: ofRoute.issuer,
+      aud: ofRoute.audience,
       sub: userId,
       iat: now,
       exp: now + lifetimeSeconds,
       ...(email !== "" && { email: email.slice(0, 320), email_verified: emailVerified }),
       ...(name !== "" && { name: name.slice(0, 128) }),
-      ...(facts.groups.length > 0 && { groups: facts.groups.slice(0, 16) }),
+      ...(ofRoute.groups.length > 0 && { groups: ofRoute.groups.slice(0, 16) }),
       idp: providerUrl.slice(0, 256),
       sid: id,
       route: routeId,
@@ -77,13 +77,13 @@ export function makeAssertions(jobs: LoginJobs, clock: Clock): Assertions {
     use(given) {
       keys = given;
     },
-    of(session, routeId, facts) {
+    of(session, routeId, ofRoute) {
       if (keys.length === 0) return undefined;
       const now = clock.monotonic();
       const one = session.assertions?.find((kept) => kept.routeId === routeId) ?? hold(session, routeId);
       const age = now - one.madeAt;
       if (age < freshMs) return one.text;
-      one.making ??= sign(session, routeId, facts())
+      one.making ??= sign(session, routeId, ofRoute())
         .then((text) => {
           if (text !== undefined) Object.assign(one, { text, madeAt: clock.monotonic() });
           return text;

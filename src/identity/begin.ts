@@ -40,14 +40,14 @@ export function beginLogin(
   const { clock, sealer, log, tell } = context;
   const { host } = exchange.request;
   if (!sealer.isReady) {
-    const facts = { requestId: exchange.id, provider: method.title, asPage: wantsPage(exchange.request) };
-    return turnedAway(method.kind, "the control plane has sent no key yet", refusalAnswer("login_unchecked", facts));
+    const shown = { requestId: exchange.id, provider: method.title, asPage: wantsPage(exchange.request) };
+    return turnedAway(method.kind, "the control plane has sent no key yet", refusalAnswer("login_unchecked", shown));
   }
   const tries = triesOf(guard, context, exchange);
   if (tries >= maxTries) {
-    const facts = { requestId: exchange.id, provider: method.title, asPage: true };
+    const shown = { requestId: exchange.id, provider: method.title, asPage: true };
     const cookie = dropCookie(realm.flowCookie + triesName);
-    const answer = refusalAnswer("login_loop", facts, { "set-cookie": [cookie] });
+    const answer = refusalAnswer("login_loop", shown, { "set-cookie": [cookie] });
     const reason = `${tries} logins in a minute did not leave a session`;
     tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem: "login_loop", reason, place: guard }));
     return turnedAway(method.kind, reason, answer);

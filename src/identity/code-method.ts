@@ -1,12 +1,12 @@
 /** Logins by the authorization code flow: OAuth providers and OpenID Connect issuers (RFC 6749 §4.1, RFC 7636, RFC 9207). */
-import type { Connection, ProviderFacts } from "./calls/connection.ts";
+import type { Connection, ProviderMetadata } from "./calls/connection.ts";
 import type { LoginJobs } from "./jobs/jobs.ts";
 import { challengeOf } from "./flow.ts";
 import type { Flow } from "./flow.ts";
 import { LoginRefusal } from "./calls/identity.ts";
 import type { LoginProblem } from "./calls/identity.ts";
 import type { LoginMethod } from "./method.ts";
-import { oauthFacts } from "./oauth/oauth-login.ts";
+import { oauthMetadata } from "./oauth/oauth-login.ts";
 import { oauthProviders } from "./oauth/providers.ts";
 import { issuerTag } from "./realm.ts";
 import { originOf } from "./settings.ts";
@@ -26,7 +26,7 @@ export interface CodeMethodOptions {
 }
 
 /** How long what an issuer says of itself is used without asking the thread of logins again. */
-const factsMs = 60_000;
+const metadataMs = 60_000;
 
 const byError: Readonly<Record<string, LoginProblem>> = {
   access_denied: "login_declined",
@@ -44,21 +44,21 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
   const { connection, accountId, jobs, settings, now } = options;
   const { kind, issuer, clientId, scopes } = connection;
   const provider = oauthProviders.get(connection.provider);
-  const fixed = provider && kind === "oauth" ? oauthFacts(connection, provider) : undefined;
+  const fixed = provider && kind === "oauth" ? oauthMetadata(connection, provider) : undefined;
   const callbackPath =
     kind === "oauth" || settings.sharedCallback ? oauthCallback : `${oauthCallback}/${issuerTag(accountId, issuer)}`;
   const redirectUri = (): string => originOf(settings.idpHost, settings.httpsPort()) + callbackPath;
-  let known: { readonly facts: ProviderFacts; readonly until: number } | undefined;
+  let known: { readonly metadata: ProviderMetadata; readonly until: number } | undefined;
 
-  const facts = (): ProviderFacts | Promise<ProviderFacts> => {
+  const metadata = (): ProviderMetadata | Promise<ProviderMetadata> => {
     if (fixed) return fixed;
-    if (known && known.until > now()) return known.facts;
-    return jobs.facts(connection).then((found) => {
-      known = { facts: found, until: now() + factsMs };
+    if (known && known.until > now()) return known.metadata;
+    return jobs.metadata(connection).then((found) => {
+      known = { metadata: found, until: now() + metadataMs };
       return found;
     });
   };
-  const location = (found: ProviderFacts, flow: Flow, state: string, prompt: string | undefined): string => {
+  const location = (found: ProviderMetadata, flow: Flow, state: string, prompt: string | undefined): string => {
     const url = new URL(found.authorizeUrl);
     const set = (name: string, value: string): void => url.searchParams.set(name, value);
     for (const [name, value] of Object.entries(found.parameters)) set(name, value);
@@ -90,13 +90,13 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
     forwardsTokens: options.forwardsTokens,
     callbackPath,
     begin(flow, state, prompt) {
-      const found = facts();
+      const found = metadata();
       return found instanceof Promise
         ? found.then((one) => location(one, flow, state, prompt))
         : location(found, flow, state, prompt);
     },
     async finish(parameters, flow) {
-      const found = await facts();
+      const found = await metadata();
       checkIssuer(parameters, found, kind === "oidc" ? issuer : undefined);
       const error = parameters.get("error");
       if (error !== undefined) throw refusedBy(error, parameters.get("error_description") ?? "", redirectUri());
@@ -123,9 +123,13 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
 }
 
 /** RFC 9207 §2.4: an answer of another issuer is a mix-up. */
-function checkIssuer(parameters: ReadonlyMap<string, string>, facts: ProviderFacts, issuer: string | undefined): void {
+function checkIssuer(
+  parameters: ReadonlyMap<string, string>,
+  metadata: ProviderMetadata,
+  issuer: string | undefined,
+): void {
   const given = parameters.get("iss");
-  if (issuer === undefined || (given === undefined && !facts.returnsIssuer)) return;
+  if (issuer === undefined || (given === undefined && !metadata.returnsIssuer)) return;
   if (given === issuer) return;
   throw new LoginRefusal(
     "login_elsewhere",

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { putSession, testLogins } from "../../test/support/logins.ts";
-import type { LoginEventFacts, LoginEventType } from "./events.ts";
+import type { LoginEventDetails, LoginEventType } from "./events.ts";
 
 const realm = { siteId: "edge", kind: "oauth", provider: "github", clientId: "c", cookiePrefix: "service." };
 
 describe("events of logins", () => {
   it("events of logins tell of a session that ends by itself, without a request", () => {
     const clock = makeManualClock();
-    const told: [LoginEventType, string, LoginEventFacts][] = [];
+    const told: [LoginEventType, string, LoginEventDetails][] = [];
     const logins = testLogins(clock, { idleDays: 1 }, {}, (type, accountId, make) => {
       told.push([type, accountId, make()]);
     });

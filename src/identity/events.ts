@@ -56,9 +56,9 @@ export interface LoginEventUser {
 }
 
 /** Takes the event if somebody wants it, and costs next to nothing if not. */
-export type TellLogin = (type: LoginEventType, accountId: string, make: () => LoginEventFacts) => void;
+export type TellLogin = (type: LoginEventType, accountId: string, make: () => LoginEventDetails) => void;
 
-export type LoginEventFacts = Omit<LoginEvent, "type" | "accountId" | "at">;
+export type LoginEventDetails = Omit<LoginEvent, "type" | "accountId" | "at">;
 
 /** The part of a guard that an event names. */
 export interface LoginPlace {
@@ -83,10 +83,10 @@ export interface RefusedLogin {
 
 const maxText = 512;
 
-export function refusedLogin({ exchange, problem, reason, place, identity, session }: RefusedLogin): LoginEventFacts {
+export function refusedLogin({ exchange, problem, reason, place, identity, session }: RefusedLogin): LoginEventDetails {
   const { method, siteId, ownerId } = place?.options ?? {};
   return {
-    ...requestFacts(exchange),
+    ...requestDetails(exchange),
     ...placeOf(siteId, ownerId),
     provider: method ? { name: method.title, url: method.url } : null,
     clientId: method?.clientId ?? null,
@@ -104,8 +104,8 @@ export function completedLogin(
   record: SessionRecord,
   reason: string,
   isStored: boolean,
-): LoginEventFacts {
-  return { ...requestFacts(exchange), ...sessionFacts(record, isStored), errorCode: null, end: null, reason };
+): LoginEventDetails {
+  return { ...requestDetails(exchange), ...sessionDetails(record, isStored), errorCode: null, end: null, reason };
 }
 
 export function endedLogin(
@@ -113,11 +113,11 @@ export function endedLogin(
   end: LoginEnd,
   exchange: Exchange | undefined,
   isStored: boolean,
-): LoginEventFacts {
+): LoginEventDetails {
   const request = exchange
-    ? requestFacts(exchange)
+    ? requestDetails(exchange)
     : { requestId: null, host: record.host, source: null, userAgent: null };
-  return { ...request, ...sessionFacts(record, isStored), errorCode: null, end, reason: endings[end] };
+  return { ...request, ...sessionDetails(record, isStored), errorCode: null, end, reason: endings[end] };
 }
 
 const endings: Readonly<Record<LoginEnd, string>> = {
@@ -129,7 +129,7 @@ const endings: Readonly<Record<LoginEnd, string>> = {
   crowded_out: "the account has as many logins as it may have, and this one was unused for longest",
 };
 
-function sessionFacts(record: SessionRecord, isStored: boolean) {
+function sessionDetails(record: SessionRecord, isStored: boolean) {
   const { id, siteId, routeId, providerName, providerUrl, clientId, userId, identity } = record;
   return {
     ...placeOf(siteId, routeId),
@@ -146,7 +146,7 @@ function placeOf(siteId: string | undefined, ownerId: string | undefined) {
   return ownerId.startsWith("ep_") ? { siteId: ownerId, routeId: null } : { siteId, routeId: ownerId };
 }
 
-function requestFacts({ id, request, connection }: Exchange) {
+function requestDetails({ id, request, connection }: Exchange) {
   const { host, headers } = request;
   return {
     requestId: id,

@@ -45,8 +45,8 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
     const { accountId } = guard?.options ?? site;
     context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
     if (!guard || !flow) {
-      const facts = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
-      return turnedAway(by, reason, refusalAnswer(problem, facts));
+      const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
+      return turnedAway(by, reason, refusalAnswer(problem, shown));
     }
     const answer = guard.refusal(exchange, problem, undefined, flow.returnPath);
     const cookie = dropCookie(flowCookieName(guard.options.realm.flowCookie, flow.id));

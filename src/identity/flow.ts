@@ -39,13 +39,13 @@ const aheadMs = 60_000;
 const stateAbout = "login state";
 const maxSealed = 4096;
 
-export function newFlow(facts: Pick<Flow, "routeId" | "returnPath" | "tries" | "anew">, nowMs: number): Flow {
+export function newFlow(known: Pick<Flow, "routeId" | "returnPath" | "tries" | "anew">, nowMs: number): Flow {
   return {
     id: randomBytes(16).toString("base64url"),
     verifier: randomBytes(32).toString("base64url"),
     nonce: randomBytes(16).toString("base64url"),
     startedAt: nowMs,
-    ...facts,
+    ...known,
   };
 }
 

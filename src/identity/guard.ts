@@ -161,7 +161,7 @@ export class Guard implements CompiledModule {
     const { options } = this;
     session.touch(clock);
     open.add(exchange, session, options.maximumDuration * 1000);
-    exchange.login = session.facts ??= {
+    exchange.login = session.visitor ??= {
       module: options.method.kind,
       clientId: options.method.clientId,
       subject: session.record.identity.subject,
@@ -269,8 +269,8 @@ export class Guard implements CompiledModule {
     session.toldOf = verdict;
     const { problem = "login_not_listed", reason } = verdict;
     const { record } = session;
-    const facts = { exchange, problem, reason, place: this, identity: record.identity, session: record };
-    this.#context.tell("login_refused.v0", this.options.accountId, () => refusedLogin(facts));
+    const refused = { exchange, problem, reason, place: this, identity: record.identity, session: record };
+    this.#context.tell("login_refused.v0", this.options.accountId, () => refusedLogin(refused));
   }
 
   #answer(exchange: Exchange, problem: LoginProblem, why: string, signedInAs?: string): Step {

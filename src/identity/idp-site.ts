@@ -125,8 +125,8 @@ function switchOver(exchange: Exchange, context: LoginContext): Step {
     return answered(by, `on to ${host}`, redirect(303, url.href));
   } catch (error) {
     if (!(error instanceof LoginRefusal)) throw error;
-    const facts = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
-    return turnedAway(by, error.message, refusalAnswer(error.reason, facts));
+    const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
+    return turnedAway(by, error.message, refusalAnswer(error.reason, shown));
   }
 }
 

@@ -70,7 +70,7 @@ function renderForm({ action, text, fields = {}, script }: NonNullable<LoginPage
   return script === undefined ? form : `${form}<script>${script}</script>`;
 }
 
-export interface RefusalFacts {
+export interface RefusalContext {
   readonly requestId: string;
   readonly provider?: string;
   /** "signed in as x@y": shown where there is somebody. */
@@ -85,13 +85,13 @@ export interface RefusalFacts {
 }
 
 /** What a visitor is told of a refusal: provider, code and request id; never why a token failed or who is listed. */
-export function refusalAnswer(reason: RefusalName, facts: RefusalFacts, headers: AnswerHeaders = {}): FixedAnswer {
+export function refusalAnswer(reason: RefusalName, context: RefusalContext, headers: AnswerHeaders = {}): FixedAnswer {
   const { status, what, fix } = catalogue[reason];
   const code = errorCode(reason);
-  const { requestId, provider, signedInAs, links } = facts;
+  const { requestId, provider, signedInAs, links } = context;
   const codes = { "postern-error-code": code, "ngrok-error-code": code };
-  if (!facts.asPage) {
-    const details = { fix, request_id: requestId, ...(provider !== undefined && { provider }), ...facts.details };
+  if (!context.asPage) {
+    const details = { fix, request_id: requestId, ...(provider !== undefined && { provider }), ...context.details };
     return {
       status,
       headers: { ...loginHeaders, "content-type": "application/json", ...codes, ...headers },
@@ -105,7 +105,7 @@ export function refusalAnswer(reason: RefusalName, facts: RefusalFacts, headers:
   const footer =
     `<code>${code}</code> · ${provider === undefined ? "" : `${escapeHtml(provider)} · `}` +
     `request <code>${escapeHtml(requestId)}</code>`;
-  const { inFrame = false } = facts;
+  const { inFrame = false } = context;
   return renderPage(status, { title: what, lines, ...(links && { links }), footer, inFrame }, { ...codes, ...headers });
 }
 

@@ -12,7 +12,7 @@ export interface Realm {
   readonly flowCookie: string;
 }
 
-export interface RealmFacts {
+export interface RealmParts {
   /** The edge, or an agent's account and host. */
   readonly siteId: string;
   readonly kind: string;
@@ -23,7 +23,7 @@ export interface RealmFacts {
 }
 
 /** Equal cookie prefixes of different logins never collide: the tag tells them apart. */
-export function realmOf({ siteId, kind, provider, clientId, cookiePrefix }: RealmFacts): Realm {
+export function realmOf({ siteId, kind, provider, clientId, cookiePrefix }: RealmParts): Realm {
   const tag = shortHash([siteId, kind, provider, clientId]);
   return Object.freeze({
     tag,

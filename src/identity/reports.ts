@@ -3,7 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { SessionRecord } from "./session.ts";
 
 /** The visitor's browser at the login. */
-export interface BrowserFacts {
+export interface LoginBrowser {
   readonly userAgent: string;
   readonly address: string;
   readonly publicUrl: string;
@@ -11,7 +11,7 @@ export interface BrowserFacts {
 
 /** Edge → control plane. */
 export type LoginReport =
-  | { readonly type: "login"; readonly call: number; readonly session: SessionRecord; readonly browser: BrowserFacts }
+  | { readonly type: "login"; readonly call: number; readonly session: SessionRecord; readonly browser: LoginBrowser }
   | { readonly type: "login_activity"; readonly used: readonly LoginUse[] }
   /** What a check has brought: identity and tokens of a session. */
   | { readonly type: "login_renewed"; readonly session: SessionRecord }
@@ -24,7 +24,7 @@ export type LoginUse = readonly [accountId: string, id: string, lastActive: numb
 
 export interface LoginReports {
   /** Resolves when it is stored, with the user's id; or after a second without. */
-  login(session: SessionRecord, browser: BrowserFacts): Promise<void>;
+  login(session: SessionRecord, browser: LoginBrowser): Promise<void>;
   renewed(session: SessionRecord): void;
   logout(accountId: string, sessionIds: readonly string[]): void;
   activity(used: readonly LoginUse[]): void;

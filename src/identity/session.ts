@@ -1,7 +1,7 @@
 /** A login that holds: one record on every edge, found by the hash of the cookie alone (logins.md 3). */
 import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
-import type { LoginFacts } from "../traffic/login.ts";
+import type { Visitor } from "../traffic/login.ts";
 import type { Step } from "../traffic/step.ts";
 import type { Identity } from "./calls/identity.ts";
 import type { Verdict } from "./verdict.ts";
@@ -73,7 +73,7 @@ export class Session {
   /** What follows from both, kept for the next request. */
   passedStep: Step | undefined;
   fields: readonly string[] | undefined;
-  facts: LoginFacts | undefined;
+  visitor: Visitor | undefined;
   /** By route; none while nothing asks for it. */
   assertions: KeptAssertion[] | undefined;
   /** A check under way: everybody who waits for it waits for the same. */
@@ -132,7 +132,7 @@ export class Session {
   replace(record: SessionRecord): void {
     this.record = record;
     this.judgedBy = undefined;
-    this.facts = undefined;
+    this.visitor = undefined;
   }
 }
 

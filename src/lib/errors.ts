@@ -27,7 +27,7 @@ export type RefusalName = keyof typeof catalogue;
 /** A refusal to a client. Not a bug: rendered in one place per boundary, never logged as an error. */
 export class Refusal extends Error {
   readonly reason: RefusalName;
-  /** Further facts by name; for invalid input one entry per field path. Never a credential. */
+  /** More, by name; for invalid input one entry per field path. Never a credential. */
   readonly details: Readonly<Record<string, string>>;
 
   /** @param message what was attempted and what the present value is; the catalogue's sentence when absent */

@@ -29,8 +29,8 @@ describe("mutual TLS", () => {
 
   it("R6: mutual TLS closes the edge when an authority cannot be read, or is not there", async () => {
     const leaf = await issueLeaf(authority, { names: ["a.example"], now, days: 1 });
-    assert.match(setUp(leaf.certificatePem)?.problem?.message ?? "", /is no authority/);
-    assert.match(setUp("nothing")?.problem?.message ?? "", /holds no certificate/);
+    assert.match(setUp(leaf.certificatePem)?.problem?.message ?? "", /hold authorities, and "CN=a.example" is none/);
+    assert.match(setUp("nothing")?.problem?.message ?? "", /must hold a certificate in PEM/);
   });
 
   it("mutual TLS tells the upstream whose certificate it was, replacing what the client claimed", async () => {

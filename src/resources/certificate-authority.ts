@@ -1,4 +1,4 @@
-import { certificateFacts, readPemCertificates } from "../lib/certificate-facts.ts";
+import { certificateDetails, readPemCertificates } from "../lib/certificate-details.ts";
 import { f, notes } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
 import { certificateDoc, certificateFields, pemExample } from "./certificate-fields.ts";
@@ -32,7 +32,7 @@ export const certificateAuthority = defineResource({
       const message = `must be certificates of authorities (basicConstraints CA), "${oneLine(leaf.subject)}" is none`;
       return { path: "ca_pem", message, reason: "certificate_invalid" };
     }
-    return certificateDoc(certificateFacts(read[0] as (typeof read)[number]));
+    return certificateDoc(certificateDetails(read[0] as (typeof read)[number]));
   },
 });
 

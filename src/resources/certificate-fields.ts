@@ -1,4 +1,4 @@
-import type { CertificateFacts } from "../lib/certificate-facts.ts";
+import type { CertificateDetails } from "../lib/certificate-details.ts";
 import { f } from "../schema/fields.ts";
 
 /** Shows the form of a PEM text in descriptions; it is no certificate. */
@@ -15,12 +15,12 @@ export const certificateFields = {
   extended_key_usages: f.list("Extended key usages.", f.string("A usage."), readOnly),
 } as const;
 
-export function certificateDoc(facts: CertificateFacts) {
+export function certificateDoc(details: CertificateDetails) {
   return {
-    subject_common_name: facts.subjectCommonName,
-    not_before: facts.notBefore,
-    not_after: facts.notAfter,
-    key_usages: facts.keyUsages,
-    extended_key_usages: facts.extendedKeyUsages,
+    subject_common_name: details.subjectCommonName,
+    not_before: details.notBefore,
+    not_after: details.notAfter,
+    key_usages: details.keyUsages,
+    extended_key_usages: details.extendedKeyUsages,
   };
 }

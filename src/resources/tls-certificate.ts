@@ -1,6 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import type { KeyObject, X509Certificate } from "node:crypto";
-import { certificateFacts, readPemCertificates } from "../lib/certificate-facts.ts";
+import { certificateDetails, readPemCertificates } from "../lib/certificate-details.ts";
 import { tlsDemand } from "../lib/tls-usable.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Issue } from "../schema/fields.ts";
@@ -65,18 +65,18 @@ export const tlsCertificate = defineResource({
     if (!leaf.checkPrivateKey(key)) return issue("private_key_pem", "belong to the first certificate");
     const demand = tlsDemand(certificate_pem, private_key_pem);
     if (demand !== undefined) return issue("certificate_pem", demand);
-    const facts = certificateFacts(leaf);
+    const details = certificateDetails(leaf);
     return {
-      ...certificateDoc(facts),
-      subject_alternative_names: { dns_names: facts.dnsNames, ips: facts.ips },
-      private_key_type: facts.keyType,
-      issuer_common_name: facts.issuerCommonName,
-      serial_number: facts.serialNumber,
-      subject_organization: facts.organization,
-      subject_organizational_unit: facts.organizationalUnit,
-      subject_locality: facts.locality,
-      subject_province: facts.province,
-      subject_country: facts.country,
+      ...certificateDoc(details),
+      subject_alternative_names: { dns_names: details.dnsNames, ips: details.ips },
+      private_key_type: details.keyType,
+      issuer_common_name: details.issuerCommonName,
+      serial_number: details.serialNumber,
+      subject_organization: details.organization,
+      subject_organizational_unit: details.organizationalUnit,
+      subject_locality: details.locality,
+      subject_province: details.province,
+      subject_country: details.country,
     };
   },
 });

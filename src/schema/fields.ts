@@ -143,7 +143,7 @@ export interface ObjectField<T = unknown> extends Base<T> {
   readonly fields: Fields;
   /** Name in OpenAPI; inline unless given. */
   readonly schemaName?: string;
-  /** Facts across its fields. */
+  /** What must hold between its fields. */
   readonly rules?: readonly Rule<never>[];
 }
 /** The objects that this one owns, shown inside it, oldest first. */

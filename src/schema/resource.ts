@@ -50,7 +50,7 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   uses?(doc: StoredOf<F>): readonly Use[];
   /** What writes of it may be refused with beyond that and its fields: by its rules, or for what it does. */
   readonly refusals?: readonly RefusalName[];
-  /** Facts across fields: pure; each returns what is wrong, or undefined. */
+  /** What must hold between fields: pure; each returns what is wrong, or undefined. */
   readonly rules?: readonly Rule<StoredOf<F>>[];
   /** Read-only fields that follow from the given ones (a certificate's dates): pure; or what is wrong with them. */
   derive?(doc: StoredOf<F>): Partial<StoredOf<F>> | Issue;

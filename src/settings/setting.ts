@@ -31,13 +31,13 @@ export interface Setting<T> {
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 export type ValuesOf<S extends Settings> = { readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
 
-type Facts = Partial<Pick<Setting<unknown>, "flag" | "short" | "variable" | "secret" | "shownDefault" | "needs">>;
+type Attributes = Partial<Pick<Setting<unknown>, "flag" | "short" | "variable" | "secret" | "shownDefault" | "needs">>;
 
 /** A setting that always has a value; the default is written as an operator would write it. */
 export function one<T>(
   doc: string,
   kind: Kind<T>,
-  { default: written, ...facts }: Facts & { readonly default: string | number },
+  { default: written, ...more }: Attributes & { readonly default: string | number },
 ): Setting<T> {
   const shownDefault = String(written);
   const fallback = kind.parse(shownDefault);
@@ -45,27 +45,27 @@ export function one<T>(
     doc,
     placeholder: kind.placeholder,
     shownDefault,
-    ...facts,
+    ...more,
     read: (texts) => onlyOne(texts, kind, fallback),
   };
 }
 
 /** A setting that may be left out; `shownDefault` says what happens then. */
-export function optional<T>(doc: string, kind: Kind<T>, facts: Facts = {}): Setting<T | undefined> {
+export function optional<T>(doc: string, kind: Kind<T>, more: Attributes = {}): Setting<T | undefined> {
   return {
     doc,
     placeholder: kind.placeholder,
-    ...facts,
+    ...more,
     read: (texts) => onlyOne<T | undefined>(texts, kind, undefined),
   };
 }
 
 /** A setting that may be given any number of times. */
-export function many<T>(doc: string, kind: Kind<T>, facts: Facts = {}): Setting<readonly T[]> {
+export function many<T>(doc: string, kind: Kind<T>, more: Attributes = {}): Setting<readonly T[]> {
   return {
     doc,
     placeholder: kind.placeholder,
-    ...facts,
+    ...more,
     many: true,
     read: (texts) => (texts ?? []).map((given) => kind.parse(given)),
   };

@@ -1,7 +1,7 @@
 import type { Kinds } from "./kinds.ts";
 import { idsBelow, insertId, removeIds } from "./sorted-ids.ts";
 import type { Change, StoredObject } from "./store.ts";
-import { factsOf } from "./view.ts";
+import { indexEntriesOf } from "./view.ts";
 import type { View } from "./view.ts";
 
 interface ListChange {
@@ -74,8 +74,8 @@ export class Overlay implements View {
   put(kind: string, id: string, before: StoredObject | undefined, after: StoredObject | undefined): void {
     const first = this.#changes.get(id);
     this.#changes.set(id, { kind, id, before: first ? first.before : before, after });
-    const was = before && factsOf(this.#kinds, before);
-    const is = after && factsOf(this.#kinds, after);
+    const was = before && indexEntriesOf(this.#kinds, before);
+    const is = after && indexEntriesOf(this.#kinds, after);
     for (const list of was?.lists ?? []) {
       if (!is?.lists.includes(list)) this.#unlist(list, id);
     }

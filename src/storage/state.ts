@@ -1,8 +1,8 @@
 import type { Kinds } from "./kinds.ts";
 import { idsBelow, insertId, removeIds } from "./sorted-ids.ts";
 import type { Account, Change, StoredObject } from "./store.ts";
-import { factsOf } from "./view.ts";
-import type { Facts, View } from "./view.ts";
+import { indexEntriesOf } from "./view.ts";
+import type { IndexEntries, View } from "./view.ts";
 import { docOf } from "../schema/doc.ts";
 import { account as accounts } from "../resources/account.ts";
 
@@ -57,8 +57,8 @@ export class State implements View {
   merge(changes: Iterable<Change>): void {
     const gone = new Map<string, string[]>();
     for (const { id, before, after } of changes) {
-      const was = before && factsOf(this.#kinds, before);
-      const is = after && factsOf(this.#kinds, after);
+      const was = before && indexEntriesOf(this.#kinds, before);
+      const is = after && indexEntriesOf(this.#kinds, after);
       if (was) this.#withdraw(id, was, is, gone);
       if (after && is) this.#enter(after, is);
       else this.#objects.delete(id);
@@ -72,7 +72,7 @@ export class State implements View {
     }
   }
 
-  #enter(object: StoredObject, is: Facts): void {
+  #enter(object: StoredObject, is: IndexEntries): void {
     const { id } = object;
     this.#objects.set(id, object);
     for (const list of is.lists) {
@@ -88,7 +88,7 @@ export class State implements View {
     }
   }
 
-  #withdraw(id: string, was: Facts, is: Facts | undefined, gone: Map<string, string[]>): void {
+  #withdraw(id: string, was: IndexEntries, is: IndexEntries | undefined, gone: Map<string, string[]>): void {
     for (const list of was.lists) {
       if (is?.lists.includes(list)) continue;
       const ids = gone.get(list);

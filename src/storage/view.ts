@@ -15,7 +15,7 @@ export interface View {
 }
 
 /** Where an object stands in the indexes. */
-export interface Facts {
+export interface IndexEntries {
   readonly lists: readonly string[];
   readonly claims: readonly string[];
   readonly targets: ReadonlySet<string>;
@@ -27,7 +27,7 @@ export function kindNamed(kinds: Kinds, name: string): Kind {
   return kind;
 }
 
-export function factsOf(kinds: Kinds, object: StoredObject): Facts {
+export function indexEntriesOf(kinds: Kinds, object: StoredObject): IndexEntries {
   const kind = kindNamed(kinds, object.kind);
   const claims = kind.claims(object.doc);
   return {

@@ -1,6 +1,6 @@
 import type { Transform } from "node:stream";
 import type { CallChain } from "./calls.ts";
-import type { LoginCookies, LoginFacts } from "./login.ts";
+import type { LoginCookies, Visitor } from "./login.ts";
 import type { Step } from "./step.ts";
 
 /** A request and its response in flight, as modules see them; the same for HTTP/1.1 and HTTP/2. */
@@ -19,7 +19,7 @@ export interface Exchange {
   readonly dialDurationMs?: number | undefined;
   /** What was decided so far, in order. */
   readonly steps: Step[];
-  /** Facts that rules of a traffic policy have noted for the event of the request. */
+  /** What rules of a traffic policy have noted for the event of the request. */
   logs?: readonly Readonly<Record<string, unknown>>[] | undefined;
   /** Requests of policies that led to this one; absent until its own rules send one. */
   calls?: CallChain | undefined;
@@ -28,7 +28,7 @@ export interface Exchange {
   /** Cookies of logins, which were cut from the request. */
   readonly loginCookies?: LoginCookies | undefined;
   /** Who is logged in, once a module has found out. */
-  login?: LoginFacts | undefined;
+  login?: Visitor | undefined;
   /** Whose it is, where the host belongs to no account: its trace is shown there. */
   ownerAccount?: string | undefined;
   /** Called once when it is over; a function that is made once for all, and gets the exchange. */

@@ -12,7 +12,7 @@ export interface Login {
 }
 
 /** Who is logged in, as far as variables and reports tell of it. */
-export interface LoginFacts {
+export interface Visitor {
   readonly module: string;
   readonly clientId: string;
   readonly subject: string;

@@ -40,7 +40,7 @@ export interface ModuleDeclaration<F extends Fields = Fields> {
   readonly acts: Readonly<Partial<Record<Phase, readonly Power[]>>>;
   /** `enabled` is added to every module and is not listed here. */
   readonly fields: F;
-  /** Facts across fields: pure; each returns an issue (`path`, `message`) or undefined. */
+  /** What must hold between fields: pure; each returns an issue (`path`, `message`) or undefined. */
   readonly rules?: readonly ((config: StoredOf<F>, place: Place) => Issue | undefined)[];
   /**
    * For a module with an identity of its own (a key, URLs that others are told of): makes its read-only and
@@ -88,7 +88,7 @@ export interface Scope extends Look {
 
 /** The functions that act on traffic. Absent ones cost nothing. */
 export interface CompiledModule {
-  /** Facts for the TLS handshake of an edge. */
+  /** What the TLS handshake of an edge demands. */
   readonly handshake?: Handshake;
   /** Decides over a TLS or TCP connection before any of its bytes are read. */
   connection?(source: string): Step;
@@ -123,7 +123,7 @@ export interface CompiledModule {
 export interface OpenedDecision {
   readonly steps: readonly Step[];
   readonly closes: boolean;
-  /** Facts for its event. */
+  /** What its event tells of it. */
   readonly logs: readonly Readonly<Record<string, unknown>>[];
 }
 

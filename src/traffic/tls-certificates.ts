@@ -3,7 +3,7 @@ import { certificateExtensions } from "../lib/certificate-extensions.ts";
 import type { CertificateExtension } from "../lib/certificate-extensions.ts";
 import type { ServedCertificate, TlsFacts } from "./exchange.ts";
 
-/** Facts of a certificate, as header fields and variables show them. */
+/** A certificate, as header fields and variables show them. */
 export interface TlsCertificate {
   /** By attribute as in RFC 4514, e.g. `CN`; the first value of each. */
   readonly subject: Readonly<Record<string, string>>;
@@ -30,18 +30,18 @@ const ofServer = new WeakMap<ServedCertificate, TlsCertificate>();
 /** The verified certificate of the client. */
 export function clientCertificate(tls: TlsFacts | undefined): TlsCertificate | undefined {
   if (!tls?.clientCertificate) return undefined;
-  let facts = ofClients.get(tls);
-  if (!facts) ofClients.set(tls, (facts = parse(tls.clientCertificate)));
-  return facts;
+  let certificate = ofClients.get(tls);
+  if (!certificate) ofClients.set(tls, (certificate = parse(tls.clientCertificate)));
+  return certificate;
 }
 
 /** The certificate that the client was shown. */
 export function serverCertificate(tls: TlsFacts | undefined): TlsCertificate | undefined {
   const served = tls?.serverCertificate;
   if (!served) return undefined;
-  let facts = ofServer.get(served);
-  if (!facts) ofServer.set(served, (facts = parse(served.certificatePem)));
-  return facts;
+  let certificate = ofServer.get(served);
+  if (!certificate) ofServer.set(served, (certificate = parse(served.certificatePem)));
+  return certificate;
 }
 
 /** @param encoded DER, or PEM of which the first certificate counts */

@@ -110,7 +110,7 @@ export class ClientConnection {
     const mux = this.#mux;
     const agreed = Math.min(countMember(extra, "MuxWindow"), maxWindow);
     if (agreed > 0) mux.windows.allow(agreed, windowBudget);
-    const facts = {
+    const told = {
       clientId: textMember(reply, "ClientId", maxText),
       cookie: textMember(extra, "Cookie", maxText),
       accountName: textMember(extra, "AccountName", maxText),
@@ -125,7 +125,7 @@ export class ClientConnection {
       () => mux.fail(new ProtocolViolation(errorCode.protocol, "the server does not answer any more")),
     );
     return {
-      ...facts,
+      ...told,
       get roundTripMs() {
         return mux.windows.roundTripMs;
       },

@@ -41,7 +41,7 @@ export interface SessionParts {
   readonly region: string;
 }
 
-export interface SessionFacts {
+export interface SessionIdentity {
   readonly id: string;
   readonly clientId: string;
   readonly accountId: string;
@@ -79,15 +79,15 @@ export class ServerSession implements AgentSession {
   readonly #tunnels = new Set<string>();
   #heartbeat: Heartbeat | undefined;
 
-  constructor(parts: SessionParts, facts: SessionFacts, agent: AuthMessage) {
-    this.id = facts.id;
-    this.clientId = facts.clientId;
-    this.accountId = facts.accountId;
-    this.credentialId = facts.credentialId;
+  constructor(parts: SessionParts, identity: SessionIdentity, agent: AuthMessage) {
+    this.id = identity.id;
+    this.clientId = identity.clientId;
+    this.accountId = identity.accountId;
+    this.credentialId = identity.credentialId;
     this.agentVersion = agent.agentVersion;
     this.os = agent.os;
     this.metadata = agent.metadata;
-    this.ip = facts.ip;
+    this.ip = identity.ip;
     this.startedAt = parts.clock.now();
     this.#parts = parts;
     this.#agent = agent;

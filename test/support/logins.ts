@@ -4,7 +4,7 @@ import { makeLogins } from "../../src/identity/engine.ts";
 import type { TellLogin } from "../../src/identity/events.ts";
 import type { Logins } from "../../src/identity/engine.ts";
 import { realmOf } from "../../src/identity/realm.ts";
-import type { RealmFacts } from "../../src/identity/realm.ts";
+import type { RealmParts } from "../../src/identity/realm.ts";
 import { docOf } from "../../src/identity/records.ts";
 import { cookieHash, newSessionCookie } from "../../src/identity/session.ts";
 import type { SessionRecord } from "../../src/identity/session.ts";
@@ -40,7 +40,7 @@ const defaults: LoginSettings = {
 };
 
 const never = (): Promise<never> => Promise.reject(new Error("no provider is called here"));
-const facts = {
+const metadata = {
   authorizeUrl: "https://192.0.2.1/authorize",
   parameters: {},
   scopeSeparator: " ",
@@ -54,7 +54,7 @@ const facts = {
 };
 /** Knows where an issuer sends visitors, and calls nobody. */
 const jobs = {
-  facts: () => Promise.resolve(facts),
+  metadata: () => Promise.resolve(metadata),
   login: never,
   renew: never,
   logoutUrl: never,
@@ -87,7 +87,7 @@ export function testLogins(
 export function putSession(
   logins: Logins,
   clock: Clock,
-  realm: RealmFacts,
+  realm: RealmParts,
   change: Partial<SessionRecord> = {},
 ): readonly [name: string, value: string] {
   const { tag, sessionCookie } = realmOf(realm);

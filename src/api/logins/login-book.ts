@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { docOf, expiresAt, sessionKind } from "../../identity/records.ts";
-import type { BrowserFacts, LoginReport, LoginUse } from "../../identity/reports.ts";
+import type { LoginBrowser, LoginReport, LoginUse } from "../../identity/reports.ts";
 import type { SessionRecord } from "../../identity/session.ts";
 import type { Draft, Store, StoredObject } from "../../storage/store.ts";
 import type { EdgeObserver } from "../edges/edges.ts";
@@ -106,7 +106,7 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
 }
 
 /** One user for each (provider, id) of an account, over all of its edges; a session told again is stored once. */
-function storeLogin(draft: Draft, session: SessionRecord, browser: BrowserFacts, idleDays: number): void {
+function storeLogin(draft: Draft, session: SessionRecord, browser: LoginBrowser, idleDays: number): void {
   const { accountId, identity, providerName, providerUrl, id, userId, loginAt } = session;
   if (draft.get(accountId, sessionKind, id)) return;
   const at = timestamp(loginAt);

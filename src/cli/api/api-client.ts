@@ -49,8 +49,8 @@ export function apiFailure(error: unknown): unknown {
   const { operation_id: _, ...details } = error.details;
   // What the message says already is not said twice.
   const more = Object.entries(details).filter(([, text]) => !error.message.includes(text));
-  const facts = more.map(([name, text]) => `\n  ${name}: ${text}`);
-  const sentence = `${error.message} (${error.code}, ${error.operationId})${facts.join("")}`;
+  const lines = more.map(([name, text]) => `\n  ${name}: ${text}`);
+  const sentence = `${error.message} (${error.code}, ${error.operationId})${lines.join("")}`;
   return new Failure(reasonOf(error), sentence, { cause: error });
 }
 

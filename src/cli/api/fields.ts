@@ -38,9 +38,9 @@ export function fieldOptions(operation: DescribedOperation, taken: ReadonlySet<s
 }
 
 function fieldSetting(schema: Schema, flag: string, doc: string): Setting<unknown> {
-  const facts = { doc, flag, flagOnly: true } as const;
+  const common = { doc, flag, flagOnly: true } as const;
   const one = (placeholder: string, parse: (text: string) => unknown, more: object = {}): Setting<unknown> => ({
-    ...facts,
+    ...common,
     ...more,
     placeholder,
     read: (texts) => (texts === undefined ? undefined : parse(only(texts))),
@@ -56,7 +56,7 @@ function fieldSetting(schema: Schema, flag: string, doc: string): Setting<unknow
     }
     case "boolean":
       return {
-        ...facts,
+        ...common,
         doc: `${doc} Or \`--${flag}=false\`.`,
         read: (texts) => (texts === undefined ? undefined : readBoolean(only(texts))),
       };
@@ -64,22 +64,22 @@ function fieldSetting(schema: Schema, flag: string, doc: string): Setting<unknow
     case "number":
       return one("NUMBER", orNull(readNumber));
     case "array":
-      return manyTexts(facts, schema.items?.type === "object" ? "JSON" : "VALUE", (texts) => readList(texts, schema));
+      return manyTexts(common, schema.items?.type === "object" ? "JSON" : "VALUE", (texts) => readList(texts, schema));
     case "object":
       if (schema.properties) return one("JSON", orNull(readJson));
-      return manyTexts(facts, "NAME=VALUE", (texts) => readMap(texts, schema));
+      return manyTexts(common, "NAME=VALUE", (texts) => readMap(texts, schema));
     default:
       return one("JSON", readJson);
   }
 }
 
 function manyTexts(
-  facts: Pick<Setting<unknown>, "doc" | "flag" | "flagOnly">,
+  common: Pick<Setting<unknown>, "doc" | "flag" | "flagOnly">,
   placeholder: string,
   parse: (texts: readonly string[]) => unknown,
 ): Setting<unknown> {
-  const doc = `${facts.doc} Repeatable; or all at once as JSON.`;
-  return { ...facts, doc, placeholder, many: true, read: (texts) => (texts === undefined ? undefined : parse(texts)) };
+  const doc = `${common.doc} Repeatable; or all at once as JSON.`;
+  return { ...common, doc, placeholder, many: true, read: (texts) => (texts === undefined ? undefined : parse(texts)) };
 }
 
 function only(texts: readonly string[]): string {

@@ -23,14 +23,14 @@ export const ca = defineCommand({
     const file = `${directory}/${dataFiles.caCertificate}`;
     const certificate = new X509Certificate(pem);
     if (json) {
-      const facts = {
+      const shown = {
         file,
         subject: certificate.subject,
         fingerprint256: certificate.fingerprint256,
         valid_to: new Date(certificate.validTo).toISOString(),
         pem,
       };
-      process.stdout.write(`${JSON.stringify(facts)}\n`);
+      process.stdout.write(`${JSON.stringify(shown)}\n`);
       return Promise.resolve(exitCodes.fine);
     }
     process.stdout.write(`${pem.trim()}\n`);

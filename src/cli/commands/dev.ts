@@ -64,7 +64,7 @@ export const dev = defineCommand({
       keepDevUrl(values.data, url);
       process.stdout.write(
         values.json
-          ? `${JSON.stringify(facts(platform, url, upstream))}\n`
+          ? `${JSON.stringify(startReport(platform, url, upstream))}\n`
           : welcome(platform, url, upstream, sample !== undefined),
       );
     }
@@ -162,7 +162,7 @@ function urlOfLastRun(directory: string, platform: Platform): string | undefined
   return `https://${url.hostname}${platform.publicHttpsPort === 443 ? "" : `:${platform.publicHttpsPort}`}`;
 }
 
-function facts(platform: Platform, url: string, upstream: Upstream): Record<string, unknown> {
+function startReport(platform: Platform, url: string, upstream: Upstream): Record<string, unknown> {
   return {
     url,
     to: upstream.text,

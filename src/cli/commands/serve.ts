@@ -22,7 +22,7 @@ export const serve = defineCommand({
     const version = posternVersion();
     const platform = await Promise.race([startPlatform({ ...values, log, version }), stopped]);
     if (typeof platform === "number") return platform;
-    process.stdout.write(values.json ? `${JSON.stringify(facts(platform))}\n` : welcome(platform));
+    process.stdout.write(values.json ? `${JSON.stringify(startReport(platform))}\n` : welcome(platform));
     const code = await stopped;
     log.info("stopping");
     await platform.stop();
@@ -30,7 +30,7 @@ export const serve = defineCommand({
   },
 });
 
-function facts(platform: Platform): Record<string, unknown> {
+function startReport(platform: Platform): Record<string, unknown> {
   return {
     api_url: platform.apiUrl,
     https_port: platform.httpsPort,

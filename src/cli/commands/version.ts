@@ -11,13 +11,13 @@ export const version = defineCommand({
   most: 0,
   settings: { json: settings.json },
   run({ json }) {
-    const facts = {
+    const shown = {
       version: posternVersion(),
       node: process.versions.node,
       platform: `${process.platform}-${process.arch}`,
     };
     process.stdout.write(
-      json ? `${JSON.stringify(facts)}\n` : `postern ${facts.version} (node ${facts.node}, ${facts.platform})\n`,
+      json ? `${JSON.stringify(shown)}\n` : `postern ${shown.version} (node ${shown.node}, ${shown.platform})\n`,
     );
     return Promise.resolve(exitCodes.fine);
   },

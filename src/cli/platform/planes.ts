@@ -8,8 +8,8 @@ import { sliceOf } from "../../settings/setting.ts";
 import type { PlatformSettings } from "../../settings/settings.ts";
 import type { DataDirectory } from "../data/data-directory.ts";
 import { logFormOf } from "../process/log-output.ts";
-import type { ControlPlaneFacts, ControlPlaneThreadOptions } from "./threads/control-plane.ts";
-import type { EdgeFacts, EdgeThreadOptions } from "./threads/edge.ts";
+import type { ControlPlanePorts, ControlPlaneThreadOptions } from "./threads/control-plane.ts";
+import type { EdgePorts, EdgeThreadOptions } from "./threads/edge.ts";
 import { makeLine } from "./threads/line.ts";
 import { supervise } from "./threads/supervise.ts";
 import type { Supervised } from "./threads/supervise.ts";
@@ -26,7 +26,7 @@ export interface PlanesOptions {
 
 export interface Planes {
   /** Resolves when both run for the first time; rejects when one cannot, with both ended. */
-  readonly started: Promise<ControlPlaneFacts & EdgeFacts>;
+  readonly started: Promise<ControlPlanePorts & EdgePorts>;
   /** Drains the edge and then the control plane, and ends them. */
   stop(): Promise<void>;
   /** Ends the control plane alone; the edge serves on. */
@@ -43,27 +43,27 @@ export function startPlanes(options: PlanesOptions): Planes {
   const shared = { log, logForm: logFormOf(options.settings), clock };
   const takeEnd = makeLine((plane, end) => (plane === "edge" ? edge : control).relink(end));
   let apiPort: number | undefined;
-  const startControl = (): Supervised<ControlPlaneFacts> =>
-    supervise<ControlPlaneThreadOptions, ControlPlaneFacts>({
+  const startControl = (): Supervised<ControlPlanePorts> =>
+    supervise<ControlPlaneThreadOptions, ControlPlanePorts>({
       ...shared,
       name: "control plane",
       file: new URL("./threads/control-plane.ts", import.meta.url),
       line: () => takeEnd("control plane"),
-      options: (facts) => controlPlaneOptions(options, facts?.apiPort ?? apiPort),
+      options: (ports) => controlPlaneOptions(options, ports?.apiPort ?? apiPort),
     });
   let control = startControl();
-  const edge = supervise<EdgeThreadOptions, EdgeFacts>({
+  const edge = supervise<EdgeThreadOptions, EdgePorts>({
     ...shared,
     name: "edge",
     file: new URL("./threads/edge.ts", import.meta.url),
     line: () => takeEnd("edge"),
-    options: (facts) => edgeOptions(options, facts),
+    options: (ports) => edgeOptions(options, ports),
   });
-  const bothStarted = async (): Promise<ControlPlaneFacts & EdgeFacts> => {
+  const bothStarted = async (): Promise<ControlPlanePorts & EdgePorts> => {
     try {
-      const [controlFacts, edgeFacts] = await Promise.all([control.started, edge.started]);
-      apiPort = controlFacts.apiPort;
-      return { ...controlFacts, ...edgeFacts };
+      const [controlPorts, edgePorts] = await Promise.all([control.started, edge.started]);
+      apiPort = controlPorts.apiPort;
+      return { ...controlPorts, ...edgePorts };
     } catch (error) {
       await Promise.all([control.stop(drainMs), edge.stop(drainMs)]);
       throw error;
@@ -95,17 +95,17 @@ function controlPlaneOptions(
   };
 }
 
-/** @param facts of the run before */
+/** @param ports of the run before */
 function edgeOptions(
   { settings, kept, version, drainMs }: PlanesOptions,
-  facts: EdgeFacts | undefined,
+  ports: EdgePorts | undefined,
 ): EdgeThreadOptions {
   return {
     settings: {
       ...sliceOf(edgeSettings, settings),
-      httpsListen: atPort(settings.httpsListen, facts?.httpsPort),
-      httpListen: settings.httpListen && atPort(settings.httpListen, facts?.httpPort),
-      agentListen: atPort(settings.agentListen, facts?.agentPort),
+      httpsListen: atPort(settings.httpsListen, ports?.httpsPort),
+      httpListen: settings.httpListen && atPort(settings.httpListen, ports?.httpPort),
+      agentListen: atPort(settings.agentListen, ports?.agentPort),
     },
     authority: kept.authority,
     tunnelSecret: kept.tunnelSecret,

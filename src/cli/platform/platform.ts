@@ -53,11 +53,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const { log, version, data, domain, clock = systemClock, drainMs = defaultDrainMs } = options;
   const kept = await openKept(options, clock);
   const planes = startPlanes({ settings: options, kept, version, clock, log, drainMs });
-  const facts = await planes.started.catch((error: unknown) => {
+  const ports = await planes.started.catch((error: unknown) => {
     throw startFailure(error, options);
   });
-  const apiUrl = options.apiUrl ?? `http://${hostOf(options.apiListen)}:${facts.apiPort}`;
-  const agentAddress = `${hostOf(options.agentListen)}:${facts.agentPort}`;
+  const apiUrl = options.apiUrl ?? `http://${hostOf(options.apiListen)}:${ports.apiPort}`;
+  const agentAddress = `${hostOf(options.agentListen)}:${ports.agentPort}`;
   try {
     announceServer(data, { apiUrl, agentAddress, pid: process.pid });
   } catch (error) {
@@ -65,9 +65,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     log.error("commands on this machine will not find the server by themselves: give them its address", { error });
   }
   return {
-    ...facts,
+    ...ports,
     apiUrl,
-    publicHttpsPort: options.httpsPort ?? facts.httpsPort,
+    publicHttpsPort: options.httpsPort ?? ports.httpsPort,
     domain,
     apiKey: kept.apiKey,
     authtoken: kept.authtoken,

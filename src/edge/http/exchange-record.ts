@@ -1,6 +1,6 @@
 import type { CallChain } from "../../traffic/calls.ts";
 import type { ConnectionFacts, Exchange } from "../../traffic/exchange.ts";
-import type { LoginCookies, LoginFacts } from "../../traffic/login.ts";
+import type { LoginCookies, Visitor } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { ClientConnection } from "./client-connection.ts";
@@ -29,7 +29,7 @@ export class ExchangeRecord implements FinishedExchange {
   abandoned = false;
   cutShort = false;
   loginCookies: LoginCookies | undefined;
-  login: LoginFacts | undefined;
+  login: Visitor | undefined;
   calls: CallChain | undefined;
   ownerAccount: string | undefined;
   whenOver: ((exchange: Exchange) => void) | undefined;

@@ -294,12 +294,12 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
   #render(answer: Answer): RenderedAnswer {
     const { id, request } = this;
     const { clock, log } = this.shared.context;
-    const facts = { id, method: request.method, accept: request.headers.getAll("accept").join(", ") || undefined };
+    const answered = { id, method: request.method, accept: request.headers.getAll("accept").join(", ") || undefined };
     try {
-      return renderAnswer(answer, facts, clock.now());
+      return renderAnswer(answer, answered, clock.now());
     } catch (error) {
       log.error("answer cannot be sent", { request: id, route: this.routeId, error });
-      return renderAnswer({ error: "route_broken" }, facts, clock.now());
+      return renderAnswer({ error: "route_broken" }, answered, clock.now());
     }
   }
 

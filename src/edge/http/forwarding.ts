@@ -8,7 +8,7 @@ import { putLatin1 } from "../../http1/slab.ts";
  *
  * The one rule for `X-Forwarded-*`: what a client sends of them is removed and the edge writes its own. From peers
  * that are configured as trusted proxies, For and Proto are kept and extended, and Host is kept
- * (semantics, "Forwarding"). `Forwarded` and other names for the same facts are removed in any case: the edge
+ * (semantics, "Forwarding"). `Forwarded` and other names for the same are removed in any case: the edge
  * does not extend them, so that they would contradict.
  *
  * Fields that the edge sets are written behind everything else and are in no table, so that neither a client's

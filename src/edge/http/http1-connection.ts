@@ -212,8 +212,8 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     const id = newRequestId(context.clock.now());
     context.counters.malformed += 1;
     context.log.info("request refused", { reason: why, source: this.#shared.facts.source, request: id });
-    const facts = { id, method: "GET", accept: undefined };
-    const { status, fields, body } = renderAnswer({ error: reason }, facts, context.clock.now());
+    const answered = { id, method: "GET", accept: undefined };
+    const { status, fields, body } = renderAnswer({ error: reason }, answered, context.clock.now());
     this.#output.head(status, undefined, fields, `x-request-id: ${id}\r\nConnection: close\r\n`, false);
     this.#output.body(body);
     this.#output.end(undefined);

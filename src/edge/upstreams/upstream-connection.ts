@@ -12,7 +12,7 @@ import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import type { UpstreamPool } from "./upstream-pool.ts";
-import type { RequestFacts, UpstreamUser } from "./upstream-user.ts";
+import type { RequestFraming, UpstreamUser } from "./upstream-user.ts";
 
 /** Interim responses to one request. */
 const maxInterim = 16;
@@ -90,11 +90,11 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   }
 
   /** Sends a request head and what there is of the body, in one write. False: hold on until `upstreamDrained`. */
-  begin(user: UpstreamUser, bytes: Buffer, facts: RequestFacts): boolean {
+  begin(user: UpstreamUser, bytes: Buffer, framing: RequestFraming): boolean {
     this.#user = user;
-    this.#isHead = facts.isHead;
-    this.#chunkedOut = facts.chunked;
-    this.#sent = facts.complete;
+    this.#isHead = framing.isHead;
+    this.#chunkedOut = framing.chunked;
+    this.#sent = framing.complete;
     this.#received = false;
     this.#interim = 0;
     this.#state = awaitingHead;

@@ -21,7 +21,7 @@ export interface UpstreamUser {
 }
 
 /** What the connection must know of a request to read its response. */
-export interface RequestFacts {
+export interface RequestFraming {
   readonly isHead: boolean;
   readonly chunked: boolean;
   /** The request is complete in what `begin` is given. */

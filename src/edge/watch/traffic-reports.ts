@@ -1,5 +1,5 @@
 /** Tells the control plane of finished traffic, of the accounts that somebody is subscribed in. */
-import type { LoginEventFacts, LoginEventType } from "../../identity/events.ts";
+import type { LoginEventDetails, LoginEventType } from "../../identity/events.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
@@ -38,7 +38,7 @@ export interface TrafficReports {
   /** Costs next to nothing when nobody wants it. */
   request(exchange: FinishedExchange): void;
   connection(closed: ClosedConnection): void;
-  login(type: LoginEventType, accountId: string, make: () => LoginEventFacts): void;
+  login(type: LoginEventType, accountId: string, make: () => LoginEventDetails): void;
   /** Sends what waits, whatever is under way. */
   close(): void;
 }

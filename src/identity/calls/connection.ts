@@ -19,7 +19,7 @@ export interface Connection {
 }
 
 /** Where a visitor is sent, and what the provider takes with it. */
-export interface ProviderFacts {
+export interface ProviderMetadata {
   readonly authorizeUrl: string;
   /** More parameters for it. */
   readonly parameters: Readonly<Record<string, string>>;

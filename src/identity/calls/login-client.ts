@@ -1,6 +1,6 @@
 /** What every kind of login can be asked for, by the thread that calls providers. */
 import type { Identity } from "./identity.ts";
-import type { ProviderFacts, Tokens } from "./connection.ts";
+import type { ProviderMetadata, Tokens } from "./connection.ts";
 
 export interface CodeExchange {
   readonly code: string;
@@ -31,7 +31,7 @@ export interface ProviderLogout {
 
 /** Everything rejects with `LoginRefusal`. */
 export interface LoginClient {
-  facts(): Promise<ProviderFacts>;
+  metadata(): Promise<ProviderMetadata>;
   login(exchange: CodeExchange): Promise<LoggedIn>;
   /** Asks again, with fresh tokens where there are any to be had. */
   renew(tokens: Tokens, subject: string): Promise<Renewed>;

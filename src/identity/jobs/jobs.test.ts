@@ -45,7 +45,7 @@ describe("calls to providers", () => {
   });
   /** A login as a browser makes it: the code comes from where the visitor was sent. */
   const login = async (connection: Connection): Promise<LoggedIn> => {
-    const facts = await jobs.facts(connection);
+    const facts = await jobs.metadata(connection);
     const url = new URL(facts.authorizeUrl);
     url.searchParams.set("redirect_uri", redirectUri);
     url.searchParams.set("state", "s");
@@ -167,7 +167,7 @@ describe("calls to providers", () => {
       const { port } = new URL(providers.baseUrl);
       const before = providers.calls.length;
       const connection = connectionTo("", { kind: "oidc", provider: "", issuer: `${issuer}:${port}`, baseUrl: "" });
-      await assert.rejects(jobs.facts(connection), refusedAs("login_unreachable"));
+      await assert.rejects(jobs.metadata(connection), refusedAs("login_unreachable"));
       assert.equal(providers.calls.length, before);
     });
   }

@@ -11,13 +11,13 @@ import type { KeySet } from "../oidc/key-set.ts";
 import { Lru } from "../../lib/lru.ts";
 import { signAssertion } from "./assertion.ts";
 import type { AssertionRequest } from "./assertion.ts";
-import type { Connection, ProviderFacts, Tokens } from "../calls/connection.ts";
+import type { Connection, ProviderMetadata, Tokens } from "../calls/connection.ts";
 import { makeFetches } from "../calls/fetch.ts";
 import type { CodeExchange, LoggedIn, LoginClient, ProviderLogout, Renewed } from "../calls/login-client.ts";
 
 /** As asked from the traffic thread; everything in it can be cloned. Rejects with `LoginRefusal`. */
 export interface LoginJobs {
-  facts(connection: Connection): Promise<ProviderFacts>;
+  metadata(connection: Connection): Promise<ProviderMetadata>;
   login(connection: Connection, exchange: CodeExchange): Promise<LoggedIn>;
   renew(connection: Connection, tokens: Tokens, subject: string): Promise<Renewed>;
   logoutUrl(connection: Connection, tokens: Tokens, returnUrl: string): Promise<string | undefined>;
@@ -73,7 +73,7 @@ export function makeJobs({ clock, allowLocal, ca, skewSeconds }: JobSettings): L
     }
   };
   return {
-    facts: async (connection) => await bounded(clientOf(connection).facts()),
+    metadata: async (connection) => await bounded(clientOf(connection).metadata()),
     login: async (connection, exchange) => await bounded(clientOf(connection).login(exchange)),
     renew: async (connection, tokens, subject) => await bounded(clientOf(connection).renew(tokens, subject)),
     logoutUrl: async (connection, tokens, returnUrl) =>

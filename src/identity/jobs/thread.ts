@@ -64,7 +64,7 @@ export function makeJobThread(settings: WorkerSettings, log: Log): LoginJobs & {
     return asked as ReturnType<LoginJobs[N]>;
   };
   return {
-    facts: (...args) => ask("facts", args),
+    metadata: (...args) => ask("metadata", args),
     login: (...args) => ask("login", args),
     renew: (...args) => ask("renew", args),
     logoutUrl: (...args) => ask("logoutUrl", args),

@@ -62,7 +62,7 @@ export function makeOAuthLogin(connection: Connection, provider: OAuthProvider, 
   };
 
   return {
-    facts: async () => oauthFacts(connection, provider),
+    metadata: async () => oauthMetadata(connection, provider),
     async login({ code, redirectUri, verifier, nonce }) {
       const form = { grant_type: "authorization_code", code, redirect_uri: redirectUri, ...clientForm(connection) };
       const withProof = provider.pkce ? { ...form, code_verifier: verifier } : form;
@@ -88,7 +88,7 @@ export function makeOAuthLogin(connection: Connection, provider: OAuthProvider, 
 }
 
 /** Where visitors are sent; known without asking anybody. */
-export function oauthFacts(connection: Connection, provider: OAuthProvider) {
+export function oauthMetadata(connection: Connection, provider: OAuthProvider) {
   return {
     authorizeUrl: endpointAt(provider.authorizeUrl, connection),
     parameters: provider.parameters?.(connection.refreshes) ?? {},

@@ -62,7 +62,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
   };
 
   return {
-    async facts() {
+    async metadata() {
       const issuer = await discover();
       return {
         authorizeUrl: issuer.authorizationEndpoint,

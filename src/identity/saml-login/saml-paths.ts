@@ -94,8 +94,8 @@ async function guarded(work: (found: Found) => Promise<Step>, found: Found): Pro
 }
 
 function refusal(exchange: Exchange, reason: RefusalName, why: string, provider?: string): Step {
-  const facts = { requestId: exchange.id, asPage: wantsPage(exchange.request), ...(provider && { provider }) };
-  return turnedAway(by, why, refusalAnswer(reason, facts));
+  const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request), ...(provider && { provider }) };
+  return turnedAway(by, why, refusalAnswer(reason, shown));
 }
 
 /** saml-metadata §4.1.1; the tag is of the bytes (RFC 9110 §8.8.3). */

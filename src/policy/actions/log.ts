@@ -4,17 +4,21 @@ import { defineAction, done } from "../language/action.ts";
 import { compileStructure } from "../language/structure.ts";
 import { plainOf } from "../language/text-of.ts";
 
-const maxFacts = 50;
+const maxMembers = 50;
 
 export const log = defineAction({
   type: "log",
   phases: ["on_tcp_connect", "on_http_request", "on_http_response"],
-  doc: "Notes facts in the event of the request or connection. What cannot be found out is noted as an empty text.",
+  doc: "Notes names and values in the event of the request or connection. What cannot be found out is noted as an empty text.",
   config: {
-    metadata: f.map("Facts, of any form, with `${…}` in their texts.", f.string("A value.", { maxBytes: 4096 }), {
-      required: true,
-      maxItems: maxFacts,
-    }),
+    metadata: f.map(
+      "Names and values, of any form, with `${…}` in their texts.",
+      f.string("A value.", { maxBytes: 4096 }),
+      {
+        required: true,
+        maxItems: maxMembers,
+      },
+    ),
   },
   raw: ["metadata"],
   tells: () => "events of traffic",
@@ -22,14 +26,14 @@ export const log = defineAction({
     const given: unknown = metadata;
     const entries = typeof given === "object" && given !== null && !Array.isArray(given) ? Object.entries(given) : [];
     if (typeof given !== "object" || Array.isArray(given)) scope.wrong("metadata", "must be a map");
-    if (entries.length > maxFacts) scope.wrong("metadata", `must have at most ${maxFacts}`, "policy_many");
-    const facts = entries.map(
+    if (entries.length > maxMembers) scope.wrong("metadata", `must have at most ${maxMembers}`, "policy_many");
+    const members = entries.map(
       ([name, value]) => [name, compileStructure(value, `metadata.${name.slice(0, 64)}`, scope)] as const,
     );
-    const reason = `noted ${facts.map(([name]) => name.slice(0, 64)).join(", ")}`;
+    const reason = `noted ${members.map(([name]) => name.slice(0, 64)).join(", ")}`;
     return {
       run(context) {
-        const noted = facts.map(([name, value]) => {
+        const noted = members.map(([name, value]) => {
           const result = value(context);
           return [name, result instanceof Failure ? "" : plainOf(result)] as const;
         });

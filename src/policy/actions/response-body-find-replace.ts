@@ -47,7 +47,7 @@ export const responseBodyFindReplace = defineAction({
         const list = replacementsOf(templates, context);
         if (list instanceof Failure) return brokenAction("response_replacement_failed", list.message);
         response.transform(() => makeReplacingStage(list));
-        for (const name of bodyFacts) headers.delete(name);
+        for (const name of bodyFields) headers.delete(name);
         const strong = headers.get("etag");
         if (strong !== undefined && !strong.startsWith("W/")) headers.set("etag", `W/${strong}`);
         return done("replaces what is found in the body");
@@ -57,4 +57,4 @@ export const responseBodyFindReplace = defineAction({
 });
 
 /** They are about the body as it was, to the byte. */
-const bodyFacts = ["accept-ranges", "content-md5", "digest", "content-digest", "repr-digest"] as const;
+const bodyFields = ["accept-ranges", "content-md5", "digest", "content-digest", "repr-digest"] as const;

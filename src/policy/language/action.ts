@@ -38,7 +38,7 @@ export interface ActionDeclaration<F extends Fields = Fields> {
   readonly raw?: readonly (keyof F & string)[];
   /** Brings other forms that are accepted into the one that `config` declares. */
   widen?(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
-  /** Facts across fields: pure; what is wrong with a config that its fields allow. */
+  /** What must hold between fields: pure; what is wrong with a config that its fields allow. */
   readonly rules?: readonly ((config: StoredOf<F>, phase: Phase) => Issue | undefined)[];
   /** `always`: nothing of its rule comes after it. `may`: it ends the phase on some requests. */
   readonly terminating?: "always" | "may";

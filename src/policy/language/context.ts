@@ -42,7 +42,7 @@ export const defaultPolicyServices: PolicyServices = Object.freeze({
 export interface PolicyPlace {
   readonly accountId: string;
   readonly ownerId: string;
-  readonly endpoint: EndpointFacts;
+  readonly endpoint: PolicyEndpoint;
   readonly clock: Clock;
   readonly services: PolicyServices;
   /** State that survives recompiling; asked for in `attach` only. The key is prefixed with the place's own. */
@@ -53,7 +53,7 @@ export interface PolicyPlace {
   authority(id: string): string;
 }
 
-export interface EndpointFacts {
+export interface PolicyEndpoint {
   readonly id: string;
   readonly protocol: "https" | "http" | "tls" | "tcp";
 }
@@ -61,8 +61,8 @@ export interface EndpointFacts {
 /** Of one request or connection. */
 const maxLogs = 20;
 
-/** Facts that `log` has noted, for the event of the request or connection. */
-export type LoggedFacts = Readonly<Record<string, unknown>>;
+/** What `log` has noted once, for the event of the request or connection. */
+export type LogEntry = Readonly<Record<string, unknown>>;
 
 export class PolicyContext {
   readonly place: PolicyPlace;
@@ -84,7 +84,7 @@ export class PolicyContext {
   message: Buffer | undefined;
   /** An answer of the policy's own, on which its response rules act. */
   answered: ResponseHead | undefined;
-  #logs: LoggedFacts[] | undefined;
+  #logs: LogEntry[] | undefined;
   #secrets: Set<string> | undefined;
 
   constructor(
@@ -131,21 +131,21 @@ export class PolicyContext {
     return this.#secrets ?? noSecrets;
   }
 
-  get logs(): readonly LoggedFacts[] {
+  get logs(): readonly LogEntry[] {
     return this.#logs ?? nothing;
   }
 
   /** Of a rehearsal nothing is noted. */
-  log(facts: LoggedFacts): void {
+  log(entry: LogEntry): void {
     if (this.isRehearsal) return;
     const logs = (this.#logs ??= []);
-    if (logs.length < maxLogs) logs.push(facts);
+    if (logs.length < maxLogs) logs.push(entry);
     if (this.exchange) this.exchange.logs = logs;
   }
 }
 
 const noSecrets: ReadonlySet<string> = new Set();
-const nothing: readonly LoggedFacts[] = Object.freeze([]);
+const nothing: readonly LogEntry[] = Object.freeze([]);
 
 /** Without a prototype: `vars.constructor` is nothing unless it was set. */
 function noVars(): Record<string, Value> {

@@ -40,7 +40,7 @@ const place = ["city", "continent", "country", "country_code", "metro_code", "su
 const located = ["latitude", "longitude", "postal_code", "radius"];
 
 /** Places, networks and reputation need data that this server does not have: zero values. */
-function addressFacts(of: string): Variables {
+function addressVariables(of: string): Variables {
   const texts = [
     ...[...place, ...located].map((name) => `geo.location.${name}`),
     ...place.map((name) => `geo.registered_location.${name}`),
@@ -59,9 +59,9 @@ function addressFacts(of: string): Variables {
 
 export const connectionVariables: Variables = {
   "conn.client_ip": variable(string, ({ connection }) => connection.source),
-  ...addressFacts("conn.client_ip"),
+  ...addressVariables("conn.client_ip"),
   "conn.server_ip": variable(string, ({ connection }) => connection.localAddress),
-  ...addressFacts("conn.server_ip"),
+  ...addressVariables("conn.server_ip"),
   "conn.client_port": variable(intType, ({ connection }) => int(connection.sourcePort)),
   "conn.server_port": variable(intType, ({ connection }) => int(connection.localPort)),
   "conn.server_region": absent(string),

@@ -1,5 +1,5 @@
 import type { Exchange } from "../exchange.ts";
-import type { LoginFacts } from "../login.ts";
+import type { Visitor } from "../login.ts";
 import type { Step } from "../step.ts";
 import { empty } from "./variable.ts";
 import type { Variables } from "./variable.ts";
@@ -66,7 +66,7 @@ function stepBy({ steps }: Exchange, by: string): Step | undefined {
 }
 
 /** Of a login with an OAuth provider. */
-function login(exchange: Exchange): LoginFacts | undefined {
+function login(exchange: Exchange): Visitor | undefined {
   return exchange.login?.module === "oauth" ? exchange.login : undefined;
 }
 

@@ -15,14 +15,14 @@ export interface ControlPlaneThreadOptions {
   readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
 }
 
-export interface ControlPlaneFacts {
+export interface ControlPlanePorts {
   readonly apiPort: number;
 }
 
 const { settings, sealingKeys, bootstrap } = (workerData as ThreadData<ControlPlaneThreadOptions>).options;
 const link = portLink<Downward, Upward>();
-await runThread<ControlPlaneFacts, Downward, Upward>(link, async (log) => {
+await runThread<ControlPlanePorts, Downward, Upward>(link, async (log) => {
   const sealingKey = sealingKeys.map((key) => Buffer.from(key));
   const controlPlane = await startControlPlane({ ...settings, sealingKey, bootstrap, clock: systemClock, log }, [link]);
-  return { facts: { apiPort: controlPlane.address.port }, stop: () => controlPlane.stop() };
+  return { ports: { apiPort: controlPlane.address.port }, stop: () => controlPlane.stop() };
 });

@@ -19,7 +19,7 @@ export interface EdgeThreadOptions {
   readonly drainMs: number;
 }
 
-export interface EdgeFacts {
+export interface EdgePorts {
   readonly httpsPort: number;
   readonly httpPort: number | undefined;
   readonly agentPort: number;
@@ -27,11 +27,11 @@ export interface EdgeFacts {
 
 const { settings, ...own } = (workerData as ThreadData<EdgeThreadOptions>).options;
 const link = edgePortLink();
-await runThread<EdgeFacts, Upward, Downward>(link, async (log) => {
+await runThread<EdgePorts, Upward, Downward>(link, async (log) => {
   const edge = await startEdge({ ...settings, ...own, clock: systemClock, log, metrics: makeMetrics() }, link);
   await link.configured;
   return {
-    facts: { httpsPort: edge.https.port, httpPort: edge.http?.port, agentPort: edge.agent.port },
+    ports: { httpsPort: edge.https.port, httpPort: edge.http?.port, agentPort: edge.agent.port },
     stop: () => edge.stop(),
   };
 });

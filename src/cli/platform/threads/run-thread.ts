@@ -5,22 +5,22 @@ import type { PortLink } from "./port-link.ts";
 import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
 
 /** A started plane: what the other threads must know of it, and how it ends. */
-export interface Plane<Facts> {
-  readonly facts: Facts;
+export interface Plane<Ports> {
+  readonly ports: Ports;
   /** Finishes what is under way, within a bound of its own. */
   stop(): Promise<void>;
 }
 
 /** Runs a plane in this worker thread until it is told to stop. */
-export async function runThread<Facts, Out, In>(
+export async function runThread<Ports, Out, In>(
   link: PortLink<Out, In>,
-  start: (log: Log) => Promise<Plane<Facts>>,
+  start: (log: Log) => Promise<Plane<Ports>>,
 ): Promise<void> {
   const data = workerData as ThreadData<unknown>;
   const parent = parentPort;
   if (!parent) throw new Error("this file is the body of a worker thread");
-  const tell = (message: FromThread<Facts>): void => parent.postMessage(message);
-  let plane: Plane<Facts> | undefined;
+  const tell = (message: FromThread<Ports>): void => parent.postMessage(message);
+  let plane: Plane<Ports> | undefined;
   const stop = async (): Promise<void> => {
     try {
       await plane?.stop();
@@ -37,7 +37,7 @@ export async function runThread<Facts, Out, In>(
   link.attach(data.port);
   try {
     plane = await start(openLog(data.log));
-    tell({ type: "ready", facts: plane.facts });
+    tell({ type: "ready", ports: plane.ports });
   } catch (error) {
     tell({ type: "failed", error: threadError(error) });
   }

@@ -14,53 +14,53 @@ const steadyMs = 60_000;
 
 const noDetails = { code: undefined, port: undefined, address: undefined };
 
-export interface ThreadPlan<Options, Facts> {
+export interface ThreadPlan<Options, Ports> {
   readonly name: string;
   readonly file: URL;
   readonly log: Log;
   readonly logForm: LogForm;
   readonly clock: Clock;
-  /** Options for a start; `facts` of the run before, so that chosen ports are kept. */
-  options(facts: Facts | undefined): Options;
+  /** Options for a start; `ports` of the run before, so that chosen ports are kept. */
+  options(ports: Ports | undefined): Options;
   /** A line to the other plane, asked for before each start. */
   line(): MessagePort;
 }
 
 /** A worker thread that is started again when it dies. */
-export interface Supervised<Facts> {
+export interface Supervised<Ports> {
   /** Resolves when it runs for the first time; rejects when it cannot. */
-  readonly started: Promise<Facts>;
+  readonly started: Promise<Ports>;
   /** Gives it a new line to the other plane, which was started anew. */
   relink(port: MessagePort): void;
   /** Ends it, gracefully within `boundMs`, and leaves it ended. */
   stop(boundMs: number): Promise<void>;
 }
 
-export function supervise<Options, Facts>(plan: ThreadPlan<Options, Facts>): Supervised<Facts> {
+export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Supervised<Ports> {
   let worker: Worker | undefined;
-  let facts: Facts | undefined;
+  let ports: Ports | undefined;
   let stopping = false;
   let crashes = 0;
   let restart: Timer | undefined;
   let startedAt = 0;
   let exited: Promise<void> = Promise.resolve();
   let stopped: () => void = () => {};
-  const first = Promise.withResolvers<Facts>();
+  const first = Promise.withResolvers<Ports>();
   first.promise.catch(() => {});
 
   const start = (): void => {
     const port = plan.line();
-    const data: ThreadData<Options> = { options: plan.options(facts), port, log: plan.logForm };
+    const data: ThreadData<Options> = { options: plan.options(ports), port, log: plan.logForm };
     const current = new Worker(plan.file, { name: plan.name, workerData: data, transferList: [port], stderr: true });
     current.stderr.on("data", writeLines);
     worker = current;
     startedAt = plan.clock.monotonic();
     const gone = Promise.withResolvers<void>();
     exited = gone.promise;
-    current.on("message", (message: FromThread<Facts>) => {
+    current.on("message", (message: FromThread<Ports>) => {
       if (message.type === "ready") {
-        facts = message.facts;
-        first.resolve(message.facts);
+        ports = message.ports;
+        first.resolve(message.ports);
       } else if (message.type === "stopped") {
         stopped();
       } else {
@@ -80,13 +80,13 @@ export function supervise<Options, Facts>(plan: ThreadPlan<Options, Facts>): Sup
   };
 
   const failed = (error: ThreadError): void => {
-    if (facts === undefined) first.reject(Object.assign(new Error(error.message), error));
+    if (ports === undefined) first.reject(Object.assign(new Error(error.message), error));
     else plan.log.error(`${plan.name} failed`, { error: error.stack ?? error.message });
   };
 
   const ended = (): void => {
     worker = undefined;
-    if (stopping || facts === undefined) {
+    if (stopping || ports === undefined) {
       first.reject(new Error(`the ${plan.name} ended before it was ready`));
       return;
     }

@@ -6,8 +6,8 @@ export type ToThread =
   /** The other plane was started anew; this is the line to it. */
   { readonly type: "link"; readonly port: MessagePort } | { readonly type: "stop" };
 
-export type FromThread<Facts> =
-  | { readonly type: "ready"; readonly facts: Facts }
+export type FromThread<Ports> =
+  | { readonly type: "ready"; readonly ports: Ports }
   | { readonly type: "failed"; readonly error: ThreadError }
   | { readonly type: "stopped" };
 

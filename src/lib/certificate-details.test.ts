@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { certificateFacts, readPemCertificates } from "./certificate-facts.ts";
+import { certificateDetails, readPemCertificates } from "./certificate-details.ts";
 import { createAuthority, issueLeaf } from "./x509.ts";
 
 const now = Date.UTC(2026, 0, 1);
 
-test("the facts of a certificate are read from its PEM", async () => {
+test("the details of a certificate are read from its PEM", async () => {
   const authority = await createAuthority({ commonName: "Test CA", now });
   const leaf = await issueLeaf(authority, { names: ["a.example.com"], days: 30, now });
   const read = readPemCertificates(`${leaf.certificatePem}\n${authority.certificatePem}`, 5);
   assert.ok(Array.isArray(read));
-  const facts = certificateFacts(read[0]);
-  assert.equal(facts.issuerCommonName, "Test CA");
-  assert.deepEqual(facts.dnsNames, ["a.example.com"]);
-  assert.ok(facts.keyUsages.includes("digital_signature"));
-  assert.ok(facts.extendedKeyUsages.includes("server_auth"));
-  assert.match(facts.serialNumber, /^[0-9a-f]+$/);
-  assert.equal(facts.keyType, "ecdsa");
-  assert.ok(certificateFacts(read[1]).keyUsages.includes("cert_sign"));
+  const details = certificateDetails(read[0]);
+  assert.equal(details.issuerCommonName, "Test CA");
+  assert.deepEqual(details.dnsNames, ["a.example.com"]);
+  assert.ok(details.keyUsages.includes("digital_signature"));
+  assert.ok(details.extendedKeyUsages.includes("server_auth"));
+  assert.match(details.serialNumber, /^[0-9a-f]+$/);
+  assert.equal(details.keyType, "ecdsa");
+  assert.ok(certificateDetails(read[1]).keyUsages.includes("cert_sign"));
 });
 
 test("what is not only certificates is refused", async () => {

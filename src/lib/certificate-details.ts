@@ -2,7 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import { readDer, tag } from "./der.ts";
 
-export interface CertificateFacts {
+export interface CertificateDetails {
   readonly subjectCommonName: string;
   readonly issuerCommonName: string;
   readonly organization: string;
@@ -71,7 +71,7 @@ export function readPemCertificates(pem: string, maxCount: number): readonly X50
   return certificates;
 }
 
-export function certificateFacts(certificate: X509Certificate): CertificateFacts {
+export function certificateDetails(certificate: X509Certificate): CertificateDetails {
   const subject = names(certificate.subject);
   const alternatives = (certificate.subjectAltName ?? "").split(", ");
   const ofType = (type: string): string[] =>
