@@ -3,7 +3,7 @@ import { compilePolicy, policyModuleName } from "../policy/compile.ts";
 import type { CompiledPolicy } from "../policy/compiled.ts";
 import { concealedPolicy } from "../policy/concealment.ts";
 import type { PolicyServices } from "../policy/language/context.ts";
-import { maxPolicyBytes, policyIssue } from "../policy/document.ts";
+import { maxPolicyBytes, policyDoubts, policyIssue } from "../policy/document.ts";
 import { policyHooks } from "../policy/hooks.ts";
 import { f } from "../schema/fields.ts";
 import type { Place } from "../schema/object.ts";
@@ -34,6 +34,7 @@ export function trafficPolicyWith(services: PolicyServices) {
       }),
     },
     rules: [({ value }, place) => policyIssue(value, layerOf(place), "value")],
+    doubts: ({ value }, place) => policyDoubts(value, layerOf(place), "value"),
     compile({ value }, scope, place) {
       const layer = layerOf(place);
       // All that have the text have what it compiles to.

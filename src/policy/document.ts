@@ -45,3 +45,10 @@ export function policyIssue(text: string, layer: Layer, field: string): Issue | 
   const more = issues.length > maxTold ? [`and ${issues.length - maxTold} more`] : [];
   return { path: field, message: [...told, ...more].join("\n"), reason: first.reason };
 }
+
+/** What is probably not meant in the policy that `field` holds; nothing for one that cannot be put into effect. */
+export function policyDoubts(text: string, layer: Layer, field: string): readonly Issue[] {
+  const { issues, warnings } = compilePolicy(text, layer);
+  if (issues.length > 0) return [];
+  return warnings.map(({ path, message }) => ({ path: field, message: `${path} ${message}` }));
+}

@@ -1,6 +1,6 @@
 import { isInternalName } from "../lib/internal-names.ts";
 import { concealedPolicy } from "../policy/concealment.ts";
-import { endpointPolicyIssue, maxPolicyBytes, policyRefusals } from "../policy/document.ts";
+import { endpointPolicyIssue, maxPolicyBytes, policyDoubts, policyRefusals } from "../policy/document.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Field, Issue } from "../schema/fields.ts";
 import { endpointUrl, parseEndpointUrl } from "../schema/endpoint-url.ts";
@@ -68,15 +68,21 @@ export const cloudEndpoint = defineResource({
     ({ bindings }) => bindingIssue(bindings as readonly string[]),
     ({ url, bindings }) => internalIssue(url, bindings as readonly string[]),
     ({ url, traffic_policy }) => {
-      const { scheme, hostport } = parseEndpointUrl(url);
-      const issue = endpointPolicyIssue(traffic_policy, scheme === "https" ? "http" : scheme, "traffic_policy");
+      const { hostport } = parseEndpointUrl(url);
+      const issue = endpointPolicyIssue(traffic_policy, layerOf(url), "traffic_policy");
       const isInternal = isInternalName(hostport.replace(/:\d+$/, ""));
       return issue?.reason === "policy_connect_phase_refused" && isInternal
         ? { ...issue, reason: "policy_connect_phase_internal" }
         : issue;
     },
   ],
+  doubts: ({ url, traffic_policy }) => policyDoubts(traffic_policy, layerOf(url), "traffic_policy"),
 });
+
+function layerOf(url: string): "http" | "tls" | "tcp" {
+  const { scheme } = parseEndpointUrl(url);
+  return scheme === "https" ? "http" : scheme;
+}
 
 /** As the vendor's clients know them. */
 function bindingNames() {

@@ -145,6 +145,8 @@ export interface ObjectField<T = unknown> extends Base<T> {
   readonly schemaName?: string;
   /** What must hold between its fields. */
   readonly rules?: readonly Rule<never>[];
+  /** What is allowed in it, and probably not meant: pure. */
+  doubts?(value: never): readonly Issue[];
 }
 /** The objects that this one owns, shown inside it, oldest first. */
 export interface ChildrenField extends Base<readonly unknown[]> {

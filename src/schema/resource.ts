@@ -52,6 +52,8 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   readonly refusals?: readonly RefusalName[];
   /** What must hold between fields: pure; each returns what is wrong, or undefined. */
   readonly rules?: readonly Rule<StoredOf<F>>[];
+  /** What is allowed, and probably not meant; each about the field that its path begins with: pure. */
+  doubts?(doc: StoredOf<F>): readonly Issue[];
   /** Read-only fields that follow from the given ones (a certificate's dates): pure; or what is wrong with them. */
   derive?(doc: StoredOf<F>): Partial<StoredOf<F>> | Issue;
   /** Fields that DELETE on a path of their own unsets, by their input name. */

@@ -42,6 +42,8 @@ export interface ModuleDeclaration<F extends Fields = Fields> {
   readonly fields: F;
   /** What must hold between fields: pure; each returns an issue (`path`, `message`) or undefined. */
   readonly rules?: readonly ((config: StoredOf<F>, place: Place) => Issue | undefined)[];
+  /** What is allowed in a configuration, and probably not meant: pure. */
+  doubts?(config: StoredOf<F>, place: Place): readonly Issue[];
   /**
    * For a module with an identity of its own (a key, URLs that others are told of): makes its read-only and
    * internal fields when it is set, and later changes keep them. Awaited before the write that sets it; the

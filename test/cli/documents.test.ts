@@ -98,6 +98,15 @@ describe("documents on the command line", () => {
     assert.deepEqual([json.document, json.applied, json.summary.create], ["shop", false, 1]);
   });
 
+  it("documents on the command line are planned with what is doubtful in them", async () => {
+    const policy = "on_tcp_connect: [{actions: [{type: restrict-ips, config: {deny: [192.0.2.0/24]}}]}]";
+    const text = `objects: { tcp_edge: { db: { traffic_policy: { value: "${policy}" } } } }`;
+    writeFileSync(join(directory, "doubtful.yaml"), text);
+    const { code, stdout } = await postern(["plan", "doubtful.yaml"]);
+    assert.equal(code, 8);
+    assert.match(stdout, /^! tcp_edge db: traffic_policy\.value: on_tcp_connect\[0\].*admits nobody/m);
+  });
+
   it("documents on the command line take what they refer to from variables and files, and say what is missing", async () => {
     writeFileSync(join(directory, "note.txt"), "from a file");
     const text = "objects: { ip_policy: { p: { description: { $file: note.txt } } } }";

@@ -3274,6 +3274,7 @@ export interface Plan {
     readonly unchanged: number;
   };
   readonly changes: readonly PlannedChange[];
+  readonly warnings: readonly PlanWarning[];
 }
 
 /** What a document changes of one object. */
@@ -3297,6 +3298,18 @@ export interface PlannedChange {
   readonly name: string | null;
   /** Whether the document makes an object its own that it has not made. */
   readonly adopted: boolean;
+}
+
+/** What is taken as it is given, and was probably not meant so. */
+export interface PlanWarning {
+  /** Kind of the object. */
+  readonly kind: string;
+  /** Its name in the document; null for what follows from others. */
+  readonly name: string | null;
+  /** The field. */
+  readonly path: string;
+  /** What is doubtful about it. */
+  readonly message: string;
 }
 
 /**

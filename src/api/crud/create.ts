@@ -1,3 +1,4 @@
+import { warningHeaders } from "../objects/warnings.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Doc } from "../../schema/doc.ts";
 import { parseFields } from "../../schema/parse.ts";
@@ -56,7 +57,8 @@ async function create(resource: ResourceDeclaration, call: Call, context: Object
   const views = viewsFor(call, context);
   const reply = ({ object, shown }: Created, revision: number): Reply => {
     const body = JSON.stringify(views.render(object, call.baseUrl, shown));
-    return { status: 201, body, etag: views.etag(object), revision };
+    const warnings = warningHeaders(resource, object.doc, undefined);
+    return { status: 201, body, etag: views.etag(object), revision, ...warnings };
   };
   return writeOnce(call, context.store, work, reply);
 }

@@ -1,6 +1,7 @@
 /** Header fields of answers: what each says, and which of them an operation's answers carry. */
 import type { RefusalName } from "../../lib/errors.ts";
 import { catalogue } from "../../lib/errors.ts";
+import { canBeDoubtful } from "../../schema/doubts.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Operation } from "../operation/call.ts";
 import { isStored } from "../operation/refusals.ts";
@@ -36,6 +37,11 @@ export const headers = {
     description: "Ids of the edges that do not serve it yet, where the request preferred to wait for that.",
     schema: text,
   },
+  "Postern-Warning": {
+    description:
+      "What was taken as it was given, and was probably not meant so: the field, and why, percent-encoded where it is no visible ASCII. One line for each, at most ten.",
+    schema: text,
+  },
 } satisfies Readonly<Record<string, JsonSchema>>;
 
 type HeaderName = keyof typeof headers;
@@ -61,7 +67,19 @@ export function successHeaders(operation: Operation): JsonSchema {
   if (readsRevision(operation)) names.push("Postern-Revision");
   if (isTagged(operation)) names.push("ETag");
   if (isStored(operation)) names.push("Preference-Applied", "Postern-Applied", "Postern-Edges-Behind");
+  if (warns(operation)) names.push("Postern-Warning");
   return Object.fromEntries(names.map((name) => [name, reference(name)]));
+}
+
+/** Whether what is given may be doubtful. */
+function warns({ resource, verb, block }: Operation): boolean {
+  if (!resource || (verb !== "create" && verb !== "update" && verb !== "replace")) return false;
+  const { fields } = resource;
+  return canBeDoubtful(
+    block === undefined
+      ? resource
+      : { fields: Object.fromEntries(Object.entries(fields).filter(([name]) => name === block)) },
+  );
 }
 
 /** The header fields of the answer to a refusal for one of `reasons`. */

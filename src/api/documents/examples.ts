@@ -35,5 +35,6 @@ export function examplePlan(applied: boolean): Plan {
       ...(applied && { ip_policy_id: exampleId("ip_policy") }),
     }),
   ];
-  return { document: defaultDocument, applied, revision: applied ? 43 : 42, summary: summaryOf(changes), changes };
+  const revision = applied ? 43 : 42;
+  return { document: defaultDocument, applied, revision, summary: summaryOf(changes), changes, warnings: [] };
 }

@@ -38,7 +38,12 @@ export function declarativeOperations(context: ObjectContext): Operation[] {
     exampleBody: exampleDocument,
     refusals,
   } as const;
-  const schemas = { Plan: planSchema, PlannedChange: plannedChangeSchema, Document: documentSchema };
+  const schemas = {
+    Plan: planSchema,
+    PlannedChange: plannedChangeSchema,
+    PlanWarning: planWarningSchema,
+    Document: documentSchema,
+  };
   return [
     {
       ...shared,
@@ -155,6 +160,19 @@ const plannedChangeSchema: JsonSchema = {
   required: ["action", "kind", "name", "id", "uri", "adopted", "fields"],
 };
 
+const planWarningSchema: JsonSchema = {
+  type: "object",
+  description: "What is taken as it is given, and was probably not meant so.",
+  properties: {
+    kind: { type: "string", description: "Kind of the object." },
+    name: { type: ["string", "null"], description: "Its name in the document; null for what follows from others." },
+    path: { type: "string", description: "The field." },
+    message: { type: "string", description: "What is doubtful about it." },
+  },
+  required: ["kind", "name", "path", "message"],
+  additionalProperties: false,
+};
+
 const planSchema: JsonSchema = {
   type: "object",
   description: "What a document changes.",
@@ -164,8 +182,9 @@ const planSchema: JsonSchema = {
     revision: { type: "integer", description: "The revision that was written, or that the plan is based on." },
     summary: summarySchema,
     changes: { type: "array", items: { $ref: schemaRef("PlannedChange") } },
+    warnings: { type: "array", items: { $ref: schemaRef("PlanWarning") } },
   },
-  required: ["document", "applied", "revision", "summary", "changes"],
+  required: ["document", "applied", "revision", "summary", "changes", "warnings"],
   additionalProperties: false,
 };
 

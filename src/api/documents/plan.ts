@@ -3,6 +3,7 @@ import { fieldChanges } from "../history/diff.ts";
 import type { Action, Telling } from "../history/diff.ts";
 import { summaryOf } from "../history/change-set.ts";
 import type { ObjectChange } from "../history/change-set.ts";
+import { doubtsOf } from "../../schema/doubts.ts";
 import { documentKeyField } from "../../resources/document-key.ts";
 import type { Change, StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
@@ -25,6 +26,16 @@ export interface Plan {
   readonly revision: number;
   readonly summary: Readonly<Record<Action, number>>;
   readonly changes: readonly PlannedChange[];
+  /** What is taken as it is given, and was probably not meant so. */
+  readonly warnings: readonly PlanWarning[];
+}
+
+interface PlanWarning {
+  readonly kind: string;
+  /** In the document; null for what follows from others. */
+  readonly name: string | null;
+  readonly path: string;
+  readonly message: string;
 }
 
 export function planOf(
@@ -38,6 +49,7 @@ export function planOf(
   const byId = new Map(changes.map((change) => [change.id, change]));
   const names = new Map<string, string>();
   const shown: PlannedChange[] = [];
+  const warnings: PlanWarning[] = [];
   for (const [key, object] of objects) {
     const entry = document.entries.get(key);
     const name = entry?.name ?? null;
@@ -46,6 +58,7 @@ export function planOf(
     byId.delete(object.id);
     if (!change.before && name !== null) names.set(object.id, name);
     shown.push(planned(change, name, { seesSecrets: sees, given: new Set(given) }, context, baseUrl));
+    warnings.push(...warningsOf(change, name));
   }
   const prefix = `${document.name}/`;
   for (const change of byId.values()) {
@@ -55,14 +68,24 @@ export function planOf(
   }
   const summary = summaryOf(shown);
   const { revision, applied } = done;
-  if (applied) return { document: document.name, applied, revision, summary, changes: shown };
+  const said = warnings.slice(0, maxWarnings);
+  if (applied) return { document: document.name, applied, revision, summary, changes: shown, warnings: said };
   // Ids of what is not there yet would be others next time.
   const named = shown.map((change) => ({
     ...change,
     ...(change.action === "create" && { id: "", uri: "" }),
     fields: change.fields.map((field) => ({ ...field, after: withNames(field.after, names) })),
   }));
-  return { document: document.name, applied, revision, summary, changes: named };
+  return { document: document.name, applied, revision, summary, changes: named, warnings: said };
+}
+
+/** More would not be read by anybody. */
+const maxWarnings = 100;
+
+function warningsOf({ kind, before, after }: Change, name: string | null): PlanWarning[] {
+  if (!after) return [];
+  const doubts = doubtsOf(resourceNamed(kind), after.doc, before?.doc);
+  return doubts.map(({ path, message }) => ({ kind, name, path, message }));
 }
 
 function planned(

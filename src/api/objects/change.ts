@@ -3,7 +3,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Draft, StoredObject, Written } from "../../storage/store.ts";
-import type { Call } from "../operation/call.ts";
+import type { Call, Reply } from "../operation/call.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { ownerOf, viewsFor } from "./context.ts";
 import type { ObjectContext } from "./context.ts";
@@ -12,6 +12,7 @@ import { identified, makeModuleIdentities, noModuleIdentities } from "./module-i
 import type { ModuleIdentities } from "./module-identities.ts";
 import { checkIfMatch } from "./preconditions.ts";
 import { prepare } from "./prepare.ts";
+import { warningHeaders } from "./warnings.ts";
 import { writeContext } from "./write-context.ts";
 
 /** Changes the object that the path names by `body`, in a write of its own. */
@@ -21,14 +22,20 @@ export async function writeChange(
   context: ObjectContext,
   body: JsonObject,
   check?: (previous: StoredObject) => void,
-): Promise<Written<StoredObject>> {
+): Promise<Changed> {
   const present = theOne(resource, call, context.store);
   check?.(present);
   const identities = await makeModuleIdentities(resource, body, present.doc, context.clock.now());
-  return context.store.write(writeContext(call), (draft) => {
+  const written = await context.store.write(writeContext(call), (draft) => {
     check?.(theOne(resource, call, draft));
     return changeIn(draft, resource, call, context, () => body, identities);
   });
+  return { ...written, warnings: warningHeaders(resource, written.result.doc, present.doc) };
+}
+
+interface Changed extends Written<StoredObject> {
+  /** What the answer says of what was given. */
+  readonly warnings: Pick<Reply, "headers">;
 }
 
 /** Changes the object that the path names by what `bodyFor` makes of its state in the write that `draft` is of. */

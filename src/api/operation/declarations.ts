@@ -72,5 +72,6 @@ function block(module: ModuleDeclaration, place: Place): ObjectField {
       ...module.fields,
     },
     rules: (module.rules ?? []).map((rule) => (config: never) => rule(config, place)),
+    ...(module.doubts && { doubts: (config: never) => module.doubts?.(config, place) ?? [] }),
   };
 }

@@ -33,6 +33,9 @@ export function renderPlan(plan: Plan, output: NodeJS.WritableStream): string {
       lines.push(`    ${path.padEnd(width)}  ${from}${style("green", shown(after))}`);
     }
   }
+  for (const { kind, name, path, message } of plan.warnings) {
+    lines.push(`${style("yellow", "!")} ${kind} ${name ?? ""}: ${shownText(`${path}: ${message}`)}`);
+  }
   if (lines.length > 0) lines.push("");
   return `${[...lines, summaryOf(plan)].join("\n")}\n`;
 }
@@ -53,10 +56,15 @@ function summaryOf({ summary, applied, document, revision }: Plan): string {
   return `Document ${document}: ${counts}${applied ? `, as revision ${revision}` : ""}.`;
 }
 
-function shown(value: unknown): string {
-  const text = (JSON.stringify(value) ?? "null").replaceAll(
-    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/g,
+/** What a terminal takes for anything but text, by its number. */
+function shownText(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\u200b-\u200f\u2028-\u202e\u2066-\u2069]/gu,
     (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+}
+
+function shown(value: unknown): string {
+  const text = shownText(JSON.stringify(value) ?? "null");
   return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
 }
