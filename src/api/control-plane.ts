@@ -2,6 +2,7 @@
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import { checkServerNames } from "../lib/server-names.ts";
 import { makeMetrics } from "../lib/metrics.ts";
 import { modules } from "../modules/index.ts";
 import { resources as declared } from "../resources/index.ts";
@@ -24,6 +25,7 @@ import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
 import { keepLoginKeys } from "./logins/keys.ts";
+import { keepIdpDomain } from "./logins/idp-domain.ts";
 import { keepLoginBook } from "./logins/login-book.ts";
 import { makeOperations } from "./operations.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
@@ -67,6 +69,7 @@ export async function startControlPlane(
   options: ControlPlaneOptions,
   links: readonly Link<Downward, Upward>[],
 ): Promise<ControlPlane> {
+  checkServerNames(options);
   const store = await openStore({
     ...options,
     dataDirectory: options.data,
@@ -116,11 +119,12 @@ async function serve(
   });
   const readiness = trackReadiness(store, metrics);
   const loginKeys = await keepLoginKeys(store, clock, log);
+  await keepIdpDomain({ store, clock, log, names: options, agreed: options.acmeAgree });
   const logins = keepLoginBook({ store, clock, log, idleDays: options.loginIdleDays });
   edges.follow([applied, readiness, startPublishing(store, edges), events, problems, liveObjects, queries, logins]);
-  const { domain, tcpPorts, requireReservedDomains, requireDomainProof, allowLocalUpstreams } = options;
+  const { domain, idpHost, tcpPorts, requireReservedDomains, requireDomainProof, allowLocalUpstreams } = options;
   const suffixes = { more: options.publicSuffix, allowed: options.allowPublicSuffix };
-  const proof = { domain, suffixes, domainProof: requireDomainProof };
+  const proof = { domain, idpHost, suffixes, domainProof: requireDomainProof };
   const resolveTxt = options.resolveTxt ?? makeResolveTxt();
   const domainChecks = openDomainChecks({ store, rules: proof, resolveTxt, clock, log });
   const reserving = {

@@ -48,14 +48,15 @@ export interface Operations {
 
 export function makeOperations(input: OperationsInput): Operations {
   const { store, needs, httpsPort, queries, metrics, readiness } = input;
-  const { liveObjects, clock, domain } = needs;
+  const { liveObjects, clock, domain, idpHost } = needs;
+  const names = { domain, idpHost };
   const behaviours = makeBehaviours(needs);
   const live: Record<string, LiveValues> = {};
   for (const [name, behaviour] of Object.entries(behaviours)) if (behaviour.live) live[name] = behaviour.live;
   const lookup: Store["get"] = (accountId, kind, id) =>
     (resourceNamed(kind).live ? liveObjects : store).get(accountId, kind, id);
   const views = makeViews(store, live, lookup);
-  const context = { store, views, pages: makePageCache(), liveObjects, behaviours, clock, domain, httpsPort };
+  const context = { store, views, pages: makePageCache(), liveObjects, behaviours, clock, names, httpsPort };
   const operations = [
     ...resources
       .flatMap((resource) => resourceOperations(resource, context))

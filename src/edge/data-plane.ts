@@ -5,7 +5,7 @@ import { makeLogins } from "../identity/engine.ts";
 import type { Logins } from "../identity/engine.ts";
 import { makeSamlLogins } from "../identity/saml-login/saml-logins.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
-import { idpHost } from "../lib/server-names.ts";
+import { idpHostOf } from "../lib/server-names.ts";
 import { modulesWith, openOutside } from "../modules/index.ts";
 import type { RoutingTable } from "../routing/sites/compiled.ts";
 import { makeRoutingTable } from "../routing/table.ts";
@@ -80,7 +80,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const saml = makeSamlLogins({ clock, log, placeOf: (routeId) => table.placeOfRoute(routeId) });
   const logins = makeLogins({
     settings: {
-      idpHost: idpHost(domain),
+      idpHost: idpHostOf(options),
       httpsPort: ports.https,
       apps: options.oauthApps ?? {},
       ca: options.loginCa,
@@ -119,12 +119,19 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     },
   });
   const table = makeRoutingTable(clock, modules);
-  const certificates = makeCertificates(options.authority, domain, clock, log);
+  const certificates = makeCertificates({
+    authority: options.authority,
+    domain,
+    serverAccount: () => logins.serverAccountId,
+    clock,
+    log,
+  });
   const challenges = makeAcmeChallenges(log);
   const registry = makeAgentRegistry({
     table,
     report: send,
     domain,
+    idpHost: options.idpHost,
     region,
     clock,
     log,

@@ -11,6 +11,7 @@ import type { Guard } from "./guard.ts";
 import { LoginRefusal } from "./calls/identity.ts";
 import { redirect, refusalAnswer } from "./pages.ts";
 import { wantsPage } from "./request-kind.ts";
+import { callbackUri } from "./settings.ts";
 import { turnedAway } from "./step.ts";
 
 export interface BeginOptions {
@@ -63,7 +64,7 @@ export function beginLogin(
     setCookie(name, sealFlow(flow, host, name, sealer), flowMs / 1000),
   ];
   const sent = (to: string | Answer): Step => {
-    const why = `${options.why}: sent to ${method.title} to log in`;
+    const why = `${options.why}: ${sentAway(guard, context)}`;
     if (typeof to === "string") return answered(method.kind, why, redirect(302, to, cookies));
     return answered(
       method.kind,
@@ -84,6 +85,11 @@ export function beginLogin(
   } catch (error) {
     return failed(error);
   }
+}
+
+/** For the trace and for dry runs: where to, and what has to be registered there. */
+export function sentAway({ options: { method } }: Guard, { settings }: LoginContext): string {
+  return `sent to ${method.title} to log in, and to come back to ${callbackUri(settings, method.callbackPath)}`;
 }
 
 /** The oldest flows of the browser beyond what it may have, this one counted. */

@@ -9,7 +9,7 @@ import type { LoginMethod } from "./method.ts";
 import { oauthMetadata } from "./oauth/oauth-login.ts";
 import { oauthProviders } from "./oauth/providers.ts";
 import { issuerTag } from "./realm.ts";
-import { originOf } from "./settings.ts";
+import { callbackUri } from "./settings.ts";
 import type { LoginSettings } from "./settings.ts";
 
 export const oauthCallback = "/oauth2/callback";
@@ -47,7 +47,7 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
   const fixed = provider && kind === "oauth" ? oauthMetadata(connection, provider) : undefined;
   const callbackPath =
     kind === "oauth" || settings.sharedCallback ? oauthCallback : `${oauthCallback}/${issuerTag(accountId, issuer)}`;
-  const redirectUri = (): string => originOf(settings.idpHost, settings.httpsPort()) + callbackPath;
+  const redirectUri = (): string => callbackUri(settings, callbackPath);
   let known: { readonly metadata: ProviderMetadata; readonly until: number } | undefined;
 
   const metadata = (): ProviderMetadata | Promise<ProviderMetadata> => {

@@ -61,6 +61,8 @@ export interface Logins {
   /** Answers on the host of logins. */
   readonly idp: CompiledModule;
   readonly reports: LoginReports;
+  /** The account that has what is the whole server's, such as these keys; undefined before they are there. */
+  readonly serverAccountId: string | undefined;
   /** Puts into effect what the control plane has stored; everything, or what has changed. */
   load(objects: Iterable<ResourceObject>): void;
   change(
@@ -156,6 +158,9 @@ export function makeLogins(options: LoginsOptions): Logins {
     hostPaths: makeHostPaths(context),
     idp: idp.module,
     reports,
+    get serverAccountId() {
+      return keys.values().next().value?.account_id;
+    },
     load(objects) {
       keys.clear();
       const records: SessionRecord[] = [];

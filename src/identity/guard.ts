@@ -6,7 +6,7 @@ import type { CompiledModule } from "../traffic/module.ts";
 import { answered, changed, passed } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 import { fieldText } from "../traffic/tls-certificates.ts";
-import { beginLogin } from "./begin.ts";
+import { beginLogin, sentAway } from "./begin.ts";
 import type { LoginContext } from "./context.ts";
 import type { LoginProblem } from "./calls/identity.ts";
 import { refusedLogin } from "./events.ts";
@@ -80,12 +80,7 @@ export class Guard implements CompiledModule {
       const kind = requestKind(exchange.request);
       if (kind !== "navigation") return this.#refuse(exchange, kind, why ?? "no session");
       const answer = { status: 302, headers: { "cache-control": "no-store" }, body: "" };
-      return answered(
-        options.method.kind,
-        `${why}: sent to ${options.method.title} to log in`,
-        answer,
-        this.#decidedBy,
-      );
+      return answered(options.method.kind, `${why}: ${sentAway(this, this.#context)}`, answer, this.#decidedBy);
     }
     const verdict = this.verdictOf(session);
     return verdict.admits ? this.#passedStep(session, verdict) : this.#unlisted(exchange, session, verdict);

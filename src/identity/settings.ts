@@ -22,6 +22,14 @@ export interface LoginSettings {
   readonly sharedCallback: boolean;
 }
 
+/** Where visitors of a login come back to: what is registered at its provider. @param path of the method's callback */
+export function callbackUri(
+  { idpHost, httpsPort }: Pick<LoginSettings, "idpHost" | "httpsPort">,
+  path: string,
+): string {
+  return originOf(idpHost, httpsPort()) + path;
+}
+
 /** A public URL of a host, without a slash at its end. */
 export function originOf(host: string, httpsPort: number): string {
   return `https://${host}${httpsPort === 443 ? "" : `:${httpsPort}`}`;

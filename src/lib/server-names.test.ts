@@ -8,13 +8,31 @@ describe("names of the server", () => {
   it("names of the server are its domain, the host of logins, what is below that, and every wildcard over one of them", () => {
     const own = ["tunnels.example", "idp.tunnels.example", "*.idp.tunnels.example", "a.idp.tunnels.example"];
     for (const name of [...own, "*.tunnels.example", "*.example"]) {
-      assert.equal(isServerName(name, "tunnels.example"), true, name);
+      assert.equal(isServerName(name, { domain: "tunnels.example" }), true, name);
     }
     const others = ["a.tunnels.example", "*.a.tunnels.example", "xidp.tunnels.example", "idp.example", "example"];
     for (const name of [...others, "*.other.example", "idp.a.tunnels.example"]) {
-      assert.equal(isServerName(name, "tunnels.example"), false, name);
+      assert.equal(isServerName(name, { domain: "tunnels.example" }), false, name);
     }
-    assert.equal(isServerName("idp.localhost", "localhost"), true);
+    assert.equal(isServerName("idp.localhost", { domain: "localhost" }), true);
+  });
+});
+
+describe("the host of logins", () => {
+  it("the host of logins is the server's wherever the operator has put it, with what is below it and over it", () => {
+    const names = { domain: "tunnels.example", idpHost: "login.acme.example" };
+    for (const name of [
+      "login.acme.example",
+      "*.acme.example",
+      "a.login.acme.example",
+      "*.example",
+      "tunnels.example",
+    ]) {
+      assert.equal(isServerName(name, names), true, name);
+    }
+    for (const name of ["acme.example", "idp.tunnels.example", "*.login.tunnels.example", "a.acme.example"]) {
+      assert.equal(isServerName(name, names), false, name);
+    }
   });
 });
 

@@ -1,8 +1,10 @@
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
+import { oauthCallback } from "../identity/code-method.ts";
 import type { Logins } from "../identity/engine.ts";
 import type { ManagedApp } from "../settings/kinds/oauth-apps.ts";
 import { oauthProviders, scopesAsked } from "../identity/oauth/providers.ts";
+import { callbackUri } from "../identity/settings.ts";
 import { everybody } from "../identity/verdict.ts";
 import { loginConfig } from "../identity/login-fields.ts";
 import { authCheckInterval, emailAddresses, emailDomains, loginFields, scopes } from "../identity/login-fields.ts";
@@ -110,7 +112,9 @@ export function oauthWith(logins: Logins | undefined) {
       const isOwn = app.client_id !== "";
       if (!isOwn && !managed?.clientId) {
         throw new Error(
-          `enforce oauth: there is no app for ${name}: set client_id and client_secret, or have the operator name one (--oauth-apps)`,
+          `enforce oauth: there is no app for ${name}: register one there with the callback ` +
+            `${callbackUri(logins.settings, oauthCallback)}, and set client_id and client_secret, or have the operator ` +
+            `name one (--oauth-apps)`,
         );
       }
       const teams = listOf(app, "teams");

@@ -88,8 +88,8 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
         now: nowMs,
         keyType: "rsa",
       });
-      return ({ id, domain, httpsPort }) => {
-        const entity = `${idpUrl(domain, httpsPort)}/saml/${id}`;
+      return ({ id, names: own, httpsPort }) => {
+        const entity = `${idpUrl(own, httpsPort)}/saml/${id}`;
         return {
           entity_id: entity,
           metadata_url: entity,

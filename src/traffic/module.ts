@@ -11,6 +11,7 @@
  *
  * A disabled module (`enabled: false`) is never compiled.
  */
+import type { ServerNames } from "../lib/server-names.ts";
 import type { ByteStream } from "../lib/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
@@ -56,8 +57,8 @@ export interface ModuleDeclaration<F extends Fields = Fields> {
 export interface ModuleOwner {
   /** Id of the edge or route. */
   readonly id: string;
-  /** Base of the server's own host names. */
-  readonly domain: string;
+  /** The server's own host names. */
+  readonly names: ServerNames;
   /** The port of HTTPS in public URLs. */
   readonly httpsPort: number;
 }

@@ -71,7 +71,7 @@ interface TestServer {
 }
 
 /** Both planes in this process, with a line between them, so that the control plane's time is the test's. */
-async function startServer(acme: AcmeSettings): Promise<TestServer> {
+async function startServer(acme: AcmeSettings, idpHost?: string): Promise<TestServer> {
   const clock = travellingClock();
   const directory = mkdtempSync(join(tmpdir(), "postern-acme-"));
   const apiKey = newToken(tokenPrefixes.apiKey);
@@ -79,7 +79,7 @@ async function startServer(acme: AcmeSettings): Promise<TestServer> {
   let toControl: (message: Upward) => void = () => {};
   let toEdge: (message: Downward) => void = () => {};
   let committed = (): void => {};
-  const shared = { log: silentLog, domain: "apps.example.test" };
+  const shared = { log: silentLog, domain: "apps.example.test", ...(idpHost !== undefined && { idpHost }) };
   const edge = await startEdge(
     {
       ...defaultsOf(edgeSettings),
@@ -392,6 +392,33 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
       await shownTo("threads.example.test", platform.httpsPort, await pebble.issuingRoot());
     } finally {
       await platform.stop();
+      await pebble.stop();
+    }
+  });
+});
+
+describe("the host of logins", { skip: pebbleAbsent ?? false }, () => {
+  it("the host of logins gets a certificate by itself, is in no document, and is no account's", async () => {
+    const plan = await planPebble();
+    const server = await startServer(settingsFor(plan), "login.apps.example.org");
+    const pebble = await plan.start({ http: server.edge.http?.port ?? 0, https: server.edge.https.port });
+    try {
+      const [reserved, ...others] = (await server.call("GET", "/reserved_domains")).reserved_domains;
+      assert.deepEqual([reserved.domain, others], ["login.apps.example.org", []]);
+      // The first attempt was before the authority was there.
+      await server.until(reserved.id, (one) => hasFailed(one) || hasCertificate(one));
+      server.clock.advance(10 * 60_000);
+      await server.until(reserved.id, hasCertificate);
+      const shown = await shownTo(reserved.domain, server.edge.https.port, await pebble.issuingRoot());
+      assert.equal(shown.subjectAltName, "DNS:login.apps.example.org");
+      const document = await server.call("GET", "/export");
+      assert.deepEqual(document.objects, {});
+      assert.deepEqual((await server.call("POST", "/plan", document)).changes, []);
+      await server.restart();
+      assert.equal((await server.call("GET", "/reserved_domains")).reserved_domains.length, 1);
+      await assert.rejects(server.call("POST", "/edges/https", { hostports: ["login.apps.example.org:443"] }), /409/);
+    } finally {
+      await server.stop();
       await pebble.stop();
     }
   });

@@ -1,6 +1,7 @@
 /** Who may use a host name: reserved by hand, or with the first hostport that has it (decision 4). */
 import { Refusal } from "../../lib/errors.ts";
 import { wildcardsOver } from "../../lib/host-cover.ts";
+import { idpHostOf } from "../../lib/server-names.ts";
 import { httpsEdge } from "../../resources/https-edge.ts";
 import { reservedDomain } from "../../resources/reserved-domain.ts";
 import { tlsEdge } from "../../resources/tls-edge.ts";
@@ -36,7 +37,8 @@ export function reservedDomainBehaviour(rules: DomainRules) {
       return { doc: { ...settleCertificate(input), unproven: isOpen } };
     },
     deleting: (object, draft) => checkDomainNotServed(object, draft, rules.liveObjects),
-    configured: withoutObtained,
+    // The host of logins is the server's as a whole.
+    configured: (doc) => (doc["domain"] === idpHostOf(rules) ? undefined : withoutObtained(doc)),
     live(object) {
       const name = object.doc.domain;
       const below = name === rules.domain || name.endsWith(`.${rules.domain}`);

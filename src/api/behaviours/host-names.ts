@@ -3,13 +3,14 @@ import { Refusal } from "../../lib/errors.ts";
 import { wildcardBase, wildcardsOver } from "../../lib/host-cover.ts";
 import { isPublicSuffix } from "../../lib/public-suffix.ts";
 import { isServerName } from "../../lib/server-names.ts";
+import type { ServerNames } from "../../lib/server-names.ts";
 import { needsProof, unproven } from "../domain-proof/rules.ts";
 import type { ProofRules } from "../domain-proof/rules.ts";
 import type { Draft } from "../../storage/store.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import type { Preparation } from "../objects/behaviour.ts";
 
-export interface NameRules extends ProofRules {
+export interface NameRules extends ProofRules, ServerNames {
   /** Names that agents serve. */
   readonly liveObjects: Pick<LiveObjects, "hasForeignHost">;
 }
@@ -48,8 +49,8 @@ export function checkAddressHost(draft: Draft, accountId: string, name: string, 
   if (!isHeld && needsProof(draft, accountId, name, rules)) throw unproven(accountId, name, rules);
 }
 
-export function checkNotReservedForAll(name: string, { domain, suffixes }: NameRules): void {
-  if (isServerName(name, domain)) {
+export function checkNotReservedForAll(name: string, { domain, idpHost, suffixes }: NameRules): void {
+  if (isServerName(name, { domain, idpHost })) {
     const below = wildcardBase(name) === domain ? ": names for all accounts are made below it" : "";
     throw new Refusal("domain_held", `domain "${name}" belongs to the server${below}`);
   }

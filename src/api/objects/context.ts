@@ -1,5 +1,6 @@
 /** What operations on objects work with. */
 import type { Clock } from "../../lib/clock.ts";
+import type { ServerNames } from "../../lib/server-names.ts";
 import type { Store } from "../../storage/store.ts";
 import type { ModuleOwner } from "../../traffic/module.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
@@ -15,8 +16,8 @@ export interface ObjectContext {
   readonly liveObjects: LiveObjects;
   readonly behaviours: Behaviours;
   readonly clock: Clock;
-  /** Base of the server's own host names. */
-  readonly domain: string;
+  /** The server's own host names. */
+  readonly names: ServerNames;
   /** The port of HTTPS in public URLs, as far as it is known: the usual one until an edge has said another. */
   readonly httpsPort: () => number;
 }
@@ -27,6 +28,6 @@ export function viewsFor({ principal }: Pick<Call, "principal">, { views }: Pick
 }
 
 /** What modules of the object may be told of it. */
-export function ownerOf(id: string, { domain, httpsPort }: ObjectContext): ModuleOwner {
-  return { id, domain, httpsPort: httpsPort() };
+export function ownerOf(id: string, { names, httpsPort }: ObjectContext): ModuleOwner {
+  return { id, names, httpsPort: httpsPort() };
 }

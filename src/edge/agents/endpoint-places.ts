@@ -2,6 +2,7 @@
 import { Refusal } from "../../lib/errors.ts";
 import { internalKey, internalNameOf, isInternalName } from "../../lib/internal-names.ts";
 import { isServerName } from "../../lib/server-names.ts";
+import type { ServerNames } from "../../lib/server-names.ts";
 import type { AgentSession, Asked, BindRequest } from "../../tunnel/server-hooks.ts";
 import type { EndpointAddresses } from "./addresses.ts";
 import { describeHolder } from "./claims.ts";
@@ -10,11 +11,10 @@ import type { EndpointHosts } from "./hosts.ts";
 import { generatedName, hostName } from "./host-names.ts";
 import type { Tunnel } from "./tunnel.ts";
 
-export interface EndpointPlacesOptions {
+export interface EndpointPlacesOptions extends ServerNames {
   readonly hosts: EndpointHosts;
   /** Undefined: tcp tunnels are refused. */
   readonly addresses: EndpointAddresses | undefined;
-  readonly domain: string;
   readonly advertisedHttpsPort: () => number;
   readonly advertisedHttpPort?: () => number | undefined;
 }
@@ -99,7 +99,7 @@ function tcpPlace({ addresses, domain }: EndpointPlacesOptions, asking: Endpoint
 
 function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): ClaimedPlace | Unasked {
   const { grant, session, request } = asking;
-  const requested = requestedHost(request, options.domain);
+  const requested = requestedHost(request, options);
   if (requested !== undefined && isInternalName(requested)) return internalPlace(options, asking, requested);
   if (request.isInternal === true) {
     throw new Refusal("agent_request_invalid", 'publish an internal endpoint: its host must end in ".internal"');
@@ -139,15 +139,16 @@ function demandHost(grant: Grant, host: string, port: number): void {
   throw new Refusal("agent_denied", `publish "${host}:${port}": the token's ACL does not list it`);
 }
 
-function requestedHost(request: BindRequest, domain: string): string | undefined {
-  const wanted = request.hostname !== "" ? request.hostname : request.subdomain && `${request.subdomain}.${domain}`;
+function requestedHost(request: BindRequest, names: ServerNames): string | undefined {
+  const { hostname, subdomain } = request;
+  const wanted = hostname !== "" ? hostname : subdomain && `${subdomain}.${names.domain}`;
   if (wanted === "") return undefined;
   if (wanted.includes("*")) {
     throw new Refusal("agent_option_unsupported", `publish "${wanted}": wildcards are served by edges`);
   }
   const host = hostName(wanted);
   if (host === undefined) throw new Refusal("agent_request_invalid", `publish "${wanted}": it is not a host name`);
-  if (isServerName(host, domain)) throw new Refusal("agent_name_taken", `publish "${host}": it is the server's own`);
+  if (isServerName(host, names)) throw new Refusal("agent_name_taken", `publish "${host}": it is the server's own`);
   return host;
 }
 

@@ -28,6 +28,8 @@ export interface AgentRegistryOptions {
   readonly report: (message: Upward) => void;
   /** Endpoints without a name of their own are published below it. */
   readonly domain: string;
+  /** As `ServerNames` has it. */
+  readonly idpHost?: string | undefined;
   /** The port in public URLs; asked for when a URL is made, as it may be known only once listening. */
   readonly advertisedHttpsPort: () => number;
   /** Whether names that are not below `domain` have to be reserved by the agent's account. */

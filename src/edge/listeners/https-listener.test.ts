@@ -58,7 +58,13 @@ interface Client {
 async function start(sites: Map<string, Site>, limits = {}, proxies: readonly string[] = []) {
   const clock = makeManualClock(now);
   const metrics = makeMetrics();
-  const certificates = makeCertificates(authority, "apps.example.com", clock, silentLog);
+  const certificates = makeCertificates({
+    authority,
+    domain: "apps.example.com",
+    serverAccount: () => undefined,
+    clock,
+    log: silentLog,
+  });
   const listener = await startHttpsListener({
     at: { host: "127.0.0.1", port: 0 },
     ready: Promise.resolve(),

@@ -40,7 +40,13 @@ function upload(object: ResourceObject) {
 
 const make = () => {
   const clock = makeManualClock(start);
-  const certificates = makeCertificates(authority, "apps.example.com", clock, silentLog);
+  const certificates = makeCertificates({
+    authority,
+    domain: "apps.example.com",
+    serverAccount: () => "ac_server",
+    clock,
+    log: silentLog,
+  });
   const shown = async (host: string, site: Site | undefined): Promise<string> => {
     const certificate = await certificates.choose(host, site);
     if (!certificate) return "none";

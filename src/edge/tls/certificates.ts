@@ -21,8 +21,17 @@ export interface Certificates {
   choose(host: string, site: Named | undefined): Promise<ServerCertificate> | undefined;
 }
 
-/** @param domain lower case; names under it are the server's own */
-export function makeCertificates(authority: KeyedCertificate, domain: string, clock: Clock, log: Log): Certificates {
+export interface CertificatesOptions {
+  readonly authority: KeyedCertificate;
+  /** Lower case; names under it are the server's own. */
+  readonly domain: string;
+  /** The account that certificates for the server's own sites are looked for in; undefined while it is not known. */
+  readonly serverAccount: () => string | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function makeCertificates({ authority, domain, serverAccount, clock, log }: CertificatesOptions): Certificates {
   const uploaded = makeUploadedCertificates(log);
   const own = makeOwnCertificates(authority, clock, log);
   const strangerNames = (host: string): readonly string[] | undefined => {
@@ -39,7 +48,7 @@ export function makeCertificates(authority: KeyedCertificate, domain: string, cl
         const names = strangerNames(host);
         return names && own.forStranger(names);
       }
-      const given = uploaded.find(site.accountId, host, clock.now());
+      const given = uploaded.find(site.accountId || (serverAccount() ?? ""), host, clock.now());
       return given ? Promise.resolve(given) : own.forSite([siteName(host, site)]);
     },
   };

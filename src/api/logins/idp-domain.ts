@@ -1,0 +1,52 @@
+/**
+ * The host of logins as a domain of the first account, so that its certificate is obtained, renewed and shown like any
+ * other's. It is made where the authority's terms are agreed to: otherwise the operator uploads a certificate there, or
+ * visitors see one of the server's own authority.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { idpHostOf } from "../../lib/server-names.ts";
+import type { ServerNames } from "../../lib/server-names.ts";
+import { reservedDomain } from "../../resources/reserved-domain.ts";
+import { emptyDoc } from "../../schema/doc.ts";
+import type { Store } from "../../storage/store.ts";
+import { systemWrite } from "../operation/system-write.ts";
+
+export interface IdpDomainOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly names: ServerNames;
+  /** The terms of the authority. */
+  readonly agreed: boolean;
+}
+
+/** Names that no public authority issues for (RFC 6761, RFC 9476). */
+const local = /(?:^|\.)(?:localhost|local|test|invalid|internal|alt)$/;
+
+/** Once at the start: what the operator does with it afterwards stays. */
+export async function keepIdpDomain({ store, clock, log, names, agreed }: IdpDomainOptions): Promise<void> {
+  const domain = idpHostOf(names);
+  const [owner] = store.accounts();
+  if (!agreed || !owner || local.test(domain)) return;
+  const holder = store.holder(owner.id, "domain", domain);
+  if (holder) {
+    if (holder.account_id !== owner.id) {
+      log.warn("the host of logins is reserved in another account: it has no certificate of its own", { domain });
+    }
+    return;
+  }
+  try {
+    await store.write(systemWrite(owner.id, "reserveLoginHost", clock), (draft) => {
+      draft.create(owner.id, reservedDomain.name, {
+        ...emptyDoc(reservedDomain.fields),
+        domain,
+        description: "Where logins come back to; the server's own.",
+        certificate_management_policy: { authority: "letsencrypt", private_key_type: "ecdsa" },
+      });
+    });
+  } catch (error) {
+    // It serves nonetheless (S3): the next start tries again.
+    log.warn("the host of logins has no domain to get a certificate for", { domain, error });
+  }
+}

@@ -1,0 +1,139 @@
+/** The host where logins come back to: wherever the operator has put it, it is nobody else's. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:tls";
+import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
+import { createSelfSigned } from "../../src/lib/x509.ts";
+import { startLoginWorld } from "../support/login-world.ts";
+import type { LoginWorld } from "../support/login-world.ts";
+import { startPlatform } from "../support/platform.ts";
+import { startSdk } from "../support/sdk-process.ts";
+
+for (const idpHost of [undefined, "sso.example.localhost"]) {
+  const host = idpHost ?? "idp.localhost";
+  describe(`the host of logins, ${host}`, { timeout: 60_000 }, () => {
+    let world: LoginWorld;
+    before(async () => {
+      world = await startLoginWorld({ idpHost });
+      await world.route("/", { oauth: { provider: { github: {} } } });
+      world.providers.person = { id: "1", name: "Ada", login: "ada", email: "ada@example.com", verified: true };
+    });
+    after(() => world.stop());
+
+    for (const http of ["h1", "h2"] as const) {
+      it(`the host of logins, ${host}, is where visitors come back to over ${http}`, async () => {
+        const browser = world.browser(http);
+        assert.equal((await browser.visit(`${world.origin()}/x`)).status, 200);
+        const asked = browser.asked.find((url) => url.includes("/login/oauth/authorize?")) ?? "";
+        assert.equal(new URL(asked).searchParams.get("redirect_uri"), `${world.origin(host)}/oauth2/callback`);
+        assert.ok(browser.asked.some((url) => url.startsWith(`${world.origin(host)}/oauth2/callback?`)));
+      });
+    }
+
+    it(`the host of logins, ${host}, is named to operators wherever a callback has to be registered`, async () => {
+      const callback = `${world.origin(host)}/oauth2/callback`;
+      const { api } = world.platform;
+      const asked = { method: "GET", url: `${world.origin()}/`, headers: { accept: "text/html" } };
+      const explained = await api("POST", `/edges/https/${world.edgeId}/explain`, asked);
+      assert.ok(explained.text.includes(`to come back to ${callback}`), explained.text);
+      world.providers.declines = "redirect_uri_mismatch";
+      const refused = await world.browser().visit(`${world.origin()}/`);
+      world.providers.declines = undefined;
+      assert.equal(refused.headers["postern-error-code"], errorCode("login_redirect_refused"));
+      assert.ok(!refused.text.includes("/oauth2/callback"));
+      const id = /request <code>(\w+)<\/code>/.exec(refused.text)?.[1];
+      const trace = await api("GET", `/requests/${id}`);
+      assert.ok(trace.text.includes(`register ${callback}`), trace.text);
+      const bare = await startPlatform({ idpHost });
+      try {
+        const edge = (await bare.api("POST", "/edges/https", { hostports: ["a.localhost:443"] })).body;
+        const route = { match_type: "path_prefix", match: "/", oauth: { provider: { github: {} } } };
+        await bare.api("POST", `/edges/https/${edge.id}/routes`, route);
+        const explanation = await bare.api("POST", `/edges/https/${edge.id}/explain`, {
+          method: "GET",
+          url: `https://a.localhost:${bare.httpsPort}/`,
+        });
+        const registered = `register one there with the callback https://${host}:${bare.httpsPort}/oauth2/callback`;
+        assert.ok(explanation.text.includes(registered), explanation.text);
+      } finally {
+        await bare.stop();
+      }
+    });
+
+    it(`the host of logins, ${host}, is no edge's, wildcard's, account's, address's, cloud endpoint's or agent's`, async () => {
+      const parent = host.slice(host.indexOf(".") + 1);
+      const other = (await world.platform.api("POST", "/accounts", { name: "another" })).body.api_key as string;
+      const traffic_policy = "on_http_request: [{ actions: [{ type: deny }] }]";
+      for (const key of [undefined, other]) {
+        for (const name of [host, `a.${host}`, `*.${host}`, `*.${parent}`]) {
+          for (const [path, body] of [
+            ["/edges/https", { hostports: [`${name}:443`] }],
+            ["/edges/tls", { hostports: [`${name}:443`] }],
+            ["/reserved_domains", { domain: name }],
+          ] as const) {
+            const refused = await world.platform.api("POST", path, body, key);
+            assert.equal(refused.body.error_code, errorCode("domain_held"), `${path} ${name}: ${refused.text}`);
+          }
+          if (name.startsWith("*.")) continue;
+          const cloud = { type: "cloud", url: `https://${name}`, traffic_policy };
+          const refused = await world.platform.api("POST", "/endpoints", cloud, key);
+          assert.equal(refused.body.error_code, errorCode("domain_held"), refused.text);
+        }
+      }
+      const sdk = await startSdk();
+      try {
+        const { platform } = world;
+        await sdk.ask({ name: "connect", port: platform.agentPort, ca: platform.caPem, token: platform.authtoken });
+        const bound = sdk.ask({ name: "http", domain: host });
+        await assert.rejects(bound, /it is the server.s own/);
+      } finally {
+        await sdk.stop();
+      }
+      const browser = world.browser();
+      assert.equal((await browser.visit(`${world.origin()}/y`)).status, 200);
+    });
+
+    it(`the host of logins, ${host}, shows the certificate that the first account has for it, and no other account's`, async () => {
+      const shown = async (): Promise<string> => {
+        const socket = connect({
+          host: "127.0.0.1",
+          port: world.platform.httpsPort,
+          servername: host,
+          rejectUnauthorized: false,
+        });
+        await once(socket, "secureConnect");
+        const { serialNumber } = socket.getPeerCertificate();
+        socket.destroy();
+        return serialNumber.toLowerCase();
+      };
+      const upload = async (key?: string): Promise<string> => {
+        const pair = await createSelfSigned({ names: [host], days: 30, now: Date.now() });
+        const made = await world.platform.api(
+          "POST",
+          "/tls_certificates",
+          { certificate_pem: pair.certificatePem, private_key_pem: pair.keyPem },
+          key,
+        );
+        assert.equal(made.status, 201, made.text);
+        return made.body.serial_number;
+      };
+      const other = (await world.platform.api("POST", "/accounts", { name: "a third" })).body.api_key as string;
+      const theirs = await upload(other);
+      assert.notEqual(await shown(), theirs);
+      const own = await upload();
+      assert.equal(await shown(), own);
+    });
+  });
+}
+
+describe("a start with a host of logins", () => {
+  it("a start with a host of logins that is the domain or above it is refused, since no name would be left", async () => {
+    for (const idpHost of ["t.example.com", "example.com"]) {
+      await assert.rejects(
+        startPlatform({ domain: "t.example.com", idpHost }),
+        /must not be the domain "t\.example\.com"/,
+      );
+    }
+  });
+});
