@@ -26,6 +26,7 @@ import type { FirstTokens } from "./keys/first-tokens.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
 import { keepLoginKeys } from "./logins/keys.ts";
 import { keepIdpDomain } from "./logins/idp-domain.ts";
+import { keepUsedMessages } from "./logins/used-messages.ts";
 import { keepLoginBook } from "./logins/login-book.ts";
 import { makeOperations } from "./operations.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
@@ -121,7 +122,18 @@ async function serve(
   const loginKeys = await keepLoginKeys(store, clock, log);
   await keepIdpDomain({ store, clock, log, names: options, agreed: options.acmeAgree });
   const logins = keepLoginBook({ store, clock, log, idleDays: options.loginIdleDays });
-  edges.follow([applied, readiness, startPublishing(store, edges), events, problems, liveObjects, queries, logins]);
+  const usedMessages = keepUsedMessages(store, clock, log);
+  edges.follow([
+    usedMessages,
+    applied,
+    readiness,
+    startPublishing(store, edges),
+    events,
+    problems,
+    liveObjects,
+    queries,
+    logins,
+  ]);
   const { domain, idpHost, tcpPorts, requireReservedDomains, requireDomainProof, allowLocalUpstreams } = options;
   const suffixes = { more: options.publicSuffix, allowed: options.allowPublicSuffix };
   const proof = { domain, idpHost, suffixes, domainProof: requireDomainProof };
@@ -163,6 +175,7 @@ async function serve(
     async stop() {
       readiness.stop();
       loginKeys.cancel();
+      usedMessages.stop();
       const provisioned = provisioning.stop();
       applied.stop();
       await server.stop();

@@ -117,7 +117,7 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
     },
     renew: async (tokens, subject) => await jobs.renew(connection, tokens, subject),
     ...(kind === "oidc" && {
-      logoutUrl: async (tokens, returnUrl) => await jobs.logoutUrl(connection, tokens, returnUrl),
+      logout: async (tokens, returnUrl) => await jobs.logoutUrl(connection, tokens, returnUrl),
     }),
   };
 }

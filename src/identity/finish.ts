@@ -174,7 +174,7 @@ export async function establish(
     identity,
     accessToken: keeps ? tokens.access : "",
     refreshToken: keeps ? tokens.refresh : "",
-    idToken: method.logoutUrl ? tokens.id : "",
+    idToken: method.logout ? tokens.id : "",
     maximumDuration: guard.options.maximumDuration,
     inactivityTimeout: guard.options.inactivityTimeout,
     ...(endsAt > 0 && { endsAt }),

@@ -2,9 +2,10 @@
 import type { Exchange } from "../traffic/exchange.ts";
 import { answered } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
+import { comeBack } from "./arrive.ts";
 import { beginLogin } from "./begin.ts";
 import type { LoginContext, LoginSite } from "./context.ts";
-import { earlierModules, finishLogin, guardOf } from "./finish.ts";
+import { earlierModules, guardOf } from "./finish.ts";
 import { Guard } from "./guard.ts";
 import { leave, sessionsOf } from "./leave.ts";
 import { loginHeaders } from "./pages.ts";
@@ -22,7 +23,7 @@ type Handler = (site: LoginSite, exchange: Exchange, context: LoginContext) => S
 const by = "login";
 
 const handlers: Readonly<Record<string, Handler>> = {
-  "/.postern/callback": finishLogin,
+  "/.postern/callback": comeBack,
   "/.postern/login": login,
   "/.postern/logout": logout,
   "/.postern/session": showSession,

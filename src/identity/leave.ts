@@ -21,15 +21,15 @@ export async function leave(site: LoginSite, exchange: Exchange, back: string, c
     return answered(by, "a log-out that may be another site's wish is asked for again", confirmPage(exchange, back));
   const sessions = sessionsOf(exchange, context);
   const cookies = (exchange.loginCookies ?? []).filter((_, at) => at % 2 === 0).map(dropCookie);
-  let elsewhere: string | undefined;
+  let elsewhere: string | Answer | undefined;
   for (const session of sessions) {
     end(session, "logged_out", exchange);
     const guard = guardOf(site, ({ options }) => options.realm.tag === session.record.realm);
-    if (elsewhere !== undefined || !guard?.options.method.logoutUrl) continue;
+    if (elsewhere !== undefined || !guard?.options.method.logout) continue;
     const { accessToken, refreshToken, idToken } = session.record;
     const tokens = { access: accessToken, refresh: refreshToken, id: idToken };
     const done = `${originOf(settings.idpHost, settings.httpsPort())}/logged-out`;
-    elsewhere = await guard.options.method.logoutUrl(tokens, done).catch((error: unknown) => {
+    elsewhere = await guard.options.method.logout(tokens, done, exchange.request.host).catch((error: unknown) => {
       if (!(error instanceof LoginRefusal)) throw error;
       log.info("not logged out of the provider", { request: exchange.id, reason: error.message });
       return undefined;
@@ -37,7 +37,8 @@ export async function leave(site: LoginSite, exchange: Exchange, back: string, c
   }
   const ids = sessions.map(({ record }) => record.id).join(", ");
   const reason = ids === "" ? "there was no session to end" : `ended ${ids}`;
-  if (elsewhere !== undefined) return answered(by, reason, redirect(303, elsewhere, cookies));
+  if (typeof elsewhere === "string") return answered(by, reason, redirect(303, elsewhere, cookies));
+  if (elsewhere !== undefined) return answered(by, reason, withCookies(elsewhere, cookies));
   return answered(by, reason, withCookies(loggedOutPage(back), cookies));
 }
 
@@ -81,6 +82,6 @@ function confirmPage({ request }: Exchange, back: string): Answer {
   );
 }
 
-function withCookies(answer: Extract<Answer, { status: number }>, cookies: readonly string[]): Answer {
+function withCookies(answer: Answer, cookies: readonly string[]): Answer {
   return cookies.length === 0 ? answer : { ...answer, headers: { ...answer.headers, "set-cookie": cookies } };
 }

@@ -41,6 +41,10 @@ export interface LoginMethod {
   arrive?(parameters: ReadonlyMap<string, string>, host: string): Promise<Arrival | undefined>;
   /** Absent: nothing but another login says whether somebody is still welcome. */
   renew?(tokens: Tokens, subject: string): Promise<Renewed>;
-  /** Where the visitor is logged out of the provider, too. */
-  logoutUrl?(tokens: Tokens, returnUrl: string): Promise<string | undefined>;
+  /**
+   * What sends the visitor on, to be logged out of the provider, too: a location, or an answer of its own.
+   *
+   * @param host where the visitor was logged in
+   */
+  logout?(tokens: Tokens, returnUrl: string, host: string): Promise<string | Answer | undefined>;
 }

@@ -1,4 +1,5 @@
 /** What an edge tells the control plane of logins, and asks it: nothing waits for it for long. */
+import { hash } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import type { SessionRecord } from "./session.ts";
 
@@ -16,8 +17,20 @@ export type LoginReport =
   /** What a check has brought: identity and tokens of a session. */
   | { readonly type: "login_renewed"; readonly session: SessionRecord }
   | { readonly type: "logout"; readonly accountId: string; readonly sessionIds: readonly string[] }
+  /** Answered by `message_claimed`. `untilMs`: the message is refused by itself from then on. */
+  | {
+      readonly type: "message_claim";
+      readonly call: number;
+      readonly accountId: string;
+      /** SHA-256 of what the message is known by. */
+      readonly key: string;
+      readonly untilMs: number;
+    }
   /** Answered by `login_found`. */
   | { readonly type: "login_wanted"; readonly call: number; readonly accountId: string; readonly cookieHash: string };
+
+/** `unknown` when the control plane cannot be asked: then the message must not be taken. */
+export type ClaimOutcome = "first" | "used" | "unknown";
 
 /** Last use in milliseconds since 1970. */
 export type LoginUse = readonly [accountId: string, id: string, lastActive: number];
@@ -30,6 +43,9 @@ export interface LoginReports {
   activity(used: readonly LoginUse[]): void;
   /** Whether another edge knows the cookie: resolves soon, whatever comes of it. */
   wanted(accountId: string, cookieHash: string): Promise<SessionRecord | undefined>;
+  /** Whether nobody, at any edge, has claimed it: resolves within a second. */
+  claim(accountId: string, name: string, untilMs: number): Promise<ClaimOutcome>;
+  claimed(call: number, outcome: ClaimOutcome): void;
   /** Whether the control plane has yet to store it. */
   isUnstored(id: string): boolean;
   stored(call: number): void;
@@ -40,6 +56,7 @@ export interface LoginReports {
 
 const loginWaitMs = 1_000;
 const findWaitMs = 100;
+const claimWaitMs = 1_000;
 /** Logins that wait for a control plane that is away (S4). */
 const maxUnstored = 10_000;
 const maxAskedPerSecond = 50;
@@ -49,6 +66,7 @@ export function makeLoginReports(send: (report: LoginReport) => void, clock: Clo
   const unstored = new Map<number, { readonly report: LoginReport; readonly id: string; done: () => void }>();
   const unstoredIds = new Set<string>();
   const asked = new Map<number, (found: SessionRecord | undefined) => void>();
+  const claims = new Map<number, (outcome: ClaimOutcome) => void>();
   let second = 0;
   let askedThisSecond = 0;
 
@@ -92,6 +110,20 @@ export function makeLoginReports(send: (report: LoginReport) => void, clock: Clo
       send({ type: "login_wanted", call, accountId, cookieHash });
       return promise;
     },
+    async claim(accountId, name, untilMs) {
+      const call = (lastCall += 1);
+      const { promise, resolve } = Promise.withResolvers<ClaimOutcome>();
+      const late = clock.after(claimWaitMs, () => resolve("unknown"));
+      claims.set(call, resolve);
+      send({ type: "message_claim", call, accountId, key: hash("sha256", name, "base64url"), untilMs });
+      try {
+        return await promise;
+      } finally {
+        late.cancel();
+        claims.delete(call);
+      }
+    },
+    claimed: (call, outcome) => claims.get(call)?.(outcome),
     isUnstored: (id) => unstoredIds.has(id),
     stored(call) {
       const one = unstored.get(call);

@@ -33,6 +33,7 @@ import { tlsEdge } from "./tls-edge.ts";
 import { tunnelGroupBackend } from "./tunnel-group-backend.ts";
 import { tunnelSession } from "./tunnel-session.ts";
 import { tunnel } from "./tunnel.ts";
+import { usedMessage } from "./used-message.ts";
 import { vault } from "./vault.ts";
 import { weightedBackend } from "./weighted-backend.ts";
 
@@ -67,6 +68,7 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   eventSubscription,
   applicationUser,
   applicationSession,
+  usedMessage,
   tunnelSession,
   tunnel,
   endpoint,

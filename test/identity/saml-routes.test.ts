@@ -1,32 +1,51 @@
+/** Logins by SAML at routes of a running platform, as visitors and their provider see them. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { codeOf, seen, startLoginWorld } from "../support/login-world.ts";
-import type { LoginWorld } from "../support/login-world.ts";
+import { errorCode } from "../../src/lib/errors.ts";
+import { codeOf, seen } from "../support/login-world.ts";
+import type { Visited } from "../support/browser.ts";
 import { makeSamlProvider } from "../support/saml-provider.ts";
-import type { SamlProvider, SamlRouteUrls } from "../support/saml-provider.ts";
+import { signedForms } from "../support/saml-login.ts";
+import { startSamlWorld } from "../support/saml-world.ts";
+import type { SamlWorld } from "../support/saml-world.ts";
 
 const html = { accept: "text/html" };
+const isAtIdp = (url: string): boolean => url.startsWith("https://id.example/");
+
+function told({ status, ...visited }: Visited): string {
+  return `${status} ${codeOf({ status, ...visited })}`.trim();
+}
+
+/** As `told` says it. */
+function refused(status: number, name: Parameters<typeof errorCode>[0]): string {
+  return `${status} ${errorCode(name).replace("ERR_POSTERN_", "")}`;
+}
 
 for (const http of ["h1", "h2"] as const) {
   describe(`a route with SAML, over ${http}`, () => {
-    let world: LoginWorld;
-    let provider: SamlProvider;
-    let route: SamlRouteUrls;
+    let world: SamlWorld;
+    let route: Awaited<ReturnType<SamlWorld["samlRoute"]>>;
+    let staff: typeof route;
     before(async () => {
-      world = await startLoginWorld();
-      provider = await makeSamlProvider();
-      route = await samlRoute("/", {});
+      world = await startSamlWorld();
+      route = await world.samlRoute("/");
+      staff = await world.samlRoute("/staff", { authorized_groups: ["staff", "board"], allow_idp_initiated: false });
+      await world.route("/pub", {});
     });
     after(() => world.stop());
     const at = (path: string): string => world.origin() + path;
-    const samlRoute = async (match: string, saml: object): Promise<SamlRouteUrls> => {
-      const id = await world.route(match, { saml: { idp_metadata: provider.metadata(), ...saml } });
-      return (await world.platform.api("GET", `/edges/https/${world.edgeId}/routes/${id}/saml`)).body;
+    const browser = () => world.browser(http);
+    /** A visitor who was sent to the provider. */
+    const sent = async (url: string, one = browser()) => {
+      const page = await one.visit(url, { stop: isAtIdp });
+      return { one, page };
     };
+    const post = (one: ReturnType<typeof browser>, body: string, to = route): Promise<Visited> =>
+      one.visit(to.assertion_consumer_service_url, { method: "POST", body });
 
     it("lets a visitor in who comes back with an answer of the provider, and tells the service who it is", async () => {
-      const browser = world.browser(http);
-      const arrived = await provider.signIn(browser, at("/a?b=1"), route);
+      const one = browser();
+      const arrived = await world.provider.signIn(one, at("/a?b=1"), route);
       assert.equal(arrived.url, at("/a?b=1"), `${codeOf(arrived)} ${arrived.text}`);
       assert.equal(arrived.status, 200, arrived.text);
       const headers = seen(arrived);
@@ -34,7 +53,235 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(headers["ngrok-auth-user-email"], "ada@example.com");
       assert.equal(headers["ngrok-auth-user-name"], "Ada L%C3%B6we");
       assert.equal(headers["cookie"], undefined);
-      assert.equal((await browser.ask(at("/"), { headers: html })).status, 200);
+      assert.equal(headers["postern-auth-groups"], undefined);
+      assert.equal((await one.ask(at("/"), { headers: html })).status, 200);
+      const public_ = await one.ask(at("/pub"));
+      assert.equal(seen(public_)["ngrok-auth-user-id"], undefined);
+      assert.equal(seen(public_)["cookie"], undefined);
+    });
+
+    for (const parts of signedForms) {
+      it(`takes an answer of which the ${parts.join(" and the ")} is signed`, async () => {
+        assert.equal((await world.provider.signIn(browser(), at("/"), route, { parts })).status, 200);
+      });
+    }
+
+    it("sends a signed request by redirect, with RelayState of no more than 80 bytes, and keeps nothing of it", async () => {
+      const { page } = await sent(at("/deep?with=query"));
+      const asked = world.provider.read(page, route);
+      assert.match(asked.xml, /<samlp:AuthnRequest /);
+      assert.ok(asked.xml.includes(`Destination="https://id.example/sso"`));
+      assert.ok(asked.xml.includes(`AssertionConsumerServiceURL="${route.assertion_consumer_service_url}"`));
+      assert.ok(!asked.xml.includes("ForceAuthn"));
+      assert.ok(asked.relayState !== undefined && Buffer.byteLength(asked.relayState) <= 80);
+    });
+
+    it("sends a page that posts itself where the provider takes no redirect, whose only script is named by its hash", async () => {
+      const posting = await world.samlRoute("/posting", {
+        idp_metadata: world.provider.metadata({ redirect: undefined, post: "https://id.example/post?a=1&b=2" }),
+      });
+      const { one, page } = await sent(at("/posting/x"));
+      assert.equal(page.status, 200);
+      assert.ok(page.text.includes('action="https://id.example/post?a=1&amp;b=2"'));
+      const policy = String(page.headers["content-security-policy"]);
+      assert.match(policy, /default-src 'none'.*script-src 'sha256-[\w+/=]+';.*frame-ancestors 'none'/);
+      const script = /<script>(.*)<\/script>/.exec(page.text)?.[1] ?? "";
+      const { hash } = process.getBuiltinModule("node:crypto");
+      assert.ok(policy.includes(`'sha256-${hash("sha256", script, "base64")}'`));
+      assert.match(page.text, /<button>/);
+      const arrived = await post(one, world.provider.answer(world.provider.read(page, posting), posting), posting);
+      assert.equal(arrived.url, at("/posting/x"), arrived.text);
+    });
+
+    it("lets only members of its groups in, and tells the service of those that it names", async () => {
+      const arrived = await world.provider.signIn(browser(), at("/staff"), staff);
+      assert.equal(seen(arrived)["postern-auth-groups"], "staff");
+      const other = { said: { attributes: { groups: ["Staff", "staffing", "guests"] } } };
+      assert.equal(
+        told(await world.provider.signIn(browser(), at("/staff"), staff, other)),
+        refused(403, "saml_group"),
+      );
+    });
+
+    it("judges a session by its groups as they are now", async () => {
+      const changing = await world.samlRoute("/changing");
+      const one = browser();
+      await world.provider.signIn(one, at("/changing"), changing);
+      const change = (saml: object): Promise<void> =>
+        world.change(changing.id, { saml: { idp_metadata: world.provider.metadata(), ...saml } });
+      await change({ authorized_groups: ["board"] });
+      assert.equal(told(await one.ask(at("/changing"), { headers: html })), refused(403, "saml_group"));
+      await change({ authorized_groups: ["admins"] });
+      assert.equal(told(await one.ask(at("/changing"), { headers: html })), "200");
+    });
+
+    it("has a login of its own: sessions of another route are not good there", async () => {
+      const one = browser();
+      await world.provider.signIn(one, at("/"), route);
+      assert.equal((await one.ask(at("/staff"), { headers: html })).status, 302);
+    });
+
+    it("I4: takes an answer once, for its own request, in the browser that began", async () => {
+      const { one, page } = await sent(at("/"));
+      const body = world.provider.answer(world.provider.read(page, route), route);
+      assert.equal(told(await post(browser(), body)), refused(400, "login_no_flow"), "another browser");
+      assert.equal(told(await post(one, body)), refused(403, "saml_assertion"), "the same answer again");
+      const [name = "", value = ""] = one.cookies(at("/")).split("=");
+      const fresh = world.provider.answer(world.provider.read(page, route), route);
+      const arrived = await one.visit(route.assertion_consumer_service_url, { method: "POST", body: fresh });
+      assert.equal(told(arrived), "200");
+      const again = world.provider.answer(world.provider.read(page, route), route);
+      assert.equal(told(await post(one, again)), refused(400, "login_no_flow"), "another answer to the same request");
+      one.setCookie(at("/"), name, value);
+      const third = world.provider.answer(world.provider.read(page, route), route);
+      assert.equal(told(await post(one, third)), refused(400, "login_used"), "the flow cookie kept");
+    });
+
+    it("I4: has a ticket that is good for its own flow, route and host alone", async () => {
+      const first = await sent(at("/one"));
+      const second = await sent(at("/two"), first.one);
+      const answer = world.provider.answer(world.provider.read(first.page, route), route);
+      const on = await first.one.ask(route.assertion_consumer_service_url, { method: "POST", body: answer });
+      assert.equal(on.status, 303);
+      const own = new URL(String(on.headers.location));
+      const other = await first.one.ask(route.assertion_consumer_service_url, {
+        method: "POST",
+        body: world.provider.answer(world.provider.read(second.page, route), route),
+      });
+      const mixed = new URL(String(other.headers.location));
+      mixed.searchParams.set("ticket", own.searchParams.get("ticket") ?? "");
+      assert.equal(told(await first.one.ask(mixed.href, { headers: html })), refused(400, "login_elsewhere"));
+      const elsewhere = new URL(own.href.replace("app.localhost", "other.localhost"));
+      assert.equal(told(await first.one.ask(elsewhere.href, { headers: html })), refused(400, "login_elsewhere"));
+      const without = new URL(own);
+      without.searchParams.delete("state");
+      assert.equal(told(await first.one.ask(without.href, { headers: html })), refused(400, "login_state_unreadable"));
+      assert.equal((await first.one.visit(own.href)).url, at("/one"));
+    });
+
+    it("I4: takes no answer that is for another route, of another provider or for nobody", async () => {
+      const { page } = await sent(at("/"));
+      const asked = world.provider.read(page, route);
+      const { provider } = world;
+      const stranger = await makeSamlProvider();
+      for (const [body, expected, to] of [
+        [provider.answer(asked, route), refused(403, "saml_assertion"), staff],
+        [provider.answer(asked, staff), refused(400, "saml_relay_state"), staff],
+        [
+          provider.answer(asked, {
+            ...route,
+            ...{ assertion_consumer_service_url: staff.assertion_consumer_service_url },
+          }),
+          refused(403, "saml_assertion"),
+          route,
+        ],
+        [provider.answer(asked, { ...route, entity_id: staff.entity_id }), refused(403, "saml_assertion"), route],
+        [stranger.answer(asked, route), refused(403, "saml_assertion"), route],
+        [provider.answer(asked, route, { parts: [] }), refused(403, "saml_assertion"), route],
+        [provider.answer(asked, route, { relayState: "x" }), refused(400, "saml_relay_state"), route],
+        [
+          provider.answer(asked, route, { said: { status: "urn:oasis:names:tc:SAML:2.0:status:Responder" } }),
+          refused(403, "saml_status"),
+          route,
+        ],
+        ["SAMLResponse=x", refused(403, "saml_assertion"), route],
+        ["", refused(403, "saml_assertion"), route],
+      ] as const) {
+        assert.equal(told(await post(browser(), body, to)), expected, body.slice(0, 60));
+      }
+      const json = await browser().ask(route.assertion_consumer_service_url, {
+        method: "POST",
+        body: "{}",
+        headers: { "content-type": "application/json", ...html },
+      });
+      assert.equal(told(json), refused(403, "saml_assertion"));
+    });
+
+    it("takes forms of up to 512 KiB, and no other method", async () => {
+      const long = await browser().ask(route.assertion_consumer_service_url, {
+        method: "POST",
+        body: `SAMLResponse=${"A".repeat(512 * 1024)}`,
+        headers: html,
+      });
+      assert.equal(told(long), refused(413, "payload_too_large"));
+      assert.equal((await browser().ask(route.assertion_consumer_service_url)).status, 405);
+      assert.equal((await browser().ask(route.entity_id, { method: "POST", body: "" })).status, 405);
+    });
+
+    it("shows providers its metadata, unchanged for as long as it is", async () => {
+      const shown = await browser().ask(route.entity_id);
+      assert.equal(shown.status, 200);
+      assert.equal(shown.headers["content-type"], "application/samlmetadata+xml");
+      for (const one of [route.entity_id, route.assertion_consumer_service_url, route.single_logout_url]) {
+        assert.ok(shown.text.includes(`"${one}"`), one);
+      }
+      const etag = String(shown.headers.etag);
+      const again = await browser().ask(route.entity_id, { headers: { "if-none-match": etag } });
+      assert.deepEqual([again.status, again.text], [304, ""]);
+      await world.change(route.id, { saml: { idp_metadata: world.provider.metadata() } });
+      assert.equal((await browser().ask(route.entity_id, { headers: { "if-none-match": etag } })).status, 304);
+    });
+
+    it("is told from what is no route, no login by SAML and no id", async () => {
+      const idp = `${world.origin("idp.localhost")}/saml/`;
+      const plain = await world.route("/plain", {});
+      const ask = async (path: string): Promise<string> => told(await browser().ask(idp + path, { headers: html }));
+      assert.equal(await ask("edghtsrt_2abc"), refused(404, "saml_route_unknown"));
+      assert.equal(await ask(plain), refused(404, "saml_module_absent"));
+      assert.equal(await ask("a.b"), refused(404, "saml_id_malformed"));
+      assert.equal(await ask(`${route.id}/other`), "404");
+    });
+
+    it("asks for credentials anew where it is to, and where the visitor asks to log in again", async () => {
+      const forced = await world.samlRoute("/forced", { force_authn: true });
+      const first = await sent(at("/forced"));
+      const asked = world.provider.read(first.page, forced);
+      assert.match(asked.xml, / ForceAuthn="true"/);
+      const early = { said: { authnInstant: Date.now() - 600_000 } };
+      const body = world.provider.answer(asked, forced, early);
+      assert.equal(told(await post(first.one, body, forced)), refused(403, "saml_assertion"));
+      const one = browser();
+      await world.provider.signIn(one, at("/"), route);
+      const again = await sent(`${at("/.postern/login")}?path=/again`, one);
+      const anew = world.provider.read(again.page, route);
+      assert.match(anew.xml, / ForceAuthn="true"/);
+      assert.equal(told(await post(one, world.provider.answer(anew, route, early))), refused(403, "saml_assertion"));
+      const third = await sent(`${at("/.postern/login")}?path=/again`, one);
+      const late = await post(one, world.provider.answer(world.provider.read(third.page, route), route));
+      assert.equal(late.url, at("/again"));
+    });
+
+    it("takes names of its format alone", async () => {
+      const mail = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
+      const mailed = await world.samlRoute("/mailed", { nameid_format: mail });
+      assert.equal(told(await world.provider.signIn(browser(), at("/mailed"), mailed)), refused(403, "saml_assertion"));
+      const named = { said: { nameId: "Grace@Example.com", format: mail, attributes: {} } };
+      const arrived = await world.provider.signIn(browser(), at("/mailed"), mailed, named);
+      assert.equal(seen(arrived)["ngrok-auth-user-id"], "Grace@Example.com");
+      assert.equal(seen(arrived)["ngrok-auth-user-email"], "grace@example.com");
+    });
+
+    it("shows its operator why an answer was refused, and the visitor only a code", async () => {
+      const { page } = await sent(at("/"));
+      const body = world.provider.answer(world.provider.read(page, route), route, { said: { audience: "https://x" } });
+      const answer = await post(browser(), body);
+      assert.doesNotMatch(answer.text, /audience/);
+      const id = /request <code>([^<]+)</.exec(answer.text)?.[1];
+      const trace = await world.platform.api("GET", `/requests/${id}`);
+      assert.match(trace.text, /conditions: the Assertion is for another audience/);
+      const { text } = await world.platform.api("GET", "/requests?limit=100");
+      assert.ok(!text.includes(body.slice(20, 120)));
+    });
+
+    it("is explained by the session", async () => {
+      const one = browser();
+      await world.provider.signIn(one, at("/"), route);
+      const request = { method: "GET", url: at("/"), headers: { cookie: one.cookies(at("/")) } };
+      const explained = await world.platform.api("POST", `/edges/https/${world.edgeId}/explain`, request);
+      assert.match(explained.text, /session appses_\w+: everybody who has logged in/);
+      const nobody = { method: "GET", url: at("/"), headers: { accept: "text/html" } };
+      const turned = await world.platform.api("POST", `/edges/https/${world.edgeId}/explain`, nobody);
+      assert.match(turned.text, /no session: sent to id\.example to log in/);
     });
   });
 }

@@ -178,9 +178,9 @@ export function formBody(field: "SAMLResponse" | "SAMLRequest", xml: string, rel
 export interface MetadataOptions {
   readonly certificates: readonly string[];
   readonly entityId?: string;
-  readonly redirect?: string;
-  readonly post?: string;
-  readonly logout?: string;
+  readonly redirect?: string | undefined;
+  readonly post?: string | undefined;
+  readonly logout?: string | undefined;
   readonly attributes?: string;
 }
 

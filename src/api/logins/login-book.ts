@@ -83,6 +83,7 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
         }
         return;
       case "login_wanted":
+      case "message_claim":
         return;
     }
   };

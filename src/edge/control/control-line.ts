@@ -124,6 +124,9 @@ export function followControlPlane(options: ControlLineOptions): void {
       case "login_stored":
         options.logins.reports.stored(message.call);
         return;
+      case "message_claimed":
+        options.logins.reports.claimed(message.call, message.outcome);
+        return;
       case "login_found":
         options.logins.reports.found(message.call, message.object ? recordOf(message.object) : undefined);
         return;

@@ -11,7 +11,7 @@ import { documentSource } from "./idp-source.ts";
 import { SamlMethod } from "./saml-method.ts";
 import type { SamlRoute } from "./saml-method.ts";
 import { samlPaths } from "./saml-paths.ts";
-import type { RoutePlace } from "./saml-paths.ts";
+import type { RoutePlace } from "./addressed-route.ts";
 
 export interface SamlLoginConfig {
   readonly login: LoginRouteConfig;

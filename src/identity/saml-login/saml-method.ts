@@ -1,15 +1,21 @@
 /** Logins by SAML 2.0: Web Browser SSO, begun here or at the provider (saml-profiles §4.1). */
+import { randomBytes } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import type { Answer } from "../../traffic/step.ts";
 import { LoginRefusal, nobody } from "../calls/identity.ts";
+import type { Tokens } from "../calls/connection.ts";
 import type { LoggedIn } from "../calls/login-client.ts";
 import type { LoginContext } from "../context.ts";
 import { sameId } from "../flow.ts";
 import type { Flow } from "../flow.ts";
 import type { Arrival, LoginMethod } from "../method.ts";
 import { safePath } from "../return-path.ts";
+import type { LogoutOutcome } from "../saml/logout/verify-logout.ts";
 import type { Document } from "../saml/metadata/write-metadata.ts";
-import type { LoginOrigin, ResponseHost } from "../saml/response/work.ts";
+import type { NameId } from "../saml/response/name-id.ts";
+import type { ClaimMessage, LoginOrigin, ResponseHost } from "../saml/response/work.ts";
+import type { Delivery } from "../saml/transport/incoming.ts";
+import type { Outgoing } from "../saml/transport/outgoing.ts";
 import { ask } from "./calls.ts";
 import type { SamlWorker } from "./calls.ts";
 import { hostCodeOf } from "./host-code.ts";
@@ -95,7 +101,7 @@ export class SamlMethod implements LoginMethod {
       relayKey: this.#relayKeys[0] as string,
       nowMs: flow.startedAt,
     });
-    return outgoing.binding === "redirect" ? outgoing.url : postPage(outgoing, this.title);
+    return this.#sent(outgoing);
   }
 
   /** With the ticket that stands for the provider's answer. */
@@ -114,12 +120,8 @@ export class SamlMethod implements LoginMethod {
   async arrive(parameters: ReadonlyMap<string, string>, host: string): Promise<Arrival | undefined> {
     const ticket = this.#ticketIn(parameters);
     const url = ticket && URL.parse(ticket.url);
-    if (url?.hostname !== host) return undefined;
-    return {
-      ...this.#loggedIn(ticket as Ticket),
-      id: (ticket as Ticket).id,
-      returnPath: safePath(url.pathname + url.search),
-    };
+    if (!ticket || url?.hostname !== host) return undefined;
+    return { ...this.#loggedIn(ticket), id: ticket.id, returnPath: safePath(url.pathname + url.search) };
   }
 
   /** What providers are told of the route. */
@@ -165,6 +167,57 @@ export class SamlMethod implements LoginMethod {
     };
   }
 
+  /** A signed LogoutRequest, where the provider takes them; it answers at `sloUrl`. */
+  async logout({ id }: Tokens, _returnUrl: string, host: string): Promise<string | Answer | undefined> {
+    if (id === "") return undefined;
+    const { source, worker, context } = this.#needs;
+    const [name, sessionIndex] = JSON.parse(id) as [NameId, string];
+    const outgoing = await ask(worker, "saml.makeLogoutRequest", {
+      ...this.route,
+      idp: await source.get(),
+      name,
+      sessionIndex,
+      flowId: randomBytes(16).toString("base64url"),
+      host: hostCodeOf(host, context.siteFor(host)?.hosts ?? []) ?? "none",
+      relayKey: this.#relayKeys[0] as string,
+      nowMs: this.#clock.now(),
+    });
+    return outgoing && this.#sent(outgoing);
+  }
+
+  /** Judges what came to the single log-out service. Rejects with `LoginRefusal`. */
+  async heard(delivery: Delivery, claim: ClaimMessage): Promise<Exclude<LogoutOutcome, { refused: unknown }>> {
+    const { source, worker } = this.#needs;
+    const input = {
+      ...this.route,
+      delivery,
+      idp: await source.get(),
+      relayKeys: this.#relayKeys,
+      nowMs: this.#clock.now(),
+      skewMs: this.#skewMs,
+    };
+    const outcome = await ask(worker, "saml.verifyLogout", input, { claim });
+    if (!("refused" in outcome)) return outcome;
+    throw new LoginRefusal(outcome.refused.error as LoginRefusal["reason"], outcome.refused.reason);
+  }
+
+  /** The signed answer to a LogoutRequest; undefined where the provider takes none. */
+  async logoutAnswer(inResponseTo: string, relayState: string | undefined): Promise<string | Answer | undefined> {
+    const { source, worker } = this.#needs;
+    const outgoing = await ask(worker, "saml.makeLogoutResponse", {
+      ...this.route,
+      idp: await source.get(),
+      inResponseTo,
+      ...(relayState !== undefined && { relayState }),
+      nowMs: this.#clock.now(),
+    });
+    return outgoing && this.#sent(outgoing);
+  }
+
+  #sent(outgoing: Outgoing): string | Answer {
+    return outgoing.binding === "redirect" ? outgoing.url : postPage(outgoing, this.title);
+  }
+
   get #relayKeys(): readonly string[] {
     return this.#needs.context.sealer.derived(relayUse);
   }
@@ -183,6 +236,8 @@ export class SamlMethod implements LoginMethod {
   }
 
   #loggedIn({ name, email, displayName, groups, sessionIndex, signedInAt, endsAt }: Ticket): LoggedIn {
+    const { redirect, post } = this.#needs.source.known?.signOut ?? {};
+    const takesLogouts = redirect !== undefined || post !== undefined;
     return {
       identity: {
         ...nobody,
@@ -194,7 +249,8 @@ export class SamlMethod implements LoginMethod {
         providerSession: sessionIndex,
         authenticatedAt: Math.floor(signedInAt / 1000),
       },
-      tokens: { access: "", refresh: "", id: "" },
+      // What a log-out at the provider has to name (saml-core §3.7.1).
+      tokens: { access: "", refresh: "", id: takesLogouts ? JSON.stringify([name, sessionIndex]) : "" },
       scopes: [],
       endsAt: endsAt > 0 ? endsAt + this.#skewMs : 0,
     };

@@ -2,7 +2,7 @@
  * What the planes say to each other: plain JSON, in order, over any link (a thread's port, a pipe, a socket).
  * The control plane sends `Downward`, the edge `Upward`. Neither waits for the other.
  */
-import type { LoginReport } from "../../identity/reports.ts";
+import type { ClaimOutcome, LoginReport } from "../../identity/reports.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { EdgeAnswer, EdgeQuestion } from "./questions.ts";
 import type { TrafficReport, TrafficWanted } from "./traffic.ts";
@@ -22,6 +22,8 @@ export type Downward =
   | { readonly type: "metrics_request"; readonly call: number }
   /** The `login` of this call is stored, or never will be. */
   | { readonly type: "login_stored"; readonly call: number }
+  /** Who has the message of this call's `message_claim`. */
+  | { readonly type: "message_claimed"; readonly call: number; readonly outcome: ClaimOutcome }
   /** What `login_wanted` of this call has found. */
   | { readonly type: "login_found"; readonly call: number; readonly object: ResourceObject | null }
   /** Answered by `answer` with the same `call`. */

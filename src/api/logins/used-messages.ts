@@ -1,0 +1,74 @@
+/** Messages of identity providers that may be taken once, wherever they come in: the first edge to claim one has it. */
+import type { Clock } from "../../lib/clock.ts";
+import { timestamp } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { LoginReport } from "../../identity/reports.ts";
+import type { Store } from "../../storage/store.ts";
+import type { EdgeObserver } from "../edges/edges.ts";
+import { systemWrite } from "../operation/system-write.ts";
+
+const kind = "used_message";
+const sweepMs = 60_000;
+/** Of an account at a time: each is kept for minutes. With more, none is taken. */
+const maxOfAccount = 10_000;
+
+export interface UsedMessageBook extends EdgeObserver {
+  stop(): void;
+}
+
+type Claim = LoginReport & { readonly type: "message_claim" };
+
+/** Stored, so that a restart does not let a message be taken twice. */
+export function keepUsedMessages(store: Store, clock: Clock, log: Log): UsedMessageBook {
+  const ofAccount = new Map<string, Map<string, number>>();
+  const note = (accountId: string, id: string, untilMs: number): void => {
+    let known = ofAccount.get(accountId);
+    if (!known) ofAccount.set(accountId, (known = new Map()));
+    known.set(id, untilMs);
+  };
+  for (const { account_id, id, doc } of store.objects(new Set([kind]))) {
+    note(account_id, id, Date.parse(String(doc["until"])));
+  }
+
+  const claim = async ({ accountId, key, untilMs }: Claim): Promise<"first" | "used" | "unknown"> => {
+    if ((ofAccount.get(accountId)?.size ?? 0) >= maxOfAccount) return "unknown";
+    try {
+      const { result } = await store.write(systemWrite(accountId, "claimMessage", clock), (draft) =>
+        draft.holder(accountId, "used message", key)
+          ? undefined
+          : draft.create(accountId, kind, { key, until: timestamp(untilMs) }),
+      );
+      if (result) note(accountId, result.id, untilMs);
+      return result ? "first" : "used";
+    } catch (error) {
+      log.warn("message of an identity provider not claimed", { account: accountId, error });
+      return "unknown";
+    }
+  };
+  const sweep = async (): Promise<void> => {
+    for (const [accountId, known] of ofAccount) {
+      const over = [...known].filter(([, untilMs]) => untilMs <= clock.now()).map(([id]) => id);
+      if (over.length === 0) continue;
+      try {
+        await store.write(systemWrite(accountId, "forgetMessages", clock), (draft) => {
+          for (const id of over) {
+            const object = draft.get(accountId, kind, id);
+            if (object) draft.delete(object);
+          }
+        });
+        for (const id of over) known.delete(id);
+        if (known.size === 0) ofAccount.delete(accountId);
+      } catch (error) {
+        log.warn("used messages not forgotten", { account: accountId, error });
+      }
+    }
+  };
+  const timer = clock.every(sweepMs, () => void sweep());
+  return {
+    receive(message, line) {
+      if (message.type !== "message_claim") return;
+      void claim(message).then((outcome) => line.send({ type: "message_claimed", call: message.call, outcome }));
+    },
+    stop: () => timer.cancel(),
+  };
+}

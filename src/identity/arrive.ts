@@ -1,0 +1,65 @@
+/** The end of a login that was begun at the provider: no flow of this browser's, but a ticket that is good once. */
+import type { Exchange } from "../traffic/exchange.ts";
+import type { Step } from "../traffic/step.ts";
+import { LoginRefusal } from "./calls/identity.ts";
+import type { LoginContext, LoginSite } from "./context.ts";
+import { refusedLogin } from "./events.ts";
+import { earlierModules, establish, finishLogin, readParameters } from "./finish.ts";
+import { Guard } from "./guard.ts";
+import type { Arrival } from "./method.ts";
+import { refusalAnswer } from "./pages.ts";
+import { wantsPage } from "./request-kind.ts";
+import { turnedAway } from "./step.ts";
+
+const ticketMs = 5 * 60_000;
+
+/** Finishes a login of either kind. */
+export async function comeBack(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
+  const parameters = new URLSearchParams(exchange.request.query);
+  if (parameters.has("state") || !parameters.has("ticket")) return await finishLogin(site, exchange, context);
+  let guard: Guard | undefined;
+  try {
+    const found = await arrivalAt(site, exchange);
+    ({ guard } = found);
+    const { arrival, route } = found;
+    await claim(arrival, guard, context);
+    const refused = await earlierModules(route, guard, exchange);
+    if (refused) return refused;
+    const flow = { id: arrival.id, returnPath: arrival.returnPath, tries: 0 };
+    return await establish(guard, flow, arrival, exchange, context);
+  } catch (error) {
+    if (!(error instanceof LoginRefusal)) throw error;
+    const { reason: problem, message: reason } = error;
+    context.log.info("login refused", { request: exchange.id, reason: problem, detail: reason });
+    const { accountId } = guard?.options ?? site;
+    context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
+    const facts = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
+    return turnedAway("login", reason, refusalAnswer(problem, facts));
+  }
+}
+
+async function arrivalAt(site: LoginSite, exchange: Exchange) {
+  const { query, host } = exchange.request;
+  const parameters = readParameters(query);
+  for (const guard of site.logins ?? []) {
+    if (!(guard instanceof Guard)) continue;
+    const arrival = await guard.options.method.arrive?.(parameters, host);
+    if (!arrival) continue;
+    const route = site.findRoute(URL.parse(arrival.returnPath, "https://host.invalid")?.pathname ?? "/", host);
+    if (route?.id === guard.options.ownerId && route.request.includes(guard)) return { guard, route, arrival };
+    throw new LoginRefusal("login_elsewhere", "the address that it leads to is another route's now");
+  }
+  throw new LoginRefusal("login_state_unreadable", "there is no ticket of the host, or it is over a minute old");
+}
+
+/** Once on this edge, and once on all of them. */
+async function claim({ id }: Arrival, { options }: Guard, { used, reports, clock }: LoginContext): Promise<void> {
+  const key = `ticket ${options.ownerId} ${id}`;
+  const isNew = used.get(key) === undefined;
+  used.set(key, true);
+  const outcome = isNew ? await reports.claim(options.accountId, key, clock.now() + ticketMs) : "used";
+  if (outcome === "used") throw new LoginRefusal("login_used", "the ticket was used before");
+  if (outcome === "unknown") {
+    throw new LoginRefusal("login_unchecked", "whether the ticket was used before cannot be found out");
+  }
+}

@@ -1,0 +1,52 @@
+/** The Assertion Consumer Service: takes the provider's answer, and sends the browser on to the visited host (logins.md 4.2). */
+import { randomBytes } from "node:crypto";
+import { canonicalPath } from "../../lib/canonical-path.ts";
+import { answered } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import type { LoginContext, LoginSite } from "../context.ts";
+import { sealState } from "../flow.ts";
+import { redirect } from "../pages.ts";
+import { originOf } from "../settings.ts";
+import { claimFor, formOf } from "./addressed-route.ts";
+import type { AddressedRoute } from "./addressed-route.ts";
+import { hostOfCode } from "./host-code.ts";
+
+export async function consumerService(at: AddressedRoute): Promise<Step> {
+  const { exchange, context, place, guard, method } = at;
+  const { sealer, settings } = context;
+  const form = await formOf(exchange, "saml_assertion");
+  const accepted = await method.accept(form, homeOf(at), {
+    leadsHere: async (url) => leadsTo(url, method.route.routeId, place.site, context),
+    claim: claimFor(at),
+  });
+  const { origin } = accepted;
+  const host = origin.by === "provider" ? new URL(origin.url).hostname : hostOfCode(origin.host, place.site.hosts);
+  if (host === undefined) throw new LoginRefusal("login_elsewhere", "the edge has not the host any more");
+  const url = new URL("/.postern/callback", originOf(host, settings.httpsPort()));
+  if (origin.by === "provider") {
+    url.searchParams.set("ticket", accepted.ticket(randomBytes(16).toString("base64url"), origin.url));
+  } else {
+    const state = { id: origin.flowId, host, realm: guard.options.realm.tag, startedAt: origin.sentMs };
+    url.searchParams.set("state", sealState(state, sealer));
+    url.searchParams.set("ticket", accepted.ticket(origin.flowId, ""));
+  }
+  return answered(method.kind, `${method.title} says ${accepted.subject}: on to ${host}`, redirect(303, url.href));
+}
+
+/** A URL in the one form of `URL`: of a host and port of the edge, with a path that is the route's. */
+function leadsTo(text: string, routeId: string, site: LoginSite, { siteFor, settings }: LoginContext): boolean {
+  const { hostname, port, pathname } = new URL(text);
+  const path = canonicalPath(pathname);
+  const given = Number(port || 443);
+  const isPort = given === settings.httpsPort() || site.advertises(hostname, given);
+  return isPort && path !== undefined && siteFor(hostname) === site && site.findRoute(path, hostname)?.id === routeId;
+}
+
+/** The one address of a route that has all below a path of a single host. */
+function homeOf({ place, context }: AddressedRoute): string | undefined {
+  const { site, host, path, isPrefix } = place;
+  const [only, another] = host === "" ? site.hosts : [host];
+  if (!isPrefix || only === undefined || another !== undefined || only.startsWith("*.")) return undefined;
+  return originOf(only, context.settings.httpsPort()) + path;
+}

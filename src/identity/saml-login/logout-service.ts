@@ -1,0 +1,59 @@
+/** The Single Logout Service: ends what the provider ends, and takes its answers to what was ended here (logins.md 4.3). */
+import { answered } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
+import { loggedOutPage } from "../leave.ts";
+import { redirect, renderPage } from "../pages.ts";
+import type { LogoutOutcome } from "../saml/logout/verify-logout.ts";
+import type { ClaimMessage } from "../saml/response/work.ts";
+import { originOf } from "../settings.ts";
+import { claimFor, formOf } from "./addressed-route.ts";
+import type { AddressedRoute } from "./addressed-route.ts";
+import { hostOfCode } from "./host-code.ts";
+
+type LogoutRequest = Extract<LogoutOutcome, { request: unknown }>["request"];
+
+export async function logoutService(at: AddressedRoute): Promise<Step> {
+  const { exchange, method, place, context } = at;
+  const { request } = exchange;
+  const delivery =
+    request.method === "GET"
+      ? ({ binding: "redirect", query: request.query.slice(1) } as const)
+      : ({ binding: "post", form: await formOf(exchange, "saml_logout_message") } as const);
+  const heard = await method.heard(delivery, claim(at));
+  if ("request" in heard) return await ended(at, heard.request);
+  const { host: code, ended: outcome } = heard.response;
+  const host = hostOfCode(code, place.site.hosts);
+  const back = host === undefined ? undefined : `${originOf(host, context.settings.httpsPort())}/`;
+  const why = `${method.title} says that ${outcome} of its sessions have ended`;
+  if (outcome === "all") return answered(method.kind, why, loggedOutPage(back));
+  const lines = [`${method.title} has not ended all of its sessions: log out there as well, or close the browser.`];
+  return answered(method.kind, why, renderPage(200, { title: "You are logged out here.", lines }));
+}
+
+/** Ending a session twice harms nobody, so a control plane that cannot be asked holds up no log-out. */
+function claim(at: AddressedRoute): ClaimMessage {
+  const once = claimFor(at);
+  return async (message) => {
+    const outcome = await once(message);
+    return outcome === "unknown" ? "first" : outcome;
+  };
+}
+
+/** Sessions of this name at the route, whoever asks with whatever cookies: the provider has signed it. */
+async function ended(
+  { exchange, context, guard, method }: AddressedRoute,
+  { id, name, sessionIndexes, relayState }: LogoutRequest,
+): Promise<Step> {
+  const { tag } = guard.options.realm;
+  const isMeant = (index: string): boolean =>
+    sessionIndexes.length === 0 || index === "" || sessionIndexes.includes(index);
+  const meant = [...context.sessions.all()].filter(
+    ({ record: { realm, identity } }) =>
+      realm === tag && identity.subject === name.nameId && isMeant(identity.providerSession),
+  );
+  for (const session of meant) context.end(session, "provider_logged_out", exchange);
+  const why = `${method.title} logs ${name.nameId} out: ended ${meant.length} sessions`;
+  const answer = await method.logoutAnswer(id, relayState);
+  if (answer === undefined) return answered(method.kind, why, loggedOutPage(undefined));
+  return answered(method.kind, why, typeof answer === "string" ? redirect(303, answer) : answer);
+}

@@ -1,0 +1,24 @@
+/** The world of logins with routes that ask a SAML provider's visitors to log in. */
+import { startLoginWorld } from "./login-world.ts";
+import type { LoginWorld } from "./login-world.ts";
+import { makeSamlProvider } from "./saml-provider.ts";
+import type { SamlProvider, SamlRouteUrls } from "./saml-provider.ts";
+
+export interface SamlWorld extends LoginWorld {
+  readonly provider: SamlProvider;
+  /** Adds a route; its module as the API shows it, with the route's id. */
+  samlRoute(match: string, saml?: object): Promise<SamlRouteUrls & { readonly id: string }>;
+}
+
+export async function startSamlWorld(options: Parameters<typeof startLoginWorld>[0] = {}): Promise<SamlWorld> {
+  const [world, provider] = await Promise.all([startLoginWorld(options), makeSamlProvider()]);
+  return {
+    ...world,
+    provider,
+    async samlRoute(match, saml = {}) {
+      const id = await world.route(match, { saml: { idp_metadata: provider.metadata(), ...saml } });
+      const shown = await world.platform.api("GET", `/edges/https/${world.edgeId}/routes/${id}/saml`);
+      return { ...shown.body, id };
+    },
+  };
+}
