@@ -55,13 +55,13 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(headers["cookie"], undefined);
       assert.equal(headers["postern-auth-groups"], undefined);
       assert.equal((await one.ask(at("/"), { headers: html })).status, 200);
-      const public_ = await one.ask(at("/pub"));
-      assert.equal(seen(public_)["ngrok-auth-user-id"], undefined);
-      assert.equal(seen(public_)["cookie"], undefined);
+      const unguarded = await one.ask(at("/pub"));
+      assert.equal(seen(unguarded)["ngrok-auth-user-id"], undefined);
+      assert.equal(seen(unguarded)["cookie"], undefined);
     });
 
     for (const parts of signedForms) {
-      it(`takes an answer of which the ${parts.join(" and the ")} is signed`, async () => {
+      it(`a route with SAML, over ${http} takes an answer of which the ${parts.join(" and the ")} is signed`, async () => {
         assert.equal((await world.provider.signIn(browser(), at("/"), route, { parts })).status, 200);
       });
     }
@@ -115,13 +115,13 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(told(await one.ask(at("/changing"), { headers: html })), "200");
     });
 
-    it("has a login of its own: sessions of another route are not good there", async () => {
+    it(`a route with SAML, over ${http} has a login of its own: sessions of another route are not good there`, async () => {
       const one = browser();
       await world.provider.signIn(one, at("/"), route);
       assert.equal((await one.ask(at("/staff"), { headers: html })).status, 302);
     });
 
-    it("I4: takes an answer once, for its own request, in the browser that began", async () => {
+    it(`I4: a route with SAML, over ${http} takes an answer once, for its own request, in the browser that began`, async () => {
       const { one, page } = await sent(at("/"));
       const body = world.provider.answer(world.provider.read(page, route), route);
       assert.equal(told(await post(browser(), body)), refused(400, "login_no_flow"), "another browser");
@@ -137,7 +137,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(told(await post(one, third)), refused(400, "login_used"), "the flow cookie kept");
     });
 
-    it("I4: has a ticket that is good for its own flow, route and host alone", async () => {
+    it(`I4: a route with SAML, over ${http} has a ticket that is good for its own flow, route and host alone`, async () => {
       const first = await sent(at("/one"));
       const second = await sent(at("/two"), first.one);
       const answer = world.provider.answer(world.provider.read(first.page, route), route);
@@ -159,7 +159,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal((await first.one.visit(own.href)).url, at("/one"));
     });
 
-    it("I4: takes no answer that is for another route, of another provider or for nobody", async () => {
+    it(`I4: a route with SAML, over ${http} takes no answer that is for another route, of another provider or for nobody`, async () => {
       const { page } = await sent(at("/"));
       const asked = world.provider.read(page, route);
       const { provider } = world;
@@ -170,7 +170,7 @@ for (const http of ["h1", "h2"] as const) {
         [
           provider.answer(asked, {
             ...route,
-            ...{ assertion_consumer_service_url: staff.assertion_consumer_service_url },
+            assertion_consumer_service_url: staff.assertion_consumer_service_url,
           }),
           refused(403, "saml_assertion"),
           route,
@@ -197,7 +197,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(told(json), refused(403, "saml_assertion"));
     });
 
-    it("takes forms of up to 512 KiB, and no other method", async () => {
+    it(`a route with SAML, over ${http} takes forms of up to 512 KiB, and no other method`, async () => {
       const long = await browser().ask(route.assertion_consumer_service_url, {
         method: "POST",
         body: `SAMLResponse=${"A".repeat(512 * 1024)}`,
@@ -208,7 +208,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal((await browser().ask(route.entity_id, { method: "POST", body: "" })).status, 405);
     });
 
-    it("shows providers its metadata, unchanged for as long as it is", async () => {
+    it(`a route with SAML, over ${http} shows providers its metadata, unchanged for as long as it is`, async () => {
       const shown = await browser().ask(route.entity_id);
       assert.equal(shown.status, 200);
       assert.equal(shown.headers["content-type"], "application/samlmetadata+xml");
@@ -222,7 +222,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal((await browser().ask(route.entity_id, { headers: { "if-none-match": etag } })).status, 304);
     });
 
-    it("is told from what is no route, no login by SAML and no id", async () => {
+    it(`a route with SAML, over ${http} is told from what is no route, no login by SAML and no id`, async () => {
       const idp = `${world.origin("idp.localhost")}/saml/`;
       const plain = await world.route("/plain", {});
       const ask = async (path: string): Promise<string> => told(await browser().ask(idp + path, { headers: html }));
@@ -251,7 +251,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(late.url, at("/again"));
     });
 
-    it("takes names of its format alone", async () => {
+    it(`a route with SAML, over ${http} takes names of its format alone`, async () => {
       const mail = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
       const mailed = await world.samlRoute("/mailed", { nameid_format: mail });
       assert.equal(told(await world.provider.signIn(browser(), at("/mailed"), mailed)), refused(403, "saml_assertion"));
@@ -261,7 +261,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(seen(arrived)["ngrok-auth-user-email"], "grace@example.com");
     });
 
-    it("shows its operator why an answer was refused, and the visitor only a code", async () => {
+    it(`a route with SAML, over ${http} shows its operator why an answer was refused, and the visitor only a code`, async () => {
       const { page } = await sent(at("/"));
       const body = world.provider.answer(world.provider.read(page, route), route, { said: { audience: "https://x" } });
       const answer = await post(browser(), body);
@@ -273,7 +273,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.ok(!text.includes(body.slice(20, 120)));
     });
 
-    it("is explained by the session", async () => {
+    it(`a route with SAML, over ${http} is explained by the session`, async () => {
       const one = browser();
       await world.provider.signIn(one, at("/"), route);
       const request = { method: "GET", url: at("/"), headers: { cookie: one.cookies(at("/")) } };

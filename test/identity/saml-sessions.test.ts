@@ -51,7 +51,7 @@ for (const { name, create } of databases) {
     const begunThere = (relayState: string | undefined, to = route): string =>
       world.provider.answer(undefined, to, { said: unsolicited, ...(relayState !== undefined && { relayState }) });
 
-    it("are users and sessions that an operator sees and ends", async () => {
+    it(`logins by SAML, on ${name} are users and sessions that an operator sees and ends`, async () => {
       const one = await signedIn({ nameId: "grace", sessionNotOnOrAfter: Date.now() + 300_000 });
       await signedIn({ nameId: "grace" });
       const users = (await list("users")).filter(
@@ -80,7 +80,7 @@ for (const { name, create } of databases) {
       assert.equal(told(await post(there)), refused(403, "saml_assertion"), "taken before the restart");
     });
 
-    it("are begun at the provider where the route takes that, and lead to its own addresses alone", async () => {
+    it(`logins by SAML, on ${name} are begun at the provider where the route takes that, and lead to its own addresses alone`, async () => {
       const closed = await world.samlRoute("/closed", { allow_idp_initiated: false });
       const one = world.browser();
       const body = begunThere(at("/begun?a=1"));
@@ -113,7 +113,7 @@ for (const { name, create } of databases) {
       }
     });
 
-    it("I4: have a ticket that is good once", async () => {
+    it(`I4: logins by SAML, on ${name} have a ticket that is good once`, async () => {
       const one = world.browser();
       const on = await one.ask(route.assertion_consumer_service_url, { method: "POST", body: begunThere(at("/x")) });
       const ticket = String(on.headers.location);
@@ -123,7 +123,7 @@ for (const { name, create } of databases) {
       assert.equal(told(await world.browser().visit(ticket)), refused(400, "login_used"), "after a restart");
     });
 
-    it("S4: are begun here without the control plane, and not at the provider", async () => {
+    it(`S4: logins by SAML, on ${name} are begun here without the control plane, and not at the provider`, async () => {
       await world.platform.stopControlPlane();
       try {
         await signedIn();
@@ -159,7 +159,7 @@ for (const { name, create } of databases) {
       assert.equal(told(await one.visit(answer(success, "_other"))), refused(400, "saml_logout_message"));
     });
 
-    it("are ended by the provider's signed word, without a cookie, and by nothing else", async () => {
+    it(`logins by SAML, on ${name} are ended by the provider's signed word, without a cookie, and by nothing else`, async () => {
       const [first, second, other] = [
         await signedIn({ sessionIndex: "one" }),
         await signedIn({ sessionIndex: "two" }),
@@ -203,7 +203,7 @@ for (const { name, create } of databases) {
       assert.equal(left.length >= 1, true);
     });
 
-    it("are ended by the provider while the control plane is away", async () => {
+    it(`logins by SAML, on ${name} are ended by the provider while the control plane is away`, async () => {
       const one = await signedIn({ nameId: "eve" });
       await world.platform.stopControlPlane();
       try {
