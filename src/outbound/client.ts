@@ -29,6 +29,8 @@ export interface OutboundOptions {
   readonly maxAnswerBytes?: number;
   /** Whether connections are kept for a moment and used again; they are unless told otherwise. */
   readonly keepsConnections?: boolean;
+  /** To one host at once; 16 unless given. */
+  readonly maxConnections?: number;
   /** Ends what is under way. */
   readonly signal?: AbortSignal;
 }
@@ -62,14 +64,14 @@ export interface Outbound {
 
 const defaultTimeoutMs = 10_000;
 const defaultMaxAnswerBytes = 256 * 1024;
-const maxConnections = 16;
+const usualMaxConnections = 16;
 /** Less than the five seconds after which many servers close an idle connection. */
 const idleMs = 4_000;
 
 export function openOutbound(options: OutboundOptions): Outbound {
   const { purpose, clock, reach, ca, signal, keepsConnections = true } = options;
-  const { maxAnswerBytes = defaultMaxAnswerBytes } = options;
-  const kept = { keepAlive: true, maxSockets: maxConnections, maxFreeSockets: maxConnections, timeout: idleMs };
+  const { maxAnswerBytes = defaultMaxAnswerBytes, maxConnections = usualMaxConnections } = options;
+  const kept = { keepAlive: true, maxSockets: maxConnections, maxFreeSockets: usualMaxConnections, timeout: idleMs };
   const tls = keepsConnections && new TlsAgent(kept);
   const plain = keepsConnections && new PlainAgent(kept);
   const mayConnect: AddressRule = reach === "public" ? isPublicAddress : () => true;

@@ -5,6 +5,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { openOutbound } from "../../outbound/client.ts";
 import type { Outbound, OutboundAnswer, OutboundRequest } from "../../outbound/client.ts";
 import { LoginRefusal } from "./identity.ts";
+import { makeTurns } from "./turns.ts";
 
 export interface FetchSettings {
   readonly clock: Clock;
@@ -37,31 +38,22 @@ export interface Fetches {
 const callMs = 5_000;
 const maxDataBytes = 1024 * 1024;
 const maxTokenBytes = 64 * 1024;
-/** Calls under way per provider. */
+/** Calls under way per provider, and those that may wait for one of these: a rush is served as fast as the provider is. */
 const maxUnderWay = 64;
+const maxWaiting = 2_048;
 
 export function makeFetches({ clock, allowLocal, ca }: FetchSettings): Fetches {
-  const shared = { purpose: "logins", clock, ca, timeoutMs: callMs } as const;
+  const shared = { purpose: "logins", clock, ca, timeoutMs: callMs, maxConnections: maxUnderWay } as const;
   const openFor = (reach: "public" | "any"): Record<"data" | "token", Outbound> => ({
     data: openOutbound({ ...shared, reach, maxAnswerBytes: maxDataBytes }),
     token: openOutbound({ ...shared, reach, maxAnswerBytes: maxTokenBytes }),
   });
   const tenants = openFor(allowLocal ? "any" : "public");
   const operators = openFor("any");
-  const underWay = new Map<string, number>();
+  const turns = makeTurns(clock, { maxUnderWay, maxWaiting, waitMs: callMs });
 
-  const call = async (key: string, outbound: Outbound, request: OutboundRequest): Promise<Answered> => {
-    const busy = underWay.get(key) ?? 0;
-    if (busy >= maxUnderWay) throw new LoginRefusal("login_throttled", `${maxUnderWay} calls to it are under way`);
-    underWay.set(key, busy + 1);
-    try {
-      return read(await send(outbound, request), request.url);
-    } finally {
-      const left = (underWay.get(key) ?? 1) - 1;
-      if (left === 0) underWay.delete(key);
-      else underWay.set(key, left);
-    }
-  };
+  const call = (key: string, outbound: Outbound, request: OutboundRequest): Promise<Answered> =>
+    turns.take(key, async () => read(await send(outbound, request), request.url));
   return {
     to(key, named) {
       const { data, token } = named ? operators : tenants;

@@ -61,6 +61,7 @@ describe("calls to providers", () => {
     for (const call of providers.calls.slice(before)) counts[call] = (counts[call] ?? 0) + 1;
     return counts;
   };
+  const calls = (): number => providers.calls.length;
   const refusedAs = (reason: string) => (error: unknown) => error instanceof LoginRefusal && error.reason === reason;
 
   for (const name of [...refreshing, ...asking]) {
@@ -125,20 +126,36 @@ describe("calls to providers", () => {
   it("I7: calls to providers end after five seconds, at most 64 of a provider at once, and hold up no other provider", async () => {
     const hanging = connectionTo("github");
     const { tokens } = await login(hanging);
+    const renew = (): Promise<unknown> => jobs.renew(hanging, tokens, ada.id).catch((error: unknown) => error);
+    const before = providers.calls.length;
     providers.hangs = true;
-    const waiting = Array.from({ length: 64 }, () =>
-      jobs.renew(hanging, tokens, ada.id).catch((error: unknown) => error),
-    );
-    await assert.rejects(jobs.renew(hanging, tokens, ada.id), refusedAs("login_throttled"));
+    const first = Array.from({ length: 64 }, renew);
+    clock.pass(2_000);
+    const second = Array.from({ length: 3_000 }, renew);
+    const full = (await Promise.all(second.slice(2_048))).filter(refusedAs("login_throttled"));
+    assert.equal(full.length, 3_000 - 2_048);
     const others = await startOAuthProviders();
     await login(connectionTo("google", { baseUrl: others.baseUrl }));
     await others.stop();
-    clock.pass(4_999);
-    assert.equal(await Promise.race([...waiting, Promise.resolve("waiting")]), "waiting");
-    clock.pass(1);
-    for (const error of await Promise.all(waiting)) assert.ok(refusedAs("login_unreachable")(error), String(error));
+    while (calls() < before + 64) await new Promise((done) => setImmediate(done));
+    assert.equal(calls(), before + 64);
+    clock.pass(3_000);
+    for (const error of await Promise.all(first)) assert.ok(refusedAs("login_unreachable")(error), String(error));
+    while (calls() < before + 128) await new Promise((done) => setImmediate(done));
+    clock.pass(2_000);
+    const late = await Promise.all(second.slice(64, 2_048));
+    assert.ok(late.every(refusedAs("login_throttled")));
     providers.hangs = false;
+    clock.pass(3_000);
+    await Promise.all(second);
     assert.equal((await jobs.renew(hanging, tokens, ada.id)).identity.subject, ada.id);
+  });
+
+  it("calls to providers wait for their turn in a rush, and all get it", async () => {
+    const connection = connectionTo("github");
+    const { tokens } = await login(connection);
+    const rush = Array.from({ length: 500 }, () => jobs.renew(connection, tokens, ada.id));
+    for (const { identity } of await Promise.all(rush)) assert.equal(identity.subject, ada.id);
   });
 
   for (const issuer of [

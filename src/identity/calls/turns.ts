@@ -1,0 +1,73 @@
+/** Turns at calls, of which a provider gets only so many at once: the rest waits, in order and not for long. */
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { LoginRefusal } from "./identity.ts";
+
+export interface TurnBounds {
+  /** Calls under way for one key. */
+  readonly maxUnderWay: number;
+  /** Those that may wait for one key. */
+  readonly maxWaiting: number;
+  readonly waitMs: number;
+}
+
+interface Waiting {
+  readonly go: () => void;
+  readonly late: Timer;
+}
+
+interface Line {
+  underWay: number;
+  readonly waiting: Set<Waiting>;
+}
+
+export interface Turns {
+  /** Runs `call` when it is its turn. Rejects with a `LoginRefusal` ("login_throttled") when that does not come. */
+  take<Result>(key: string, call: () => Promise<Result>): Promise<Result>;
+}
+
+export function makeTurns(clock: Clock, { maxUnderWay, maxWaiting, waitMs }: TurnBounds): Turns {
+  const lines = new Map<string, Line>();
+
+  const turnIn = (line: Line): Promise<void> | undefined => {
+    if (line.underWay < maxUnderWay) {
+      line.underWay += 1;
+      return undefined;
+    }
+    if (line.waiting.size >= maxWaiting) {
+      throw new LoginRefusal("login_throttled", `${maxUnderWay} calls to it are under way, and ${maxWaiting} wait`);
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const late = clock.after(waitMs, () => {
+      line.waiting.delete(one);
+      reject(new LoginRefusal("login_throttled", `${maxUnderWay} calls to it were under way for ${waitMs / 1000} s`));
+    });
+    const one: Waiting = { go: resolve, late };
+    line.waiting.add(one);
+    return promise;
+  };
+  /** Gives the turn on. */
+  const end = (key: string, line: Line): void => {
+    const [next] = line.waiting;
+    if (next) {
+      line.waiting.delete(next);
+      next.late.cancel();
+      next.go();
+    } else {
+      line.underWay -= 1;
+      if (line.underWay === 0) lines.delete(key);
+    }
+  };
+  return {
+    async take(key, call) {
+      let line = lines.get(key);
+      if (!line) lines.set(key, (line = { underWay: 0, waiting: new Set() }));
+      const turn = turnIn(line);
+      if (turn) await turn;
+      try {
+        return await call();
+      } finally {
+        end(key, line);
+      }
+    },
+  };
+}
