@@ -1,0 +1,92 @@
+/** What 10,000 logins, begun 200 at once, do to other traffic; logins per second; and a start with all these sessions. */
+import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { clientId, clientSecret } from "../test/support/oauth-providers.ts";
+import { api } from "./support/api-client.ts";
+import { startServer, startService } from "./support/postern.ts";
+import { interleave, median, quantile, table, verdict } from "./support/report.ts";
+import { client } from "./support/requests.ts";
+import { run, start, stop } from "./support/system.ts";
+
+const rounds = 5;
+const logins = 2_000;
+const atOnce = 200;
+const perSecond = 300;
+
+const providers = start(process.execPath, ["bench/support/providers.ts"]);
+const [line] = (await once(providers.stdout as NonNullable<typeof providers.stdout>, "data")) as [Buffer];
+const service = await startService();
+const apps = join(mkdtempSync(join(tmpdir(), "postern-bench-")), "apps.yml");
+const app = { client_id: clientId, client_secret: clientSecret, base_url: line.toString().trim() };
+writeFileSync(apps, JSON.stringify({ github: app }));
+chmodSync(apps, 0o600);
+process.env["POSTERN_OAUTH_APPS"] = apps;
+process.env["POSTERN_ALLOW_LOCAL_UPSTREAMS"] = "true";
+const server = await startServer();
+const call = <T>(method: string, path: string, body?: unknown): Promise<T> => api<T>(server.apiUrl, method, path, body);
+const backend = await call<{ id: string }>("POST", "/backends/static", { address: `127.0.0.1:${service.port}` });
+for (const [host, modules] of [
+  ["bare", {}],
+  ["login", { oauth: { provider: { github: {} } } }],
+] as const) {
+  const edge = await call<{ id: string }>("POST", "/edges/https", { hostports: [`${host}.localhost:443`] });
+  const route = { match_type: "path_prefix", match: "/", backend: { backend_id: backend.id } };
+  await call("POST", `/edges/https/${edge.id}/routes`, { ...route, ...modules });
+}
+
+/** Latency of other traffic at a fixed rate, until `rush` is over. */
+async function beside(rush: Promise<unknown>): Promise<{ readonly "p50 ms": number; readonly "p99 ms": number }> {
+  const http = client({ name: "bare", port: server.httpsPort, serverName: "bare.localhost" }, 16);
+  const took: number[] = [];
+  const under: Promise<unknown>[] = [];
+  const state = { isOver: false };
+  void rush.finally(() => (state.isOver = true));
+  const began = performance.now();
+  for (let sent = 0; !state.isOver || sent < perSecond; sent += 1) {
+    const wait = began + (sent * 1000) / perSecond - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+    const at = performance.now();
+    under.push(http.send({ path: "/" }).then(() => took.push(performance.now() - at)));
+  }
+  await Promise.all(under);
+  http.close();
+  return { "p50 ms": quantile(took, 0.5), "p99 ms": quantile(took, 0.99) };
+}
+async function rush(...more: readonly string[]) {
+  const made = run(process.execPath, [
+    "bench/support/log-in.ts",
+    ...[server.httpsPort, server.caFile, logins, atOnce].map(String),
+    ...more,
+  ]);
+  const latency = await beside(made);
+  const [ms = 0, arrived = 0] = (await made).trim().split(" ").map(Number);
+  return { ...latency, "logins/s": (arrived * 1000) / ms, refused: logins - arrived };
+}
+
+const samples = await interleave(
+  [
+    { name: "as many plain requests", measure: () => rush("plain") },
+    { name: "logins", measure: () => rush() },
+  ],
+  rounds,
+);
+table(`${perSecond} requests/s beside ${logins} visitors, ${atOnce} at once`, samples);
+const of = (name: string): readonly number[] => (samples.get(name) ?? []).map((row) => row["p99 ms"]);
+const plain = of("as many plain requests");
+verdict(
+  "p99 beside logins / beside plain requests",
+  median(of("logins").map((one, at) => one / (plain[at] as number))),
+  {
+    atMost: 1.1,
+  },
+);
+await server.stop();
+
+const began = performance.now();
+const again = await startServer(server.data);
+process.stdout.write(`  start with ${rounds * logins} sessions: ${(performance.now() - began).toFixed(0)} ms\n`);
+await again.stop();
+await stop(service.child);
+await stop(providers);
