@@ -104,6 +104,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     policies: {
       internalEndpoint: (accountId, host) => sites.internal(accountId, host) !== undefined,
       secret: (accountId, vault, name) => table.secret(accountId, vault, name),
+      internalConnection: (accountId, address) => sites.internalConnection(accountId, address) !== undefined,
       ...(options.random && { random: options.random }),
       expressionErrors: options.policyExpressionErrors,
       ...openOutside({
@@ -162,6 +163,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const tlsEnd = makeTlsEnd({ certificates, clock, handshakeTimeoutMs });
   const splices = makeConnectionServer({
     tlsEnd,
+    internal: (accountId, address) => sites.internalConnection(accountId, address),
     registry,
     dial,
     deadlines,

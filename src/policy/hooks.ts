@@ -166,7 +166,8 @@ interface Settling {
 }
 
 function connected(end: PhaseEnd | undefined, steps: readonly Step[], context: PolicyContext): OpenedDecision {
-  return { steps, closes: end !== undefined, logs: context.logs };
+  const forwardTo = end?.by === "forward" ? end.address : undefined;
+  return { steps, closes: end !== undefined && forwardTo === undefined, forwardTo, logs: context.logs };
 }
 
 /** The module's own step, behind those of its rules. */

@@ -1,9 +1,9 @@
-import { isInternalName } from "../lib/internal-names.ts";
+import { internalNameDemand, isInternalName } from "../lib/internal-names.ts";
 import { concealedPolicy } from "../policy/concealment.ts";
 import { endpointPolicyIssue, maxPolicyBytes, policyDoubts, policyRefusals } from "../policy/document.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Field, Issue } from "../schema/fields.ts";
-import { endpointUrl, parseEndpointUrl } from "../schema/endpoint-url.ts";
+import { endpointUrl, parseEndpointUrl, splitHostport } from "../schema/endpoint-url.ts";
 import { defineResource } from "../schema/resource.ts";
 import { servedFields } from "./endpoint.ts";
 import { hostportRefusals, hostportUses } from "./hostports.ts";
@@ -63,7 +63,7 @@ export const cloudEndpoint = defineResource({
     return scheme === "tcp" ? [{ space: "address", name: portOf(hostport) }] : hostportUses({ hostports: [hostport] });
   },
   taken: "hostport_held",
-  refusals: [...hostportRefusals, "binding_unsupported", ...policyRefusals],
+  refusals: [...hostportRefusals, "binding_unsupported", "internal_name_demanded", ...policyRefusals],
   rules: [
     ({ bindings }) => bindingIssue(bindings as readonly string[]),
     ({ url, bindings }) => internalIssue(url, bindings as readonly string[]),
@@ -101,12 +101,14 @@ function internalIssue(url: string, bindings: readonly string[]): Issue | undefi
   const { scheme, hostport } = parseEndpointUrl(url);
   const isInternal = isInternalName(hostport.replace(/:\d+$/, ""));
   if (bindings.includes("internal") && !isInternal) {
-    return { path: "url", message: 'must have a host that ends in ".internal", as its binding is internal' };
+    const message = 'must have a host that ends in ".internal", as its binding is internal';
+    return { path: "url", message, reason: "internal_name_demanded" };
   }
-  if (isInternal && scheme !== "https") {
-    return { path: "url", message: "must be an https:// URL: internal endpoints of TLS and TCP are not offered" };
-  }
-  return undefined;
+  if (!isInternal) return undefined;
+  const { host, port } = splitHostport(hostport);
+  const demand = internalNameDemand(host);
+  if (demand !== undefined) return { path: "url", message: `must ${demand}` };
+  return scheme === "https" && port !== 443 ? { path: "url", message: "must have no other port than 443" } : undefined;
 }
 
 function live<const F extends Readonly<Record<string, Field>>>(

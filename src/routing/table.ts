@@ -116,6 +116,10 @@ class Table implements RoutingTable {
     return site?.kind === "tls_edge" ? site : undefined;
   }
 
+  named(name: string): Site | ConnectionSite | undefined {
+    return this.#compilation.hosts.named(name)?.site;
+  }
+
   hostHolder(host: string): Holder | undefined {
     return holderOf(this.#compilation.hosts.holder(host));
   }

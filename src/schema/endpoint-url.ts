@@ -24,6 +24,12 @@ export function parseEndpointUrl(url: string): { readonly scheme: EndpointScheme
   return { scheme: url.slice(0, at) as EndpointScheme, hostport: withPort(url.slice(at + 3)) };
 }
 
+/** A hostport of `parseEndpointUrl`. */
+export function splitHostport(hostport: string): { readonly host: string; readonly port: number } {
+  const at = hostport.lastIndexOf(":");
+  return { host: hostport.slice(0, at), port: Number(hostport.slice(at + 1)) };
+}
+
 /** HTTPS and TLS are at 443 unless something else is said. */
 function withPort(address: string): string {
   return /:\d+$/.test(address) ? address : `${address}:443`;

@@ -17,6 +17,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
 import type { Place, ResourceObject } from "../schema/object.ts";
 import type { Login } from "./login.ts";
+import type { InternalAddress } from "../lib/internal-names.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Handshake } from "./handshake.ts";
 import type { OpenConnection } from "./open-connection.ts";
@@ -126,6 +127,8 @@ export interface CompiledModule {
 export interface OpenedDecision {
   readonly steps: readonly Step[];
   readonly closes: boolean;
+  /** It goes to this internal endpoint of the account, instead of to the site's own upstream. */
+  readonly forwardTo?: InternalAddress | undefined;
   /** What its event tells of it. */
   readonly logs: readonly Readonly<Record<string, unknown>>[];
 }

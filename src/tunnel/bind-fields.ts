@@ -59,8 +59,8 @@ function unsupported(name: string, why: string): Refusal {
   return new Refusal("agent_option_unsupported", `open a tunnel with "${name.slice(0, 100)}": ${why}`);
 }
 
-/** Whether the endpoint is to be reached by the account's policies alone. */
-export function isInternalBind(extra: JsonObject): boolean {
+/** Whether the bindings that it asks for have this one. */
+export function isBoundTo(extra: JsonObject, binding: typeof publicBinding | typeof internalBinding): boolean {
   const bindings = member(extra, "Bindings");
-  return (Array.isArray(bindings) ? (bindings as readonly unknown[]) : [bindings]).includes(internalBinding);
+  return (Array.isArray(bindings) ? (bindings as readonly unknown[]) : [bindings]).includes(binding);
 }

@@ -152,7 +152,11 @@ export class ClientConnection {
             ProxyProto: request.proxyProtocol ?? 0,
             ...policy,
           },
-      Extra: { Token: request.resume?.token ?? "", Metadata: request.metadata ?? "" },
+      Extra: {
+        Token: request.resume?.token ?? "",
+        Metadata: request.metadata ?? "",
+        ...(request.bindings && { Bindings: request.bindings }),
+      },
     };
     return this.#promise(streamType.bind, question, (reply) => {
       const id = textMember(reply, "Id", maxText);

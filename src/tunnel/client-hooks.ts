@@ -52,6 +52,8 @@ export interface ClientBind {
   readonly proxyProtocol?: 0 | 1 | 2;
   /** As JSON or YAML. */
   readonly trafficPolicy?: string;
+  /** `public`, `internal`; the server's own choice unless given. */
+  readonly bindings?: readonly string[];
   /** What an earlier session was given, to get it again. */
   readonly resume?: { readonly id: string; readonly token: string };
 }

@@ -1,6 +1,6 @@
 /** Requests of agents, read; and the answers in exactly the spellings that the SDKs know (agent-protocol, "Streams"). */
 import { Refusal } from "../lib/errors.ts";
-import { demandDone, demandKnown, isInternalBind } from "./bind-fields.ts";
+import { demandDone, demandKnown, isBoundTo } from "./bind-fields.ts";
 import { readPlace } from "./bind-place.ts";
 import { countMember, member, objectMember, textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
@@ -95,7 +95,8 @@ export function parseBind(message: JsonObject): BindMessage {
     forwardsProto: parseForwardsProto(message),
     metadata: textMember(extra, "Metadata", maxMetadata),
     proxyProtocol: parseProxyProtocol(options),
-    isInternal: isInternalBind(extra),
+    isInternal: isBoundTo(extra, "internal"),
+    isPublic: isBoundTo(extra, "public"),
     options,
   };
 }

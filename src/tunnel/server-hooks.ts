@@ -30,6 +30,8 @@ export interface BindRequest {
   readonly forwardsProto: "" | "http1" | "http2";
   /** Only policies of the account reach it. */
   readonly isInternal?: boolean;
+  /** Everybody is to reach it, and the agent has said so. */
+  readonly isPublic?: boolean;
   readonly metadata: string;
   /** 0, 1 or 2: PROXY protocol header to write before the bytes of each stream, of HTTP ones too. */
   readonly proxyProtocol: 0 | 1 | 2;

@@ -228,7 +228,7 @@ for (const database of databases) {
         assert.match(response.body.details["bindings[0]"], /"public"/);
       }
       const inside = cloud("https://bound.example.com", { bindings: ["internal"] });
-      refused(await api.request("POST", "/endpoints", { body: inside }), 400, 215);
+      refused(await api.request("POST", "/endpoints", { body: inside }), 400, 9028);
       refused(
         await api.request("POST", "/endpoints", { body: cloud("https://x.example.com", { type: "edge" }) }),
         400,
@@ -236,6 +236,37 @@ for (const database of databases) {
       );
       const { traffic_policy: _, ...bare } = cloud("https://x.example.com");
       refused(await api.request("POST", "/endpoints", { body: bare }), 400, 215);
+    });
+
+    it(`cloud endpoints on ${database.name} may be internal ones of TLS and TCP, whose names are each account's own`, async () => {
+      const forward = (url: string) =>
+        JSON.stringify({ on_tcp_connect: [{ actions: [{ type: "forward-internal", config: { url } }] }] });
+      const { api_key: key } = await api.ok("POST", "/accounts", { name: "neighbour" });
+      const urls = ["tls://db.internal:443", "tcp://db.internal:5432", "tls://*.db.internal:8883"];
+      for (const url of urls) {
+        const body = cloud(url, { traffic_policy: connect });
+        const made = await api.ok("POST", "/endpoints", body);
+        assert.deepEqual([made.url, made.host], [url, url.replace(/^...:\/\//, "").replace(/:.*/, "")]);
+        refused(await api.request("POST", "/endpoints", { body }), 409, 722);
+        await api.ok("POST", "/endpoints", body, key);
+      }
+      const answering = { traffic_policy: forward("tls://db.internal") };
+      await api.ok("POST", "/endpoints", cloud("tls://out.example.com", answering));
+      for (const url of ["https://db.internal", "tcp://db.internal", "tls://db.example.com"]) {
+        const body = cloud("tls://wrong.example.com", { traffic_policy: forward(url) });
+        refused(await api.request("POST", "/endpoints", { body }), 400, 2226);
+      }
+      const uncertain = JSON.stringify({
+        on_tcp_connect: [
+          { actions: [{ type: "forward-internal", config: { url: "tls://db.internal", on_error: "continue" } }] },
+        ],
+      });
+      const body = cloud("tls://wrong.example.com", { traffic_policy: uncertain });
+      refused(await api.request("POST", "/endpoints", { body }), 400, 2235);
+      for (const url of ["tcp://a.b.c.d.e.f.internal:1", "https://a.internal:8443"]) {
+        const policies = { traffic_policy: url.startsWith("tcp") ? connect : policy };
+        refused(await api.request("POST", "/endpoints", { body: cloud(url, policies) }), 400, 215);
+      }
     });
 
     it(`D8: cloud endpoints on ${database.name} refuse policies that could not be read, with the place that is wrong, wherever they are`, async () => {

@@ -104,6 +104,21 @@ for (const protocol of protocols) {
       assert.equal((await fixture.ask(protocol)).status, 404);
     });
 
+    it(`an internal endpoint over ${protocol} whose policy answers nothing is an error of its own, and so is a public one`, async () => {
+      const traffic_policy = "on_http_request: [{expressions: ['false'], actions: [{type: deny}]}]";
+      fixture.put("cloud_endpoint", "ep_c", { url: "https://c.internal", traffic_policy });
+      fixture.put("cloud_endpoint", "ep_d", { url: "https://cloud.example.com", traffic_policy });
+      const value = JSON.stringify({
+        on_http_request: [{ actions: [{ type: "forward-internal", config: { url: "https://c.internal" } }] }],
+      });
+      fixture.route({ traffic_policy: { enabled: true, value } });
+      for (const host of ["app.example.com", "cloud.example.com"]) {
+        const answer = await fixture.ask(protocol, { host });
+        assert.deepEqual([answer.status, answer.headers["ngrok-error-code"]], [500, errorCode("policy_fell_through")]);
+      }
+      for (const id of ["ep_c", "ep_d"]) fixture.edge.remove("cloud_endpoint", id);
+    });
+
     it(`an internal endpoint over ${protocol} that leads back to itself ends after five hops`, async () => {
       const forward = (to: string) =>
         JSON.stringify({

@@ -106,6 +106,7 @@ export const errorCodes = {
   module_needs_termination: "ERR_POSTERN_7062",
   binding_unsupported: "ERR_POSTERN_822",
   endpoint_url_invalid: "ERR_POSTERN_823",
+  internal_name_demanded: "ERR_POSTERN_9028",
   endpoint_fixed: "ERR_POSTERN_821",
   command_unsupported: "ERR_POSTERN_804",
   command_failed: "ERR_POSTERN_807",

@@ -1,10 +1,11 @@
 /** Endpoints that are configured: their addresses are held as those of edges are. */
 import { isDeepStrictEqual } from "node:util";
 import { timestamp } from "../../lib/clock.ts";
+import { isInternalName } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
 import type { DocOf } from "../../schema/doc.ts";
-import { parseEndpointUrl } from "../../schema/endpoint-url.ts";
+import { parseEndpointUrl, splitHostport } from "../../schema/endpoint-url.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
 import { reserveAddress } from "./addresses.ts";
@@ -22,8 +23,10 @@ export function cloudEndpointBehaviour(rules: CloudEndpointRules) {
       const { doc, previous } = input;
       if (previous?.doc.url !== doc.url) {
         const { scheme, hostport } = parseEndpointUrl(doc.url);
-        if (scheme === "tcp") reserveAddress(input, hostport, rules);
-        else claimName(input, hostport, rules);
+        // Names of internal endpoints are each account's own: nobody reserves them.
+        const isInternal = isInternalName(splitHostport(hostport).host);
+        if (!isInternal && scheme === "tcp") reserveAddress(input, hostport, rules);
+        else if (!isInternal) claimName(input, hostport, rules);
       }
       if (previous && isDeepStrictEqual(untimed(previous.doc), untimed(doc))) return { doc };
       return { doc: { ...doc, updated_at: timestamp(rules.clock.now()) } };

@@ -1,6 +1,7 @@
 /** Where an endpoint is published: the host name or the port that its agent asks for, or one that is made for it. */
 import { Refusal } from "../../lib/errors.ts";
-import { internalKey, internalNameOf, isInternalName } from "../../lib/internal-names.ts";
+import { parsePort } from "../../lib/hostport.ts";
+import { internalKey, internalNameDemand, internalNameOf, isInternalName } from "../../lib/internal-names.ts";
 import { isServerName } from "../../lib/server-names.ts";
 import type { ServerNames } from "../../lib/server-names.ts";
 import type { AgentSession, Asked, BindRequest } from "../../tunnel/server-hooks.ts";
@@ -74,7 +75,7 @@ function mustAsk(
   { session, id, request, asked }: EndpointRequest,
 ): Unasked | undefined {
   if (!replaces || replaces.id === id) return undefined;
-  const shown = request.proto === "tcp" ? `${host}:${port}` : internalNameOf(host);
+  const shown = request.proto === "tcp" ? `${internalNameOf(host)}:${port}` : internalNameOf(host);
   if (replaces.session === session) {
     throw new Refusal("agent_name_taken", `publish "${shown}": this session serves it with tunnel "${replaces.id}"`);
   }
@@ -85,7 +86,13 @@ function mustAsk(
   return undefined;
 }
 
-function tcpPlace({ addresses, domain }: EndpointPlacesOptions, asking: EndpointRequest): ClaimedPlace | Unasked {
+function tcpPlace(
+  { addresses, domain, hosts }: EndpointPlacesOptions,
+  asking: EndpointRequest,
+): ClaimedPlace | Unasked {
+  const internal = internalAddress(asking.request);
+  if (internal) return internalPlace(hosts, asking, internal.host, internal.port);
+  if (asking.request.isInternal === true) throw notInternal();
   if (!addresses) throw new Refusal("agent_option_unsupported", "open a tcp tunnel: this server publishes none");
   const { grant, session, request } = asking;
   const place =
@@ -100,10 +107,10 @@ function tcpPlace({ addresses, domain }: EndpointPlacesOptions, asking: Endpoint
 function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): ClaimedPlace | Unasked {
   const { grant, session, request } = asking;
   const requested = requestedHost(request, options);
-  if (requested !== undefined && isInternalName(requested)) return internalPlace(options, asking, requested);
-  if (request.isInternal === true) {
-    throw new Refusal("agent_request_invalid", 'publish an internal endpoint: its host must end in ".internal"');
+  if (requested !== undefined && isInternalName(requested)) {
+    return internalPlace(options.hosts, asking, requested, request.port);
   }
+  if (request.isInternal === true) throw notInternal();
   const host = requested ?? generatedHost(options, asking);
   if (typeof host !== "string") return host;
   const port = request.proto === "http" ? options.advertisedHttpPort?.() : options.advertisedHttpsPort();
@@ -122,16 +129,46 @@ function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): Cla
 }
 
 /** Reached by policies of the account alone, and at no port of this server. */
-function internalPlace({ hosts }: EndpointPlacesOptions, asking: EndpointRequest, host: string): ClaimedPlace {
-  const { grant, session, request } = asking;
-  const { proto } = request;
-  if (proto !== "https" && proto !== "http") {
-    throw new Refusal("agent_option_unsupported", `publish "${proto}://${host}": internal endpoints are of http here`);
+function internalPlace(
+  hosts: EndpointHosts,
+  { grant, session, request }: EndpointRequest,
+  host: string,
+  asked: number | undefined,
+): ClaimedPlace {
+  const { proto, isPublic, id } = request;
+  if (isPublic === true) throw new Refusal("internal_binding_demanded", `publish "${host}": ask for "internal"`);
+  const demand = internalNameDemand(host);
+  if (demand !== undefined) throw new Refusal("agent_request_invalid", `publish "${host}": it must ${demand}`);
+  const usual = proto === "http" ? 80 : 443;
+  const port = proto === "tls" || proto === "tcp" ? (asked ?? usual) : usual;
+  if (asked !== undefined && asked !== port && id === "") {
+    throw new Refusal("agent_option_unsupported", `publish "${host}:${asked}": ${proto} is served at port ${port}`);
   }
-  const port = proto === "https" ? 443 : 80;
   demandHost(grant, host, port);
-  const key = internalKey(host, session.accountId);
+  const key = internalKey({ scheme: proto, host, port }, session.accountId);
   return { host: key, port, replaces: hosts.claim(key, session) };
+}
+
+/** The internal address that a tcp tunnel asks for. */
+function internalAddress({ address }: BindRequest): { readonly host: string; readonly port: number } | undefined {
+  const at = address.lastIndexOf(":");
+  const wanted = at < 0 ? address : address.slice(0, at);
+  if (!isInternalName(wanted.toLowerCase())) return undefined;
+  const host = internalName(wanted);
+  const port = parsePort(address);
+  if (host !== undefined && port > 0) return { host, port };
+  throw new Refusal("agent_request_invalid", `publish "${address}": it is not a host and a port`);
+}
+
+/** Lower case; undefined when it is none. */
+function internalName(text: string): string | undefined {
+  const isWild = text.startsWith("*.");
+  const host = hostName(isWild ? text.slice(2) : text);
+  return host === undefined || !isWild ? host : `*.${host}`;
+}
+
+function notInternal(): Refusal {
+  return new Refusal("internal_name_demanded", 'publish an internal endpoint: its host must end in ".internal"');
 }
 
 function demandHost(grant: Grant, host: string, port: number): void {
@@ -143,6 +180,8 @@ function requestedHost(request: BindRequest, names: ServerNames): string | undef
   const { hostname, subdomain } = request;
   const wanted = hostname !== "" ? hostname : subdomain && `${subdomain}.${names.domain}`;
   if (wanted === "") return undefined;
+  const internal = isInternalName(wanted.toLowerCase()) ? internalName(wanted) : undefined;
+  if (internal !== undefined) return internal;
   if (wanted.includes("*")) {
     throw new Refusal("agent_option_unsupported", `publish "${wanted}": wildcards are served by edges`);
   }

@@ -1,4 +1,5 @@
 /** An agent's endpoint as a site: one host, one route or whole connections, one tunnel behind it. */
+import { isInternalKey } from "../../lib/internal-names.ts";
 import { passed, skipped } from "../../traffic/step.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
@@ -37,7 +38,7 @@ export function connectionEndpoint(
     revision,
     hostports: Object.freeze([`${host}:${port}`]),
     hosts: Object.freeze([host]),
-    ports: Object.freeze([port]),
+    ports: Object.freeze(isInternalKey(host) ? [] : [port]),
     handshake: proto === "tls" && !termination ? passthrough : handshakeOf(modules),
     certificate: termination?.certificate,
     problem: undefined,

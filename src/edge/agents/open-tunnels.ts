@@ -1,4 +1,5 @@
 /** The tunnels that are open, each where traffic finds it: at a host name, at a port, or in the groups of its labels. */
+import { isInternalKey } from "../../lib/internal-names.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
@@ -47,7 +48,7 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
   const listeners: ((tunnel: Tunnel) => void)[] = [];
 
   const publish = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
-    if (site.kind !== "tcp_endpoint") {
+    if (!isAtPort(site, host)) {
       hosts.put(host, tunnel);
       return;
     }
@@ -58,7 +59,7 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     });
   };
   const withdraw = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
-    if (site.kind !== "tcp_endpoint") {
+    if (!isAtPort(site, host)) {
       hosts.release(host, tunnel);
       return;
     }
@@ -94,4 +95,9 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     stop,
     onClosed: (listener) => void listeners.push(listener),
   };
+}
+
+/** Whether it is found by a port of the server, and not by its name. */
+function isAtPort(site: Endpoint["site"], host: string): site is ConnectionSite {
+  return site.kind === "tcp_endpoint" && !isInternalKey(host);
 }

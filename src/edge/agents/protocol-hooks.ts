@@ -95,7 +95,11 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
       tunnels.open(tunnel);
       const { host, port, url, proto } = tunnel.endpoint as Endpoint;
       const isTcp = proto === "tcp";
-      return { url, hostname: isTcp ? "" : internalNameOf(host), address: isTcp ? `${host}:${port}` : "" };
+      return {
+        url,
+        hostname: isTcp ? "" : internalNameOf(host),
+        address: isTcp ? `${internalNameOf(host)}:${port}` : "",
+      };
     },
     label(session, id, request) {
       const grant = grantOf(session);

@@ -1,8 +1,10 @@
-import type { CompiledModule, OpenedDecision } from "../../traffic/module.ts";
+import type { InternalAddress } from "../../lib/internal-names.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
+import { passed } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
-import { moduleFailed, refused } from "../../routing/sites/refusals.ts";
+import { moduleFailed, refused, tooManyHops, withoutUpstream } from "../../routing/sites/refusals.ts";
 
 /**
  * Whether a connection from `source` may have anything of `site`: the same for real connections and described ones.
@@ -39,66 +41,102 @@ export interface Deciding {
   readonly logs: Readonly<Record<string, unknown>>[];
   /** Nothing with side effects is carried out. */
   readonly isRehearsal: boolean;
+  /** An internal endpoint of the account, now. */
+  readonly internal: (accountId: string, address: InternalAddress) => ConnectionSite | undefined;
   /** Told of a module that has thrown. */
   failed(error: unknown): void;
 }
 
+/** Whether `decideOpened` has anything to decide on the site: most have nothing. */
+export function isDecidedOpen({ connection, upstream }: ConnectionSite): boolean {
+  return upstream === undefined || connection.some(({ opened }) => opened !== undefined);
+}
+
 /**
- * What modules decide over a connection that was let in, once everything is known of it. TLS that they were left to end
- * and did not is ended behind them. Gives false when it ends there.
+ * What is decided over a connection that was let in, once everything is known of it: by the site's modules, and by those
+ * of internal endpoints that it is forwarded to. TLS that modules were left to end and did not is ended behind them.
+ *
+ * @returns the site whose upstream it gets; undefined when it ends there, and the last step says why
  */
-export function decideOpened(
-  site: ConnectionSite,
+export async function decideOpened(
+  first: ConnectionSite,
   connection: OpenConnection,
   deciding: Deciding,
-): boolean | Promise<boolean> {
-  const { steps, logs, failed } = deciding;
-  const modules = site.connection.filter((module) => module.opened !== undefined);
-  return modules.length === 0 || openedFrom(0);
+): Promise<ConnectionSite | undefined> {
+  const { steps } = deciding;
+  let site = first;
+  for (let hops = 1; ; hops += 1) {
+    const to = await modulesOf(site, connection, deciding);
+    if (to === "closed") return undefined;
+    if (to === undefined) break;
+    const next = deciding.internal(first.accountId, to);
+    const name = `${to.scheme}://${to.host}:${to.port}`;
+    const step = next
+      ? (tooManyHops(hops, name) ??
+        decideConnection(next, connection.facts.source, steps, deciding.failed) ??
+        endedTooSoon(next, connection))
+      : refused("unknown_host", `no internal endpoint is at "${name}"`);
+    if (step) steps.push(step);
+    if (step || !next) return undefined;
+    steps.push(
+      passed("router", `forwarded to ${next.kind} ${next.id}`, {
+        kind: "endpoint",
+        id: next.id,
+        revision: next.revision,
+      }),
+    );
+    if (!(await tlsEnded(next.handshake, next, connection, steps))) return undefined;
+    site = next;
+  }
+  if (!(await tlsEnded(site.lastHandshake, site, connection, steps))) return undefined;
+  if (site.upstream === undefined) steps.push(withoutUpstream(site.id));
+  return site;
+}
 
-  function openedFrom(index: number): boolean | Promise<boolean> {
-    for (let at = index; at < modules.length; at += 1) {
-      let decision: OpenedDecision | Promise<OpenedDecision>;
-      try {
-        decision = ask(modules[at] as Opening);
-      } catch (error) {
-        return broken(error);
-      }
-      if (decision instanceof Promise) {
-        return decision.then((decided) => take(decided) && openedFrom(at + 1), broken);
-      }
-      if (!take(decision)) return false;
+/** "closed", where it is forwarded to, or undefined. */
+async function modulesOf(
+  site: ConnectionSite,
+  connection: OpenConnection,
+  { steps, logs, isRehearsal, failed }: Deciding,
+): Promise<"closed" | InternalAddress | undefined> {
+  for (const module of site.connection) {
+    if (module.opened === undefined) continue;
+    try {
+      const asked =
+        isRehearsal && module.rehearseOpened ? module.rehearseOpened(connection) : module.opened(connection);
+      const decision = asked instanceof Promise ? await asked : asked;
+      steps.push(...decision.steps);
+      logs.push(...decision.logs);
+      if (decision.closes) return "closed";
+      if (decision.forwardTo) return decision.forwardTo;
+    } catch (error) {
+      failed(error);
+      steps.push(moduleFailed(error));
+      return "closed";
     }
-    return tlsEnded(site, connection, steps);
   }
-
-  function ask(module: Opening): OpenedDecision | Promise<OpenedDecision> {
-    return deciding.isRehearsal && module.rehearseOpened
-      ? module.rehearseOpened(connection)
-      : module.opened(connection);
-  }
-
-  function take(decision: OpenedDecision): boolean {
-    steps.push(...decision.steps);
-    logs.push(...decision.logs);
-    return !decision.closes;
-  }
-
-  function broken(error: unknown): boolean {
-    failed(error);
-    steps.push(moduleFailed(error));
-    return false;
-  }
+  return undefined;
 }
 
-/** Ends TLS that a policy was left to end, and was not to pass through. */
-function tlsEnded(site: ConnectionSite, connection: OpenConnection, steps: Step[]): boolean | Promise<boolean> {
-  if (site.lastHandshake === undefined || connection.endTls === undefined) return true;
-  return connection.endTls(site.lastHandshake, site.certificate).then((ended) => {
-    if (!(ended instanceof Error)) return true;
-    steps.push(refused("route_broken", ended.message));
-    return false;
-  });
+/** Ends TLS, where there is any left, as the site demands. */
+async function tlsEnded(
+  handshake: Handshake | undefined,
+  site: ConnectionSite,
+  connection: OpenConnection,
+  steps: Step[],
+): Promise<boolean> {
+  if (handshake === undefined || handshake.passthrough || connection.endTls === undefined) return true;
+  const ended = await connection.endTls(handshake, site.certificate);
+  if (!(ended instanceof Error)) return true;
+  steps.push(refused("route_broken", ended.message));
+  return false;
 }
 
-type Opening = Required<Pick<CompiledModule, "opened">> & Pick<CompiledModule, "rehearseOpened">;
+/** K2: TLS was ended before an endpoint that has clients show certificates. */
+function endedTooSoon(
+  { handshake: { clientAuthorities } }: ConnectionSite,
+  { facts }: OpenConnection,
+): Step | undefined {
+  if (clientAuthorities === undefined || facts.tls === undefined) return undefined;
+  return refused("misdirected", "the endpoint asks clients for certificates, and TLS was ended before it");
+}

@@ -16,6 +16,7 @@ import type { DialOptions } from "../upstreams/dial.ts";
 import type { ClosedConnection } from "./closed-connection.ts";
 import { exportSpliceCounters, makeSpliceCounters } from "./counters.ts";
 import { decideConnection } from "./decide.ts";
+import type { Deciding } from "./decide.ts";
 import type { SpliceLimits } from "./limits.ts";
 import { SplicedConnection } from "./spliced-connection.ts";
 import type { SplicedConnections } from "./spliced-connection.ts";
@@ -23,6 +24,8 @@ import type { SplicedConnections } from "./spliced-connection.ts";
 export interface ConnectionServerOptions {
   /** Ends TLS where a policy says so. */
   readonly tlsEnd: TlsEnd;
+  /** An internal endpoint of an account, now. */
+  readonly internal: Deciding["internal"];
   readonly registry: AgentRegistry;
   readonly dial: DialOptions;
   readonly limits: SpliceLimits;

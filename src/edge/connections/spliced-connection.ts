@@ -17,12 +17,15 @@ import type { ConnectionUpstreams, Opened } from "../upstreams/connection-upstre
 import type { SpliceCounters } from "./counters.ts";
 import type { SpliceLimits } from "./limits.ts";
 import type { ClosedConnection } from "./closed-connection.ts";
-import { decideOpened } from "./decide.ts";
+import { decideOpened, isDecidedOpen } from "./decide.ts";
+import type { Deciding } from "./decide.ts";
 
 /** What the connections that are being served share. */
 export interface SplicedConnections {
   readonly upstreams: ConnectionUpstreams;
   readonly tlsEnd: TlsEnd;
+  /** An internal endpoint of an account, now. */
+  readonly internal: Deciding["internal"];
   readonly counters: SpliceCounters;
   readonly limits: SpliceLimits;
   readonly deadlines: Deadlines;
@@ -64,14 +67,14 @@ export class SplicedConnection implements Timed, OpenConnection {
 
   start(): void {
     this.#socket.once("close", this.#gone);
-    const decided = decideOpened(this.site, this, {
+    if (!isDecidedOpen(this.site)) return this.#decided(this.site);
+    void decideOpened(this.site, this, {
       steps: this.#steps,
       logs: this.#logs,
       isRehearsal: false,
+      internal: this.#all.internal,
       failed: (error) => this.#all.log.error("module failed", { site: this.site.id, error }),
-    });
-    if (decided instanceof Promise) void decided.then((goesOn) => this.#decided(goesOn));
-    else this.#decided(decided);
+    }).then((site) => this.#decided(site));
   }
 
   get facts(): ConnectionFacts {
@@ -97,9 +100,10 @@ export class SplicedConnection implements Timed, OpenConnection {
     return ended.facts;
   }
 
-  #decided(goesOn: boolean): void {
+  /** @param site whose upstream it gets; undefined where it ends */
+  #decided(site: ConnectionSite | undefined): void {
     if (this.#isOver) return;
-    if (!goesOn) {
+    if (!site) {
       this.#socket.removeListener("close", this.#gone);
       this.#all.counters.ended.denied += 1;
       this.#over("denied");
@@ -107,7 +111,7 @@ export class SplicedConnection implements Timed, OpenConnection {
       return;
     }
     this.#withdraw = this.#all.upstreams.open(
-      this.site,
+      site,
       this.#facts,
       this.#steps,
       () => this.#socket.destroyed,

@@ -32,6 +32,7 @@ function setUp(other: { readonly site?: Site; readonly connections?: ConnectionS
     sites: {
       https: (host) => (host === other.site?.hosts[0] ? other.site : set.table.httpsSite(host)),
       http: () => undefined,
+      internalConnection: () => undefined,
       endpointAt: () => other.connections,
     },
     upstreams: { foresee: () => Promise.resolve(address as never) },

@@ -23,7 +23,7 @@ import { Rehearsal } from "./rehearsal.ts";
 
 export interface ExplainerOptions {
   readonly table: RoutingTable;
-  readonly sites: Pick<PublicSites, "https" | "http" | "endpointAt">;
+  readonly sites: Pick<PublicSites, "https" | "http" | "endpointAt" | "internalConnection">;
   readonly upstreams: Pick<RequestUpstreams, "foresee">;
   readonly context: HttpContext;
   /** Where each scheme is really listened on. */
@@ -110,11 +110,14 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       if (step) return ended(step);
       const opened = facts(source, host, "https");
       const described = describedConnection({ ...opened, localPort: port }, site);
-      if (!(await decideOpened(site, described, { steps, logs: [], isRehearsal: true, failed() {} }))) {
-        return ended(closedByRule);
-      }
-      if (!site.upstream) return ended(refused("backend_empty", "the edge has no backend"));
-      const picked = await upstreams.foresee(site.upstream, steps);
+      const internal = sites.internalConnection;
+      const target = await decideOpened(site, described, { steps, logs: [], isRehearsal: true, internal, failed() {} });
+      if (!target)
+        return steps.at(-1)?.answer
+          ? told({ ...nothing, edge, steps, ending: steps.at(-1)?.answer })
+          : ended(closedByRule);
+      if (!target.upstream) return told({ ...nothing, edge, steps, ending: steps.at(-1)?.answer });
+      const picked = await upstreams.foresee(target.upstream, steps);
       const ending = "session" in picked || "host" in picked ? undefined : picked;
       return told({ ...nothing, edge, steps, ending, picked });
     },

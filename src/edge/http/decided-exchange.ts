@@ -7,15 +7,13 @@ import type { CompiledModule } from "../../traffic/module.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { CompiledRoute } from "../../routing/sites/compiled.ts";
-import { moduleFailed, noBackend, refused, unroutable } from "../../routing/sites/refusals.ts";
+import { moduleFailed, noBackend, refused, tooManyHops, unroutable } from "../../routing/sites/refusals.ts";
 import { ExchangeRecord } from "./exchange-record.ts";
 import { stripRequest } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import { matchRoute } from "./match-route.ts";
 import type { ModuleResponse } from "./response-stages.ts";
 
-/** Internal endpoints that one request may be forwarded to in turn. */
-const maxHops = 5;
 const none: HeaderPairs = [];
 
 /**
@@ -80,7 +78,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       if (!this.#take(step)) return;
       if (step.forwardTo !== undefined && route !== undefined) return this.#forwardTo(step.forwardTo, route, before);
     }
-    if (route?.upstream === undefined) this.#deny(noBackend);
+    if (route?.upstream === undefined) this.#deny(route?.ending ?? noBackend);
     else this.forward(route, route.upstream, before);
   }
 
@@ -98,8 +96,8 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     const site = this.site && this.shared.context.internalSite?.(this.site.accountId, host);
     if (site === undefined) return this.refuse("unknown_host", `no internal endpoint is at "${host}"`);
     this.#hops += 1;
-    if (this.#hops > maxHops)
-      return this.refuse("forward_loop", `forwarded more than ${maxHops} times, last to "${host}"`);
+    const loop = tooManyHops(this.#hops, host);
+    if (loop !== undefined) return this.#deny(loop);
     const target = site.problem === undefined ? site.findRoute(this.request.path, host) : undefined;
     if (target === undefined || target.problem !== undefined) {
       const { path } = this.request;

@@ -18,6 +18,7 @@ function sitesWith(held: {
   return makePublicSites(
     {
       httpsSite: () => held.httpsEdge && site("https_edge", held.httpsEdge),
+      named: () => undefined,
       tlsSite: () => held.tlsEdge && whole("tls_edge", held.tlsEdge),
     },
     {

@@ -1,5 +1,6 @@
 /** Who owns a public name: the site of the configuration or of an agent that a connection to it is served by. */
-import { internalKey, isInternalKey } from "../../lib/internal-names.ts";
+import { internalKey, isInternalKey, keysOver } from "../../lib/internal-names.ts";
+import type { InternalAddress } from "../../lib/internal-names.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 
@@ -11,6 +12,8 @@ export interface PublicSites {
   readonly http: (host: string) => Site | undefined;
   /** An internal endpoint of the account, by its name. Policies alone lead there (traffic-policy.md §1.3.2). */
   readonly internal: (accountId: string, host: string) => Site | undefined;
+  /** The same for whole connections: of TLS or TCP, as the address says. */
+  readonly internalConnection: (accountId: string, address: InternalAddress) => ConnectionSite | undefined;
   /** Whole TLS connections: an edge or an endpoint. */
   readonly tls: (host: string) => ConnectionSite | undefined;
   /** The endpoint of whole connections at a host name, or at a port. */
@@ -27,7 +30,7 @@ export interface PublicSites {
  * @param logins where visitors come back to from identity providers; its name is nobody else's
  */
 export function makePublicSites(
-  table: Pick<RoutingTable, "httpsSite" | "tlsSite">,
+  table: Pick<RoutingTable, "httpsSite" | "tlsSite" | "named">,
   registry: Pick<AgentRegistry, "siteFor" | "plainSiteFor" | "tlsSiteFor" | "tcpSiteAt">,
   logins: Site,
 ): PublicSites {
@@ -43,9 +46,19 @@ export function makePublicSites(
     },
     http: (host) => (isInternalKey(host) ? undefined : registry.plainSiteFor(host)),
     internal(accountId, host) {
-      const key = internalKey(host, accountId);
-      const site = registry.siteFor(key) ?? registry.plainSiteFor(key) ?? table.httpsSite(key);
-      return site?.accountId === accountId ? site : undefined;
+      for (const key of keysOver(internalKey({ scheme: "https", host, port: 443 }, accountId))) {
+        const site = registry.siteFor(key) ?? registry.plainSiteFor(key) ?? table.named(key);
+        if (site?.accountId === accountId && "findRoute" in site) return site;
+      }
+      return undefined;
+    },
+    internalConnection(accountId, address) {
+      for (const key of keysOver(internalKey(address, accountId))) {
+        const site = registry.tlsSiteFor(key) ?? table.named(key);
+        if (site?.accountId !== accountId || !("connection" in site)) continue;
+        if (site.kind.startsWith(address.scheme)) return site;
+      }
+      return undefined;
     },
     tls(host) {
       if (logins.hosts.includes(host) || isInternalKey(host)) return undefined;

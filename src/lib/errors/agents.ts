@@ -39,6 +39,18 @@ export const agentErrors = {
     "The requested name is in use.",
     "Pick another name, or stop the tunnel or edge that has it.",
   ),
+  internal_name_demanded: entry(
+    9028,
+    400,
+    "An endpoint with the binding `internal` has a name that everybody could reach.",
+    "Give it a host that ends in `.internal`, or another binding.",
+  ),
+  internal_binding_demanded: entry(
+    9029,
+    400,
+    "An endpoint whose host ends in `.internal` cannot be public.",
+    "Leave the bindings out, or ask for `internal`.",
+  ),
   agent_request_invalid: entry(700, 400, "The agent's request cannot be read.", "Update the agent."),
   agent_limit: entry(725, 429, "The session holds as many tunnels as it may.", "Stop one, or start another session."),
   // 800s: commands and questions

@@ -197,6 +197,12 @@ export const trafficErrors = {
     "The identity provider did not sign you in.",
     "Try again; the request's trace has the status that it gave.",
   ),
+  policy_fell_through: entry(
+    6029,
+    500,
+    "This address gave no answer.",
+    "Its operator should give its traffic policy a last rule that answers whatever comes.",
+  ),
   forward_loop: entry(
     3501,
     508,

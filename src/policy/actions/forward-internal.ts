@@ -1,15 +1,22 @@
 import { types } from "../../cel/checking/types.ts";
 import { Failure } from "../../cel/values/failure.ts";
+import { readInternalUrl } from "../../lib/internal-names.ts";
+import type { InternalAddress } from "../../lib/internal-names.ts";
 import { f } from "../../schema/fields.ts";
 import { internalHostOf } from "../language/internal-url.ts";
 import { brokenAction, defineAction, endedBy, failedAction } from "../language/action.ts";
+import type { Layer, PhaseEnd } from "../language/action.ts";
+import type { PolicyPlace } from "../language/context.ts";
 
 export const forwardInternal = defineAction({
   type: "forward-internal",
-  phases: ["on_http_request"],
-  doc: "Sends the request to an internal endpoint of the account, whose own modules and policy then decide.",
+  phases: ["on_tcp_connect", "on_http_request"],
+  doc: "Sends the request, or the connection, to an internal endpoint of the account, whose own modules and policy then decide. HTTP goes to HTTP, TLS to TLS, TCP to TCP.",
   config: {
-    url: f.string("`https://name.internal`; may hold `${…}`.", { required: true, maxBytes: 2048 }),
+    url: f.string("`https://name.internal`, `tls://name.internal` or `tcp://name.internal:1234`; may hold `${…}`.", {
+      required: true,
+      maxBytes: 2048,
+    }),
     on_error: f.oneOf("What happens when the endpoint is not online.", ["halt", "continue"], { default: "halt" }),
     binding: f.string("Ignored; an older field.", { maxBytes: 64 }),
   },
@@ -18,22 +25,48 @@ export const forwardInternal = defineAction({
   results: { name: "forward_internal", fields: { url: types.string } },
   compile({ url, on_error }, scope) {
     const template = scope.template(url, "url");
-    if (template.constant !== undefined && internalHostOf(template.constant) === undefined) {
-      scope.wrong("url", "must be the URL of an internal endpoint, such as https://api.internal", "policy_url_invalid");
+    const { layer } = scope;
+    if (template.constant !== undefined && targetOf(template.constant, layer) === undefined) {
+      const message = `must be the URL of an internal endpoint, such as ${examples[layer]}`;
+      scope.wrong("url", message, "policy_url_invalid");
     }
     return {
       isFinal: on_error === "halt",
       run(context) {
         const text = template.text(context);
         if (text instanceof Failure) return brokenAction("policy_interpolation_failed", text.message);
-        const { place } = context;
-        const host = internalHostOf(text);
-        const isThere = host !== undefined && place.services.internalEndpoint(place.accountId, host);
-        if (isThere) return endedBy(`forwarded to ${host}`, { by: "forward", url: host });
-        const reason = host === undefined ? "the URL is no internal one" : "the endpoint is not online";
+        const target = targetOf(text, layer);
+        if (target && isOnline(target, context.place)) return endedBy(`forwarded to ${target.url}`, target);
+        const reason = target ? "the endpoint is not online" : "the URL is no internal one of this protocol";
         if (on_error === "continue") return failedAction("unknown_host", reason, { url: text });
         return brokenAction("unknown_host", reason);
       },
     };
   },
 });
+
+type Target = Extract<PhaseEnd, { readonly by: "forward" }>;
+
+const examples: Readonly<Record<Layer, string>> = {
+  http: "https://api.internal",
+  tls: "tls://db.internal",
+  tcp: "tcp://db.internal:5432",
+};
+
+/** Undefined for what is no URL of an internal endpoint of this layer. */
+function targetOf(text: string, layer: Layer): Target | undefined {
+  if (layer === "http") {
+    const host = internalHostOf(text);
+    return host === undefined ? undefined : { by: "forward", url: host };
+  }
+  const address = readInternalUrl(text);
+  return address?.scheme === layer ? { by: "forward", url: shown(address), address } : undefined;
+}
+
+function shown({ scheme, host, port }: InternalAddress): string {
+  return `${scheme}://${host}:${port}`;
+}
+
+function isOnline({ url, address }: Target, { accountId, services }: PolicyPlace): boolean {
+  return address ? services.internalConnection(accountId, address) : services.internalEndpoint(accountId, url);
+}

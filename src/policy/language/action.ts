@@ -11,6 +11,7 @@ import type { VariableDeclaration } from "../../cel/checking/environment.ts";
 import type { Program } from "../../cel/program.ts";
 import type { Type } from "../../cel/checking/types.ts";
 import type { Value } from "../../cel/values/values.ts";
+import type { InternalAddress } from "../../lib/internal-names.ts";
 import { catalogue } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Fields, Issue, StoredOf } from "../../schema/fields.ts";
@@ -108,8 +109,8 @@ export type PhaseEnd =
   | { readonly by: "refusal"; readonly answer: Answer }
   /** The connection is dropped without a byte. */
   | { readonly by: "close" }
-  /** It goes to an internal endpoint of the account instead of upstream. */
-  | { readonly by: "forward"; readonly url: string };
+  /** It goes to an internal endpoint of the account instead of upstream: of HTTP, or of whole connections. */
+  | { readonly by: "forward"; readonly url: string; readonly address?: InternalAddress };
 
 /** Declares an action; the type parameter ties `compile` to `config`. */
 export function defineAction<const F extends Fields>(declaration: ActionDeclaration<F>): ActionDeclaration {

@@ -2,6 +2,7 @@
 import type { Budget } from "../../cel/values/run.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { KeySets } from "../../jose/key-sets.ts";
+import type { InternalAddress } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { ConnectionFacts, Exchange, ResponseHead } from "../../traffic/exchange.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
@@ -20,6 +21,8 @@ export interface PolicyServices {
   internalEndpoint(accountId: string, host: string): boolean;
   /** The value of a secret of the account, by the names that it and its vault have now. */
   secret(accountId: string, vault: string, name: string): string | undefined;
+  /** The same of one of TLS or TCP. */
+  internalConnection(accountId: string, address: InternalAddress): boolean;
   /** Bytes of a webhook's body that is held to be verified. */
   readonly webhookBytes: number;
   /** What an expression that has no value does to its rule: it does not match, or the request is refused. */
@@ -34,6 +37,7 @@ export const defaultPolicyServices: PolicyServices = Object.freeze({
   random: Math.random,
   internalEndpoint: () => false,
   secret: () => undefined,
+  internalConnection: () => false,
   webhookBytes: 5 * 1024 * 1024,
   expressionErrors: "no_match" as const,
 });

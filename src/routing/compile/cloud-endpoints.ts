@@ -3,7 +3,7 @@
  * compiles, matches and fails closed for edges does so for them.
  */
 import { internalKey, isInternalName } from "../../lib/internal-names.ts";
-import { parseEndpointUrl } from "../../schema/endpoint-url.ts";
+import { parseEndpointUrl, splitHostport } from "../../schema/endpoint-url.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { RoutingChange } from "../planes/messages.ts";
 import { docOf } from "../../schema/doc.ts";
@@ -40,9 +40,10 @@ function edgesOf(object: ResourceObject): readonly ResourceObject[] {
   const { url, traffic_policy: value } = docOf(object, cloudEndpoint);
   const { scheme, hostport } = parseEndpointUrl(url);
   const traffic_policy = { enabled: true, value };
-  const port = hostport.slice(hostport.lastIndexOf(":"));
-  const host = hostport.slice(0, -port.length);
-  const hostports = isInternalName(host) ? [internalKey(host, object.account_id) + port] : [hostport];
+  const { host, port } = splitHostport(hostport);
+  const hostports = isInternalName(host)
+    ? [`${internalKey({ scheme, host, port }, object.account_id)}:${port}`]
+    : [hostport];
   // TLS passes through, unless a rule ends it.
   const tls_termination = scheme === "tls" ? { enabled: true, terminate_at: "upstream", min_version: null } : null;
   if (scheme !== "https") {

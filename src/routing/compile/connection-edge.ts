@@ -1,3 +1,4 @@
+import { isInternalKey } from "../../lib/internal-names.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { ConnectionSite } from "../sites/compiled.ts";
@@ -49,13 +50,16 @@ export class ConnectionEdgeCompiler implements Compiler<ConnectionEdgeOwner> {
       connection: joined(this.#compilation.restrictions.modules(accountId), chain.connection),
       upstream: chain.upstream,
     });
-    if (this.kind === "tls_edge") this.#compilation.serve(owner, hosts);
+    this.#compilation.serve(owner, this.#found(hosts));
   }
 
   withdraw(owner: ConnectionEdgeOwner): void {
-    if (this.kind === "tls_edge") {
-      for (const host of owner.site?.hosts ?? nothing) this.#compilation.hosts.withdraw(host, owner);
-    }
+    for (const host of this.#found(owner.site?.hosts ?? nothing)) this.#compilation.hosts.withdraw(host, owner);
     owner.site = undefined;
+  }
+
+  /** Those of its names that it is found by. */
+  #found(hosts: readonly string[]): readonly string[] {
+    return this.kind === "tls_edge" ? hosts : hosts.filter(isInternalKey);
   }
 }

@@ -25,6 +25,11 @@ export class Hosts<Holder extends { readonly object: ResourceObject }> {
     if (after) this.#reserved.put(nameOf(after), after);
   }
 
+  /** Who serves the very name, `*.` and all. */
+  named(name: string): Holder | undefined {
+    return this.#serving.get(name);
+  }
+
   /** Who answers for `host`. A wildcard never takes a name that another account has reserved (control R5). */
   serving(host: string): Holder | undefined {
     const exact = this.#serving.exact(host);

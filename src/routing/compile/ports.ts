@@ -1,3 +1,4 @@
+import { isInternalKey } from "../../lib/internal-names.ts";
 import { parsePort } from "../../lib/hostport.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { docOf } from "../../schema/doc.ts";
@@ -24,9 +25,10 @@ export class Ports {
   }
 }
 
-/** Ports of an edge's hostports, each once. */
+/** Public ports of an edge's hostports, each once. */
 export function portsOf({ doc }: Pick<ResourceObject, "doc">): readonly number[] {
-  const hostports = Array.isArray(doc["hostports"]) ? (doc["hostports"] as string[]) : [];
+  const given = Array.isArray(doc["hostports"]) ? (doc["hostports"] as string[]) : [];
+  const hostports = given.filter((hostport) => !isInternalKey(hostport));
   return [...new Set(hostports.map(parsePort))].filter((port) => port > 0);
 }
 

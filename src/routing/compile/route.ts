@@ -13,6 +13,7 @@ import { nothing } from "./units.ts";
 import { joined, problemOf } from "./compilation.ts";
 import type { Compilation, Compiler, Owner } from "./compilation.ts";
 import type { HttpsEdgeCompiler, HttpsEdgeOwner } from "./https-edge.ts";
+import { withoutUpstream } from "../sites/refusals.ts";
 import { placeOf } from "./route-place.ts";
 import { docOf } from "../../schema/doc.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
@@ -122,6 +123,7 @@ class Route implements CompiledRoute {
   readonly settled: readonly CompiledModule[];
   readonly upstream: UpstreamPlan | undefined;
   readonly converter: Converter | undefined;
+  readonly ending: Step;
   readonly #object: ResourceObject;
   #matched: Step | undefined;
 
@@ -140,6 +142,7 @@ class Route implements CompiledRoute {
     this.settled = joined(ofEdge.settled, own.settled);
     this.upstream = own.upstream;
     this.converter = own.converter;
+    this.ending = withoutUpstream(object.id);
     this.#object = object;
     Object.freeze(this);
   }

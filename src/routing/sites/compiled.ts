@@ -40,8 +40,10 @@ export interface CompiledRoute {
   readonly request: readonly CompiledModule[];
   readonly response: readonly CompiledModule[];
   readonly settled: readonly CompiledModule[];
-  /** Undefined without a backend module: 503. */
+  /** Undefined without a backend module. */
   readonly upstream: UpstreamPlan | undefined;
+  /** What the router decides where there is no upstream to send a request to; 503 unless given. */
+  readonly ending?: Step | undefined;
   /** Set when the upstream is not spoken to in HTTP: every request that gets past the modules is an upgrade. */
   readonly converter?: Converter | undefined;
 }
@@ -112,6 +114,8 @@ export interface RoutingTable {
   /** The HTTPS edge of a route, and where in it the route stands, while both are in effect. */
   placeOfRoute(id: string): PlacedRoute | undefined;
   tlsSite(host: string): ConnectionSite | undefined;
+  /** What is found by the very name, `*.` and all, of whatever kind. */
+  named(name: string): Site | ConnectionSite | undefined;
   tcpSites(): Iterable<ConnectionSite>;
   /** The TCP edge of this id. */
   tcpSite(id: string): ConnectionSite | undefined;

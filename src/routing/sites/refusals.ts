@@ -13,6 +13,23 @@ export function refused(reason: RefusalName, why: string): Step {
 
 export const noBackend: Step = refused("backend_empty", "the route has no backend");
 
+/** An endpoint that is nothing but its policy, of which no rule has answered. */
+export const fellThrough: Step = refused("policy_fell_through", "no rule of the endpoint's policy has answered");
+
+/** What there is for a site without an upstream. @param id of the edge, route or endpoint */
+export function withoutUpstream(id: string): Step {
+  return id.startsWith("ep_") ? fellThrough : noBackend;
+}
+
+/** Internal endpoints that one request or connection may be forwarded to in turn. */
+const maxHops = 5;
+
+/** What ends a request or connection at its `hops`-th internal endpoint, if that is one too many. */
+export function tooManyHops(hops: number, to: string): Step | undefined {
+  if (hops <= maxHops) return undefined;
+  return refused("forward_loop", `forwarded more than ${maxHops} times, last to "${to}"`);
+}
+
 export const unreadableForwarding: Step = refused(
   "forwarding_unreadable",
   "the trusted proxy's X-Forwarded-For holds something other than addresses",
