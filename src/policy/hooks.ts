@@ -1,5 +1,6 @@
 /** A compiled policy on one route or edge: the hooks that act on its traffic. */
 import type { Transform } from "node:stream";
+import { Refusal } from "../lib/errors.ts";
 import type { Exchange, HeaderFields, ResponseHead } from "../traffic/exchange.ts";
 import { HeaderList } from "../traffic/header-list.ts";
 import type { CompiledModule, OpenedDecision } from "../traffic/module.ts";
@@ -198,7 +199,7 @@ const broken = denied(policyModuleName, "policy_action_failed", "the answer's bo
 class OwnResponse implements ResponseHead {
   status: number;
   readonly headers: HeaderFields;
-  readonly #body: string | Uint8Array;
+  #body: string | Uint8Array;
   readonly #makers: (() => Transform)[] = [];
 
   constructor({ status, headers, body }: FixedAnswer) {
@@ -208,6 +209,15 @@ class OwnResponse implements ResponseHead {
       for (const one of [value].flat()) this.headers.append(name, one);
     }
     this.#body = body;
+  }
+
+  body(maxBytes: number): Promise<Buffer> {
+    const body = Buffer.from(this.#body as string);
+    return body.length > maxBytes ? Promise.reject(new Refusal("payload_too_large")) : Promise.resolve(body);
+  }
+
+  replaceBody(bytes: Buffer): void {
+    this.#body = bytes;
   }
 
   transform(make: () => Transform): void {

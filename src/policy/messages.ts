@@ -1,4 +1,5 @@
 /** The rules of `on_event_stream_message`, on each message of a response that is an event stream (traffic-policy.md §1.3). */
+import type { Transform } from "node:stream";
 import type { Exchange, ResponseHead } from "../traffic/exchange.ts";
 import type { Step } from "../traffic/step.ts";
 import { policyModuleName } from "./compile.ts";
@@ -28,9 +29,7 @@ export function watchMessages(
     steps.push(told("skipped", "the event stream is compressed: its messages pass unchanged", true));
     return;
   }
-  // Nothing is streamed in a dry run.
-  if (context.isRehearsal) steps.push(told("passed", `${rules.length} rules act on each message of the event stream`));
-  else response.transform(() => messageStage(rules, states, context, steps));
+  response.transform(() => messageStage(rules, states, context, steps));
 }
 
 function isEventStream({ headers }: ResponseHead): boolean {
@@ -42,7 +41,7 @@ function messageStage(
   states: RuleStates,
   context: PolicyContext,
   steps: Step[],
-): ReturnType<typeof makeEventStream> {
+): Transform {
   const counts = { seen: 0, changed: 0, long: 0 };
   return makeEventStream({
     tooLong: () => (counts.long += 1),
@@ -57,6 +56,7 @@ function messageStage(
       return changed;
     },
     ended() {
+      if (counts.seen + counts.long === 0) return;
       const long = counts.long === 0 ? "" : `, ${counts.long} longer than ${maxMessageBytes} bytes and unchanged`;
       const outcome = counts.changed === 0 ? "passed" : "changed";
       steps.push(told(outcome, `${counts.seen} messages of an event stream, ${counts.changed} changed${long}`));

@@ -35,6 +35,7 @@ function requestOf(given: JsonObject): SimulatedRequest {
     answer: {
       status: typeof answer["status"] === "number" ? answer["status"] : 200,
       headers: [["content-type", "text/plain"], ...headersOf(answer["headers"])],
+      body: textOr(answer["body"], "up"),
     },
   };
 }

@@ -23,14 +23,14 @@ export interface SimulatedRequest {
   /** What `rand.double()` gives. */
   readonly random: number;
   /** What the upstream would answer. */
-  readonly answer: { readonly status: number; readonly headers: HeaderPairs };
+  readonly answer: { readonly status: number; readonly headers: HeaderPairs; readonly body: string };
 }
 
 export interface Simulated {
   /** 0: the connection was dropped. */
   readonly status: number;
   readonly headers: HeaderPairs;
-  /** Of an answer of the policy's own; undefined where the upstream's goes on. */
+  /** Undefined where it is not this policy's alone to say: of an error page, or where an internal endpoint answers. */
   readonly body: string | undefined;
   /** What the upstream would see; undefined when it is not reached. */
   readonly upstream: { readonly target: string; readonly headers: HeaderPairs } | undefined;
@@ -65,9 +65,12 @@ export async function simulate(policy: CompiledPolicy, given: SimulatedRequest):
   if (step?.answer) return ended(step.drops === true ? undefined : step.answer, exchange);
   const { path, query, headers } = exchange.request;
   const upstream = { target: path + query, headers: headers.entries() };
+  let body: Buffer = Buffer.from(given.answer.body);
   const response: ResponseHead = {
     status: given.answer.status,
     headers: new HeaderList(given.answer.headers),
+    body: (maxBytes) => bounded(body, maxBytes),
+    replaceBody: (bytes) => void (body = bytes),
     transform: () => {},
   };
   const answered = { ...exchange, response };
@@ -79,10 +82,14 @@ export async function simulate(policy: CompiledPolicy, given: SimulatedRequest):
   return {
     status: response.status,
     headers: response.headers.entries(),
-    body: undefined,
+    body: forwardedTo === undefined ? body.toString() : undefined,
     ...sent,
     steps: exchange.steps,
   };
+}
+
+function bounded(body: Buffer, maxBytes: number): Promise<Buffer> {
+  return body.length > maxBytes ? Promise.reject(new Refusal("payload_too_large")) : Promise.resolve(body);
 }
 
 function ended(answer: Answer | undefined, { steps }: Exchange): Simulated {
@@ -132,8 +139,7 @@ function exchangeOf({ method, host, target, headers, body, client }: SimulatedRe
     response: undefined,
     steps: [],
     abandoned: false,
-    body: (maxBytes) =>
-      bytes.length > maxBytes ? Promise.reject(new Refusal("payload_too_large")) : Promise.resolve(bytes),
+    body: (maxBytes) => bounded(bytes, maxBytes),
     replaceBody: (given) => void (bytes = given),
   };
 }

@@ -131,6 +131,13 @@ export interface RequestHead {
 export interface ResponseHead {
   status: number;
   readonly headers: HeaderFields;
+  /**
+   * The whole body as the upstream has sent it, or as it was replaced, read up to `maxBytes` while the head waits. For
+   * response hooks. Rejects with a `Refusal` (payload_too_large, or one that says that the edge is full): then the body passes as it is.
+   */
+  body(maxBytes: number): Promise<Buffer>;
+  /** What the client gets instead of the body that `body` has resolved with; its length is told in the head. */
+  replaceBody(bytes: Buffer): void;
   /** Adds a stage to the response body; the last one added is nearest to the client. */
   transform(make: () => Transform): void;
 }

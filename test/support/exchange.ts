@@ -27,12 +27,14 @@ export interface ExchangeInit {
   readonly abandoned?: boolean;
   /** Name and value in turns. */
   readonly loginCookies?: readonly string[];
-  readonly response?: { readonly status?: number; readonly headers?: Pairs };
+  readonly response?: { readonly status?: number; readonly headers?: Pairs; readonly body?: Buffer | string };
 }
 
 export interface TestExchange extends Exchange {
   /** The stages that modules have put on the response body, in order. */
   readonly transforms: Transform[];
+  /** The response's body, as it was given or replaced. */
+  readonly answeredBody: Buffer;
 }
 
 /** A request, and a response when one is given, as modules see them. */
@@ -40,6 +42,7 @@ export function exchangeOf(init: ExchangeInit = {}): TestExchange {
   const { method = "GET", target = "/", host = "app.example.com", scheme = "https" } = init;
   const question = target.indexOf("?");
   let body = Buffer.from(init.body ?? "");
+  let answered = Buffer.from(init.response?.body ?? "");
   const transforms: Transform[] = [];
   const headers = headerList(init.headers);
   if (!headers.has("host")) headers.set("host", host);
@@ -71,17 +74,24 @@ export function exchangeOf(init: ExchangeInit = {}): TestExchange {
     response: init.response && {
       status: init.response.status ?? 200,
       headers: headerList(init.response.headers),
+      body: async (maxBytes) => bounded(answered, maxBytes),
+      replaceBody: (bytes) => void (answered = Buffer.from(bytes)),
       transform: (make) => void transforms.push(make()),
     },
     steps: [],
     abandoned: init.abandoned ?? false,
-    body: async (maxBytes) => {
-      if (body.length > maxBytes) throw new Refusal("payload_too_large");
-      return body;
-    },
+    body: async (maxBytes) => bounded(body, maxBytes),
     replaceBody: (bytes) => void (body = Buffer.from(bytes)),
+    get answeredBody() {
+      return answered;
+    },
     transforms,
   };
+}
+
+function bounded(body: Buffer, maxBytes: number): Buffer {
+  if (body.length > maxBytes) throw new Refusal("payload_too_large");
+  return body;
 }
 
 /** Runs the request hooks as the edge does: in order, up to the first step with an answer. */

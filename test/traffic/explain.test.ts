@@ -66,7 +66,7 @@ async function explained(described: Described): Promise<ExplanationReport> {
       headers: Object.entries(headers),
       source,
       body,
-      response: { status: answer.status, headers: Object.entries(answer.headers) },
+      response: { status: answer.status, headers: Object.entries(answer.headers), body: answer.body },
     },
   });
   if (told.name !== "explanation") throw new Error(told.name);
@@ -122,10 +122,14 @@ describe("explain", () => {
           assert.equal(fixture.received.length - reached, told.outcome === "forwarded" ? 1 : 0, about);
           const last = told.steps.at(-1);
           seen.set(`${last?.by} ${last?.outcome}`, (seen.get(`${last?.by} ${last?.outcome}`) ?? 0) + 1);
+          const reasons = told.steps.map(({ reason }) => reason).join();
+          if (reasons.includes("response-body-find-replace: replaced")) seen.set("body replaced", 1);
+          if (/messages .*, [1-9]\d* changed/.test(reasons)) seen.set("messages changed", 1);
           if (told.outcome !== "forwarded") continue;
           assert.deepEqual(told.requestHeaders.map(joined).sort(), arrived(), about);
-          for (const [name, value] of told.response?.headers ?? []) {
-            if (name !== "content-length") assert.equal(String(real.headers[name]), value, about);
+          const lines = Map.groupBy(told.response?.headers ?? [], ([name]) => name);
+          for (const [name, values] of lines) {
+            assert.equal(String(real.headers[name]), values.map(([, value]) => value).join(", "), about);
           }
         }
       }
@@ -142,6 +146,8 @@ describe("explain", () => {
         "backend answered",
         "backend passed",
         "compression changed",
+        "body replaced",
+        "messages changed",
         "response_headers changed",
       ]) {
         assert.ok((seen.get(wanted) ?? 0) > 0, `${wanted} never occurred: ${JSON.stringify([...seen])}`);
@@ -223,7 +229,8 @@ function randomRequest(random: Random): Described {
   const paths = ["/", "/a", "/a/", "/a/b", "/a/b/c", "/ab", "/A", "/a/../a/./b", "/%61", "/a%2fb", "/x%00", "//a"];
   const signed = sign("github", { secret: "s", body: Buffer.from(body), url: "", now: 0 }).headers;
   const some = (headers: Readonly<Record<string, string>>, share: number) => (random() < share ? headers : {});
-  const text = "text ".repeat(200);
+  const type = random.pick(["text/html", "image/png", "text/event-stream"]);
+  const text = type === "text/event-stream" ? "data: text\nid: 1\n\n".repeat(60) : "text ".repeat(200);
   return {
     method: body === "" ? random.pick(["GET", "GET", "HEAD", "OPTIONS", "DELETE", "TRACE"]) : "POST",
     path: `${random.pick(paths)}${random.pick(["", "?q=1&r=%20"])}`,
@@ -239,7 +246,7 @@ function randomRequest(random: Random): Described {
     answer: {
       status: random.pick([200, 200, 404, 500]),
       headers: {
-        "content-type": random.pick(["text/html", "image/png"]),
+        "content-type": type,
         "content-length": String(text.length),
         etag: '"1"',
       },
@@ -287,15 +294,23 @@ function randomPolicy(random: Random): object {
     { type: "circuit-breaker", config: { volume_threshold: 2 } },
     { type: "redirect", config: { from: "/ab$", to: "/moved" } },
     { type: "custom-response", config: { status_code: 418, body: "${req.url.path}" } },
+    { type: "request-body-find-replace", config: { replacements: [{ from: "a", to: "letter" }] } },
     { type: "deny" },
   ];
+  const found = { replacements: [{ from: "t(e)xt", to: random.pick(["$1", "longer text", ""]) }] };
+  const responseActions = [
+    actions[0],
+    { type: "compress-response" },
+    { type: "response-body-find-replace", config: found },
+  ] as object[];
   const rule = (from: readonly object[]): object => ({
     ...(random() < 0.8 && { expressions: [random.pick(expressions)] }),
     actions: [random.pick(from)],
   });
   return {
     on_http_request: [rule(actions), rule(actions), rule(actions)],
-    on_http_response: [rule([actions[0], { type: "compress-response" }] as object[])],
+    on_http_response: [rule(responseActions), rule(responseActions)],
+    on_event_stream_message: [{ actions: [{ type: "sse-find-replace", config: found }] }],
   };
 }
 

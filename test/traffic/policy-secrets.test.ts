@@ -89,7 +89,7 @@ describe("secrets in traffic policies", () => {
         headers: [["x-key", `is ${value}`]],
         source: "192.0.2.1",
         body: "",
-        response: { status: 200, headers: [] },
+        response: { status: 200, headers: [], body: "" },
       },
     });
     const said = JSON.stringify(told);

@@ -554,6 +554,8 @@ export interface EdgesHttps {
         readonly status_code?: number | null | undefined;
         /** Header fields. (at most 128) */
         readonly headers?: Readonly<Record<string, string>> | null | undefined;
+        /** Body, for rules of traffic policies that act on it. (at most 524288 bytes) */
+        readonly body?: string | null | undefined;
       } | null | undefined;
     },
     options?: CallOptions,
@@ -1166,6 +1168,8 @@ export interface Endpoints {
         readonly status_code?: number | null | undefined;
         /** Header fields. (at most 128) */
         readonly headers?: Readonly<Record<string, string>> | null | undefined;
+        /** Body, for rules of traffic policies that act on it. (at most 524288 bytes) */
+        readonly body?: string | null | undefined;
       } | null | undefined;
     },
     options?: CallOptions,

@@ -81,6 +81,7 @@ export const requestFields = {
     {
       status_code: f.uint32("Status.", { min: 200, max: 599, default: 200 }),
       headers: headerMap("Header fields."),
+      body: f.string("Body, for rules of traffic policies that act on it.", { maxBytes: 524_288 }),
     },
     { nullable: true },
   ),
@@ -165,7 +166,11 @@ export function describedRequest(
   const host = url?.host ?? (doc["host"] as string | null) ?? usual;
   if (host === undefined) found.push({ path: "host", message: `is required: ${without}` });
   if (found.length > 0) throw inputRefusal(call.operation.id, found);
-  const response = doc["response"] as { status_code: number; headers: Record<string, string> } | null;
+  const response = doc["response"] as {
+    status_code: number;
+    headers: Record<string, string>;
+    body: string;
+  } | null;
   return {
     scheme,
     method: doc["method"] as string,
@@ -174,7 +179,9 @@ export function describedRequest(
     headers: Object.entries(doc["headers"] as Record<string, string>),
     source: sourceOf(call, doc["source_ip"]),
     body: doc["body"] as string,
-    response: response ? { status: response.status_code, headers: Object.entries(response.headers) } : undefined,
+    response: response
+      ? { status: response.status_code, headers: Object.entries(response.headers), body: response.body }
+      : undefined,
   };
 }
 

@@ -133,7 +133,7 @@ describe("explain", () => {
     route("r", "/", { request_headers, backend, compression: { enabled: true } });
     const told = await ask({
       headers: [["accept-encoding", "gzip"]],
-      response: { status: 200, headers: [["content-type", "text/html"]] },
+      response: { status: 200, headers: [["content-type", "text/html"]], body: "a page" },
     });
     assert.ok(told.requestHeaders.some(([name, value]) => name === "x-ip" && value === "192.0.2.1"));
     assert.equal(Object.fromEntries(told.response?.headers ?? [])["content-encoding"], "gzip");
@@ -157,7 +157,7 @@ describe("explain", () => {
       [200, 304],
     ] as const) {
       const { ask } = setUp({ site: endpoint(status(to)) });
-      const told = await ask({ host: "own", response: { status: from, headers: [] } }, "ep_1");
+      const told = await ask({ host: "own", response: { status: from, headers: [], body: "" } }, "ep_1");
       assert.equal(told.status, 500, `${from} to ${to}`);
       assert.match(told.steps.at(-1)?.reason ?? "", /a module failed/);
     }

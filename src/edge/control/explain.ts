@@ -91,7 +91,8 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       if (site?.id !== siteId) return edge || isEndpoint ? { name: "elsewhere", host: request.host } : unknown;
       if (site.accountId !== accountId) return unknown;
       const client = new ClientConnection(facts(described.source, request.host, request.scheme), lookup, context);
-      const { body, response } = described;
+      const { body, response: answer } = described;
+      const response = answer && { ...answer, body: Buffer.from(answer.body) };
       const rehearsal = new Rehearsal(client, { request, body: Buffer.from(body), response }, upstreams);
       await rehearsal.run();
       return told({ ...decidedBy(rehearsal), edge: placeOf(site), near: nearTo(table, site, rehearsal) });

@@ -1,4 +1,5 @@
 import { Refusal } from "../../lib/errors.ts";
+import { isBodiless } from "../../http1/bodiless.ts";
 import { emptyFields } from "../../http1/field-table.ts";
 import type { ResponseHead } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
@@ -20,7 +21,7 @@ export interface Described {
   readonly request: ReceivedRequest;
   readonly body: Buffer;
   /** What the upstream would answer. */
-  readonly response: { readonly status: number; readonly headers: HeaderPairs } | undefined;
+  readonly response: { readonly status: number; readonly headers: HeaderPairs; readonly body: Buffer } | undefined;
 }
 
 /**
@@ -29,6 +30,7 @@ export interface Described {
  */
 export class Rehearsal extends DecidedExchange {
   readonly #described: Described;
+  #body: Buffer;
   readonly #upstreams: Pick<RequestUpstreams, "foresee">;
   readonly #settled = Promise.withResolvers<void>();
   #response: ModuleResponse | undefined;
@@ -42,6 +44,7 @@ export class Rehearsal extends DecidedExchange {
   constructor(client: ClientConnection, described: Described, upstreams: Pick<RequestUpstreams, "foresee">) {
     super(client, described.request, "explain");
     this.#described = described;
+    this.#body = described.body;
     this.#upstreams = upstreams;
   }
 
@@ -56,12 +59,14 @@ export class Rehearsal extends DecidedExchange {
   }
 
   body(maxBytes: number): Promise<Buffer> {
-    const { body } = this.#described;
-    return body.length > maxBytes ? Promise.reject(new Refusal("payload_too_large")) : Promise.resolve(body);
+    return bounded(this.#body, maxBytes);
   }
 
-  /** Nothing is sent upstream. */
-  replaceBody(): void {}
+  /** As for a real request, whose length follows. */
+  replaceBody(bytes: Buffer): void {
+    this.#body = bytes;
+    this.request.headers.set("content-length", String(bytes.length));
+  }
 
   protected ask(hook: Required<Pick<CompiledModule, "request">> & Pick<CompiledModule, "rehearse">) {
     return hook.rehearse ? hook.rehearse(this) : hook.request(this);
@@ -107,14 +112,36 @@ export class Rehearsal extends DecidedExchange {
       const fields = emptyFields();
       for (const [name, value] of response.headers) fields.append(name, value);
       stripResponse(fields);
-      this.#response = new ModuleResponse(response.status, fields);
+      let body = response.body;
+      this.#response = new ModuleResponse(response.status, fields, {
+        body: (maxBytes) => bounded(body, maxBytes),
+        replaceBody: (bytes) => void (body = bytes),
+      });
       if (!(await this.respond(route, this.#response))) return;
+      await this.#throughStages(this.#response, body);
     }
     this.#end();
+  }
+
+  /** Its rules on the body tell of it, too. */
+  async #throughStages(response: ModuleResponse, body: Buffer): Promise<void> {
+    if (!response.isTransformed) return;
+    response.headers.delete("content-length");
+    if (body.length === 0 || this.request.method === "HEAD" || isBodiless(response.status)) return;
+    await new Promise<void>((resolve) => {
+      response.start({ sendBody: () => true, stagedEnd: resolve, stagedFailed: () => resolve(), stagesDrained() {} });
+      response.write(body);
+      response.end();
+    });
+    response.destroy();
   }
 
   #end(): void {
     this.conclude();
     this.#settled.resolve();
   }
+}
+
+function bounded(body: Buffer, maxBytes: number): Promise<Buffer> {
+  return body.length > maxBytes ? Promise.reject(new Refusal("payload_too_large")) : Promise.resolve(body);
 }

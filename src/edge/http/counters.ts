@@ -11,7 +11,7 @@ export interface HttpCounters {
   bytesOut: number;
   openConnections: number;
   openExchanges: number;
-  /** Of request bodies that came and were not passed on yet. */
+  /** Of bodies that came and were not passed on yet. */
   heldBytes: number;
 }
 
@@ -47,6 +47,6 @@ export function exportCounters(counters: HttpCounters, metrics: Metrics): void {
   metrics.counterOf("postern_http_received_bytes_total", "Request body bytes.", () => counters.bytesIn);
   metrics.counterOf("postern_http_sent_bytes_total", "Response body bytes.", () => counters.bytesOut);
   metrics.gauge("postern_http_connections", "Public connections open.", () => counters.openConnections);
-  metrics.gauge("postern_http_held_bytes", "Request body bytes held at the edge.", () => counters.heldBytes);
+  metrics.gauge("postern_http_held_bytes", "Bytes of bodies held at the edge.", () => counters.heldBytes);
   metrics.gauge("postern_http_exchanges", "Requests in flight.", () => counters.openExchanges);
 }

@@ -17,6 +17,7 @@ import { stripRequest, stripResponse } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import { RequestBody } from "./request-body.ts";
+import { HeldResponse } from "./held-response.ts";
 import { ModuleResponse } from "./response-stages.ts";
 import type { StagesOutput } from "./response-stages.ts";
 import { UpstreamSide } from "./upstream-side.ts";
@@ -32,9 +33,8 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
   readonly #body: RequestBody;
   #upstream: UpstreamSide | undefined;
   #response: ModuleResponse | undefined;
-  /** Response bytes that wait until response hooks have decided; at most a window, for which the upstream is not credited. */
-  #held: Buffer[] | undefined;
-  #heldEnd: { readonly trailers: FieldTable | undefined } | undefined;
+  /** Response bytes that wait until response hooks have decided. */
+  #held: HeldResponse | undefined;
   /** The upgraded upstream sends no more. */
   #upgradedEnded = false;
 
@@ -64,8 +64,8 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
   replaceBody(bytes: Buffer): void {
     if (this.#upstream?.takesBody === true) throw new Error("replace a request body: it is being forwarded");
     this.#body.replace(bytes);
-    // A body without a length is sent in chunks, or frames, whatever it comes to.
-    if (this.request.bodyLength < 0) return;
+    // Trailers come behind chunks alone (RFC 9112 §7.1.2).
+    if (this.request.bodyLength < 0 && this.#body.trailers !== undefined) return;
     this.request.bodyLength = bytes.length;
     this.request.headers.set("content-length", String(bytes.length));
   }
@@ -157,16 +157,19 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
       this.#client.sendHead(status, head.reason, fields, bodyLength, this.id);
       return;
     }
-    const response = new ModuleResponse(status, fields);
+    const held = new HeldResponse(bodyLength, this.shared.context, () => this.#upstream?.creditUpstream());
+    const response = new ModuleResponse(status, fields, {
+      body: (maxBytes) => held.collect(maxBytes),
+      replaceBody: (bytes) => held.replace(bytes),
+    });
     this.#response = response;
+    this.#held = held;
     const goesOn = this.respond(route, response);
-    if (goesOn === true) this.#sendResponse(head, response, bodyLength);
-    else if (goesOn instanceof Promise) {
-      this.#held = [];
+    if (goesOn instanceof Promise) {
       void goesOn.then((decided) => {
         if (decided && !this.isOver) this.#sendHeld(head, response, bodyLength);
       });
-    }
+    } else if (goesOn) this.#sendHeld(head, response, bodyLength);
   }
 
   #sendResponse(head: ResponseRead, response: ModuleResponse, bodyLength: number): void {
@@ -182,31 +185,30 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
     this.#client.sendHead(response.status, reason, headers, transformed ? -1 : bodyLength, this.id);
   }
 
-  /** What came of the upstream while response hooks were still deciding. */
+  /** What came of the upstream while response hooks were still deciding, or what they have put in its place. */
   #sendHeld(head: ResponseRead, response: ModuleResponse, bodyLength: number): void {
-    const held = this.#held ?? [];
+    const held = this.#held as HeldResponse;
     this.#held = undefined;
-    this.#sendResponse(head, response, bodyLength);
+    const { replaced, end } = held;
+    const pieces = held.take();
+    this.#sendResponse(head, response, replaced?.length ?? bodyLength);
     let hasRoom = true;
-    for (const bytes of held) if (!this.isOver) hasRoom = this.responseBody(bytes);
-    const trailers = this.#heldEnd;
+    for (const bytes of pieces) if (!this.isOver && bytes.length > 0) hasRoom = this.responseBody(bytes);
     if (this.isOver) return;
-    if (trailers !== undefined) this.responseEnd(trailers.trailers);
+    // What trailers say is about the body as it was.
+    if (end !== undefined) this.responseEnd(replaced === undefined ? end.trailers : undefined);
     else if (hasRoom) this.#upstream?.creditUpstream();
   }
 
   responseBody(bytes: Buffer): boolean {
-    if (this.#held !== undefined) {
-      this.#held.push(bytes);
-      return false;
-    }
+    if (this.#held !== undefined) return this.#held.keep(bytes);
     const response = this.#response;
     return response?.isStarted === true ? response.write(bytes) : this.sendBody(bytes);
   }
 
   responseEnd(trailers: FieldTable | undefined): void {
     if (this.#held !== undefined) {
-      this.#heldEnd = { trailers };
+      this.#held.ended(trailers);
       return;
     }
     if (this.#response?.isStarted === true) {
@@ -325,5 +327,7 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
     this.conclude();
     this.#body.take();
     this.#body.credit();
+    this.#held?.take();
+    this.#held?.fail("upstream_refused");
   }
 }

@@ -93,7 +93,7 @@ export class RequestBody {
   replace(bytes: Buffer): void {
     if (!this.hasEnded) throw new Error("replace a request body: it has not arrived");
     this.take();
-    if (this.#length >= 0) this.#length = bytes.length;
+    this.#length = bytes.length;
     if (bytes.length === 0) return;
     this.#pieces = [bytes];
     this.#size = bytes.length;

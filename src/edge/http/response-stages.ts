@@ -13,18 +13,32 @@ export interface StagesOutput {
   stagesDrained(): void;
 }
 
+/** The body, as the modules that want to see it whole are given it. */
+export type ResponseBody = Pick<ResponseHead, "body" | "replaceBody">;
+
 /** The response head as modules see it, and the transforms that they put on its body. */
 export class ModuleResponse implements ResponseHead {
   status: number;
   readonly headers: FieldTable;
   readonly #upstreamStatus: number;
+  readonly #body: ResponseBody;
   #makers: (() => Transform)[] = [];
   #stages: Transform[] = [];
 
-  constructor(status: number, headers: FieldTable) {
+  constructor(status: number, headers: FieldTable, body: ResponseBody) {
     this.status = status;
     this.#upstreamStatus = status;
     this.headers = headers;
+    this.#body = body;
+  }
+
+  body(maxBytes: number): Promise<Buffer> {
+    return this.#body.body(maxBytes);
+  }
+
+  replaceBody(bytes: Buffer): void {
+    this.#body.replaceBody(bytes);
+    this.headers.set("content-length", String(bytes.length));
   }
 
   transform(make: () => Transform): void {

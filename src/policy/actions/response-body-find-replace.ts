@@ -1,10 +1,14 @@
 import { Failure } from "../../cel/values/failure.ts";
+import { Refusal } from "../../lib/errors.ts";
 import { f } from "../../schema/fields.ts";
+import type { ResponseHead } from "../../traffic/exchange.ts";
 import { brokenAction, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
-import { maxBodyBytes } from "../parts/find-replace.ts";
-import { makeReplacingStage } from "../parts/replacing-stage.ts";
+import type { ActionOutcome } from "../language/action.ts";
+import { maxBodyBytes, replaceInBytes, ReplaceFault } from "../parts/find-replace.ts";
+import type { TextReplacement } from "../parts/find-replace.ts";
 import {
   compileReplacements,
+  foundValues,
   replacementFields,
   replacementList,
   replacementResults,
@@ -29,32 +33,59 @@ export const responseBodyFindReplace = defineAction({
     const templates = compileReplacements(replacements, scope);
     return {
       run(context) {
-        const { response } = context;
-        if (!response) return skippedAction("there is no response");
-        const { headers } = response;
-        const coding = headers.get("content-encoding");
-        if (coding !== undefined && coding !== "identity") {
-          return failedAction("response_replacement_failed", "the body is compressed");
-        }
-        // A match may lie across the ends of the part.
-        if (response.status === 206) return failedAction("response_replacement_failed", "the body is a part of one");
-        const length = Number(headers.get("content-length") ?? 0);
-        if (length > maxBodyBytes) return failedAction("response_replacement_failed", "the body is longer than 1 MiB");
-        // It has no end to wait for.
-        if (/^text\/event-stream\b/i.test(headers.get("content-type") ?? "")) {
-          return failedAction("response_replacement_failed", "the body is an event stream");
+        const { response, exchange } = context;
+        if (!response || !exchange) return skippedAction("there is no response");
+        const why = untouchable(response);
+        if (why !== undefined) return failedAction(reason, why);
+        // What its length would be, nobody knows.
+        if (exchange.request.method === "HEAD") {
+          response.headers.delete("content-length");
+          return skippedAction("the response has no body");
         }
         const list = replacementsOf(templates, context);
-        if (list instanceof Failure) return brokenAction("response_replacement_failed", list.message);
-        response.transform(() => makeReplacingStage(list));
-        for (const name of bodyFields) headers.delete(name);
-        const strong = headers.get("etag");
-        if (strong !== undefined && !strong.startsWith("W/")) headers.set("etag", `W/${strong}`);
-        return done("replaces what is found in the body");
+        if (list instanceof Failure) return brokenAction(reason, list.message);
+        return replaceBody(response, list);
       },
     };
   },
 });
 
+const reason = "response_replacement_failed";
+
+/** Why its body stays as it is. */
+function untouchable({ status, headers }: ResponseHead): string | undefined {
+  const coding = headers.get("content-encoding");
+  if (coding !== undefined && coding !== "identity") return "the body is compressed";
+  // A match may lie across the ends of the part.
+  if (status === 206) return "the body is a part of one";
+  const length = Number(headers.get("content-length") ?? 0);
+  if (length > maxBodyBytes) return tooLong;
+  // It has no end to wait for.
+  return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "") ? "the body is an event stream" : undefined;
+}
+
+async function replaceBody(response: ResponseHead, list: readonly TextReplacement[]): Promise<ActionOutcome> {
+  let body: Buffer;
+  try {
+    body = await response.body(maxBodyBytes);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return error.reason === "payload_too_large"
+      ? failedAction(reason, tooLong)
+      : brokenAction(error.reason, error.message);
+  }
+  const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes });
+  if (replaced instanceof ReplaceFault) return failedAction(reason, replaced.message);
+  const { content, matches } = replaced;
+  if (matches.length === 0) return skippedAction("nothing was found", { replacements: [] });
+  response.replaceBody(content);
+  const { headers } = response;
+  for (const name of bodyFields) headers.delete(name);
+  const strong = headers.get("etag");
+  if (strong !== undefined && !strong.startsWith("W/")) headers.set("etag", `W/${strong}`);
+  return done("replaced what was found", { replacements: foundValues(matches) });
+}
+
+const tooLong = "the body is longer than 1 MiB";
 /** They are about the body as it was, to the byte. */
 const bodyFields = ["accept-ranges", "content-md5", "digest", "content-digest", "repr-digest"] as const;

@@ -54,7 +54,7 @@ export interface RequestDescription {
   readonly source: string;
   readonly body: string;
   /** What the upstream would answer. */
-  readonly response: { readonly status: number; readonly headers: HeaderPairs } | undefined;
+  readonly response: { readonly status: number; readonly headers: HeaderPairs; readonly body: string } | undefined;
 }
 
 /** A step without what it would send. */

@@ -1,0 +1,101 @@
+import { Refusal } from "../../lib/errors.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+import type { FieldTable } from "../../http1/field-table.ts";
+import type { HttpContext } from "./context.ts";
+
+const noBytes = Buffer.alloc(0);
+
+/**
+ * What comes of a response's body while its hooks decide: at most a window, for which the upstream is not credited, or
+ * all of it when a hook wants to see it whole.
+ */
+export class HeldResponse {
+  /** It has come to its end. */
+  end: { readonly trailers: FieldTable | undefined } | undefined;
+  readonly #length: number;
+  readonly #context: Pick<HttpContext, "counters" | "limits">;
+  readonly #credit: () => void;
+  #pieces: Buffer[] = [];
+  #size = 0;
+  #replaced: Buffer | undefined;
+  #whole: { readonly maxBytes: number; readonly settled: PromiseWithResolvers<Buffer> } | undefined;
+
+  /**
+   * @param length of the body; -1 when only its end will tell
+   * @param credit lets the upstream send more
+   */
+  constructor(length: number, context: Pick<HttpContext, "counters" | "limits">, credit: () => void) {
+    this.#length = length;
+    this.#context = context;
+    this.#credit = credit;
+  }
+
+  /** What a hook has put in place of the body. */
+  get replaced(): Buffer | undefined {
+    return this.#replaced;
+  }
+
+  /** False: hold on until credited. */
+  keep(bytes: Buffer): boolean {
+    const { counters, limits } = this.#context;
+    this.#pieces.push(bytes);
+    this.#size += bytes.length;
+    counters.heldBytes += bytes.length;
+    const whole = this.#whole;
+    if (whole === undefined) return false;
+    if (this.#size > whole.maxBytes) this.fail("payload_too_large");
+    else if (counters.heldBytes > limits.maxHeldBytes) this.fail("edge_full");
+    return this.#whole !== undefined;
+  }
+
+  ended(trailers: FieldTable | undefined): void {
+    this.end = { trailers };
+    this.#whole?.settled.resolve(this.#join());
+    this.#whole = undefined;
+  }
+
+  /** All of it, once it has ended; the pieces are still there to be passed on. Rejects with a `Refusal`. */
+  collect(maxBytes: number): Promise<Buffer> {
+    if (this.#replaced !== undefined) {
+      if (this.#replaced.length > maxBytes) return Promise.reject(new Refusal("payload_too_large"));
+      return Promise.resolve(this.#replaced);
+    }
+    if (this.#length === 0) return Promise.resolve(noBytes);
+    if (this.#length > maxBytes || this.#size > maxBytes) return Promise.reject(new Refusal("payload_too_large"));
+    if (this.end) return Promise.resolve(this.#join());
+    const whole = { maxBytes, settled: Promise.withResolvers<Buffer>() };
+    this.#whole = whole;
+    this.#credit();
+    return whole.settled.promise;
+  }
+
+  /** Takes the place of all of it, once that has been collected. */
+  replace(bytes: Buffer): void {
+    if (this.#length !== 0 && this.end === undefined) throw new Error("replace a response body: it has not arrived");
+    this.take();
+    this.#replaced = bytes;
+    this.#size = bytes.length;
+    this.#context.counters.heldBytes += bytes.length;
+  }
+
+  /** Whoever waits for the whole body waits no more. */
+  fail(reason: RefusalName): void {
+    this.#whole?.settled.reject(new Refusal(reason));
+    this.#whole = undefined;
+  }
+
+  /** What is to be passed on, which is no longer kept. */
+  take(): readonly Buffer[] {
+    const pieces = this.#replaced === undefined ? this.#pieces : [this.#replaced];
+    this.#pieces = [];
+    this.#replaced = undefined;
+    this.#context.counters.heldBytes -= this.#size;
+    this.#size = 0;
+    return pieces;
+  }
+
+  #join(): Buffer {
+    if (this.#pieces.length !== 1) this.#pieces = [Buffer.concat(this.#pieces)];
+    return this.#pieces[0] as Buffer;
+  }
+}
