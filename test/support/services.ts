@@ -2,10 +2,12 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import type { RequestListener, Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { TlsOptions } from "node:tls";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 
 export interface HttpService {
   readonly port: number;
@@ -21,6 +23,31 @@ export async function startHttpService(answer: RequestListener): Promise<HttpSer
   return {
     port: (server.address() as AddressInfo).port,
     server,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+export interface HttpsService extends Omit<HttpService, "server"> {
+  /** PEM of the authority that its certificate is from. */
+  readonly authorityPem: string;
+}
+
+/** An HTTPS service on a free loopback port, by the name `localhost` and others. */
+export async function startHttpsService(
+  answer: RequestListener,
+  otherNames: readonly string[] = [],
+): Promise<HttpsService> {
+  const now = Date.now();
+  const authority = await createAuthority({ commonName: "test", now });
+  const leaf = await issueLeaf(authority, { names: ["localhost", ...otherNames], now, days: 1 });
+  const server = createHttpsServer({ cert: leaf.certificatePem, key: leaf.keyPem }, answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    authorityPem: authority.certificatePem,
     async stop() {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));

@@ -1,23 +1,20 @@
 /** Requests that rules of policies send, on real traffic: to internal endpoints, and to hosts that the server allows. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer } from "node:https";
-import type { Server } from "node:https";
-import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { movableClock } from "../support/clock.ts";
 import type { MovableClock } from "../support/clock.ts";
 import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";
+import { startHttpsService } from "../support/services.ts";
+import type { HttpsService } from "../support/services.ts";
 
 const account = "ac_1";
 let fixture: EdgeWithAgent;
 /** Allows no host outside, and nothing local. */
 let strict: EdgeWithAgent;
-let outside: Server;
+let outside: HttpsService;
 let port: number;
 let asked: string[] = [];
 /** What ends calls of two seconds: the test lets them pass. */
@@ -33,27 +30,24 @@ const clock: MovableClock = {
 };
 
 before(async () => {
-  const now = Date.now();
-  const authority = await createAuthority({ commonName: "test", now });
-  const names = ["localhost", "other.localhost"];
-  const { certificatePem: cert, keyPem: key } = await issueLeaf(authority, { names, now, days: 1 });
-  outside = createServer({ cert, key }, (request, response) => {
-    asked.push(`${request.method} ${request.headers.host?.split(":")[0]}${request.url}`);
-    if (request.url === "/inside") response.writeHead(302, { location: "https://check.internal/" }).end();
-    else if (request.url === "/other") response.writeHead(302, { location: `https://127.0.0.1:${port}/` }).end();
-    else if (request.url !== "/silent") response.end(request.headers["ngrok-req-type"]);
-  }).listen(0, "127.0.0.1");
-  await once(outside, "listening");
-  port = (outside.address() as AddressInfo).port;
-  const policyCa = authority.certificatePem;
+  outside = await startHttpsService(
+    (request, response) => {
+      asked.push(`${request.method} ${request.headers.host?.split(":")[0]}${request.url}`);
+      if (request.url === "/inside") response.writeHead(302, { location: "https://check.internal/" }).end();
+      else if (request.url === "/other") response.writeHead(302, { location: `https://127.0.0.1:${port}/` }).end();
+      else if (request.url !== "/silent") response.end(request.headers["ngrok-req-type"]);
+    },
+    ["other.localhost"],
+  );
+  port = outside.port;
+  const policyCa = outside.authorityPem;
   fixture = await startEdgeWithAgent({ clock, allowLocalUpstreams: true, policyHosts: ["localhost"], policyCa });
   strict = await startEdgeWithAgent({ policyHosts: ["localhost", "*.localhost"], policyCa });
 });
 after(async () => {
   await fixture.stop();
   await strict.stop();
-  outside.closeAllConnections();
-  outside.close();
+  await outside.stop();
 });
 
 type Actions = readonly (readonly [type: string, config: object])[];

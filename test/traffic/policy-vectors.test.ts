@@ -3,8 +3,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { parseYamlObject } from "../../src/lib/yaml.ts";
-import { actions } from "../../src/policy/actions/index.ts";
+import { connectAgent } from "../support/agents.ts";
+import type { TestAgent } from "../support/agents.ts";
+import { freePort, visit } from "../support/connections.ts";
 import { protocols } from "../support/http-client.ts";
+import { connectionEdge } from "../support/objects.ts";
+import { startHttpsService, startTcpService } from "../support/services.ts";
+import type { HttpsService, TcpService } from "../support/services.ts";
+import { jwkOf, makeToken } from "../support/tokens.ts";
 import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent, Received } from "../support/edge-with-agent.ts";
 import type { Asked, Protocol } from "../support/http-client.ts";
@@ -23,7 +29,18 @@ interface Case {
   readonly upstream_answer?: { readonly headers?: Readonly<Record<string, string>>; readonly body?: string };
   readonly upstream?: "none" | Expected;
   readonly response?: Expected & { readonly status: number };
+  /** What the endpoint sees that the request is forwarded to. */
+  readonly forwarded?: Forwarded;
+  readonly trace?: { readonly rule: number; readonly outcome: string };
   readonly connect?: boolean;
+  readonly result?: "open" | "closed";
+  readonly event?: { readonly logs: readonly object[] };
+}
+
+interface Forwarded {
+  readonly to: string;
+  readonly host: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 interface Expected {
@@ -49,45 +66,75 @@ const vectors = parseYamlObject(
     .map((line) => `  ${line}`)
     .join("\n")}`,
 )["vectors"] as readonly Vector[];
-const known = new Set(actions.map(({ type }) => type));
-/**
- * Not played here: V13, which needs an issuer's keys (`jwt-validation.test.ts`); V19, which has connections
- * (`policy-connections.test.ts`).
- */
-const elsewhere = ["V13", "V19"];
-
-const typesIn = ({ policy }: Vector): string[] =>
-  Array.from(policy.matchAll(/(?<!-)type: ([a-z-]+)/g), ([, type = ""]) => type);
-const runnable = (vector: Vector): boolean =>
-  !elsewhere.includes(vector.id) && typesIn(vector).every((type) => known.has(type));
-
 let random = 0;
 /** Longer than any window. */
 const restMs = 120_000;
 /** How far the case before was in its vector. */
 let reachedMs = 0;
 let fixture: EdgeWithAgent;
-before(async () => {
-  fixture = await startEdgeWithAgent({ trustedProxies: ["127.0.0.0/8"], random: () => random });
-  fixture.put("https_edge", "edghts_2", { hostports: [`${host}:443`], mutual_tls: null, tls_termination: null });
-});
-after(() => fixture.stop());
+/** Where V13's issuer publishes its keys. */
+let issuer: HttpsService;
+/** What stands behind V19's edge. */
+let service: TcpService;
+let agent: TestAgent;
 
-it("there are 20 policies with 45 cases, and all are tested", () => {
+before(async () => {
+  issuer = await startHttpsService((request, response) => {
+    if (request.url !== "/jwks.json") return void response.writeHead(404).end();
+    response.setHeader("content-type", "application/jwk-set+json");
+    response.end(JSON.stringify({ keys: [jwkOf("RS256", { kid: "a" })] }));
+  });
+  fixture = await startEdgeWithAgent({
+    trustedProxies: ["127.0.0.0/8"],
+    random: () => random,
+    tcpBind: "127.0.0.1",
+    // The issuer is on this machine.
+    allowLocalUpstreams: true,
+    policyCa: issuer.authorityPem,
+    limits: { traces: { sampled: { perSecond: 1e6, burst: 1e6 } } },
+  });
+  fixture.put("https_edge", "edghts_2", { hostports: [`${host}:443`], mutual_tls: null, tls_termination: null });
+  service = await startTcpService((socket) => socket.end("open"));
+  agent = await connectAgent(fixture.edge, fixture.token, service.port, false);
+  await agent.label({ app: "db" });
+  fixture.edge.send({
+    type: "traffic_wanted",
+    wanted: [{ accountId: "ac_1", types: ["tcp_connection_closed.v0"] }],
+  });
+});
+after(async () => {
+  agent.close();
+  await fixture.stop();
+  await service.stop();
+  await issuer.stop();
+});
+
+it("there are 20 policies with 45 cases", () => {
   assert.equal(vectors.length, 20);
   assert.equal(vectors.flatMap(({ cases }) => cases).length, 45);
-  assert.deepEqual(
-    vectors.filter((vector) => !runnable(vector)).map(({ id }) => id),
-    elsewhere,
-  );
 });
 
 for (const protocol of protocols) {
-  for (const vector of vectors.filter(runnable)) {
+  for (const vector of vectors.filter(({ endpoint }) => endpoint === undefined)) {
     describe(`${vector.id} over ${protocol}: ${vector.about}`, () => {
       for (const [at, one] of vector.cases.entries()) it(`case ${at + 1}`, () => play(vector, one, protocol));
     });
   }
+}
+for (const vector of vectors.filter(({ endpoint }) => endpoint !== undefined)) {
+  describe(`${vector.id}: ${vector.about}`, () => {
+    for (const [at, one] of vector.cases.entries()) it(`case ${at + 1}`, () => playConnection(vector, one));
+  });
+}
+
+/** The text with the issuer's real address, and its tokens in their places: `{{token}}`, `{{token with iss …}}`. */
+function filled(text: string): string {
+  const seconds = Math.floor(fixture.clock.now() / 1000);
+  return text
+    .replace("https://idp.example.test/jwks.json", `https://localhost:${issuer.port}/jwks.json`)
+    .replaceAll(/\{\{token(?: with iss (\S+))?\}\}/g, (_all, iss = "https://idp.example.test/") =>
+      makeToken("RS256", { iss: String(iss), aud: "shop", sub: "u1", exp: seconds + 3600 }, { kid: "a" }),
+    );
 }
 
 async function play(vector: Vector, one: Case, protocol: Protocol): Promise<void> {
@@ -104,9 +151,10 @@ async function play(vector: Vector, one: Case, protocol: Protocol): Promise<void
     match_type: "path_prefix",
     match: "/",
     backend: { enabled: true, backend_id: "bkdtg_1" },
-    traffic_policy: { enabled: true, value: vector.policy },
+    traffic_policy: { enabled: true, value: filled(vector.policy) },
   });
   const online = Object.entries(one.online ?? {});
+  if (one.forwarded) return playForwarded(one, one.forwarded, protocol);
   for (const [at, [url, { body }]] of online.entries()) {
     const traffic_policy = JSON.stringify({
       on_http_request: [
@@ -126,15 +174,66 @@ async function play(vector: Vector, one: Case, protocol: Protocol): Promise<void
     preface: `PROXY TCP4 ${client} 127.0.0.1 40000 443\r\n`,
     method: request?.method ?? "GET",
     path: request?.target ?? "/",
-    headers: request?.headers ?? {},
+    headers: Object.fromEntries(
+      Object.entries(request?.headers ?? {}).map(([name, value]) => [name, filled(value)] as const),
+    ),
     ...(request?.body !== undefined && { body: request.body }),
   });
   const reached = fixture.received[before];
   if (one.upstream === "none") assert.equal(reached, undefined, "the upstream was reached");
   else if (one.upstream !== undefined) checkRequest(reached, one.upstream);
   checkResponse(asked, one.response);
+  if (one.trace) await checkTrace(asked, one.trace);
   if (online.length > 0) assert.equal(asked.headers["x-host"], host, "the Host field is not the first endpoint's");
   for (const at of online.keys()) fixture.edge.remove("cloud_endpoint", `ep_${at}`);
+}
+
+/** The endpoint that it goes to is an agent's: its service sees what arrives. */
+async function playForwarded(one: Case, wanted: Forwarded, protocol: Protocol): Promise<void> {
+  const { body } = one.online?.[wanted.to] ?? {};
+  fixture.answer((_request, response) => response.end(body));
+  const { id } = await fixture.agent.bind({ hostname: new URL(wanted.to).hostname });
+  const asked = await fixture.ask(protocol, {
+    host,
+    preface: `PROXY TCP4 203.0.113.9 127.0.0.1 40000 443\r\n`,
+    path: one.request?.target ?? "/",
+  });
+  checkResponse(asked, one.response);
+  checkRequest(fixture.received.at(-1), { headers: { ...wanted.headers, host: wanted.host } });
+  await fixture.agent.session.unbind(id);
+}
+
+/** The rule that is named could not be decided. */
+async function checkTrace({ id }: Asked, { rule, outcome }: NonNullable<Case["trace"]>): Promise<void> {
+  assert.equal(outcome, "error");
+  const told = await fixture.edge.question({ name: "request", accountId: "ac_1", id });
+  const steps = told.name === "requests" ? (told.requests[0]?.steps ?? []) : [];
+  const step = steps.find(({ reason }) => reason.startsWith(`on_http_request[${rule}]`));
+  assert.match(step?.reason ?? "", /expression 1 failed/);
+}
+
+async function playConnection(vector: Vector, one: Case): Promise<void> {
+  const { client = "203.0.113.9" } = one;
+  const port = await freePort();
+  const traffic_policy = { enabled: true, value: vector.policy };
+  for (const object of connectionEdge("tcp_edge", "db", [`edge.example.test:${port}`], { traffic_policy })) {
+    fixture.put(object.kind, object.id, object.doc);
+  }
+  const before = service.connections.length;
+  const { text } = await visit(port, `PROXY TCP4 ${client} 127.0.0.1 40000 ${port}\r\n`);
+  assert.equal(text, one.result === "open" ? "open" : "");
+  assert.equal(service.connections.length - before, one.result === "open" ? 1 : 0);
+  if (!one.event) return;
+  const report = await fixture.edge.report(
+    (message) => message.type === "traffic" && message.reports.some((told) => "logs" in told && told.logs.length > 0),
+  );
+  assert.ok(report.type === "traffic");
+  const logs = report.reports.flatMap((told) => ("logs" in told ? told.logs : []));
+  // What is exactly one expression keeps its type (traffic-policy.md §1.4).
+  assert.deepEqual(
+    logs.map((entry) => Object.fromEntries(Object.entries(entry).map(([name, value]) => [name, String(value)]))),
+    one.event.logs,
+  );
 }
 
 function checkRequest(reached: Received | undefined, wanted: Expected): void {
