@@ -126,11 +126,15 @@ export interface RequestHead {
    */
   readonly upgrade?: string | undefined;
   readonly headers: HeaderFields;
+  /** What came behind the body; known once all of it has come. */
+  readonly trailers?: HeaderFields | undefined;
 }
 
 export interface ResponseHead {
   status: number;
   readonly headers: HeaderFields;
+  /** What came behind the body, once `body` has resolved or the upstream was done before the hooks were. */
+  readonly trailers?: HeaderFields | undefined;
   /**
    * The whole body as the upstream has sent it, or as it was replaced, read up to `maxBytes` while the head waits. For
    * response hooks. Rejects with a `Refusal` (payload_too_large, or one that says that the edge is full): then the body passes as it is.

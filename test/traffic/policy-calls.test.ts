@@ -136,6 +136,26 @@ for (const protocol of protocols) {
       fixture.answer(undefined);
     });
 
+    it(`a request of a policy over ${protocol} reaches the nearest of internal names, as what is forwarded does`, async () => {
+      const names = { all: "*", one: "a", team: "*.team", oneOfTeam: "a.team" };
+      for (const [id, name] of Object.entries(names)) endpoint(name, [answer(id)], `ep_${id}`);
+      for (const [host, id] of [
+        ["a", "one"],
+        ["b", "all"],
+        ["b.c", "all"],
+        ["a.team", "oneOfTeam"],
+        ["b.team", "team"],
+        ["team", "all"],
+        ["A.Team", "oneOfTeam"],
+      ] as const) {
+        rules([call({ url: `https://${host}.internal/` }), answer(`\${${result}.res.body}`)]);
+        assert.equal(await ask(), id, host);
+        rules([["forward-internal", { url: `https://${host}.internal` }]]);
+        assert.equal(await ask(), id, host);
+      }
+      for (const id of Object.keys(names)) fixture.edge.remove("cloud_endpoint", `ep_${id}`);
+    });
+
     it(`a request of a policy over ${protocol} is sent for a response as well`, async () => {
       endpoint("check", [answer("checked ${req.url.query}")]);
       rules(

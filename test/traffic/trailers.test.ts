@@ -27,10 +27,12 @@ const passed = ["x-checksum", "content-digest", "etag", "server-timing", "authen
 let fixture: EdgeWithAgent;
 let trailers: readonly string[] = [];
 let requests = 0;
+let seen: string | undefined;
 let answered: Readonly<Record<string, string>> = {};
 const service = createServer((request: IncomingMessage, response: ServerResponse) => {
   requests += 1;
   request.resume().on("end", () => {
+    seen = request.headers["x-seen"] as string | undefined;
     trailers = request.rawTrailers.filter((_name, index) => index % 2 === 0).map((name) => name.toLowerCase());
     response.write("body");
     response.addTrailers(answered);
@@ -55,6 +57,8 @@ interface Told {
   /** 0: the stream was reset. */
   readonly status: number;
   readonly trailers: readonly string[];
+  /** The field `x-seen` of the response. */
+  readonly seen: string | undefined;
 }
 
 /** A chunked POST with these names behind its body; resolves with what comes behind the response's. */
@@ -68,29 +72,36 @@ async function post(protocol: Protocol, names: readonly string[]): Promise<Told>
         `POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n${lines}\r\n`,
       );
       let text = "";
-      const ended = /^HTTP\/1\.1 200 [^]*\r\n0\r\n([^]*)\r\n$|^HTTP\/1\.1 4/;
+      const ended =
+        /^HTTP\/1\.1 200 [^]*\r\n0\r\n([^]*)\r\n$|^HTTP\/1\.1 200 [^]*-length: 3\r\n[^]*new$|^HTTP\/1\.1 4/i;
       while (!ended.test(text)) text += String((await once(socket, "data"))[0]);
       const behind = ended.exec(text)?.[1] ?? "";
       return {
         status: Number(text.slice(9, 12)),
         trailers: [...behind.matchAll(/^([^:\r\n]+):/gm)].map((match) => String(match[1]).toLowerCase()),
+        seen: /^x-seen: (.*)\r$/m.exec(text)?.[1],
       };
     }
     const session = connectHttp2(`https://${host}`, { createConnection: () => socket });
     session.on("error", () => {});
     const stream = session.request({ ":method": "POST", ":path": "/", ":authority": host }, { waitForTrailers: true });
     let status = 0;
+    let fields: IncomingHttpHeaders = {};
     let behind: IncomingHttpHeaders = {};
     stream.on("wantTrailers", () =>
       stream.sendTrailers(Object.fromEntries(names.map((name) => [name, name === "content-length" ? "5" : "x"]))),
     );
-    stream.on("response", (headers) => (status = Number(headers[":status"])));
+    stream.on("response", (headers) => {
+      status = Number(headers[":status"]);
+      fields = headers;
+    });
     stream.on("trailers", (headers) => (behind = headers));
     stream.on("error", () => {});
     stream.resume().end("ok");
     await new Promise((resolve) => stream.once("close", resolve));
     session.destroy();
-    return { status: stream.rstCode === 0 ? status : 0, trailers: Object.keys(behind) };
+    const given = fields["x-seen"] as string | undefined;
+    return { status: stream.rstCode === 0 ? status : 0, trailers: Object.keys(behind), seen: given };
   } finally {
     socket.destroy();
   }
@@ -122,6 +133,27 @@ for (const protocol of protocols) {
       const told = await post(protocol, []);
       assert.equal(told.status, 200);
       assert.deepEqual([...told.trailers].sort(), [...passed].sort());
+    });
+
+    it(`trailers over ${protocol} are read by rules, once the body before them was`, async () => {
+      answered = { "x-checksum": "x", "set-cookie": "x" };
+      const all = (of: string): string => `\${${of}.trailers.map(name, name + '=' + ${of}.trailers[name][0])}`;
+      const rules = (type: string, of: string, config: object): object[] => [
+        { actions: [{ type, config }] },
+        { actions: [{ type: "add-headers", config: { headers: { "x-seen": all(of) } } }] },
+      ];
+      const replacements = (from: string): object => ({ replacements: [{ from, to: "new" }] });
+      const value = JSON.stringify({
+        on_http_request: rules("request-body-find-replace", "req", replacements("nothing of it")),
+        on_http_response: rules("response-body-find-replace", "res", replacements("body")),
+      });
+      const backend = { enabled: true, backend_id: "bkdsc_1" };
+      fixture.route({ backend, traffic_policy: { enabled: true, value } });
+      const told = await post(protocol, ["x-checksum", "cookie"]);
+      assert.deepEqual([seen, trailers], ['["x-checksum=x"]', ["x-checksum"]]);
+      // What they say is of the body that was.
+      assert.deepEqual([told.seen, told.trailers], ['["x-checksum=x"]', []]);
+      fixture.route({ backend });
     });
   });
 }

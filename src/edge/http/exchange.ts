@@ -114,6 +114,7 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
     this.#body.hasEnded = true;
     if (this.isOver) return;
     if (trailers !== undefined) stripRequest(trailers, false);
+    this.request.trailers = trailers;
     this.#body.end(trailers);
     this.#upstream?.bodyEnded();
     if (this.#upgradedEnded) this.#endUpgraded();
@@ -161,6 +162,9 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
     const response = new ModuleResponse(status, fields, {
       body: (maxBytes) => held.collect(maxBytes),
       replaceBody: (bytes) => held.replace(bytes),
+      get trailers() {
+        return held.end?.trailers;
+      },
     });
     this.#response = response;
     this.#held = held;
@@ -207,6 +211,10 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
   }
 
   responseEnd(trailers: FieldTable | undefined): void {
+    if (trailers !== undefined) {
+      stripResponse(trailers);
+      if (this.hasLogins) dropLoginCookies(trailers);
+    }
     if (this.#held !== undefined) {
       this.#held.ended(trailers);
       return;
@@ -214,10 +222,6 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
     if (this.#response?.isStarted === true) {
       this.#response.end();
       return;
-    }
-    if (trailers !== undefined) {
-      stripResponse(trailers);
-      if (this.hasLogins) dropLoginCookies(trailers);
     }
     this.#finish();
     this.#client.sendEnd(trailers);

@@ -26,8 +26,9 @@ export class ReceivedRequest implements RequestHead {
   query = "";
   /** Set by a policy that changed them. */
   isRewritten = false;
+  trailers: FieldTable | undefined;
 
-  constructor(head: Omit<ReceivedRequest, "path" | "query" | "isRewritten">) {
+  constructor(head: Omit<ReceivedRequest, "path" | "query" | "isRewritten" | "trailers">) {
     this.httpVersion = head.httpVersion;
     this.method = head.method;
     this.scheme = head.scheme;

@@ -14,7 +14,7 @@ export interface StagesOutput {
 }
 
 /** The body, as the modules that want to see it whole are given it. */
-export type ResponseBody = Pick<ResponseHead, "body" | "replaceBody">;
+export type ResponseBody = Pick<ResponseHead, "body" | "replaceBody" | "trailers">;
 
 /** The response head as modules see it, and the transforms that they put on its body. */
 export class ModuleResponse implements ResponseHead {
@@ -30,6 +30,10 @@ export class ModuleResponse implements ResponseHead {
     this.#upstreamStatus = status;
     this.headers = headers;
     this.#body = body;
+  }
+
+  get trailers(): ResponseHead["trailers"] {
+    return this.#body.trailers;
   }
 
   body(maxBytes: number): Promise<Buffer> {

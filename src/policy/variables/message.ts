@@ -60,7 +60,10 @@ export const requestVariables: Variables = {
     headersType,
     ofRequest(({ headers }) => new HeaderMap(headers)),
   ),
-  "req.trailers": variable(headersType, () => noFields),
+  "req.trailers": variable(
+    headersType,
+    ofRequest(({ trailers }) => (trailers ? new HeaderMap(trailers) : noFields)),
+  ),
   "req.cookies": variable(
     mapOf(string, listOf(cookieType)),
     ofRequest(({ headers }) => byName(requestCookies(headers))),
@@ -84,7 +87,10 @@ export const responseVariables: Variables = {
     const headers = response?.headers;
     return headers && new HeaderMap(headers);
   }),
-  "res.trailers": variable(headersType, () => noFields),
+  "res.trailers": variable(headersType, ({ response }) => {
+    const trailers = response?.trailers;
+    return trailers ? new HeaderMap(trailers) : noFields;
+  }),
   "res.cookies": variable(mapOf(string, listOf(cookieType)), ({ response }) => {
     const headers = response?.headers;
     return headers && byName(responseCookies(headers));
