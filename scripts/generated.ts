@@ -1,6 +1,7 @@
 /** Files that are made from the declarations and committed: path → content. */
 import { describeApi, operationLines } from "../src/api/description/openapi.ts";
 import { describedOperations } from "../src/api/operations.ts";
+import { policyJsonSchema } from "../src/policy/json-schema.ts";
 import { referenceFiles } from "./reference/pages.ts";
 import { sdkFiles } from "./sdk/generate.ts";
 import type { ApiDescription } from "../src/api/description/description.ts";
@@ -12,6 +13,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     ["openapi.json", `${JSON.stringify(api, undefined, 2)}\n`],
     ["operations.txt", operationLines(operations)],
     ...(await referenceFiles(operations)),
+    ["docs/reference/policy.schema.json", `${JSON.stringify(policyJsonSchema(), undefined, 2)}\n`],
     ...sdkFiles(api as unknown as ApiDescription),
   ]);
 }

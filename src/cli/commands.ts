@@ -40,11 +40,23 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   "policy check": {
     doc: "Say what is wrong with a traffic policy.",
-    load: async () => (await import("./commands/policy.ts")).policyCheck as unknown as Command,
+    load: async () => (await import("./commands/policy-check.ts")).policyCheck as unknown as Command,
   },
   "policy test": {
     doc: "Run the cases of a traffic policy.",
-    load: async () => (await import("./commands/policy.ts")).policyTest as unknown as Command,
+    load: async () => (await import("./commands/policy-test.ts")).policyTest as unknown as Command,
+  },
+  "policy explain": {
+    doc: "Say what a traffic policy in a file does with a request.",
+    load: async () => (await import("./commands/policy-explain.ts")).policyExplain as unknown as Command,
+  },
+  "policy fmt": {
+    doc: "Bring traffic policies into one form, comments kept.",
+    load: async () => (await import("./commands/policy-fmt.ts")).policyFmt as unknown as Command,
+  },
+  "policy schema": {
+    doc: "Print the JSON Schema of traffic policies.",
+    load: async () => (await import("./commands/policy-schema.ts")).policySchema as unknown as Command,
   },
   api: {
     doc: "Call one operation of the management API.",

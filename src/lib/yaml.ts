@@ -9,6 +9,13 @@ import type { JsonObject } from "./json.ts";
  * @throws JsonIssue that says why and where
  */
 export function parseYamlObject(text: string): JsonObject {
+  const value = parseYaml(text);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new JsonIssue("is not a YAML object");
+  return value as JsonObject;
+}
+
+/** As `parseYamlObject`, of an object or a list. */
+export function parseYaml(text: string): unknown {
   let value: unknown;
   try {
     const documents = parseAllDocuments(text, {
@@ -28,9 +35,9 @@ export function parseYamlObject(text: string): JsonObject {
     if (error instanceof RangeError) throw new JsonIssue(`is nested deeper than ${maxJsonDepth}`);
     throw new JsonIssue(`is not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new JsonIssue("is not a YAML object");
+  if (typeof value !== "object" || value === null) throw new JsonIssue("is not a YAML object");
   checkPlain(value, 1);
-  return value as JsonObject;
+  return value;
 }
 
 function checkPlain(value: unknown, depth: number): void {

@@ -13,7 +13,7 @@ import { tellsSecret } from "./lint/secret-uses.ts";
 import { didYouMean, fieldReason, shortened } from "./policy-issue.ts";
 import { compileTemplate } from "./language/template.ts";
 
-const maxActions = 20;
+export const maxActions = 20;
 
 const byType = new Map(actions.map((action) => [action.type, action]));
 

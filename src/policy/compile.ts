@@ -15,7 +15,7 @@ import { compileActions } from "./compile-actions.ts";
 import type { CompiledExpression, CompiledPolicy, CompiledRule } from "./compiled.ts";
 import { environmentOf } from "./environment.ts";
 import { Findings, isObject, pathOf } from "./findings.ts";
-import type { Keys } from "./findings.ts";
+import type { Keys, OlderName } from "./findings.ts";
 import { unguardedIndexes } from "./lint/unguarded-index.ts";
 import { phaseNamed, phasesOf } from "./phases.ts";
 import { didYouMean, shortened } from "./policy-issue.ts";
@@ -24,8 +24,8 @@ import type { PolicyIssue, PolicyWarning } from "./policy-issue.ts";
 export const policyModuleName = "traffic_policy";
 
 /** Per phase, and per rule (traffic-policy.md §1.1). */
-const maxRules = 100;
-const maxExpressions = 25;
+export const maxRules = 100;
+export const maxExpressions = 25;
 const maxExpressionBytes = 4096;
 
 const require = createRequire(import.meta.url);
@@ -39,14 +39,15 @@ export interface PolicyCompilation {
   readonly warnings: readonly PolicyWarning[];
   /** Secrets that it reads, in the order of the text. */
   readonly secrets: readonly NamedSecret[];
+  readonly olderNames: readonly OlderName[];
 }
 
 /** Reads, checks and compiles. Never throws. */
 export function compilePolicy(text: string, layer: Layer): PolicyCompilation {
   const reader = new PolicyReader(text, layer);
   const policy = reader.read();
-  const { issues, warnings, secrets } = reader.findings;
-  return { policy, issues, warnings, secrets };
+  const { issues, warnings, secrets, olderNames } = reader.findings;
+  return { policy, issues, warnings, secrets, olderNames };
 }
 
 /** What the rules of one phase are read with. */

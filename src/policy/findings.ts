@@ -8,6 +8,7 @@ import type { NamedSecret } from "../schema/fields.ts";
 import type * as Yaml from "../lib/yaml.ts";
 import type { Doubt } from "./lint/doubt.ts";
 import { capitalHeaderNames } from "./lint/header-names.ts";
+import { olderNames } from "./lint/older-names.ts";
 import { secretUses } from "./lint/secret-uses.ts";
 import { readsWithoutData } from "./lint/without-data.ts";
 import { maxPolicyIssues } from "./policy-issue.ts";
@@ -17,11 +18,23 @@ const require = createRequire(import.meta.url);
 
 export type Keys = readonly (string | number)[];
 
+export interface OlderName {
+  readonly path: string;
+  /** The text that stands at `path`, and where the name is in it, UTF-16 offsets. */
+  readonly source: string;
+  readonly from: number;
+  readonly to: number;
+  /** The present one. */
+  readonly name: string;
+}
+
 export class Findings {
   /** In the order of the text, up to twenty; so are the warnings. */
   readonly issues: PolicyIssue[] = [];
   readonly warnings: PolicyWarning[] = [];
   readonly secrets: NamedSecret[] = [];
+  /** Variables that are mentioned by an older name. */
+  readonly olderNames: OlderName[] = [];
   readonly #text: string;
 
   constructor(text: string) {
@@ -59,6 +72,9 @@ export class Findings {
   /** An expression, of which the doubts are noted that do not depend on where it stands. */
   read(path: string, source: string, checked: CheckedTree, before = 0): void {
     this.secrets.push(...secretUses(checked));
+    for (const { from, to, name } of olderNames(checked)) {
+      this.olderNames.push({ path, source, from: before + from, to: before + to, name });
+    }
     for (const doubt of [...readsWithoutData(checked), ...capitalHeaderNames(checked)]) {
       this.doubtfulIn(path, source, before, doubt);
     }

@@ -1,9 +1,13 @@
-/** Cases beside a policy: a request, and what is to come of it (guides/policies.md, "Tests"). */
+/** Cases beside a policy: a request or connection, and what is to come of it (guides/policies.md, "Tests"). */
 import type { JsonObject } from "../lib/json.ts";
+import type { Step } from "../traffic/step.ts";
+import { compilePolicy } from "./compile.ts";
+import { CaseFault, headersIn, numberIn, objectIn, objectsIn, onlyKnown, textIn } from "./case-fields.ts";
+import { readInternalUrl } from "../lib/internal-names.ts";
 import { internalHostOf } from "./language/internal-url.ts";
-import type { CompiledPolicy } from "./compiled.ts";
-import { simulate } from "./simulate.ts";
-import type { Simulated, SimulatedRequest } from "./simulate.ts";
+import type { Layer } from "./language/action.ts";
+import { startSimulation, urlOf } from "./simulate.ts";
+import type { Simulated, SimulatedAnswer, SimulatedConnection, SimulatedRequest, Simulation } from "./simulate.ts";
 
 export interface CaseResult {
   readonly name: string;
@@ -13,74 +17,221 @@ export interface CaseResult {
   readonly trace: readonly string[];
 }
 
-export async function runCase(policy: CompiledPolicy, given: JsonObject, index: number): Promise<CaseResult> {
-  const name = typeof given["name"] === "string" ? given["name"] : `case ${index + 1}`;
-  const outcome = await simulate(policy, requestOf(given));
-  const trace = outcome.steps.map(({ outcome: how, reason }) => `${how}: ${reason}`);
-  return { name, wrong: differences(given, outcome), trace };
+/** When the first case is, unless it says otherwise by `at`. */
+const startMs = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+const places: readonly string[] = ["id", "name", "about", "policy", "endpoint", "upstream_answer", "cases"];
+const surroundings: readonly string[] = ["secrets", "key_sets", "online"];
+const inputs: readonly string[] = ["name", "about", "at", "client", "rand", "online", "request", "upstream_answer"];
+const outcomes: readonly string[] = ["response", "upstream", "forwarded", "forwarded_to", "trace", "result", "event"];
+
+/**
+ * Runs the cases in order, on one policy whose state goes on from case to case.
+ *
+ * @throws CaseFault for what is no test, is about a policy that cannot be put into effect, or expects nothing
+ */
+export async function runCases(given: JsonObject): Promise<readonly CaseResult[]> {
+  onlyKnown(given, [...places, ...surroundings], "the test");
+  const endpoint = URL.parse(textIn(given, "endpoint", "https://shop.example.test"));
+  const layer = layerOf(endpoint);
+  const text = typeof given["policy"] === "string" ? given["policy"] : JSON.stringify(objectIn(given, "policy"));
+  const { policy, issues } = compilePolicy(text, layer);
+  const [first] = issues;
+  if (first) throw new CaseFault(`policy: ${first.path} ${first.message}`);
+  const cases = given["cases"];
+  if (!Array.isArray(cases) || cases.length === 0) throw new CaseFault("there are no cases in it");
+  const simulation = startSimulation(policy, {
+    layer,
+    port: Number(endpoint?.port) || 443,
+    secrets: objectsIn(given, "secrets") as Readonly<Record<string, Record<string, string>>>,
+    keySets: objectsIn(given, "key_sets"),
+  });
+  const results: CaseResult[] = [];
+  for (const [index, one] of (cases as readonly unknown[]).entries()) {
+    if (typeof one !== "object" || one === null) throw new CaseFault(`case ${index + 1} is no object`);
+    const whole = { host: endpoint?.hostname, ...given, ...(one as JsonObject) };
+    onlyKnown(one as JsonObject, [...inputs, ...outcomes, "connect"], `case ${index + 1}`);
+    if (!outcomes.some((name) => Object.hasOwn(one, name))) throw new CaseFault(`case ${index + 1} expects nothing`);
+    const name = textIn(one as JsonObject, "name", `case ${index + 1}`);
+    results.push({ name, ...(await runCase(simulation, layer, whole, one as JsonObject)) });
+  }
+  return results;
+}
+
+function layerOf(endpoint: URL | null): Layer {
+  const scheme = endpoint?.protocol.slice(0, -1);
+  if (scheme === "https" || scheme === "http") return "http";
+  if (scheme === "tls" || scheme === "tcp") return scheme;
+  throw new CaseFault("endpoint must be an https://, http://, tls:// or tcp:// URL");
+}
+
+async function runCase(
+  simulation: Simulation,
+  layer: Layer,
+  whole: JsonObject,
+  one: JsonObject,
+): Promise<Pick<CaseResult, "wrong" | "trace">> {
+  const request = requestOf(whole);
+  if (layer !== "http") {
+    const outcome = await simulation.connection(request);
+    return { wrong: [...connectionDifferences(one, outcome), ...common(one, outcome)], trace: traceOf(outcome.steps) };
+  }
+  const outcome = await simulation.request(request);
+  return { wrong: [...differences(one, outcome), ...common(one, outcome)], trace: traceOf(outcome.steps) };
+}
+
+function traceOf(steps: readonly Step[]): string[] {
+  return steps.map(({ outcome, reason }) => `${outcome}: ${reason}`);
 }
 
 function requestOf(given: JsonObject): SimulatedRequest {
-  const request = objectOf(given["request"]);
-  const answer = objectOf(given["upstream_answer"]);
+  const request = objectIn(given, "request");
+  onlyKnown(request, ["method", "host", "target", "headers", "body"], "request");
+  const at = textIn(given, "at", "0s");
+  if (!/^\d{1,9}(?:\.\d{1,3})?s$/.test(at)) throw new CaseFault(`at must be seconds, as in 90s: "${at}"`);
   return {
-    method: textOr(request["method"], "GET"),
-    host: textOr(request["host"], "shop.example.test"),
-    target: textOr(request["target"], "/"),
-    headers: headersOf(request["headers"]),
-    body: textOr(request["body"], ""),
-    client: textOr(given["client"], "203.0.113.9"),
-    online: Object.keys(objectOf(given["online"])).flatMap((url) => internalHostOf(url) ?? []),
-    random: typeof given["rand"] === "number" ? given["rand"] : 0.5,
-    answer: {
-      status: typeof answer["status"] === "number" ? answer["status"] : 200,
-      headers: [["content-type", "text/plain"], ...headersOf(answer["headers"])],
-      body: textOr(answer["body"], "up"),
-    },
+    nowMs: startMs + Math.round(Number(at.slice(0, -1)) * 1000),
+    method: textIn(request, "method", "GET"),
+    host: textIn(request, "host", textIn(given, "host", "shop.example.test")),
+    target: textIn(request, "target", "/"),
+    headers: headersIn(request),
+    body: textIn(request, "body", ""),
+    client: textIn(given, "client", "203.0.113.9"),
+    online: onlineIn(given),
+    random: numberIn(given, "rand", 0.5),
+    answer: answerOf(objectIn(given, "upstream_answer"), "upstream_answer"),
   };
+}
+
+function onlineIn(given: JsonObject): ReadonlyMap<string, SimulatedAnswer> {
+  return new Map(
+    Object.entries(objectsIn(given, "online")).map(([url, answer]) => {
+      const address = readInternalUrl(url);
+      const host = internalHostOf(url) ?? (address && urlOf(address));
+      if (host === undefined) throw new CaseFault(`online: "${url}" is no URL of an internal endpoint`);
+      return [host, answerOf(answer, `online: ${url}`)] as const;
+    }),
+  );
+}
+
+function answerOf(given: JsonObject, where: string): SimulatedAnswer {
+  onlyKnown(given, ["status", "headers", "body"], where);
+  const headers = headersIn(given);
+  const own = [
+    ["content-type", "text/plain"],
+    ["x-powered-by", "Node"],
+  ] as const;
+  return {
+    status: numberIn(given, "status", 200),
+    headers: [...own.filter(([name]) => !headers.some(([other]) => other === name)), ...headers],
+    body: textIn(given, "body", "up"),
+  };
+}
+
+type Differ = (what: string, is: unknown, want: unknown) => void;
+
+function collected(compare: (differ: Differ, found: string[]) => void): string[] {
+  const found: string[] = [];
+  compare((what, is, want) => {
+    if (!isAsWanted(is, want)) found.push(`${what} is ${shown(is)}, expected ${shown(want)}`);
+  }, found);
+  return found;
+}
+
+/** What begins with `~` is a regular expression; null is what is absent. */
+function isAsWanted(is: unknown, want: unknown): boolean {
+  if (typeof want !== "string" || !want.startsWith("~")) return (is ?? null) === want;
+  let expression: RegExp;
+  try {
+    expression = new RegExp(want.slice(1));
+  } catch {
+    throw new CaseFault(`"${want.slice(1)}" is no regular expression`);
+  }
+  return typeof is === "string" && expression.test(is);
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value ?? null);
 }
 
 function differences(given: JsonObject, { status, headers, body, upstream, forwardedTo }: Simulated): string[] {
-  const wanted = objectOf(given["response"]);
-  const found: string[] = [];
-  const differ = (what: string, is: unknown, want: unknown): void => {
-    found.push(`${what} is ${JSON.stringify(is)}, expected ${JSON.stringify(want)}`);
-  };
-  // What an internal endpoint answers is not of this policy.
-  if (wanted["status"] !== undefined && status !== wanted["status"]) differ("status", status, wanted["status"]);
-  if (wanted["body"] !== undefined && body !== undefined && body !== wanted["body"])
-    differ("body", body, wanted["body"]);
-  found.push(...headerDifferences("header", headers, wanted["headers"]));
-  if (given["forwarded_to"] !== undefined && given["forwarded_to"] !== forwardedTo)
-    differ("forwarded_to", forwardedTo ?? null, given["forwarded_to"]);
-  if (given["upstream"] === "none") {
-    if (upstream) found.push("the upstream is reached");
-    return found;
-  }
-  const seen = objectOf(given["upstream"]);
-  if (Object.keys(seen).length === 0) return found;
-  if (!upstream) return [...found, "the upstream is not reached"];
-  if (seen["target"] !== undefined && upstream.target !== seen["target"])
-    differ("upstream target", upstream.target, seen["target"]);
-  return [...found, ...headerDifferences("upstream header", upstream.headers, seen["headers"])];
-}
-
-function headerDifferences(what: string, pairs: Simulated["headers"], wanted: unknown): string[] {
-  return Object.entries(objectOf(wanted)).flatMap(([name, want]) => {
-    const values = pairs.filter(([present]) => present === name.toLowerCase()).map(([, value]) => value);
-    const is = values.length === 0 ? null : values.join(", ");
-    return is === want ? [] : [`${what} ${name} is ${JSON.stringify(is)}, expected ${JSON.stringify(want)}`];
+  const wanted = objectIn(given, "response");
+  onlyKnown(wanted, ["status", "headers", "body"], "response");
+  const forwarded = objectIn(given, "forwarded");
+  onlyKnown(forwarded, ["to", "host", "headers"], "forwarded");
+  return collected((differ, found) => {
+    const compare = (what: string, is: unknown, want: unknown): void => {
+      if (want !== undefined) differ(what, is, want);
+    };
+    compare("status", status, wanted["status"]);
+    // A page of the edge's own depends on what the client accepts.
+    if (body !== undefined) compare("body", body, wanted["body"]);
+    compareHeaders("header", headers, wanted, differ);
+    compare("forwarded_to", forwardedTo, given["forwarded_to"]);
+    compare("forwarded to", forwardedTo === undefined ? undefined : `https://${forwardedTo}`, forwarded["to"]);
+    if (given["upstream"] === "none") {
+      if (upstream) found.push("the upstream is reached");
+      return;
+    }
+    const seen = objectIn(given, "upstream");
+    onlyKnown(seen, ["target", "headers", "body"], "upstream");
+    if (Object.keys(seen).length === 0) return;
+    if (!upstream) {
+      found.push("the upstream is not reached");
+      return;
+    }
+    compare("upstream target", upstream.target, seen["target"]);
+    compare("upstream body", upstream.body, seen["body"]);
+    compareHeaders("upstream header", upstream.headers, seen, differ);
   });
 }
 
-function objectOf(value: unknown): JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+function compareHeaders(what: string, headers: Simulated["headers"], wanted: JsonObject, differ: Differ): void {
+  for (const [name, want] of Object.entries(objectIn(wanted, "headers"))) {
+    const values = headers.filter(([present]) => present === name.toLowerCase()).map(([, value]) => value);
+    // Codings and names of fields are written in any case (RFC 9110 §8.4, §12.5.5).
+    const isList = name === "vary" || name === "content-encoding";
+    const is = values.length === 0 ? null : values.join(", ");
+    differ(`${what} ${name}`, isList ? lower(is) : is, isList ? lower(want) : want);
+  }
 }
 
-function textOr(value: unknown, other: string): string {
-  return typeof value === "string" ? value : other;
+function lower(value: unknown): unknown {
+  return typeof value === "string" ? value.toLowerCase() : value;
 }
 
-function headersOf(value: unknown): (readonly [string, string])[] {
-  return Object.entries(objectOf(value)).map(([name, one]) => [name.toLowerCase(), String(one)] as const);
+function connectionDifferences(given: JsonObject, { isClosed, forwardedTo }: SimulatedConnection): string[] {
+  return collected((differ) => {
+    if (given["forwarded_to"] !== undefined) differ("forwarded_to", forwardedTo, given["forwarded_to"]);
+    if (given["result"] !== undefined) differ("the connection", isClosed ? "closed" : "open", given["result"]);
+    if (given["upstream"] === "none" && !isClosed && forwardedTo === undefined)
+      differ("the upstream", "reached", "none");
+  });
+}
+
+/** What requests and connections have in common: the trace, and what was noted for the event. */
+function common(given: JsonObject, { steps, logs }: Pick<Simulated, "steps" | "logs">): string[] {
+  return collected((differ) => {
+    const trace = objectIn(given, "trace");
+    onlyKnown(trace, ["phase", "rule", "outcome"], "trace");
+    if (Object.keys(trace).length > 0) {
+      const at = `${textIn(trace, "phase", "on_http_request")}[${numberIn(trace, "rule", 0)}]`;
+      const step = steps.find(({ reason }) => reason.startsWith(`${at}:`) || reason.startsWith(`${at} "`));
+      differ(`the outcome of ${at}`, step && outcomeOf(step), trace["outcome"]);
+    }
+    const event = objectIn(given, "event");
+    onlyKnown(event, ["logs"], "event");
+    const wanted = event["logs"];
+    if (wanted !== undefined) differ("what is logged", asTexts(logs), asTexts(wanted));
+  });
+}
+
+/** A number and its text are the same: who reads events cares for neither. */
+function asTexts(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) => (typeof inner === "number" ? String(inner) : inner));
+}
+
+function outcomeOf({ failed, outcome }: Step): string {
+  if (failed === true) return "error";
+  return outcome === "skipped" ? "unmatched" : "matched";
 }

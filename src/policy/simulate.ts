@@ -1,105 +1,184 @@
-/** A policy on a request that is described in a test, without sockets: what its rules do, and what comes of it. */
+/** A policy on requests and connections that are described, without sockets: what its rules do, and what comes of it. */
+import type { Transform } from "node:stream";
+import { keysOf } from "../jose/key-set.ts";
+import type { KeySets } from "../jose/key-sets.ts";
 import { canonicalPath } from "../lib/canonical-path.ts";
-import { Refusal, catalogue } from "../lib/errors.ts";
 import { systemClock } from "../lib/clock.ts";
-import type { Exchange, RequestHead, ResponseHead } from "../traffic/exchange.ts";
+import type { Clock } from "../lib/clock.ts";
+import { Refusal, catalogue } from "../lib/errors.ts";
+import type { InternalAddress } from "../lib/internal-names.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { InternalCalls } from "../traffic/calls.ts";
+import type { ConnectionFacts, Exchange, RequestHead, ResponseHead } from "../traffic/exchange.ts";
 import { HeaderList } from "../traffic/header-list.ts";
 import type { HeaderPairs } from "../traffic/header-list.ts";
 import type { Answer, Step } from "../traffic/step.ts";
 import type { CompiledPolicy } from "./compiled.ts";
+import type { Layer } from "./language/action.ts";
 import { defaultPolicyServices } from "./language/context.ts";
+import type { LogEntry } from "./language/context.ts";
 import { policyHooks } from "./hooks.ts";
+import { openOutside } from "./parts/outside.ts";
+import { throughStages } from "./staged-body.ts";
 
-export interface SimulatedRequest {
+/** Where, and among what, the policy runs. */
+export interface SimulatedPlace {
+  readonly layer: Layer;
+  /** Port that is listened on. */
+  readonly port: number;
+  /** Values by vault and name. */
+  readonly secrets: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** JSON Web Key Sets by URL. */
+  readonly keySets: Readonly<Record<string, JsonObject>>;
+}
+
+/** What there is on one request or connection. */
+export interface SimulatedWorld {
+  /** Milliseconds since 1970; never before that of an earlier one. */
+  readonly nowMs: number;
+  readonly client: string;
+  /** Internal endpoints that are online, those of HTTP by host, others by `scheme://host:port`; and what they answer. */
+  readonly online: ReadonlyMap<string, SimulatedAnswer>;
+  /** What `rand.double()` gives. */
+  readonly random: number;
+}
+
+export interface SimulatedRequest extends SimulatedWorld {
   readonly method: string;
   readonly host: string;
   /** Path and query. */
   readonly target: string;
   readonly headers: HeaderPairs;
   readonly body: string;
-  readonly client: string;
-  /** Internal endpoints that are online, by host. */
-  readonly online: readonly string[];
-  /** What `rand.double()` gives. */
-  readonly random: number;
   /** What the upstream would answer. */
-  readonly answer: { readonly status: number; readonly headers: HeaderPairs; readonly body: string };
+  readonly answer: SimulatedAnswer;
+}
+
+export interface SimulatedAnswer {
+  readonly status: number;
+  readonly headers: HeaderPairs;
+  readonly body: string;
 }
 
 export interface Simulated {
   /** 0: the connection was dropped. */
   readonly status: number;
   readonly headers: HeaderPairs;
-  /** Undefined where it is not this policy's alone to say: of an error page, or where an internal endpoint answers. */
+  /** As the client would get it; undefined for a page of the edge's own. */
   readonly body: string | undefined;
   /** What the upstream would see; undefined when it is not reached. */
-  readonly upstream: { readonly target: string; readonly headers: HeaderPairs } | undefined;
+  readonly upstream: { readonly target: string; readonly headers: HeaderPairs; readonly body: string } | undefined;
   /** The internal endpoint that it goes to instead. */
   readonly forwardedTo: string | undefined;
   readonly steps: readonly Step[];
+  readonly logs: readonly LogEntry[];
 }
 
-/** Rejects when the policy cannot be attached: tests have no IP policies of an account. */
-export async function simulate(policy: CompiledPolicy, given: SimulatedRequest): Promise<Simulated> {
+export interface SimulatedConnection {
+  readonly isClosed: boolean;
+  /** The internal endpoint that it goes to instead of upstream. */
+  readonly forwardedTo: string | undefined;
+  readonly steps: readonly Step[];
+  readonly logs: readonly LogEntry[];
+}
+
+/** One policy, with the state that its actions keep. */
+export interface Simulation {
+  /** @param isDry nothing is counted, and steps tell of the values that decided */
+  request(given: SimulatedRequest, isDry?: boolean): Promise<Simulated>;
+  connection(given: SimulatedWorld, isDry?: boolean): Promise<SimulatedConnection>;
+}
+
+/** Throws when the policy cannot be attached: there are no IP policies and authorities of an account. */
+export function startSimulation(policy: CompiledPolicy, place: SimulatedPlace): Simulation {
+  let world: SimulatedWorld = { nowMs: 0, client: "", online: new Map(), random: 0 };
+  const clock: Clock = { ...systemClock, now: () => world.nowMs, monotonic: () => world.nowMs };
+  const inside: InternalCalls = { send: ({ url }) => answerInside(url, world.online) };
+  const { calls } = openOutside({ clock, allowLocal: false, ca: undefined, hosts: [], inside });
+  const none = (what: string) => (id: string) => {
+    throw new Error(`find ${what} "${id}": there are none of an account here`);
+  };
   const hooks = policyHooks(policy, {
     accountId: "ac_test",
     ownerId: "edghtsrt_test",
-    endpoint: { id: "ep_test", protocol: "https" },
-    clock: systemClock,
+    endpoint: { id: "ep_test", protocol: place.layer === "http" ? "https" : place.layer },
+    clock,
     services: {
       ...defaultPolicyServices,
-      random: () => given.random,
-      internalEndpoint: (_account, host) => given.online.includes(host),
+      random: () => world.random,
+      internalEndpoint: (_account, host) => world.online.has(host),
+      internalConnection: (_account, address) => world.online.has(urlOf(address)),
+      secret: (_account, vault, name) => ownText(ownObject(place.secrets, vault), name),
+      keySets: keySetsAmong(place.keySets),
+      calls,
     },
     keep: (_key, make) => make(),
-    ipPolicy: (id) => {
-      throw new Error(`find IP policy "${id}": tests have none`);
-    },
-    authority: (id) => {
-      throw new Error(`find certificate authority "${id}": tests have none`);
-    },
+    ipPolicy: none("IP policy"),
+    authority: none("certificate authority"),
   });
-  const exchange = exchangeOf(given);
-  const step = await hooks.request?.(exchange);
+  return {
+    async request(given, isDry = false) {
+      world = given;
+      return await requestOn(hooks, exchangeOf(given, place), given, isDry);
+    },
+    async connection(given, isDry = false) {
+      world = given;
+      const facts = factsOf(given, place, undefined);
+      const decided = await (isDry ? hooks.rehearseOpened : hooks.opened)?.({ facts });
+      const { closes = false, forwardTo, steps = [], logs = [] } = decided ?? {};
+      return { isClosed: closes, forwardedTo: forwardTo && urlOf(forwardTo), steps, logs };
+    },
+  };
+}
+
+type Hooks = ReturnType<typeof policyHooks>;
+
+async function requestOn(
+  hooks: Hooks,
+  exchange: Exchange,
+  given: SimulatedRequest,
+  isDry: boolean,
+): Promise<Simulated> {
+  const step = await (isDry ? hooks.rehearse : hooks.request)?.(exchange);
   if (step) exchange.steps.push(step);
   if (step?.answer) return ended(step.drops === true ? undefined : step.answer, exchange);
   const { path, query, headers } = exchange.request;
-  const upstream = { target: path + query, headers: headers.entries() };
-  let body: Buffer = Buffer.from(given.answer.body);
-  const response: ResponseHead = {
-    status: given.answer.status,
-    headers: new HeaderList(given.answer.headers),
-    body: (maxBytes) => bounded(body, maxBytes),
-    replaceBody: (bytes) => void (body = bytes),
-    transform: () => {},
-  };
-  const answered = { ...exchange, response };
-  const after = await hooks.response?.(answered);
-  if (after) exchange.steps.push(after);
   const forwardedTo = step?.forwardTo;
-  const sent = { upstream: forwardedTo === undefined ? upstream : undefined, forwardedTo };
-  if (after?.answer) return { ...ended(after.answer, exchange), ...sent };
-  return {
-    status: response.status,
-    headers: response.headers.entries(),
-    body: forwardedTo === undefined ? body.toString() : undefined,
-    ...sent,
-    steps: exchange.steps,
+  const body = (await exchange.body(Number.MAX_SAFE_INTEGER)).toString();
+  const upstream = forwardedTo === undefined ? { target: path + query, headers: headers.entries(), body } : undefined;
+  const answer = (forwardedTo === undefined ? undefined : given.online.get(forwardedTo)) ?? given.answer;
+  const makers: (() => Transform)[] = [];
+  let bytes: Buffer = Buffer.from(answer.body);
+  const response: ResponseHead = {
+    status: answer.status,
+    headers: new HeaderList(answer.headers),
+    body: (maxBytes) => bounded(bytes, maxBytes),
+    replaceBody: (replaced) => void (bytes = replaced),
+    transform: (make) => void makers.push(make),
   };
+  // The same exchange, as what the request's rules have left is found by it.
+  const answered = Object.assign(exchange, { response });
+  const after = await (isDry ? hooks.rehearseResponse : hooks.response)?.(answered);
+  if (after) exchange.steps.push(after);
+  const sent = { upstream, forwardedTo };
+  if (after?.answer) return { ...ended(after.answer, exchange), ...sent };
+  // As an edge frames it: a length that is known beforehand is told.
+  if (makers.length === 0) response.headers.set("content-length", String(bytes.length));
+  else response.headers.delete("content-length");
+  const shown = await throughStages(bytes, makers);
+  const { steps, logs = [] } = exchange;
+  return { status: response.status, headers: response.headers.entries(), body: shown.toString(), ...sent, steps, logs };
 }
 
 function bounded(body: Buffer, maxBytes: number): Promise<Buffer> {
   return body.length > maxBytes ? Promise.reject(new Refusal("payload_too_large")) : Promise.resolve(body);
 }
 
-function ended(answer: Answer | undefined, { steps }: Exchange): Simulated {
-  const rest = { upstream: undefined, forwardedTo: undefined, steps };
+function ended(answer: Answer | undefined, { steps, logs = [] }: Exchange): Simulated {
+  const rest = { upstream: undefined, forwardedTo: undefined, steps, logs };
   if (answer === undefined) return { status: 0, headers: [], body: "", ...rest };
-  if ("error" in answer) {
-    const headers = Object.entries(answer.headers ?? {}).flatMap(([name, value]) => pairs(name, value));
-    return { status: catalogue[answer.error].status, headers, body: undefined, ...rest };
-  }
-  const headers = Object.entries(answer.headers).flatMap(([name, value]) => pairs(name, value));
+  const headers = Object.entries(answer.headers ?? {}).flatMap(([name, value]) => pairs(name, value));
+  if ("error" in answer) return { status: catalogue[answer.error].status, headers, body: undefined, ...rest };
   return { status: answer.status, headers, body: Buffer.from(answer.body as string).toString(), ...rest };
 }
 
@@ -107,7 +186,12 @@ function pairs(name: string, value: string | readonly string[]): HeaderPairs {
   return [value].flat().map((one) => [name.toLowerCase(), one] as const);
 }
 
-function exchangeOf({ method, host, target, headers, body, client }: SimulatedRequest): Exchange {
+function factsOf({ client, nowMs }: SimulatedWorld, { port }: SimulatedPlace, tls: ConnectionFacts["tls"]) {
+  return { source: client, sourcePort: 40_000, localAddress: "192.0.2.1", localPort: port, startedAt: nowMs, tls };
+}
+
+function exchangeOf(given: SimulatedRequest, place: SimulatedPlace): Exchange {
+  const { method, host, target, headers, body } = given;
   const question = target.indexOf("?");
   const path = question < 0 ? target : target.slice(0, question);
   const fields = new HeaderList(headers);
@@ -124,22 +208,42 @@ function exchangeOf({ method, host, target, headers, body, client }: SimulatedRe
     headers: fields,
   };
   let bytes: Buffer = Buffer.from(body);
+  const tls = { serverName: host, version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", clientCertificate: undefined };
   return {
     id: "req_test",
-    connection: {
-      source: client,
-      sourcePort: 40_000,
-      localAddress: "192.0.2.1",
-      localPort: 443,
-      startedAt: systemClock.now(),
-      tls: { serverName: host, version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384", clientCertificate: undefined },
-    },
+    connection: factsOf(given, place, tls),
     request,
-    receivedAt: systemClock.now(),
+    receivedAt: given.nowMs,
     response: undefined,
     steps: [],
     abandoned: false,
     body: (maxBytes) => bounded(bytes, maxBytes),
-    replaceBody: (given) => void (bytes = given),
+    replaceBody: (replaced) => void (bytes = replaced),
   };
+}
+
+async function answerInside(url: URL, online: SimulatedWorld["online"]) {
+  const answer = online.get(url.hostname);
+  if (!answer) throw new Error(`no internal endpoint is at "${url.hostname}"`);
+  const headers: Record<string, string[]> = Object.create(null) as Record<string, string[]>;
+  for (const [name, value] of answer.headers) (headers[name] ??= []).push(value);
+  return { status: answer.status, headers, body: Buffer.from(answer.body), address: "" };
+}
+
+function keySetsAmong(given: SimulatedPlace["keySets"]): KeySets {
+  const sets = new Map(Object.entries(given).map(([url, set]) => [url, keysOf(set)]));
+  return { keysFor: (url) => Promise.resolve(sets.get(url)), has: () => true };
+}
+
+/** `tcp://db.internal:5432`. */
+export function urlOf({ scheme, host, port }: InternalAddress): string {
+  return `${scheme}://${host}:${port}`;
+}
+
+function ownObject<T>(from: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(from, name) ? from[name] : undefined;
+}
+
+function ownText(from: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
+  return from && ownObject(from, name);
 }

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { ruleLines } from "./policy-rules.ts";
 import type { Explanation } from "../../../sdk/src/index.ts";
 
 const marks = { passed: "✓", changed: "~", skipped: "·", denied: "✗", answered: "=" } as const;
@@ -14,10 +15,11 @@ export function renderExplanation(told: Explanation): string {
   }
   lines.push("");
   const width = Math.max(0, ...told.steps.map(({ by }) => by.length));
-  for (const { by, outcome, reason, decided_by: decider } of told.steps) {
+  for (const { by, outcome, reason, decided_by: decider, rule } of told.steps) {
     const mark = styleText(colours[outcome], marks[outcome], { stream: process.stdout });
     const who = decider ? `  [${decider.kind} ${decider.id}, revision ${decider.revision}]` : "";
     lines.push(`${mark} ${by.padEnd(width)}  ${reason}${who}`);
+    if (rule) lines.push(...ruleLines(rule, " ".repeat(width + 6)));
   }
   lines.push("", ending(told), "");
   return lines.join("\n");

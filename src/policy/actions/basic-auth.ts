@@ -32,6 +32,17 @@ export const basicAuth = defineAction({
     realm: f.string("The realm that clients show.", { maxBytes: 128, format: realmText, default: "ngrok" }),
     enforce: enforceField,
   },
+  alsoTakes: {
+    credentials: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: { username: { type: "string" }, password: { type: "string" } },
+        required: ["username", "password"],
+        additionalProperties: false,
+      },
+    },
+  },
   widen(given) {
     const list = given["credentials"];
     if (!Array.isArray(list)) return given;

@@ -92,6 +92,7 @@ export const jwtValidation = defineAction({
   },
   terminating: "may",
   results: { name: "jwt_validation", fields: { tokens: listOf(validated) } },
+  alsoTakes: { jws: { type: "object" } },
   widen: widenKeys,
   compile({ issuer, audience, http, jws }, scope) {
     const templates = (texts: readonly string[], at: (index: number) => string): Template[] =>

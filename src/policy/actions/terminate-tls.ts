@@ -46,6 +46,7 @@ export const terminateTls = defineAction({
   layers: ["tls"],
   doc: "Ends TLS here: what follows gets the decrypted bytes. Without it TLS is passed through. The connection is closed when the handshake fails.",
   config,
+  alsoTakes: { min_version: { enum: [1.2, 1.3] }, max_version: { enum: [1.2, 1.3] } },
   widen: (given) => ({ ...given, ...asText(given, "min_version"), ...asText(given, "max_version") }),
   rules: [
     ({ min_version, max_version }) =>

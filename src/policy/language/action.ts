@@ -15,6 +15,7 @@ import type { InternalAddress } from "../../lib/internal-names.ts";
 import { catalogue } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Fields, Issue, StoredOf } from "../../schema/fields.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { Answer } from "../../traffic/step.ts";
 import type { PolicyContext, PolicyPlace } from "./context.ts";
@@ -39,6 +40,8 @@ export interface ActionDeclaration<F extends Fields = Fields> {
   readonly raw?: readonly (keyof F & string)[];
   /** Brings other forms that are accepted into the one that `config` declares. */
   widen?(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
+  /** The forms that `widen` takes, as JSON Schema, by field. */
+  readonly alsoTakes?: Readonly<Record<string, JsonSchema>>;
   /** What must hold between fields: pure; what is wrong with a config that its fields allow. */
   readonly rules?: readonly ((config: StoredOf<F>, phase: Phase) => Issue | undefined)[];
   /** `always`: nothing of its rule comes after it. `may`: it ends the phase on some requests. */

@@ -1,0 +1,54 @@
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { maxPolicyBytes } from "../../policy/document.ts";
+import { formatPolicy } from "../../policy/format.ts";
+import { flagOnly, toggle } from "../../settings/setting.ts";
+import { defineCommand } from "../command/command.ts";
+import { maxFiles, protocolSetting, readPolicyFile } from "../policy/read-policy.ts";
+import { Failure, exitCodes } from "../process/exit.ts";
+import { renderFindings } from "../terminal/policy-findings.ts";
+
+export const policyFmt = defineCommand({
+  name: "policy fmt",
+  doc: "Bring traffic policies into one form: phases and keys in order, older names of phases, fields and variables as the present ones, two spaces. Comments stay, and JSON stays JSON. Says which files it has written; standard input is written to standard output.",
+  operands: "FILE…|-",
+  least: 1,
+  most: maxFiles,
+  settings: {
+    protocol: protocolSetting,
+    check: flagOnly(toggle("Write nothing, say which files are in another form, and exit with 7 for any.")),
+  },
+  notes: ["A policy with anything wrong in it stays as it is; the exit code is 7 then, too."],
+  examples: ["postern policy fmt policy.yaml", "postern policy fmt --check policies/*.yaml"],
+  run({ protocol, check }, files) {
+    let isFine = true;
+    for (const file of files) {
+      const text = readPolicyFile(file, maxPolicyBytes);
+      const formatted = formatPolicy(text, protocol);
+      if (typeof formatted !== "string") {
+        isFine = false;
+        process.stderr.write(renderFindings(file, text, { issues: formatted, warnings: [] }, process.stderr));
+      } else if (check) {
+        if (formatted === text) continue;
+        isFine = false;
+        process.stdout.write(`${file}\n`);
+      } else if (file === "-") process.stdout.write(formatted);
+      else if (formatted !== text) {
+        replace(file, text, formatted);
+        process.stdout.write(`${file}\n`);
+      }
+    }
+    return Promise.resolve(isFine ? exitCodes.fine : exitCodes.refused);
+  },
+});
+
+/** All of it or nothing, and not over what was written meanwhile. */
+function replace(file: string, before: string, text: string): void {
+  const beside = `${file}.postern-fmt`;
+  try {
+    if (readFileSync(file, "utf8") !== before) throw new Error("it has changed meanwhile");
+    writeFileSync(beside, text, { mode: statSync(file).mode, flag: "wx" });
+    renameSync(beside, file);
+  } catch (error) {
+    throw new Failure("usage", `cannot write "${file}": ${(error as Error).message}`, { cause: error });
+  }
+}

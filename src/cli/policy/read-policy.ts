@@ -1,0 +1,23 @@
+/** Policies and their tests, from files or standard input. */
+import { readFileSync } from "node:fs";
+import { oneOf } from "../../settings/kinds/text.ts";
+import { flagOnly, one } from "../../settings/setting.ts";
+import { Failure } from "../process/exit.ts";
+
+/** Files of one command. */
+export const maxFiles = 1000;
+
+export const protocolSetting = flagOnly(
+  one("What the policy stands on.", oneOf(["http", "tls", "tcp"]), { default: "http" }),
+);
+
+/** @param file `-` is standard input. @throws Failure for what cannot be read, or is larger than `maxBytes` */
+export function readPolicyFile(file: string, maxBytes: number): string {
+  try {
+    const bytes = readFileSync(file === "-" ? 0 : file);
+    if (bytes.length > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`);
+    return bytes.toString("utf8");
+  } catch (error) {
+    throw new Failure("usage", `cannot read "${file}": ${(error as Error).message}`, { cause: error });
+  }
+}

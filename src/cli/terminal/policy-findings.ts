@@ -1,0 +1,73 @@
+/** What is wrong with a policy, or doubtful in it, for people: a line each, and the place in the expression. */
+import { styleText } from "node:util";
+import { errorCode } from "../../lib/errors.ts";
+import { lineOfYaml } from "../../lib/yaml.ts";
+import type { PolicyCompilation } from "../../policy/compile.ts";
+import type { PolicyIssue, PolicyWarning } from "../../policy/policy-issue.ts";
+
+type Found = Pick<PolicyCompilation, "issues" | "warnings">;
+
+/** Ends with a line break. `output` decides whether there are colours. */
+export function renderFindings(
+  file: string,
+  text: string,
+  { issues, warnings }: Found,
+  output: NodeJS.WritableStream,
+): string {
+  const style = (format: Parameters<typeof styleText>[0], words: string): string =>
+    styleText(format, words, { stream: output });
+  const shown = (finding: PolicyWarning, kind: string): string => {
+    const { path, message } = finding;
+    const line = lineOf(text, path);
+    const code = "reason" in finding ? ` (${errorCode((finding as PolicyIssue).reason)})` : "";
+    const head = `${style("bold", `${file}:${line}`)}: ${kind}: ${path === "" ? "" : `${path}: `}${printable(message)}${code}\n`;
+    return head + excerpt(finding, (caret) => style("green", caret));
+  };
+  return [
+    ...issues.map((issue) => shown(issue, style("red", "error"))),
+    ...warnings.map((warning) => shown(warning, style("yellow", "warning"))),
+    ...(issues.length + warnings.length === 0 ? [`${file}: nothing is wrong\n`] : []),
+  ].join("");
+}
+
+/** The same for programs. */
+export function findingsAsJson(file: string, text: string, { issues, warnings }: Found): object {
+  const plain = ({ path, message, at }: PolicyWarning): object => ({
+    path,
+    message,
+    line: lineOf(text, path),
+    expression: at ? { line: at.line, column: at.column } : null,
+  });
+  return {
+    file,
+    issues: issues.map((issue) => ({ ...plain(issue), error_code: errorCode(issue.reason) })),
+    warnings: warnings.map(plain),
+  };
+}
+
+/** From 1; of what is nowhere in the text, that of its nearest holder. */
+function lineOf(text: string, path: string): number {
+  const keys = path.split(/[.[\]]+/).filter((part) => part !== "");
+  return (
+    lineOfYaml(
+      text,
+      keys.map((key) => (/^\d+$/.test(key) ? Number(key) : key)),
+    ) ?? 1
+  );
+}
+
+/** Characters of a line that are shown around the place. */
+const width = 100;
+
+function excerpt({ at }: PolicyWarning, mark: (caret: string) => string): string {
+  if (!at) return "";
+  const line = Array.from(printable(at.source.split("\n")[at.line - 1] ?? ""));
+  const start = Math.max(0, at.column - 1 - width / 2);
+  const shown = line.slice(start, start + width).join("");
+  return `    ${shown}\n    ${" ".repeat(at.column - 1 - start)}${mark("^")}\n`;
+}
+
+/** One line, without what a terminal takes for anything but text. */
+function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u200b-\u200f\u2028-\u202e\u2066-\u2069]/gu, "\u{fffd}");
+}

@@ -1,0 +1,29 @@
+/** A rule of a policy in a dry run, for people: its conditions, the values that decided them, and what it did. */
+import { styleText } from "node:util";
+
+interface Rule {
+  readonly values: readonly {
+    readonly expression: string;
+    readonly outcome: string;
+    readonly parts: readonly { readonly text: string; readonly value: string }[];
+  }[];
+}
+
+const colours: Readonly<Record<string, "green" | "red" | "dim">> = { true: "green", false: "dim", error: "red" };
+
+/** Lines below the step that tells of the rule. */
+export function ruleLines({ values }: Rule, indent: string): string[] {
+  return values.flatMap(({ expression, outcome, parts }) => {
+    const said = styleText(colours[outcome] ?? "dim", outcome, { stream: process.stdout });
+    const dim = (text: string): string => styleText("dim", text, { stream: process.stdout });
+    return [
+      `${indent}${oneLine(expression)}  → ${said}`,
+      ...parts.map(({ text, value }) => dim(`${indent}  ${oneLine(text)} = ${oneLine(value)}`)),
+    ];
+  });
+}
+
+/** Without what a terminal takes for anything but text. */
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u200b-\u200f\u2028-\u202e\u2066-\u2069]/gu, " ");
+}

@@ -1,0 +1,49 @@
+/** Reading cases strictly: what is misspelt would be expected of nothing. */
+import type { JsonObject } from "../lib/json.ts";
+import type { HeaderPairs } from "../traffic/header-list.ts";
+import { didYouMean } from "./policy-issue.ts";
+
+/** What is wrong with a file of cases, in one clause. */
+export class CaseFault extends Error {}
+
+export function onlyKnown(given: JsonObject, known: readonly string[], where: string): void {
+  const other = Object.keys(given).find((name) => !known.includes(name));
+  if (other === undefined) return;
+  const near = didYouMean(other, known);
+  throw new CaseFault(`${where} has "${other}"; known are: ${known.join(", ")}${near}`);
+}
+
+/** {} where there is nothing, or "none". */
+export function objectIn(given: JsonObject, name: string): JsonObject {
+  const value = given[name];
+  if (value === undefined || value === null || value === "none") return {};
+  if (typeof value !== "object" || Array.isArray(value)) throw new CaseFault(`${name} must be a map`);
+  return value as JsonObject;
+}
+
+/** A map of maps; null in it is an empty one. */
+export function objectsIn(given: JsonObject, name: string): Readonly<Record<string, JsonObject>> {
+  const all = objectIn(given, name);
+  return Object.fromEntries(Object.keys(all).map((one) => [one, objectIn(all, one)]));
+}
+
+export function textIn(given: JsonObject, name: string, other: string): string {
+  const value = given[name];
+  if (value === undefined) return other;
+  if (typeof value !== "string") throw new CaseFault(`${name} must be a text`);
+  return value;
+}
+
+export function numberIn(given: JsonObject, name: string, other: number): number {
+  const value = given[name];
+  if (value === undefined) return other;
+  if (typeof value !== "number") throw new CaseFault(`${name} must be a number`);
+  return value;
+}
+
+/** By lower-case name; several values as a list. */
+export function headersIn(given: JsonObject): HeaderPairs {
+  return Object.entries(objectIn(given, "headers")).flatMap(([name, value]) =>
+    [value].flat().map((one) => [name.toLowerCase(), String(one)] as const),
+  );
+}

@@ -1,0 +1,18 @@
+/** Every policy in the documentation can be put into effect, and nothing in it is doubtful. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { docExamples } from "../../test/support/policy-examples.ts";
+import { compilePolicy } from "./compile.ts";
+
+describe("policies in the documentation", () => {
+  const examples = docExamples();
+
+  it("policies in the documentation are found", () => assert.ok(examples.length >= 6, `${examples.length} found`));
+
+  for (const { where, text, layer } of examples) {
+    it(`policies in the documentation compile: ${where}`, () => {
+      const { issues, warnings } = compilePolicy(text, layer);
+      assert.deepEqual([issues, warnings], [[], []]);
+    });
+  }
+});

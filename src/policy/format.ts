@@ -1,0 +1,127 @@
+/** A policy in the form that this server would write it in: phases and keys in order, present names, comments kept. */
+import { isMap, isScalar, isSeq, parseDocument, visit } from "yaml";
+import type { Pair, YAMLMap, YAMLSeq } from "yaml";
+import type { Field, Fields } from "../schema/fields.ts";
+import { actions } from "./actions/index.ts";
+import { compilePolicy } from "./compile.ts";
+import type { PolicyCompilation } from "./compile.ts";
+import type { OlderName } from "./findings.ts";
+import { phases } from "./language/action.ts";
+import type { Layer } from "./language/action.ts";
+import { phaseNamed } from "./phases.ts";
+
+const topKeys: readonly string[] = ["enabled", ...phases];
+const ruleKeys: readonly string[] = ["name", "expressions", "actions"];
+const actionKeys: readonly string[] = ["type", "config"];
+
+const configs = new Map(actions.map(({ type, config }) => [type, config]));
+
+/** The text; or what is wrong with the policy, which stays as it is then. JSON stays JSON. */
+export function formatPolicy(text: string, layer: Layer): string | PolicyCompilation["issues"] {
+  const { issues, olderNames } = compilePolicy(text, layer);
+  if (issues.length > 0) return issues;
+  const document = parseDocument(text, { version: "1.2", schema: "core", stringKeys: true });
+  const { contents } = document;
+  if (!isMap(contents)) return text;
+  rename(contents, "", byPath(olderNames));
+  for (const { key } of contents.items) {
+    if (isScalar(key)) key.value = phaseNamed(String(key.value), layer) ?? key.value;
+  }
+  inOrder(contents, topKeys);
+  for (const { value } of contents.items) {
+    if (isSeq(value)) for (const rule of value.items) if (isMap(rule)) formatRule(rule);
+  }
+  if (isJson(text)) return `${JSON.stringify(document.toJS(), undefined, 2)}\n`;
+  visit(document, {
+    Map: (_, map) => padded(map, " "),
+    Seq: (_, list) => padded(list, ""),
+  });
+  return document.toString({ lineWidth: 0 });
+}
+
+/** `{ a: b }`, and `[a, b]`: the library has one setting for both. */
+function padded(node: YAMLMap | YAMLSeq, flowCollectionPadding: string): void {
+  const { toString } = node;
+  node.toString = (context, ...rest) => toString.call(node, context && { ...context, flowCollectionPadding }, ...rest);
+}
+
+function isJson(text: string): boolean {
+  try {
+    return typeof JSON.parse(text) === "object";
+  } catch {
+    return false;
+  }
+}
+
+function formatRule(rule: YAMLMap): void {
+  inOrder(rule, ruleKeys);
+  const list = rule.get("actions");
+  if (!isSeq(list)) return;
+  for (const action of list.items) {
+    if (!isMap(action)) continue;
+    inOrder(action, actionKeys);
+    const config = action.get("config");
+    if (isMap(config)) presentFields(config, configs.get(String(action.get("type"))) ?? {});
+  }
+}
+
+/** Gives fields with an older name their present one. */
+function presentFields(config: YAMLMap, fields: Fields): void {
+  for (const { key, value } of config.items) {
+    if (!isScalar(key)) continue;
+    const given = String(key.value);
+    const [name, field] = Object.entries(fields).find(([one, { alias }]) => one === given || alias === given) ?? [];
+    if (name === undefined || field === undefined) continue;
+    // Where both are there they say the same.
+    if (name !== given && !config.has(name)) key.value = name;
+    const inner = innerFields(field);
+    if (!inner) continue;
+    for (const one of isSeq(value) ? value.items : [value]) if (isMap(one)) presentFields(one, inner);
+  }
+}
+
+function innerFields(field: Field): Fields | undefined {
+  if (field.type === "list") return innerFields(field.of);
+  return field.type === "object" ? field.fields : undefined;
+}
+
+/** Comments go with the key that they stand before. */
+function inOrder(map: YAMLMap, order: readonly string[]): void {
+  const rank = ({ key }: Pair): number => {
+    const at = order.indexOf(isScalar(key) ? String(key.value) : "");
+    return at < 0 ? order.length : at;
+  };
+  const sorted = map.items.toSorted((one, other) => rank(one) - rank(other));
+  const [first] = map.items;
+  if (sorted[0] === first && sorted.every((pair, at) => pair === map.items[at])) return;
+  if (isScalar(first?.key) && typeof map.commentBefore === "string") {
+    first.key.commentBefore = map.commentBefore;
+    map.commentBefore = null;
+  }
+  map.items = sorted;
+}
+
+type Renames = ReadonlyMap<string, readonly OlderName[]>;
+
+function byPath(names: readonly OlderName[]): Renames {
+  return Map.groupBy(names, ({ path }) => path);
+}
+
+/** Writes present names into the texts that mention older ones. */
+function rename(node: unknown, path: string, renames: Renames): void {
+  if (isMap(node)) {
+    for (const { key, value } of node.items) {
+      const name = isScalar(key) ? String(key.value) : "";
+      rename(value, path === "" ? name : `${path}.${name}`, renames);
+    }
+  } else if (isSeq(node)) {
+    for (const [at, item] of node.items.entries()) rename(item, `${path}[${at}]`, renames);
+  } else if (isScalar(node) && typeof node.value === "string") {
+    const text = node.value;
+    const own = (renames.get(path) ?? []).filter(({ source }) => source === text);
+    // From behind, so that what is before stays where it is.
+    node.value = own
+      .toSorted((one, other) => other.from - one.from)
+      .reduce((sofar, { from, to, name }) => sofar.slice(0, from) + name + sofar.slice(to), text);
+  }
+}
