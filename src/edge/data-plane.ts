@@ -96,6 +96,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     send,
     tell: (...event) => observers.traffic.login(...event),
     siteFor: (host) => sites.https(host),
+    placeOf: (routeId) => table.placeOfRoute(routeId),
     idpPaths: [saml.path],
   });
   const modules = modulesWith(options, {

@@ -31,6 +31,13 @@ export interface LoginRoute {
   readonly request: readonly CompiledModule[];
 }
 
+/** What a route of an edge has to itself. */
+export interface RoutePath {
+  /** "" for any host of the edge. */
+  readonly host: string;
+  readonly path: string;
+}
+
 export interface LoginContext {
   readonly settings: LoginSettings;
   readonly clock: Clock;
@@ -44,6 +51,8 @@ export interface LoginContext {
   /** Ids of flows and log-outs that were finished: none is finished twice. */
   readonly used: Lru<string, true>;
   readonly siteFor: (host: string) => LoginSite | undefined;
+  /** Undefined for endpoints, which have every path. */
+  readonly placeOf: (routeId: string) => RoutePath | undefined;
   /** Whether a session was ended here: a control plane that has not heard of it must not bring it back. */
   isEnded(id: string): boolean;
   /** Ends a session here and has it ended everywhere; `exchange` is the request that did. */

@@ -12,7 +12,7 @@ import type { Connection } from "./calls/connection.ts";
 import type { LoginJobs } from "./jobs/jobs.ts";
 import { makeJobThread } from "./jobs/thread.ts";
 import { codeMethod } from "./code-method.ts";
-import type { LoginContext, LoginSite } from "./context.ts";
+import type { LoginContext, LoginSite, RoutePath } from "./context.ts";
 import { endedLogin } from "./events.ts";
 import type { TellLogin } from "./events.ts";
 import { Guard } from "./guard.ts";
@@ -79,6 +79,7 @@ export interface LoginsOptions {
   readonly send: (report: LoginReport) => void;
   readonly tell: TellLogin;
   readonly siteFor: (host: string) => LoginSite | undefined;
+  readonly placeOf: (routeId: string) => RoutePath | undefined;
   /** Who calls providers: a thread of its own unless given. */
   readonly jobs?: LoginJobs & { close(): void };
   /** Paths that other methods need on the host of logins. */
@@ -93,7 +94,7 @@ const maxUsed = 100_000;
 const maxEnded = 10_000;
 
 export function makeLogins(options: LoginsOptions): Logins {
-  const { settings, clock, log, metrics, send, tell, siteFor } = options;
+  const { settings, clock, log, metrics, send, tell, siteFor, placeOf } = options;
   const reports = makeLoginReports(send, clock);
   const jobs =
     options.jobs ??
@@ -114,6 +115,7 @@ export function makeLogins(options: LoginsOptions): Logins {
     open,
     used: new Lru(maxUsed),
     siteFor,
+    placeOf,
     isEnded: (id) => endedHere.get(id) !== undefined,
     end(session, why, exchange) {
       const { id, accountId } = session.record;

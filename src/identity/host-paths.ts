@@ -4,6 +4,7 @@ import { answered } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 import { comeBack } from "./arrive.ts";
 import { beginLogin } from "./begin.ts";
+import { choicePage, choicesAt } from "./choices.ts";
 import type { LoginContext, LoginSite } from "./context.ts";
 import { earlierModules, guardOf } from "./finish.ts";
 import { Guard } from "./guard.ts";
@@ -52,9 +53,17 @@ async function login(site: LoginSite, exchange: Exchange, context: LoginContext)
   const { request } = exchange;
   if (request.method !== "GET") return notAllowed("GET");
   const parameters = new URLSearchParams(request.query);
-  const returnPath = safePath(parameters.get("path") ?? parameters.get("redirect_path"));
-  const route = site.findRoute(new URL(returnPath, "https://host.invalid").pathname, request.host);
-  const guards = route?.request.filter((one): one is Guard => one instanceof Guard) ?? [];
+  const choices = choicesAt(site, request.host, context);
+  const chosen = choices.find(({ guard: { options } }) => options.realm.tag === parameters.get("realm"));
+  let returnPath = chosen?.path ?? safePath(parameters.get("path") ?? parameters.get("redirect_path"));
+  let { route, guards } = guardsAt(site, request.host, returnPath);
+  if (guards.length === 0) {
+    const [only, ...others] = choices;
+    if (others.length > 0) return choicePage(choices, exchange, context);
+    // Where the path asks for no login, the one that the host has is meant.
+    returnPath = only?.path ?? returnPath;
+    ({ route, guards } = guardsAt(site, request.host, returnPath));
+  }
   const held = sessionsOf(exchange, context);
   const isHeld = (one: Guard): boolean => held.some((session) => session.record.realm === one.options.realm.tag);
   // Of several logins the first that is missing.
@@ -74,6 +83,11 @@ async function login(site: LoginSite, exchange: Exchange, context: LoginContext)
     anew: !asksForAccount && isHeld(guard),
     prompt: asksForAccount ? "select_account" : undefined,
   });
+}
+
+function guardsAt(site: LoginSite, host: string, path: string) {
+  const route = site.findRoute(new URL(path, "https://host.invalid").pathname, host);
+  return { route, guards: route?.request.filter((one): one is Guard => one instanceof Guard) ?? [] };
 }
 
 async function logout(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {

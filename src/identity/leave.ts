@@ -1,12 +1,13 @@
 /** Logging out, here and at the provider where it can (logins.md 3.7). */
 import type { Exchange } from "../traffic/exchange.ts";
 import { answered } from "../traffic/step.ts";
-import type { Answer, Step } from "../traffic/step.ts";
+import type { Answer, FixedAnswer, Step } from "../traffic/step.ts";
 import type { LoginContext, LoginSite } from "./context.ts";
 import { dropCookie } from "./cookies.ts";
 import { guardOf } from "./finish.ts";
 import { LoginRefusal } from "./calls/identity.ts";
-import { redirect, renderPage } from "./pages.ts";
+import { loginHeaders, redirect, renderPage } from "./pages.ts";
+import { wantsJson } from "./request-kind.ts";
 import { isSessionCookie } from "./session.ts";
 import type { Session } from "./session.ts";
 import { originOf } from "./settings.ts";
@@ -17,8 +18,12 @@ const by = "login";
 export async function leave(site: LoginSite, exchange: Exchange, back: string, context: LoginContext): Promise<Step> {
   const { settings, end, log } = context;
   const origin = originOf(exchange.request.host, settings.httpsPort());
-  if (!isMeant(exchange, origin))
-    return answered(by, "a log-out that may be another site's wish is asked for again", confirmPage(exchange, back));
+  const asJson = wantsJson(exchange.request);
+  if (!isMeant(exchange, origin)) {
+    const unsure = "a log-out that may be another site's wish is asked for again";
+    const fix = `Send a POST with the Origin ${origin}.`;
+    return answered(by, unsure, asJson ? json(403, { signed_in: true, fix }) : confirmPage(exchange, back));
+  }
   const sessions = sessionsOf(exchange, context);
   const cookies = (exchange.loginCookies ?? []).filter((_, at) => at % 2 === 0).map(dropCookie);
   let elsewhere: string | Answer | undefined;
@@ -37,12 +42,22 @@ export async function leave(site: LoginSite, exchange: Exchange, back: string, c
   }
   const ids = sessions.map(({ record }) => record.id).join(", ");
   const reason = ids === "" ? "there was no session to end" : `ended ${ids}`;
+  if (asJson) {
+    // A form for the provider is nothing that a program could send on.
+    const told = { signed_in: false, ...(typeof elsewhere === "string" && { provider_logout_url: elsewhere }) };
+    return answered(by, reason, withCookies(json(200, told), cookies));
+  }
   if (typeof elsewhere === "string") return answered(by, reason, redirect(303, elsewhere, cookies));
   if (elsewhere !== undefined) return answered(by, reason, withCookies(elsewhere, cookies));
   return answered(by, reason, withCookies(loggedOutPage(back), cookies));
 }
 
-export function loggedOutPage(back: string | undefined): Extract<Answer, { status: number }> {
+function json(status: number, value: object): FixedAnswer {
+  const headers = { ...loginHeaders, "content-type": "application/json" };
+  return { status, headers, body: `${JSON.stringify(value)}\n` };
+}
+
+export function loggedOutPage(back: string | undefined): FixedAnswer {
   const links = back === undefined ? [] : [{ text: "Log in again", href: back }];
   return renderPage(200, { title: "You are logged out.", lines: ["This page does not log you in again."], links });
 }

@@ -91,7 +91,13 @@ export function refusalAnswer(reason: RefusalName, context: RefusalContext, head
   const { requestId, provider, signedInAs, links } = context;
   const codes = { "postern-error-code": code, "ngrok-error-code": code };
   if (!context.asPage) {
-    const details = { fix, request_id: requestId, ...(provider !== undefined && { provider }), ...context.details };
+    const details = {
+      fix,
+      request_id: requestId,
+      ...(provider !== undefined && { provider }),
+      ...(signedInAs !== undefined && { signed_in_as: signedInAs }),
+      ...context.details,
+    };
     return {
       status,
       headers: { ...loginHeaders, "content-type": "application/json", ...codes, ...headers },

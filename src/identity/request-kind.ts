@@ -43,6 +43,11 @@ export function wantsPage({ headers }: Pick<RequestHead, "headers">): boolean {
   return accept !== undefined && /text\/html|application\/xhtml\+xml/i.test(accept) && !prefersJson(accept);
 }
 
+/** Whether the client has asked for JSON, rather than for a page. */
+export function wantsJson({ headers }: Pick<RequestHead, "headers">): boolean {
+  return headers.get("sec-fetch-mode") !== "navigate" && prefersJson(headers.get("accept") ?? "");
+}
+
 function prefersJson(accept: string): boolean {
   const json = accept.search(/application\/(?:[\w.-]+\+)?json/i);
   const html = accept.search(/text\/html|application\/xhtml\+xml/i);

@@ -76,6 +76,7 @@ export function testLogins(
     metrics: makeMetrics(),
     send: () => {},
     tell,
+    placeOf: () => undefined,
     siteFor: (host) => ({ accountId: "ac_1", hosts: [host], findRoute: () => undefined, advertises: () => true }),
     jobs: { ...jobs, ...own },
   });
