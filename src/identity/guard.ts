@@ -1,18 +1,18 @@
 /** A route that asks visitors to log in: one hash, one look-up and one cached verdict per request (logins.md 3.3). */
 import type { Exchange } from "../traffic/exchange.ts";
 import { loginCookie } from "../traffic/login.ts";
-import type { Login } from "../traffic/login.ts";
+import type { DescribedVisitor, Login, Visitor } from "../traffic/login.ts";
 import type { CompiledModule } from "../traffic/module.ts";
 import { answered, changed, passed } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
-import { fieldText } from "../traffic/tls-certificates.ts";
 import { beginLogin, sentAway } from "./begin.ts";
 import type { LoginContext } from "./context.ts";
-import type { LoginProblem } from "./calls/identity.ts";
+import type { Identity, LoginProblem } from "./calls/identity.ts";
 import { refusedLogin } from "./events.ts";
 import type { LoginMethod } from "./method.ts";
 import { refusalAnswer } from "./pages.ts";
 import type { Realm } from "./realm.ts";
+import { describedIdentity, sessionOfVisitor } from "./described-visitor.ts";
 import { recheck } from "./recheck.ts";
 import { requestKind, wantsPage } from "./request-kind.ts";
 import { pathOfRequest } from "./return-path.ts";
@@ -20,6 +20,7 @@ import { cookieHash, isSessionCookie } from "./session.ts";
 import type { Session } from "./session.ts";
 import { originOf } from "./settings.ts";
 import { turnedAway } from "./step.ts";
+import { groupsNamed, upstreamFields } from "./upstream-fields.ts";
 import { judge } from "./verdict.ts";
 import type { Lists, Verdict } from "./verdict.ts";
 
@@ -68,14 +69,18 @@ export class Guard implements CompiledModule {
   rehearse(exchange: Exchange): Step {
     const { options } = this;
     if (options.optionsPassthrough && exchange.request.method === "OPTIONS") return this.#passedOptions;
+    const { host } = exchange.request;
+    const { rehearsedAs } = exchange;
     const cookie = loginCookie(exchange.loginCookies, options.realm.sessionCookie);
-    const session = cookie === undefined || !isSessionCookie(cookie) ? undefined : this.#context.sessions.find(cookie);
-    const why =
-      session === undefined
-        ? cookie === undefined
-          ? "no session"
-          : wellFormedButUnknown
-        : this.faultOf(session, exchange.request.host);
+    const isCookie = cookie !== undefined && isSessionCookie(cookie);
+    const place = { accountId: options.accountId, realm: options.realm.tag, host };
+    const session = rehearsedAs
+      ? sessionOfVisitor(rehearsedAs, place, this.#context)
+      : isCookie
+        ? this.#context.sessions.find(cookie)
+        : undefined;
+    const why = session ? this.faultOf(session, host) : isCookie ? wellFormedButUnknown : "no session";
+    if (rehearsedAs && (session === undefined || why !== undefined)) return this.#rehearseLogin(exchange, rehearsedAs);
     if (session === undefined || why !== undefined) {
       const kind = requestKind(exchange.request);
       if (kind !== "navigation") return this.#refuse(exchange, kind, why ?? "no session");
@@ -84,6 +89,21 @@ export class Guard implements CompiledModule {
     }
     const verdict = this.verdictOf(session);
     return verdict.admits ? this.#passedStep(session, verdict) : this.#unlisted(exchange, session, verdict);
+  }
+
+  /** As if they logged in now: what the lists say, and what the service would be told. */
+  #rehearseLogin(exchange: Exchange, visitor: DescribedVisitor): Step {
+    const { lists, method } = this.options;
+    const identity = describedIdentity(visitor);
+    const { admits, reason, problem = "login_not_listed" } = judge(lists, identity);
+    const why = `as ${visitor.email}, after a login with ${method.title}: ${reason}`;
+    if (!admits) return this.#answer(exchange, problem, why, visitor.email);
+    exchange.login = this.#visitorOf(identity);
+    const fields = upstreamFields(lists, identity, undefined);
+    for (let at = 0; at < fields.length; at += 2) {
+      exchange.request.headers.append(fields[at] as string, fields[at + 1] as string);
+    }
+    return changed(method.kind, why);
   }
 
   /** Why the session is not good for a host of this route; undefined when it is. */
@@ -156,19 +176,13 @@ export class Guard implements CompiledModule {
     const { options } = this;
     session.touch(clock);
     open.add(exchange, session, options.maximumDuration * 1000);
-    exchange.login = session.visitor ??= {
-      module: options.method.kind,
-      clientId: options.method.clientId,
-      subject: session.record.identity.subject,
-      email: session.record.identity.email,
-      name: session.record.identity.name,
-    };
+    exchange.login = session.visitor ??= this.#visitorOf(session.record.identity);
     const { headers, host } = exchange.request;
     const fields = (session.fields ??= this.#fieldsOf(session));
     for (let at = 0; at < fields.length; at += 2) headers.append(fields[at] as string, fields[at + 1] as string);
     const assertion = assertions.of(session, options.ownerId, () => {
       const port = settings.httpsPort();
-      const groups = this.#groupsOf(session);
+      const groups = groupsNamed(options.lists, session.record.identity);
       return { issuer: originOf(settings.idpHost, port), audience: originOf(host, port), groups };
     });
     if (assertion instanceof Promise) {
@@ -181,33 +195,18 @@ export class Guard implements CompiledModule {
     return this.#passedStep(session, verdict);
   }
 
-  /** What the service is told: name and value in turns. An absent value is an absent field. */
-  #fieldsOf(session: Session): readonly string[] {
-    const { identity, accessToken, refreshToken } = session.record;
-    const fields: string[] = [];
-    const add = (name: string, value: string): void => {
-      if (value !== "") fields.push(name, value);
-    };
-    add("ngrok-auth-user-id", fieldText(identity.subject));
-    add("ngrok-auth-user-name", fieldText(identity.name));
-    add("ngrok-auth-user-email", fieldText(identity.email));
-    if (this.options.method.forwardsTokens) {
-      add("ngrok-auth-oauth-access-token", fieldText(accessToken));
-      add("ngrok-auth-oauth-refresh-token", fieldText(refreshToken));
-    }
-    add(
-      "postern-auth-groups",
-      this.#groupsOf(session)
-        .map((one) => fieldText(one, ","))
-        .join(","),
-    );
-    return fields;
+  #visitorOf({ subject, email, name }: Identity): Visitor {
+    const { kind, clientId } = this.options.method;
+    return { module: kind, clientId, subject, email, name };
   }
 
-  #groupsOf({ record }: Session): readonly string[] {
-    const { teams, organizations, groups } = this.options.lists;
-    if (teams.size + organizations.size + groups.size === 0) return [];
-    return record.identity.memberships.filter((one) => teams.has(one) || organizations.has(one) || groups.has(one));
+  #fieldsOf({ record: { identity, accessToken, refreshToken } }: Session): readonly string[] {
+    const { lists, method } = this.options;
+    return upstreamFields(
+      lists,
+      identity,
+      method.forwardsTokens ? { access: accessToken, refresh: refreshToken } : undefined,
+    );
   }
 
   #passedStep(session: Session, { reason }: Verdict): Step {

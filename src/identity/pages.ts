@@ -99,6 +99,7 @@ export function refusalAnswer(reason: RefusalName, context: RefusalContext, head
       ...context.details,
     };
     return {
+      refused: reason,
       status,
       headers: { ...loginHeaders, "content-type": "application/json", ...codes, ...headers },
       body: `${JSON.stringify({ error_code: code, status_code: status, msg: what, details })}\n`,
@@ -112,7 +113,10 @@ export function refusalAnswer(reason: RefusalName, context: RefusalContext, head
     `<code>${code}</code> · ${provider === undefined ? "" : `${escapeHtml(provider)} · `}` +
     `request <code>${escapeHtml(requestId)}</code>`;
   const { inFrame = false } = context;
-  return renderPage(status, { title: what, lines, ...(links && { links }), footer, inFrame }, { ...codes, ...headers });
+  return {
+    ...renderPage(status, { title: what, lines, ...(links && { links }), footer, inFrame }, { ...codes, ...headers }),
+    refused: reason,
+  };
 }
 
 /** @param cookies whole `Set-Cookie` values */

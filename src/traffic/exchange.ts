@@ -1,6 +1,6 @@
 import type { Transform } from "node:stream";
 import type { CallChain } from "./calls.ts";
-import type { LoginCookies, Visitor } from "./login.ts";
+import type { DescribedVisitor, LoginCookies, Visitor } from "./login.ts";
 import type { Step } from "./step.ts";
 
 /** A request and its response in flight, as modules see them; the same for HTTP/1.1 and HTTP/2. */
@@ -31,6 +31,8 @@ export interface Exchange {
   login?: Visitor | undefined;
   /** Whose it is, where the host belongs to no account: its trace is shown there. */
   ownerAccount?: string | undefined;
+  /** Whom it is rehearsed as, where it is described: whoever asks for a login takes them for logged in. */
+  readonly rehearsedAs?: DescribedVisitor | undefined;
   /** Called once when it is over; a function that is made once for all, and gets the exchange. */
   whenOver?: ((exchange: Exchange) => void) | undefined;
   /** Bytes of bodies, and of what it was upgraded to, in both directions so far; absent where it is described. */

@@ -20,6 +20,17 @@ export interface Visitor {
   readonly name: string;
 }
 
+/** Somebody as a dry run describes them: what a provider would say. */
+export interface DescribedVisitor {
+  readonly email: string;
+  readonly emailVerified: boolean;
+  /** Id at the provider. */
+  readonly id: string;
+  readonly name: string;
+  /** Teams, organizations or groups. */
+  readonly groups: readonly string[];
+}
+
 /** Name and value in turns. */
 export type LoginCookies = readonly string[];
 

@@ -54,6 +54,8 @@ export interface ErrorAnswer {
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 export interface FixedAnswer {
+  /** What it refuses, where it is a refusal with a page or text of its own. */
+  readonly refused?: RefusalName;
   readonly status: number;
   readonly headers: AnswerHeaders;
   readonly body: string | Uint8Array;

@@ -548,6 +548,22 @@ export interface EdgesHttps {
       readonly source_ip?: string | null | undefined;
       /** Body. (at most 524288 bytes) */
       readonly body?: string | null | undefined;
+      /**
+       * Somebody who is taken for logged in: with the session that they have here, or else as if they had just logged
+       * in.
+       */
+      readonly as?: {
+        /** E-mail address. (at most 320 bytes; email) */
+        readonly email: string;
+        /** Whether the provider vouches for it. (default true) */
+        readonly email_verified?: boolean | null | undefined;
+        /** Id at the provider. (at most 1024 bytes) */
+        readonly provider_user_id?: string | null | undefined;
+        /** Name. (at most 1024 bytes) */
+        readonly name?: string | null | undefined;
+        /** Teams, organizations or groups. (at most 100) */
+        readonly groups?: readonly string[] | null | undefined;
+      } | null | undefined;
       /** What the upstream would answer, to see what becomes of it. */
       readonly response?: {
         /** Status. (200 to 599; default 200) */
@@ -1162,6 +1178,22 @@ export interface Endpoints {
       readonly source_ip?: string | null | undefined;
       /** Body. (at most 524288 bytes) */
       readonly body?: string | null | undefined;
+      /**
+       * Somebody who is taken for logged in: with the session that they have here, or else as if they had just logged
+       * in.
+       */
+      readonly as?: {
+        /** E-mail address. (at most 320 bytes; email) */
+        readonly email: string;
+        /** Whether the provider vouches for it. (default true) */
+        readonly email_verified?: boolean | null | undefined;
+        /** Id at the provider. (at most 1024 bytes) */
+        readonly provider_user_id?: string | null | undefined;
+        /** Name. (at most 1024 bytes) */
+        readonly name?: string | null | undefined;
+        /** Teams, organizations or groups. (at most 100) */
+        readonly groups?: readonly string[] | null | undefined;
+      } | null | undefined;
       /** What the upstream would answer, to see what becomes of it. */
       readonly response?: {
         /** Status. (200 to 599; default 200) */

@@ -61,6 +61,12 @@ const fieldValue: StringFormat = {
   check: (text) => (/^[\t\x20-\x7e\x80-\xff]*$/.test(text) ? undefined : "be one line of Latin-1"),
 };
 
+const visitorAddress: StringFormat = {
+  name: "email",
+  example: "ada@example.com",
+  check: (text) => (/^[^\s@]+@[^\s@]+$/.test(text) ? undefined : "be an e-mail address"),
+};
+
 const source = f.nullableString("Address of the client; the caller's own unless given.", { format: address });
 const headerMap = (doc: string) =>
   f.map(doc, f.string("Value.", { maxBytes: 8192, format: fieldValue }), {
@@ -76,6 +82,19 @@ export const requestFields = {
   headers: headerMap("Header fields that the client sends. Host need not be among them."),
   source_ip: source,
   body: f.string("Body.", { maxBytes: 524_288 }),
+  as: f.object(
+    "Somebody who is taken for logged in: with the session that they have here, or else as if they had just logged in.",
+    {
+      email: f.string("E-mail address.", { required: true, maxBytes: 320, format: visitorAddress }),
+      email_verified: f.boolean("Whether the provider vouches for it.", { default: true }),
+      provider_user_id: f.string("Id at the provider.", { maxBytes: 1024 }),
+      name: f.string("Name.", { maxBytes: 1024 }),
+      groups: f.list("Teams, organizations or groups.", f.string("One of them.", { maxBytes: 1024 }), {
+        maxItems: 100,
+      }),
+    },
+    { nullable: true },
+  ),
   response: f.object(
     "What the upstream would answer, to see what becomes of it.",
     {
@@ -140,6 +159,14 @@ async function explainRequest(call: Call, { store, queries }: Explaining): Promi
   return reply(call, store, answer, request);
 }
 
+interface DescribedAs {
+  readonly email: string;
+  readonly email_verified: boolean;
+  readonly provider_user_id: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
 /** A host that leads to something else. @param place what it must lead to, and why it does not */
 export function elsewhere(call: Call, place: string): Refusal {
   const path = typeof call.body["url"] === "string" ? "url" : "host";
@@ -166,6 +193,7 @@ export function describedRequest(
   const host = url?.host ?? (doc["host"] as string | null) ?? usual;
   if (host === undefined) found.push({ path: "host", message: `is required: ${without}` });
   if (found.length > 0) throw inputRefusal(call.operation.id, found);
+  const as = doc["as"] as DescribedAs | null;
   const response = doc["response"] as {
     status_code: number;
     headers: Record<string, string>;
@@ -179,6 +207,15 @@ export function describedRequest(
     headers: Object.entries(doc["headers"] as Record<string, string>),
     source: sourceOf(call, doc["source_ip"]),
     body: doc["body"] as string,
+    ...(as && {
+      as: {
+        email: as.email,
+        emailVerified: as.email_verified,
+        id: as.provider_user_id,
+        name: as.name,
+        groups: as.groups,
+      },
+    }),
     response: response
       ? { status: response.status_code, headers: Object.entries(response.headers), body: response.body }
       : undefined,

@@ -5,7 +5,7 @@ import { Failure, exitCodes } from "../process/exit.ts";
 import { renderExplanation } from "../terminal/explanation.ts";
 import { headerSetting, readHeaders } from "../settings/read-headers.ts";
 import { named, text } from "../../settings/kinds/text.ts";
-import { flagOnly, optional } from "../../settings/setting.ts";
+import { flagOnly, many, optional } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
 export const explain = defineCommand({
@@ -19,15 +19,25 @@ export const explain = defineCommand({
     header: headerSetting,
     ip: flagOnly(optional("Address of the client (default: yours, as the API sees it).", named("ADDRESS"))),
     body: flagOnly(optional("Body of the request.", text)),
+    as: flagOnly(
+      optional(
+        "Somebody to take for logged in, by e-mail address: which rule lets them in, or keeps them out.",
+        named("EMAIL"),
+      ),
+    ),
+    asGroup: flagOnly(many("A team, organization or group that they are in; repeatable.", named("GROUP"))),
     json: settings.json,
   },
   examples: [
     "postern explain GET https://app.example.com/orders",
     "postern explain POST https://app.example.com/hook -H 'User-Agent: curl/8' --ip 203.0.113.7",
+    "postern explain GET https://app.example.com/admin --as ada@example.com --as-group acme/ops",
     "postern explain tcp://db.example.com:5432 --ip 203.0.113.7",
   ],
-  async run({ header, ip, body, json, ...access }, operands) {
+  async run({ header, ip, body, as, asGroup, json, ...access }, operands) {
     const api = openApi(access);
+    if (as === undefined && asGroup.length > 0)
+      throw new Failure("usage", "--as-group says more of --as: give that too");
     const source = ip === undefined ? {} : { source_ip: ip };
     const explanation = async (): Promise<Explanation> => {
       const [method = "", url = ""] = operands;
@@ -39,13 +49,14 @@ export const explain = defineCommand({
           headers: readHeaders(header),
           ...source,
           ...(body !== undefined && { body }),
+          ...(as !== undefined && { as: { email: as, groups: asGroup } }),
         };
         const edge = scheme === "https" ? await edgeFor("HTTPS", api.edges.https.list(), host) : undefined;
         if (edge !== undefined) return await api.edges.https.explain(edge, request);
         return await api.endpoints.explain(await endpointFor(api.endpoints.list(), scheme, host), request);
       }
-      if (header.length > 0 || body !== undefined) {
-        throw new Failure("usage", "--header and --body are for requests: give a method and an https:// URL");
+      if (header.length > 0 || body !== undefined || as !== undefined) {
+        throw new Failure("usage", "--header, --body and --as are for requests: give a method and an https:// URL");
       }
       const { scheme, name } = connectionAddress(method);
       const edges = scheme === "tls" ? api.edges.tls : api.edges.tcp;

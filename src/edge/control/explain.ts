@@ -91,9 +91,9 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       if (site?.id !== siteId) return edge || isEndpoint ? { name: "elsewhere", host: request.host } : unknown;
       if (site.accountId !== accountId) return unknown;
       const client = new ClientConnection(facts(described.source, request.host, request.scheme), lookup, context);
-      const { body, response: answer } = described;
+      const { body, response: answer, as } = described;
       const response = answer && { ...answer, body: Buffer.from(answer.body) };
-      const rehearsal = new Rehearsal(client, { request, body: Buffer.from(body), response }, upstreams);
+      const rehearsal = new Rehearsal(client, { request, body: Buffer.from(body), response, as }, upstreams);
       await rehearsal.run();
       return told({ ...decidedBy(rehearsal), edge: placeOf(site), near: nearTo(table, site, rehearsal) });
     },

@@ -2,6 +2,7 @@ import { Refusal } from "../../lib/errors.ts";
 import { isBodiless } from "../../http1/bodiless.ts";
 import { emptyFields } from "../../http1/field-table.ts";
 import type { ResponseHead } from "../../traffic/exchange.ts";
+import type { DescribedVisitor } from "../../traffic/login.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
@@ -20,6 +21,8 @@ import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
 export interface Described {
   readonly request: ReceivedRequest;
   readonly body: Buffer;
+  /** Who is taken for logged in. */
+  readonly as?: DescribedVisitor | undefined;
   /** What the upstream would answer. */
   readonly response: { readonly status: number; readonly headers: HeaderPairs; readonly body: Buffer } | undefined;
 }
@@ -52,6 +55,10 @@ export class Rehearsal extends DecidedExchange {
   async run(): Promise<void> {
     this.decide();
     await this.#settled.promise;
+  }
+
+  get rehearsedAs(): DescribedVisitor | undefined {
+    return this.#described.as;
   }
 
   get response(): ResponseHead | undefined {

@@ -1,5 +1,6 @@
 /** What the control plane asks of an edge, and what it is told: plain JSON. */
 import { errorCode } from "../../lib/errors.ts";
+import type { DescribedVisitor } from "../../traffic/login.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 
@@ -53,6 +54,8 @@ export interface RequestDescription {
   /** Canonical address. */
   readonly source: string;
   readonly body: string;
+  /** Who is taken for logged in. */
+  readonly as?: DescribedVisitor | undefined;
   /** What the upstream would answer. */
   readonly response: { readonly status: number; readonly headers: HeaderPairs; readonly body: string } | undefined;
 }
@@ -133,5 +136,7 @@ export function outcomeOf(last: Step | undefined, answer: Answer | undefined, st
 }
 
 export function codeOf(answer: Answer | undefined): string | undefined {
-  return answer !== undefined && "error" in answer ? errorCode(answer.error) : undefined;
+  if (answer === undefined) return undefined;
+  const name = "error" in answer ? answer.error : answer.refused;
+  return name && errorCode(name);
 }

@@ -1,0 +1,33 @@
+/** What the service behind a route is told of a visitor, in header fields (logins.md 6). */
+import { fieldText } from "../traffic/tls-certificates.ts";
+import type { Identity } from "./calls/identity.ts";
+import type { Tokens } from "./calls/connection.ts";
+import type { Lists } from "./verdict.ts";
+
+/** Name and value in turns. An absent value is an absent field. @param tokens those that are forwarded, if any are */
+export function upstreamFields(
+  lists: Lists,
+  identity: Identity,
+  tokens: Pick<Tokens, "access" | "refresh"> | undefined,
+): readonly string[] {
+  const fields: string[] = [];
+  const add = (name: string, value: string): void => {
+    if (value !== "") fields.push(name, value);
+  };
+  add("ngrok-auth-user-id", fieldText(identity.subject));
+  add("ngrok-auth-user-name", fieldText(identity.name));
+  add("ngrok-auth-user-email", fieldText(identity.email));
+  if (tokens) {
+    add("ngrok-auth-oauth-access-token", fieldText(tokens.access));
+    add("ngrok-auth-oauth-refresh-token", fieldText(tokens.refresh));
+  }
+  const groups = groupsNamed(lists, identity).map((one) => fieldText(one, ","));
+  add("postern-auth-groups", groups.join(","));
+  return fields;
+}
+
+/** The visitor's memberships that the lists name. */
+export function groupsNamed({ teams, organizations, groups }: Lists, { memberships }: Identity): readonly string[] {
+  if (teams.size + organizations.size + groups.size === 0) return [];
+  return memberships.filter((one) => teams.has(one) || organizations.has(one) || groups.has(one));
+}
