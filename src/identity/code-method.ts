@@ -38,6 +38,8 @@ const byError: Readonly<Record<string, LoginProblem>> = {
   unauthorized_client: "login_client_refused",
   application_suspended: "login_client_refused",
   invalid_scope: "login_scope_refused",
+  temporarily_unavailable: "login_busy",
+  server_error: "login_provider_down",
 };
 
 export function codeMethod(options: CodeMethodOptions): LoginMethod {
@@ -140,9 +142,13 @@ function checkIssuer(
 /** @param each every one of them is needed @param oneOf one of them is */
 function checkGranted(granted: readonly string[], each: readonly string[], oneOf: readonly string[]): void {
   const missing = each.find((one) => !granted.includes(one));
-  if (missing !== undefined) throw new LoginRefusal("login_scope_missing", `the scope "${missing}" was not granted`);
+  if (missing !== undefined) {
+    const problem = missing === "email" ? "login_email_refused" : "login_scope_missing";
+    throw new LoginRefusal(problem, `the scope "${missing}" was not granted`);
+  }
   if (oneOf.length > 0 && !oneOf.some((one) => granted.includes(one))) {
-    throw new LoginRefusal("login_scope_missing", `none of the scopes ${oneOf.join(", ")} was granted`);
+    const problem = oneOf.includes("user:email") ? "login_email_refused" : "login_scope_missing";
+    throw new LoginRefusal(problem, `none of the scopes ${oneOf.join(", ")} was granted`);
   }
 }
 

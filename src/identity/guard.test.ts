@@ -67,7 +67,8 @@ function guarded({ teams = [], renew, ...given }: Options, change: Partial<Sessi
     const { answer } = await ask();
     return answer && "status" in answer ? answer.status : 200;
   };
-  return { clock, ask, status, set, logins };
+  const site = table.httpsSite("app.example.com");
+  return { clock, ask, status, set, logins, site };
 }
 
 describe("I2: a session", () => {
@@ -156,5 +157,29 @@ describe("a check with the provider", () => {
     isAway = false;
     clock.pass(30_000);
     assert.equal(await status(), 200);
+  });
+});
+
+describe("a login under way", () => {
+  it("a login under way may take 15 minutes at the provider, and is late afterwards", async () => {
+    for (const [minutes, expected] of [
+      [15, "login_provider_error"],
+      [15.1, "login_late"],
+    ] as const) {
+      const { clock, logins, site } = guarded({ maximum_duration: 1 });
+      const module = site?.findRoute("/", "app.example.com")?.request[0];
+      const begun = (await module?.request?.(exchangeOf({ headers: { accept: "text/html" } }))) as Step;
+      assert.ok(begun.answer && "headers" in begun.answer && begun.answer.headers);
+      const { location, "set-cookie": cookies } = begun.answer.headers;
+      const state = new URL(String(location)).searchParams.get("state") ?? "";
+      const [pair = ""] = String(cookies?.[0]).split(";");
+      const equals = pair.indexOf("=");
+      clock.pass(minutes * 60_000);
+      const target = `/.postern/callback?state=${encodeURIComponent(state)}`;
+      const loginCookies = [pair.slice(0, equals), pair.slice(equals + 1)];
+      const path = logins.hostPaths.find("/.postern/callback", site);
+      const step = (await path?.request(exchangeOf({ target, loginCookies }))) as Step;
+      assert.equal(step.answer && "refused" in step.answer && step.answer.refused, expected, step.reason);
+    }
   });
 });

@@ -138,7 +138,7 @@ export function oauthWith(logins: Logins | undefined) {
             graphVersion: managed?.graphVersion ?? "",
           },
           forwardsTokens: isOwn,
-          neededScopes: name === "github" && needs.memberships && !wantsEmail ? githubNeeds[1].scopes : [],
+          neededScopes: name === "github" ? githubScopes(wantsEmail, needs.memberships) : [],
           ...loginConfig(config, config.auth_check_interval),
           lists: {
             ...everybody,
@@ -153,6 +153,12 @@ export function oauthWith(logins: Logins | undefined) {
       );
     },
   });
+}
+
+/** One of these must be granted, or nothing that is listed can be told; with lists of both kinds either will do. */
+function githubScopes(wantsEmail: boolean, wantsMemberships: boolean): readonly string[] {
+  if (wantsEmail === wantsMemberships) return [];
+  return wantsEmail ? githubNeeds[0].scopes : githubNeeds[1].scopes;
 }
 
 interface App {

@@ -167,7 +167,8 @@ describe("OAuth providers", () => {
     }
     providers.declines = undefined;
     for (const [failure, expected] of [
-      [{ status: 500 }, "502 3160"],
+      [{ status: 500 }, "502 3166"],
+      [{ status: 503 }, "503 3165"],
       [{ status: 429 }, "503 3161"],
       [{ status: 302, headers: { location: "/elsewhere" } }, "502 3163"],
       [{ status: 200, headers: { "content-type": "text/html" }, body: "<html>" }, "502 3163"],

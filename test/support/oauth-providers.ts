@@ -37,6 +37,10 @@ export interface OAuthProviders {
     | undefined;
   /** Changes the claims of the next id_tokens. */
   claims: (claims: Record<string, unknown>) => Record<string, unknown>;
+  /** The scopes that are granted, by spaces; those that were asked for while it is not set. */
+  granted: string | undefined;
+  /** Access tokens are refused as soon as they are given. */
+  withdraws: boolean;
   /** What `error` visitors come back with. */
   declines: string | undefined;
   /** While it is set nothing but authorization is answered. */
@@ -105,6 +109,8 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     asked: new URLSearchParams(),
     failure: undefined,
     claims: (claims) => claims,
+    granted: undefined,
+    withdraws: false,
     declines: undefined,
     hangs: false,
     async rotateKey() {
@@ -149,7 +155,7 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     const refresh = `rt-${randomUUID()}`;
     const refreshes = !["github", "facebook", "linkedin"].includes(name);
     if (refreshes) refreshTokens.add(refresh);
-    const scopes = fake.asked.get("scope") ?? "";
+    const scopes = fake.granted ?? fake.asked.get("scope") ?? "";
     const scope = { github: scopes.replaceAll(" ", ","), twitch: scopes.split(" ") }[name] ?? scopes;
     return {
       access_token: access,
@@ -198,7 +204,7 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
   };
   const data = (request: IncomingMessage, response: ServerResponse, url: URL): void => {
     const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
-    if (!accessTokens.has(bearer)) return send(response, 401, { message: "Bad credentials" });
+    if (fake.withdraws || !accessTokens.has(bearer)) return send(response, 401, { message: "Bad credentials" });
     const { id, name, login, email, verified, hd, organizations = [], teams = [] } = fake.person;
     const userinfo = { sub: id, name, email, email_verified: verified };
     const page = Number(url.searchParams.get("page") ?? "1");

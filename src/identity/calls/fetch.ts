@@ -92,7 +92,8 @@ function read({ status, headers, body }: OutboundAnswer, url: URL): Answered {
   const at = placeOf(url);
   const unusable = (why: string): LoginRefusal => new LoginRefusal("login_exchange_failed", `${at} ${why}`);
   if (status === 429) throw new LoginRefusal("login_throttled", `${at} answers 429`);
-  if (status >= 500) throw new LoginRefusal("login_unreachable", `${at} answers ${status}`);
+  if (status === 503) throw new LoginRefusal("login_busy", `${at} answers 503`);
+  if (status >= 500) throw new LoginRefusal("login_provider_down", `${at} answers ${status}`);
   if (status >= 300 && status < 400) throw unusable("redirects, which is not followed");
   const coding = headers["content-encoding"];
   if (coding !== undefined && coding !== "identity") throw unusable("answers compressed though it was asked not to");

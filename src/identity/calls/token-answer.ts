@@ -58,8 +58,8 @@ const byCode: Readonly<Record<string, LoginProblem>> = {
   incorrect_client_credentials: "login_client_refused",
   redirect_uri_mismatch: "login_redirect_refused",
   invalid_scope: "login_scope_refused",
-  temporarily_unavailable: "login_unreachable",
-  server_error: "login_unreachable",
+  temporarily_unavailable: "login_busy",
+  server_error: "login_provider_down",
   slow_down: "login_throttled",
 };
 

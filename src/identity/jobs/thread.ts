@@ -54,7 +54,7 @@ export function makeJobThread(settings: WorkerSettings, log: Log): LoginJobs & {
   const ask = <N extends keyof LoginJobs>(name: N, args: Parameters<LoginJobs[N]>): ReturnType<LoginJobs[N]> => {
     const asked = new Promise((resolve, reject) => {
       if (isClosed || waiting.size >= maxUnderWay) {
-        reject(new LoginRefusal("login_throttled", `${waiting.size} logins are under way`));
+        reject(new LoginRefusal("login_busy", `${waiting.size} logins are under way`));
         return;
       }
       const call = (lastCall += 1);

@@ -16,8 +16,7 @@ export async function ask<Name extends keyof IdentityCalls>(
   try {
     return await worker.call(name, input, host === undefined ? {} : { host });
   } catch (error) {
-    if (error instanceof WorkerFailure && error.why !== "failed")
-      throw new LoginRefusal("login_throttled", error.message);
+    if (error instanceof WorkerFailure && error.why !== "failed") throw new LoginRefusal("login_busy", error.message);
     throw error;
   }
 }

@@ -33,8 +33,14 @@ export const loginErrors = {
     "The provider did not tell your e-mail address.",
     "Log in again and let it be shared, or use another account.",
   ),
-  login_scope_missing: entry(
+  login_email_refused: entry(
     3110,
+    403,
+    "The provider was not let tell your e-mail address.",
+    "Log in again and agree to its being told.",
+  ),
+  login_scope_missing: entry(
+    3111,
     403,
     "The provider did not grant what this address asks for.",
     "Log in again and agree to everything that is asked for.",
@@ -98,6 +104,13 @@ export const loginErrors = {
   login_withdrawn: entry(3151, 401, "The provider has withdrawn your login.", "Log in again."),
   login_unreachable: entry(3160, 502, "The provider cannot be reached.", "Try again in a moment."),
   login_throttled: entry(3161, 503, "The provider has too much to do.", "Try again in a moment."),
+  login_busy: entry(3165, 503, "There are too many logins at the moment.", "Try again in a moment."),
+  login_provider_down: entry(
+    3166,
+    502,
+    "The provider has a fault.",
+    "Try again in a moment; only its operator can mend it.",
+  ),
   login_exchange_failed: entry(
     3163,
     502,
