@@ -41,25 +41,6 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
     const credentials = Buffer.from(`${formText(clientId)}:${formText(clientSecret)}`).toString("base64");
     return fetcher.post(issuer.tokenEndpoint, form, { authorization: `Basic ${credentials}` });
   };
-  /** With what the token leaves out, as userinfo has it of the same subject. */
-  const completed = async (
-    issuer: Issuer,
-    claims: JsonObject,
-    access: string,
-    anyway: boolean,
-  ): Promise<JsonObject> => {
-    const isWhole = ["email", "name", "groups"].every((name) => claims[name] !== undefined);
-    if ((isWhole && !anyway) || issuer.userinfoEndpoint === "" || access === "") return claims;
-    const { status, json } = await fetcher.get(issuer.userinfoEndpoint, { authorization: `Bearer ${access}` });
-    if (status === 401)
-      throw new LoginRefusal("login_withdrawn", "the provider does not take its access token any more");
-    if (status !== 200) throw new LoginRefusal("login_provider_error", `the provider's userinfo is answered ${status}`);
-    if (json["sub"] !== claims["sub"]) {
-      throw new LoginRefusal("login_token_invalid", "the provider's userinfo is of another subject");
-    }
-    // What is signed comes first.
-    return { ...json, ...claims };
-  };
 
   return {
     async metadata() {
@@ -83,7 +64,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
       const { tokens, scopes } = tokenAnswer(await post(issuer, form), asked);
       if (tokens.id === "") throw new LoginRefusal("login_token_invalid", "the provider gave no id_token");
       const claims = await verifyIdToken(tokens.id, issuer.keys, expected(issuer, tokens, nonce));
-      return { identity: identityOf(await completed(issuer, claims, tokens.access, false)), tokens, scopes };
+      return { identity: identityOf(await completed(fetcher, issuer, claims, tokens.access, false)), tokens, scopes };
     },
     async renew(tokens, subject) {
       const issuer = await discover();
@@ -101,7 +82,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
       } else if (issuer.userinfoEndpoint === "") {
         throw new LoginRefusal("login_unchecked", "the provider has neither refresh tokens nor userinfo");
       }
-      return { identity: identityOf(await completed(issuer, claims, current.access, true)), tokens: current };
+      return { identity: identityOf(await completed(fetcher, issuer, claims, current.access, true)), tokens: current };
     },
     async logoutUrl(tokens, returnUrl) {
       const { endSessionEndpoint } = await discover();
@@ -125,6 +106,26 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
       return { subject, session, id };
     },
   };
+}
+
+/** With what the token leaves out, as userinfo has it of the same subject. */
+async function completed(
+  fetcher: ProviderFetch,
+  issuer: Issuer,
+  claims: JsonObject,
+  access: string,
+  anyway: boolean,
+): Promise<JsonObject> {
+  const isWhole = ["email", "name", "groups"].every((name) => claims[name] !== undefined);
+  if ((isWhole && !anyway) || issuer.userinfoEndpoint === "" || access === "") return claims;
+  const { status, json } = await fetcher.get(issuer.userinfoEndpoint, { authorization: `Bearer ${access}` });
+  if (status === 401) throw new LoginRefusal("login_withdrawn", "the provider does not take its access token any more");
+  if (status !== 200) throw new LoginRefusal("login_provider_error", `the provider's userinfo is answered ${status}`);
+  if (json["sub"] !== claims["sub"]) {
+    throw new LoginRefusal("login_token_invalid", "the provider's userinfo is of another subject");
+  }
+  // What is signed comes first.
+  return { ...json, ...claims };
 }
 
 function identityOf(claims: JsonObject): Identity {

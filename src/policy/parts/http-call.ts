@@ -35,8 +35,7 @@ const pauseMs = 50;
 const timerSlackMs = 5;
 
 export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOptions): HttpCaller {
-  let calls = 0;
-  const ofAccount = new Map<string, number>();
+  const underWay = new CallsUnderWay();
 
   const send = async (request: CallRequest, call: HttpCall, deadline: number): Promise<CallAnswer> => {
     const { url } = request;
@@ -108,35 +107,50 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
       await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
     }
   };
-  /** Why it is not even tried. */
-  const refusal = ({ accountId, chain }: HttpCall["origin"]): CallFault | undefined => {
-    if (chain.hops >= maxHops) {
-      return { kind: "loop", message: `more than ${maxHops} requests of policies led to each other` };
-    }
-    if (chain.left.count <= 0) return { kind: "loop", message: "too many requests of policies for one request" };
-    if (calls < maxCalls && (ofAccount.get(accountId) ?? 0) < maxCallsOfAccount) return undefined;
-    return { kind: "failed", message: "too many requests of policies are under way" };
-  };
   return {
     async call(call) {
-      const { accountId, chain } = call.origin;
-      const refused = refusal(call.origin);
+      const refused = underWay.refusal(call.origin);
       if (refused) return [failed(refused)];
-      chain.left.count -= 1;
-      calls += 1;
-      ofAccount.set(accountId, (ofAccount.get(accountId) ?? 0) + 1);
+      underWay.begin(call.origin);
       try {
         return await run(call);
       } catch (error) {
         return [failed({ kind: "failed", message: error instanceof Error ? error.message : String(error) })];
       } finally {
-        calls -= 1;
-        const rest = (ofAccount.get(accountId) ?? 1) - 1;
-        if (rest > 0) ofAccount.set(accountId, rest);
-        else ofAccount.delete(accountId);
+        underWay.end(call.origin);
       }
     },
   };
+}
+
+type Origin = HttpCall["origin"];
+
+class CallsUnderWay {
+  #count = 0;
+  readonly #ofAccount = new Map<string, number>();
+
+  /** Why a call is not even tried. */
+  refusal({ accountId, chain }: Origin): CallFault | undefined {
+    if (chain.hops >= maxHops) {
+      return { kind: "loop", message: `more than ${maxHops} requests of policies led to each other` };
+    }
+    if (chain.left.count <= 0) return { kind: "loop", message: "too many requests of policies for one request" };
+    if (this.#count < maxCalls && (this.#ofAccount.get(accountId) ?? 0) < maxCallsOfAccount) return undefined;
+    return { kind: "failed", message: "too many requests of policies are under way" };
+  }
+
+  begin({ accountId, chain }: Origin): void {
+    chain.left.count -= 1;
+    this.#count += 1;
+    this.#ofAccount.set(accountId, (this.#ofAccount.get(accountId) ?? 0) + 1);
+  }
+
+  end({ accountId }: Origin): void {
+    this.#count -= 1;
+    const rest = (this.#ofAccount.get(accountId) ?? 1) - 1;
+    if (rest > 0) this.#ofAccount.set(accountId, rest);
+    else this.#ofAccount.delete(accountId);
+  }
 }
 
 class Fault extends Error {
