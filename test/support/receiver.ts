@@ -1,6 +1,7 @@
-/** An HTTPS server that takes events, and what subscribing to some needs. */
+/** A server that takes events, and what subscribing to some needs. */
 import { once } from "node:events";
-import type { IncomingHttpHeaders } from "node:http";
+import { createServer as createPlainServer } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
@@ -23,12 +24,13 @@ export interface Receiver {
   stop(): Promise<void>;
 }
 
-export async function startReceiver(): Promise<Receiver> {
+/** @param scheme over http, a server takes it only where local upstreams are allowed */
+export async function startReceiver(scheme: "https" | "http" = "https"): Promise<Receiver> {
   const authority = await createAuthority({ commonName: "Receivers", now: Date.now() });
   const leaf = await issueLeaf(authority, { names: ["localhost"], days: 1, now: Date.now() });
   const received: Received[] = [];
   const answers: number[] = [];
-  const server = createServer({ cert: leaf.certificatePem, key: leaf.keyPem }, (request, response) => {
+  const take = (request: IncomingMessage, response: ServerResponse): void => {
     let text = "";
     request.on("data", (bytes: Buffer) => (text += bytes.toString()));
     request.on("end", () => {
@@ -38,10 +40,12 @@ export async function startReceiver(): Promise<Receiver> {
       response.end();
       server.emit("counted");
     });
-  });
+  };
+  const keyed = { cert: leaf.certificatePem, key: leaf.keyPem };
+  const server = scheme === "https" ? createServer(keyed, take) : createPlainServer(take);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+  const url = `${scheme}://localhost:${(server.address() as AddressInfo).port}`;
   return {
     url,
     ca: authority.certificatePem,
@@ -58,7 +62,12 @@ export async function startReceiver(): Promise<Receiver> {
   };
 }
 
-export async function subscribe(api: TestApi, target: Body, types: readonly string[], key?: string): Promise<Body> {
+export async function subscribe(
+  api: Pick<TestApi, "ok">,
+  target: Body,
+  types: readonly string[],
+  key?: string,
+): Promise<Body> {
   const destination = await api.ok("POST", "/event_destinations", { target }, key);
   const sources = types.map((type) => ({ type }));
   const subscription = await api.ok(

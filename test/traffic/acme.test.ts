@@ -24,10 +24,11 @@ import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
 import { createAuthority } from "../../src/lib/x509.ts";
 import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
 import { send } from "../support/api.ts";
-import type { Body } from "../support/api.ts";
+import type { Body, TestApi } from "../support/api.ts";
 import { planPebble, pebbleAbsent, startRenewalFront } from "../support/pebble.ts";
 import type { Pebble, PebblePlan, RenewalFront } from "../support/pebble.ts";
 import { startPlatform } from "../support/platform.ts";
+import { startReceiver, subscribe } from "../support/receiver.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const policy = { authority: "letsencrypt", private_key_type: "ecdsa" };
@@ -374,25 +375,30 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
 
   it("certificates of an authority come by the settings of the command line, when the first challenge that is tried works", async () => {
     const plan = await planPebble();
+    const receiver = await startReceiver("http");
     const platform = await startPlatform({
       ...settingsFor(plan),
       httpListen: { host: "127.0.0.1", port: 0 },
+      allowLocalUpstreams: true,
     });
     const pebble = await plan.start({ http: platform.httpPort ?? 0, https: platform.httpsPort });
     try {
-      const created = await platform.api("POST", "/reserved_domains", {
-        domain: "threads.example.test",
-        certificate_management_policy: policy,
-      });
-      await platform.api("POST", "/edges/https", { hostports: ["threads.example.test:443"] });
-      for (;;) {
-        const { body } = await platform.api("GET", `/reserved_domains/${created.body.id}`);
-        if (hasCertificate(body)) break;
-      }
+      const ok: TestApi["ok"] = async (method, path, body) => {
+        const answer = await platform.api(method, path, body);
+        assert.ok(answer.status < 300, answer.text);
+        return answer.body;
+      };
+      await subscribe({ ok }, { webhook: { url: receiver.url } }, ["tls_certificate_created.v0"]);
+      const domain = "threads.example.test";
+      const { id } = await ok("POST", "/reserved_domains", { domain, certificate_management_policy: policy });
+      await ok("POST", "/edges/https", { hostports: [`${domain}:443`] });
+      await receiver.count(1);
+      assert.ok(hasCertificate(await ok("GET", `/reserved_domains/${id}`)));
       await shownTo("threads.example.test", platform.httpsPort, await pebble.issuingRoot());
     } finally {
       await platform.stop();
       await pebble.stop();
+      await receiver.stop();
     }
   });
 });
