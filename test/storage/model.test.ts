@@ -125,7 +125,8 @@ for (const database of databases) {
             compare(store, model, accounts);
           }
         }
-        assert.ok(model.entries.length > 20);
+        // Of some 420 writes, four in five of which are meant: that a life had little in it is as good as impossible.
+        assert.ok(store.revision > 100, `${store.revision} revisions`);
         for (let n = 0; n < 10; n += 1) await comparePast(store, pick(random, past), accounts);
         assert.deepEqual(await store.history.verify(), { revisions: store.revision });
         await store.close();
