@@ -1,21 +1,18 @@
-import { isBodiless } from "../../http1/bodiless.ts";
 import { BodyReader } from "../../http1/body-reader.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
-import { HeadBuffer } from "../../http1/head-buffer.ts";
 import { fault } from "../../http1/read-fields.ts";
-import { readResponseHead } from "../../http1/read-response.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
+import { startResponseBody } from "../../http1/response-body.ts";
 import { switchFault } from "../../http1/upgrade.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Timed } from "../../lib/deadlines.ts";
+import { ResponseHeads } from "./response-heads.ts";
+import type { HeadRead } from "./response-heads.ts";
 import type { UpstreamPool } from "./upstream-pool.ts";
 import type { RequestFraming, UpstreamUser } from "./upstream-user.ts";
-
-/** Interim responses to one request. */
-const maxInterim = 16;
 
 const opening = 0;
 const awaitingHead = 1;
@@ -35,7 +32,7 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   readonly client: string;
   readonly #stream: ByteStream;
   readonly #body = new BodyReader();
-  #head: HeadBuffer | undefined;
+  readonly #heads = new ResponseHeads();
   #state = opening;
   #user: UpstreamUser | undefined;
   #isHead = false;
@@ -47,7 +44,6 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   #isLingering = false;
   /** Half a connection is of no use to the upgraded exchange: a WebSocket is closed by messages (RFC 6455 §7.1). */
   #endsWhole = false;
-  #interim = 0;
   /** Of a stream that is not spoken to in HTTP. */
   #bytes: ByteStream | undefined;
 
@@ -96,7 +92,7 @@ export class UpstreamConnection implements ByteReceiver, Timed {
     this.#chunkedOut = framing.chunked;
     this.#sent = framing.complete;
     this.#received = false;
-    this.#interim = 0;
+    this.#heads.expect();
     this.#state = awaitingHead;
     this.#await();
     return this.#stream.write(bytes);
@@ -215,75 +211,30 @@ export class UpstreamConnection implements ByteReceiver, Timed {
   }
 
   #readHead(bytes: Buffer): void {
-    const { limits } = this.pool.options.context;
-    let all = bytes;
-    const begun = this.#head;
-    if (begun !== undefined) {
-      if (!begun.add(bytes, limits.maxHeadBytes)) {
-        this.#stream.consumed(bytes.length);
-        return;
-      }
-      all = begun.bytes();
-    }
-    let at = 0;
-    while (at < all.length) {
-      const head = readResponseHead(all, at, limits);
-      if (head === undefined) break;
-      if ("outcome" in head) {
-        this.#refuse(head.reason);
-        return;
-      }
-      at = head.end;
-      if (head.status >= 200 || head.status === 101) {
-        this.#head = undefined;
-        // Body bytes are credited as they are passed on; the rest of the chunk is credited now.
-        this.#stream.consumed(bytes.length - (all.length - at));
-        this.#begin(head, all, at);
-        return;
-      }
-      if ((this.#interim += 1) > maxInterim) {
-        this.#refuse("too many interim responses");
-        return;
-      }
-      this.#user?.upstreamInterim(head.status, head.fields);
-      if (this.#state !== awaitingHead) return;
-    }
-    this.#stream.consumed(bytes.length);
-    if (at === all.length) this.#head = undefined;
-    else if (begun === undefined || at > 0) {
-      this.#head = new HeadBuffer();
-      this.#head.add(at === 0 ? all : all.subarray(at), limits.maxHeadBytes);
+    const read = this.#heads.read(bytes, this.pool.options.context.limits, (status, fields) => {
+      this.#user?.upstreamInterim(status, fields);
+      return this.#state === awaitingHead;
+    });
+    if (typeof read === "string") this.#refuse(read);
+    else if (read === undefined) {
+      if (this.#state === awaitingHead) this.#stream.consumed(bytes.length);
+    } else {
+      // Body bytes are credited as they are passed on; the rest of the chunk is credited now.
+      this.#stream.consumed(bytes.length - (read.bytes.length - read.end));
+      this.#begin(read);
     }
   }
 
-  #begin(head: ResponseRead, bytes: Buffer, at: number): void {
-    const { fields, status } = head;
-    this.#interim = 0;
-    if (status === 101) {
+  #begin({ head, bytes, end: at }: HeadRead): void {
+    if (head.status === 101) {
       this.#upgrade(head, bytes, at);
       return;
     }
-    const close = fields.connectionClose || (head.minorVersion === 0 && !fields.connectionKeepAlive);
-    let bodyLength = 0;
-    this.#reusable = !close;
-    if (this.#isHead || isBodiless(status)) {
-      this.#body.startLength(0);
-      // A 204 has no body whatever it says (RFC 9112 §6.3); where it says that it has one, that may be on its way.
-      if (status === 204 && (fields.chunked || fields.contentLength > 0)) this.#reusable = false;
-    } else if (fields.chunked) {
-      bodyLength = -1;
-      this.#body.startChunked();
-    } else if (fields.contentLength >= 0) {
-      bodyLength = fields.contentLength;
-      this.#body.startLength(bodyLength);
-    } else {
-      bodyLength = -1;
-      this.#reusable = false;
-      this.#body.startUntilClose();
-    }
+    const { length, leavesReusable } = startResponseBody(this.#body, head, this.#isHead);
+    this.#reusable = leavesReusable;
     this.#state = readingBody;
     this.#touch();
-    this.#user?.upstreamHead(head, bodyLength);
+    this.#user?.upstreamHead(head, length);
     if (this.#state !== readingBody) return;
     if (this.#body.done) this.#completeAt(bytes, at);
     else if (at < bytes.length) this.#readBody(bytes, at);

@@ -1,0 +1,63 @@
+import type { FieldTable } from "../../http1/field-table.ts";
+import { HeadBuffer } from "../../http1/head-buffer.ts";
+import { readResponseHead } from "../../http1/read-response.ts";
+import type { ResponseRead } from "../../http1/read-response.ts";
+import type { UpstreamLimits } from "./context.ts";
+
+/** Interim responses to one request. */
+const maxInterim = 16;
+
+/** A final head or a 101, and where behind it in `bytes` its body begins. */
+export interface HeadRead {
+  readonly head: ResponseRead;
+  readonly bytes: Buffer;
+  readonly end: number;
+}
+
+/** Heads of the responses on one stream, as their bytes come. */
+export class ResponseHeads {
+  /** Of a head that is not whole yet. */
+  #begun: HeadBuffer | undefined;
+  #interim = 0;
+
+  /** A request is sent: interim responses to it are counted anew. */
+  expect(): void {
+    this.#interim = 0;
+  }
+
+  /**
+   * The head that ends here, if there is one; a text says what is wrong with it.
+   * @param interim takes an interim head; false: nothing more is wanted
+   */
+  read(
+    bytes: Buffer,
+    limits: Pick<UpstreamLimits, "maxHeadBytes" | "maxFields">,
+    interim: (status: number, fields: FieldTable) => boolean,
+  ): HeadRead | string | undefined {
+    let all = bytes;
+    const begun = this.#begun;
+    if (begun !== undefined) {
+      if (!begun.add(bytes, limits.maxHeadBytes)) return undefined;
+      all = begun.bytes();
+    }
+    let at = 0;
+    while (at < all.length) {
+      const head = readResponseHead(all, at, limits);
+      if (head === undefined) break;
+      if ("outcome" in head) return head.reason;
+      at = head.end;
+      if (head.status >= 200 || head.status === 101) {
+        this.#begun = undefined;
+        return { head, bytes: all, end: at };
+      }
+      if ((this.#interim += 1) > maxInterim) return "too many interim responses";
+      if (!interim(head.status, head.fields)) return undefined;
+    }
+    if (at === all.length) this.#begun = undefined;
+    else if (begun === undefined || at > 0) {
+      this.#begun = new HeadBuffer();
+      this.#begun.add(at === 0 ? all : all.subarray(at), limits.maxHeadBytes);
+    }
+    return undefined;
+  }
+}
