@@ -6,7 +6,7 @@ import type { Logins } from "../identity/engine.ts";
 import { makeSamlLogins } from "../identity/saml-login/saml-logins.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { idpHostOf } from "../lib/server-names.ts";
-import { modulesWith, openOutside } from "../modules/index.ts";
+import { modulesWith, openOutside, WindowPool } from "../modules/index.ts";
 import type { RoutingTable } from "../routing/sites/compiled.ts";
 import { makeRoutingTable } from "../routing/table.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
@@ -108,6 +108,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
       internalConnection: (accountId, address) => sites.internalConnection(accountId, address) !== undefined,
       ...(options.random && { random: options.random }),
       expressionErrors: options.policyExpressionErrors,
+      windows: new WindowPool(options.policyRateKeys),
       ...openOutside({
         clock,
         allowLocal: options.allowLocalUpstreams,

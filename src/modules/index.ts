@@ -18,6 +18,7 @@ import { samlWith } from "./saml.ts";
 import { tlsTermination } from "./tls-termination.ts";
 import { defaultPolicyServices } from "../policy/language/context.ts";
 import type { PolicyServices } from "../policy/language/context.ts";
+import { WindowPool } from "../policy/language/window-pool.ts";
 import { openOutside } from "../policy/parts/outside.ts";
 import { trafficPolicyWith } from "./traffic-policy.ts";
 import { userAgentFilter } from "./user-agent-filter.ts";
@@ -61,4 +62,4 @@ export function modulesWith(
   ] as unknown as readonly ModuleDeclaration[];
 }
 
-export { defaultPolicyServices, openOutside };
+export { defaultPolicyServices, openOutside, WindowPool };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { faultsOf, makeAction } from "../../../test/support/policy-action.ts";
+import { WindowPool } from "../language/window-pool.ts";
 import { rateLimit } from "./rate-limit.ts";
 
 const config = { name: "per key", algorithm: "sliding_window", capacity: 2, rate: "60s", bucket_key: ["vars.key"] };
@@ -29,6 +30,14 @@ describe("rate-limit", () => {
     for (let round = 0; round < 3; round += 1) assert.equal((await action.rehearse()).end, undefined);
     await action.run();
     assert.equal((await action.rehearse()).end?.by, "refusal");
+  });
+
+  it("rate-limit remembers no more keys than the server does for all of its limits", async () => {
+    const action = makeAction(rateLimit, { ...config, capacity: 1 }, { windows: new WindowPool(3) });
+    const take = async (key: number) => (await action.run(undefined, { key: String(key) })).end;
+    for (let key = 0; key < 5; key += 1) assert.equal(await take(key), undefined);
+    assert.ok(await take(4));
+    assert.equal(await take(0), undefined);
   });
 
   it("only tells, where it is not enforced", async () => {

@@ -47,7 +47,12 @@ export const rateLimit = defineAction({
       // What changes the limit begins it anew.
       attach: (place) =>
         place.keep(`rate-limit ${scope.path} ${capacity} ${windowMs} ${name}`, () =>
-          makeSlidingWindow({ capacity, windowMs, monotonic: () => place.clock.monotonic() }),
+          makeSlidingWindow({
+            capacity,
+            windowMs,
+            monotonic: () => place.clock.monotonic(),
+            pool: place.services.windows,
+          }),
         ),
       run: (context, window) => decide(context, window as SlidingWindow, true),
       rehearse: (context, window) => decide(context, window as SlidingWindow, false),

@@ -9,6 +9,7 @@ import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { CompiledPolicy as CompiledIpPolicy } from "../../traffic/parts/ip-policy.ts";
 import type { Phase } from "./action.ts";
 import type { HttpCaller } from "./http-caller.ts";
+import type { WindowPool } from "./window-pool.ts";
 
 /** Steps of all expressions of one request (traffic-policy.md §1.7). */
 export const requestSteps = 100_000;
@@ -29,6 +30,8 @@ export interface PolicyServices {
   readonly expressionErrors: "no_match" | "refuse";
   /** Of issuers of tokens; those of this server when absent. */
   readonly keySets?: KeySets;
+  /** Bounds what all limits of rates remember together; each by itself is bounded anyway. */
+  readonly windows?: WindowPool;
   /** Requests that rules send; where it is absent they reach no internal endpoint, and no host outside. */
   readonly calls?: HttpCaller;
 }

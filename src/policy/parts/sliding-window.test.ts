@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
+import { WindowPool } from "../language/window-pool.ts";
 import { makeSlidingWindow, retryAfterSeconds } from "./sliding-window.ts";
+import type { SlidingWindowOptions } from "./sliding-window.ts";
 
 const second = 1000;
 
-function makeLimit(capacity: number, windowMs: number, bounds: { maxBuckets?: number; maxSlots?: number } = {}) {
-  const clock = makeManualClock();
+function makeLimit(
+  capacity: number,
+  windowMs: number,
+  bounds: Partial<Pick<SlidingWindowOptions, "maxBuckets" | "maxSlots" | "pool">> = {},
+  clock = makeManualClock(),
+) {
   return { clock, limit: makeSlidingWindow({ capacity, windowMs, monotonic: clock.monotonic, ...bounds }) };
 }
 
@@ -108,6 +114,53 @@ describe("a sliding window", () => {
     clock.pass(86_400 * second);
     for (let key = 0; key < 100; key += 1) limit.take(String(key));
     assert.equal(limit.slots, limit.size);
+  });
+
+  it("sliding windows of a server are bounded together: the largest forgets, those of few keys do not", () => {
+    const pool = new WindowPool(1000);
+    const clock = makeManualClock();
+    const limits = Array.from({ length: 10 }, () => makeLimit(1, 60 * second, { pool }, clock).limit);
+    for (const limit of limits) for (let key = 0; key < 20; key += 1) limit.take(String(key));
+    const [flooded] = limits;
+    for (let key = 0; key < 20_000; key += 1) {
+      flooded?.take(`made up ${key}`);
+      assert.ok(pool.size <= 1000 && pool.slots <= 4000);
+    }
+    assert.equal(
+      pool.size,
+      limits.reduce((sum, limit) => sum + limit.size, 0),
+    );
+    assert.ok((flooded?.wait("made up 19999") ?? 0) > 0);
+    for (const limit of limits.slice(1)) {
+      for (let key = 0; key < 20; key += 1) assert.ok(limit.wait(String(key)) > 0, "one of few keys was forgotten");
+    }
+  });
+
+  it("sliding windows of a server are bounded together in slots as well, and hold one key where there are more of them", () => {
+    const pool = new WindowPool(10);
+    const clock = makeManualClock();
+    const long = makeLimit(1_000_000, 86_400 * second, { pool }, clock).limit;
+    for (let slot = 0; slot < 60; slot += 1) {
+      for (const key of ["a", "b", "c"]) long.take(key);
+      assert.ok(pool.slots <= 40);
+      clock.pass(1440 * second);
+    }
+    const many = Array.from({ length: 50 }, () => makeLimit(1, 60 * second, { pool }, clock).limit);
+    for (const limit of many) {
+      limit.take("a");
+      assert.ok(pool.size <= 10);
+      assert.ok(limit.wait("a") > 0);
+    }
+  });
+
+  it("sliding windows of a server that nobody comes to any more are let go", () => {
+    const pool = new WindowPool(1000);
+    const clock = makeManualClock();
+    for (let limit = 0; limit < 50; limit += 1) makeLimit(1, 60 * second, { pool }, clock).limit.take("a");
+    assert.equal(pool.size, 50);
+    clock.pass(60 * second);
+    makeLimit(1, 60 * second, { pool }, clock).limit.take("a");
+    assert.equal(pool.size, 1);
   });
 
   it("a sliding window tells long keys apart", () => {

@@ -3,6 +3,7 @@
  * counted in slots, so that what a key takes does not grow with the limit.
  */
 import { hash } from "node:crypto";
+import type { PooledWindow, WindowPool } from "../language/window-pool.ts";
 
 export interface SlidingWindowOptions {
   /** Requests within the window. */
@@ -14,6 +15,8 @@ export interface SlidingWindowOptions {
   readonly maxBuckets?: number;
   /** Slots of all keys together, four times as many unless given; keys are forgotten in the same order. */
   readonly maxSlots?: number;
+  /** Bounds the windows of a server together. */
+  readonly pool?: WindowPool | undefined;
 }
 
 export interface SlidingWindow {
@@ -57,11 +60,12 @@ const maxKeyLength = 64;
  * Each call takes constant time: at most 62 slots are open for a key, and each is dropped once.
  */
 export function makeSlidingWindow(options: SlidingWindowOptions): SlidingWindow {
-  const { capacity, windowMs, monotonic, maxBuckets = defaultMaxBuckets, maxSlots = 4 * maxBuckets } = options;
+  const { capacity, windowMs, monotonic, maxBuckets = defaultMaxBuckets, maxSlots = 4 * maxBuckets, pool } = options;
   const slotMs = Math.max(minSlotMs, windowMs / slotsPerWindow);
   /** In order of use. */
   const buckets = new Map<string, Bucket>();
   let slots = 0;
+  let usedAt = monotonic();
 
   const expire = (bucket: Bucket, now: number): void => {
     let { oldest } = bucket;
@@ -76,13 +80,29 @@ export function makeSlidingWindow(options: SlidingWindowOptions): SlidingWindow 
   };
   const waitOf = (bucket: Bucket, now: number): number =>
     bucket.count < capacity || !bucket.oldest ? 0 : bucket.oldest.lastAt + windowMs - now;
-  /** Never the last, which is in use. */
-  const forgetOldest = (): void => {
+  const forget = (keys: number): void => {
+    let left = keys;
     for (const [key, bucket] of buckets) {
-      if (buckets.size === 1 || (buckets.size <= maxBuckets && slots <= maxSlots)) return;
+      if (left === 0) return;
+      left -= 1;
       slots -= bucket.slots;
       buckets.delete(key);
     }
+  };
+  /** Never the last, which is in use. */
+  const makeRoom = (): void => {
+    const isOver = (): boolean => buckets.size > maxBuckets || slots > maxSlots;
+    while (buckets.size > 1 && isOver()) forget(1);
+  };
+  const pooled: PooledWindow = {
+    get size() {
+      return buckets.size;
+    },
+    get slots() {
+      return slots;
+    },
+    isStale: () => usedAt + windowMs <= monotonic(),
+    forget,
   };
   const nameOf = (key: string): string => (key.length > maxKeyLength ? hash("sha256", key, "base64") : key);
 
@@ -95,6 +115,7 @@ export function makeSlidingWindow(options: SlidingWindowOptions): SlidingWindow 
       // What was used last stands last.
       if (known) buckets.delete(name);
       buckets.set(name, bucket);
+      usedAt = now;
       expire(bucket, now);
       const wait = waitOf(bucket, now);
       if (wait > 0) return wait;
@@ -111,7 +132,8 @@ export function makeSlidingWindow(options: SlidingWindowOptions): SlidingWindow 
       bucket.newest = slot;
       bucket.slots += 1;
       slots += 1;
-      forgetOldest();
+      makeRoom();
+      pool?.grown(pooled);
       return 0;
     },
     wait(key) {
