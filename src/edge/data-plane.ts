@@ -31,6 +31,8 @@ import type { ListenerContext } from "./listeners/listener.ts";
 import { networksOf } from "./listeners/networks.ts";
 import { makeTcpPorts } from "./listeners/tcp-ports.ts";
 import type { TcpPorts } from "./listeners/tcp-ports.ts";
+import { makePools } from "./sites/pools.ts";
+import type { Pools } from "./sites/pools.ts";
 import { makePublicSites } from "./sites/public-sites.ts";
 import type { PublicSites } from "./sites/public-sites.ts";
 import { makeAcmeChallenges } from "./tls/acme-challenges.ts";
@@ -51,6 +53,7 @@ export interface DataPlane {
   /** What agents are served by. */
   readonly agents: AgentServer;
   readonly sites: PublicSites;
+  readonly pools: Pools;
   readonly logins: Logins;
   readonly saml: SamlLogins;
   readonly context: HttpContext;
@@ -76,6 +79,7 @@ const heldWebhooks = 16;
 
 export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>, ports: PublicPorts): DataPlane {
   const { clock, log, metrics, domain, region } = options;
+  const { random = Math.random } = options;
   const send = (message: Upward): void => link.send(message);
   const saml = makeSamlLogins({ clock, log, placeOf: (routeId) => table.placeOfRoute(routeId) });
   const logins = makeLogins({
@@ -177,6 +181,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   });
   const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
   const context: HttpContext = {
+    random,
     log,
     clock,
     deadlines,
@@ -203,6 +208,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const listening = { ready, limits: listenerLimits, clock, log, metrics };
   const tcpPorts = makeTcpPorts({
     ...listening,
+    random,
     proxies: options.trustedProxies,
     admits: splices.admits,
     serve: splices.serve,
@@ -210,7 +216,8 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     table,
     report: (problems) => send({ type: "problems", problems }),
   });
-  const sites = makePublicSites(table, registry, idpSite(logins, ports.https));
+  const pools = makePools(table, registry, random);
+  const sites = makePublicSites(table, registry, idpSite(logins, ports.https), pools);
   const carrying = { context, upstreams, splices, tcpPorts, observers, listening, loaded };
-  return { table, certificates, challenges, registry, agents, sites, logins, saml, ...carrying };
+  return { table, certificates, challenges, registry, agents, sites, pools, logins, saml, ...carrying };
 }

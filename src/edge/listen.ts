@@ -15,11 +15,12 @@ type Serving = (connection: ServedConnection) => void;
 
 /** Rejects when the address cannot be had, as the others do. */
 export function listenHttps(options: EdgeOptions, plane: DataPlane, serving: Serving): Promise<Listener> {
-  const { context, sites, splices, certificates, challenges } = plane;
+  const { context, sites, pools, splices, certificates, challenges } = plane;
   return startHttpsListener({
     ...publicContext(options, plane),
     at: options.httpsListen,
     siteFor: sites.https,
+    choose: pools.choose,
     connections: { siteFor: sites.tls, admits: splices.admits, serve: splices.serve },
     certificates,
     challenges,

@@ -44,18 +44,23 @@ export const cloudEndpoint = defineResource({
         keepIfEmpty: true,
       },
     ),
-    pooling_enabled: f.boolean("Kept as it is given; a URL has one endpoint here in any case."),
+    pooling_enabled: f.boolean(
+      "Several endpoints of the account may have its URL, of agents too, if each has this: one is chosen at random for each request, or for each connection.",
+    ),
     updated_at: f.timestamp("When it last changed.", { readOnly: true }),
     ...live(servedFields),
   },
   operations: ["create", "update", "delete"],
   traffic: true,
   // Without a server name the port alone decides, so it has one holder too.
-  claims({ url }) {
+  claims({ url, pooling_enabled }) {
     const { scheme, hostport } = parseEndpointUrl(url);
-    if (isInternalName(hostport.replace(/:\d+$/, ""))) return [{ space: "internal endpoint", name: hostport }];
-    const claim = { space: "hostport", name: hostport, global: true };
-    return scheme === "tcp" ? [claim, { space: "tcp port", name: portOf(hostport), global: true }] : [claim];
+    const shared = pooling_enabled ? { sharedAs: `pool of ${scheme}` } : {};
+    if (isInternalName(splitHostport(hostport).host)) {
+      return [{ space: "internal endpoint", name: hostport, ...shared }];
+    }
+    const claim = { space: "hostport", name: hostport, global: true, ...shared };
+    return scheme === "tcp" ? [claim, { ...claim, space: "tcp port", name: portOf(hostport) }] : [claim];
   },
   uses({ url }) {
     const { scheme, hostport } = parseEndpointUrl(url);

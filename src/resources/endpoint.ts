@@ -42,7 +42,7 @@ export const endpoint = defineResource({
       maxBytes: maxPolicyBytes,
       sensitive: concealedPolicy,
     }),
-    pooling_enabled: f.boolean("As the cloud endpoint has it; false for the others."),
+    pooling_enabled: f.boolean("Others may serve its URL beside it; false for an edge."),
     ...servedFields,
   },
   operations: ["get", "list"],

@@ -120,6 +120,10 @@ class Table implements RoutingTable {
     return this.#compilation.hosts.named(name)?.site;
   }
 
+  pool(name: string): readonly (Site | ConnectionSite)[] {
+    return this.#compilation.hosts.pool(name).flatMap(({ site }) => (site ? [site] : []));
+  }
+
   hostHolder(host: string): Holder | undefined {
     return holderOf(this.#compilation.hosts.holder(host));
   }

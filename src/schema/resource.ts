@@ -15,6 +15,8 @@ export interface Claim {
    * exclude each other, whichever was there first (control R5).
    */
   readonly hosts?: boolean;
+  /** Others of the account that hold the name under the same word hold it beside this one. */
+  readonly sharedAs?: string;
 }
 
 /** A name of which the account has to be the holder, itself or, of a host, by a wildcard. */

@@ -7,7 +7,7 @@ import type { Claim } from "../schema/resource.ts";
 import type { Kinds } from "./kinds.ts";
 import type { Overlay } from "./overlay.ts";
 import type { StoredObject } from "./store.ts";
-import { belowKey, claimKey, kindNamed, listKey, useKey } from "./view.ts";
+import { belowKey, claimKey, kindNamed, listKey, sharedKey, useKey } from "./view.ts";
 
 export function checkReferences(kinds: Kinds, overlay: Overlay, object: StoredObject): void {
   const details: Record<string, string> = {};
@@ -24,11 +24,31 @@ export function checkReferences(kinds: Kinds, overlay: Overlay, object: StoredOb
 export function checkClaims(kinds: Kinds, overlay: Overlay, object: StoredObject): void {
   const kind = kindNamed(kinds, object.kind);
   for (const claim of kind.claims(object.doc)) {
-    const holderId = overlay.holderId(claimKey(object.account_id, claim));
-    if (holderId === object.id) continue;
-    if (holderId !== undefined) refuseHeld(object, kind.taken, claim.name, overlay.object(holderId) as StoredObject);
+    const key = claimKey(object.account_id, claim);
+    const holderId = overlay.holderId(key);
+    if (holderId === object.id && overlay.idsBelow(sharedKey(key), undefined, 1).length === 0) continue;
+    if (holderId !== undefined && holderId !== object.id) {
+      refuseHeld(object, kind.taken, claim.name, overlay.object(holderId) as StoredObject);
+    }
+    const other = sharers(overlay, object, key).find((one) => !isShared(kinds, object, one, key));
+    if (other) refuseHeld(object, kind.taken, claim.name, other);
     checkCover(kinds, overlay, object, claim);
   }
+}
+
+/** Others that hold the name beside whoever else does. */
+function sharers(overlay: Overlay, { id }: StoredObject, key: string): readonly StoredObject[] {
+  const ids = overlay.idsBelow(sharedKey(key), undefined, Infinity);
+  return ids.filter((one) => one !== id).map((one) => overlay.object(one) as StoredObject);
+}
+
+/** Whether the two may have the name beside one another. */
+function isShared(kinds: Kinds, one: StoredObject, other: StoredObject, key: string): boolean {
+  const wordOf = ({ kind, account_id, doc }: StoredObject): string | undefined =>
+    kindNamed(kinds, kind)
+      .claims(doc)
+      .find((claim) => claimKey(account_id, claim) === key)?.sharedAs;
+  return one.account_id === other.account_id && wordOf(one) !== undefined && wordOf(one) === wordOf(other);
 }
 
 /** Refuses a host name that covers, or is covered by, one of another account; for names that are newly claimed. */
@@ -128,6 +148,7 @@ export function deferChecks(kinds: Kinds, overlay: Overlay): Deferred {
     for (const { by, key, name, holder } of contested) {
       const [claimant, former] = [overlay.object(by), overlay.object(holder)];
       if (!claimant || !former || !holds(claimant, key) || !holds(former, key)) continue;
+      if (isShared(kinds, claimant, former, key)) continue;
       about(claimant, () => refuseHeld(claimant, kindNamed(kinds, claimant.kind).taken, name, former));
     }
   };

@@ -34,9 +34,12 @@ export function indexEntriesOf(kinds: Kinds, object: StoredObject): IndexEntries
     lists: [
       ...listsOf(kinds, object),
       ...claims.flatMap(listsAbove),
+      ...claims.flatMap((claim) =>
+        claim.sharedAs === undefined ? [] : [sharedKey(claimKey(object.account_id, claim))],
+      ),
       ...new Set(kind.uses(object.doc).flatMap((use) => usesOf(object.account_id, use))),
     ],
-    claims: claims.map((claim) => claimKey(object.account_id, claim)),
+    claims: claims.filter(({ sharedAs }) => sharedAs === undefined).map((claim) => claimKey(object.account_id, claim)),
     targets: new Set(kind.references(object.doc).map(({ id }) => id)),
   };
 }
@@ -82,6 +85,11 @@ export function claimKey(accountId: string, { space, name, global }: Claim): str
   return `${global ? "" : accountId}\0${space}\0${name}`;
 }
 
+/** List of those who hold a name beside one another. */
+export function sharedKey(claim: string): string {
+  return `\0shared\0${claim}`;
+}
+
 export function readerOf(view: View): Reader {
   const present = (ids: Iterable<string>): StoredObject[] => Array.from(ids, (id) => view.object(id) as StoredObject);
   return {
@@ -99,9 +107,10 @@ export function readerOf(view: View): Reader {
     },
     children: (kind, parentId) => present(view.idsBelow(childrenKey(kind, parentId), undefined, Infinity).reverse()),
     holder(accountId, space, name) {
+      const keys = [claimKey(accountId, { space, name }), claimKey(accountId, { space, name, global: true })];
       const id =
-        view.holderId(claimKey(accountId, { space, name })) ??
-        view.holderId(claimKey(accountId, { space, name, global: true }));
+        keys.map((key) => view.holderId(key)).find((one) => one !== undefined) ??
+        keys.flatMap((key) => view.idsBelow(sharedKey(key), undefined, 1))[0];
       return id === undefined ? undefined : view.object(id);
     },
     referrers: (id) => present(view.referrerIds(id)),

@@ -1,5 +1,6 @@
 import type { Transform } from "node:stream";
 import type { CallChain } from "./calls.ts";
+import type { Handshake } from "./handshake.ts";
 import type { DescribedVisitor, LoginCookies, Visitor } from "./login.ts";
 import type { Step } from "./step.ts";
 
@@ -88,6 +89,8 @@ export interface TlsFacts {
   readonly serverName: string;
   readonly version: string;
   readonly cipher: string;
+  /** What the handshake was bound to; absent where a connection is described and not made. */
+  readonly demands?: Handshake;
   /** The client's fingerprint, from its ClientHello; absent where a connection is described and not made. */
   readonly ja4?: string | undefined;
   /** The protocol that ALPN has chosen, "" for none; absent where a connection is described and not made. */

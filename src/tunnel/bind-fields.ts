@@ -40,9 +40,8 @@ export function demandDone(extra: JsonObject): void {
       );
     }
   }
-  if (!asksNothing(member(extra, "PoolingEnabled"))) {
-    throw unsupported("PoolingEnabled", "an endpoint has one agent; several share the labels of an edge's backend");
-  }
+  const pooling = member(extra, "PoolingEnabled");
+  if (!asksNothing(pooling) && pooling !== true) throw unsupported("PoolingEnabled", "it must be true or false");
   if (!asksNothing(member(extra, "IPPolicyRef"))) {
     throw unsupported("IPPolicyRef", "send the networks in IPRestriction, or configure the policy on an edge's route");
   }

@@ -138,7 +138,8 @@ export class ClientConnection {
 
   #bind(request: ClientBind): Promise<BoundTunnel> {
     const isTcp = request.proto === "tcp";
-    const policy = request.trafficPolicy === undefined ? {} : { TrafficPolicy: request.trafficPolicy };
+    const { trafficPolicy, options } = request;
+    const policy = { ...options, ...(trafficPolicy !== undefined && { TrafficPolicy: trafficPolicy }) };
     const question = {
       Id: request.resume?.id ?? "",
       Proto: request.proto,
@@ -156,6 +157,7 @@ export class ClientConnection {
         Token: request.resume?.token ?? "",
         Metadata: request.metadata ?? "",
         ...(request.bindings && { Bindings: request.bindings }),
+        ...(request.pooling && { PoolingEnabled: true }),
       },
     };
     return this.#promise(streamType.bind, question, (reply) => {

@@ -50,10 +50,14 @@ export interface ClientBind {
   readonly forwardsProto?: "" | "http1" | "http2";
   readonly metadata?: string;
   readonly proxyProtocol?: 0 | 1 | 2;
+  /** Further options, as the protocol names them (agent-protocol, "Options of a tunnel"). */
+  readonly options?: Readonly<Record<string, unknown>>;
   /** As JSON or YAML. */
   readonly trafficPolicy?: string;
   /** `public`, `internal`; the server's own choice unless given. */
   readonly bindings?: readonly string[];
+  /** Others of the account may serve the same URL, if they ask for it as well. */
+  readonly pooling?: boolean;
   /** What an earlier session was given, to get it again. */
   readonly resume?: { readonly id: string; readonly token: string };
 }

@@ -97,6 +97,7 @@ export function parseBind(message: JsonObject): BindMessage {
     proxyProtocol: parseProxyProtocol(options),
     isInternal: isBoundTo(extra, "internal"),
     isPublic: isBoundTo(extra, "public"),
+    pools: member(extra, "PoolingEnabled") === true,
     options,
   };
 }

@@ -32,6 +32,8 @@ export interface BindRequest {
   readonly isInternal?: boolean;
   /** Everybody is to reach it, and the agent has said so. */
   readonly isPublic?: boolean;
+  /** Other endpoints of the account that ask for it as well may serve the same URL. */
+  readonly pools?: boolean;
   readonly metadata: string;
   /** 0, 1 or 2: PROXY protocol header to write before the bytes of each stream, of HTTP ones too. */
   readonly proxyProtocol: 0 | 1 | 2;

@@ -1,6 +1,7 @@
 /** What answers now: `/endpoints`. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { newId } from "../../src/lib/ids.ts";
 import { startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -236,6 +237,76 @@ for (const database of databases) {
       );
       const { traffic_policy: _, ...bare } = cloud("https://x.example.com");
       refused(await api.request("POST", "/endpoints", { body: bare }), 400, 215);
+    });
+
+    it(`cloud endpoints on ${database.name} of one URL are several only if each of them is pooled, whatever way they are written`, async () => {
+      for (const [url, traffic_policy] of [
+        ["https://pool.example.com", policy],
+        ["tcp://postern.test:30009", connect],
+        ["tls://pool.internal:443", connect],
+      ] as const) {
+        const body = (pooling_enabled: boolean) => cloud(url, { traffic_policy, pooling_enabled });
+        const alone = await api.ok("POST", "/endpoints", body(false));
+        refused(await api.request("POST", "/endpoints", { body: body(true) }), 409, 722);
+        await api.ok("PATCH", `/endpoints/${alone.id}`, { pooling_enabled: true });
+        const beside = await api.ok("POST", "/endpoints", body(true));
+        assert.deepEqual([beside.url, beside.pooling_enabled], [url, true]);
+        refused(await api.request("POST", "/endpoints", { body: body(false) }), 409, 722);
+        refused(await api.request("PATCH", `/endpoints/${alone.id}`, { body: { pooling_enabled: false } }), 409, 722);
+        await api.ok("DELETE", `/endpoints/${alone.id}`);
+        await api.ok("PATCH", `/endpoints/${beside.id}`, { pooling_enabled: false });
+        refused(await api.request("POST", "/endpoints", { body: body(true) }), 409, 722);
+        await api.ok("DELETE", `/endpoints/${beside.id}`);
+      }
+      const other = { traffic_policy: connect, pooling_enabled: true };
+      await api.ok("POST", "/endpoints", cloud("https://both.example.com", { pooling_enabled: true }));
+      refused(await api.request("POST", "/endpoints", { body: cloud("tls://both.example.com", other) }), 409, 722);
+      const entry = { url: "https://two.example.com", type: "cloud", traffic_policy: policy };
+      const document = (one: boolean, two: boolean) => ({
+        document: "pools",
+        objects: {
+          cloud_endpoint: { one: { ...entry, pooling_enabled: one }, two: { ...entry, pooling_enabled: two } },
+        },
+      });
+      refused(await api.request("POST", "/apply", { body: document(true, false) }), 409, 722);
+      await api.ok("POST", "/apply", document(true, true));
+      refused(await api.request("POST", "/apply", { body: document(false, true) }), 409, 722);
+    });
+
+    it(`cloud endpoints on ${database.name} share their URL with an endpoint of an agent only if both are pooled`, async () => {
+      api.edge.send({ type: "hello", edgeId: "edge" });
+      const account = (await api.ok("GET", "/accounts")).accounts.find(({ name }: Body) => name === "default");
+      const [tunnelId, endpointId] = [newId("tn", Date.now()), newId("ep", Date.now())];
+      const tunnel = (publicUrl: string, pooled: boolean) => ({
+        type: "tunnel_opened" as const,
+        tunnel: {
+          id: tunnelId,
+          accountId: account.id,
+          sessionId: newId("ts", Date.now()),
+          credentialId: newId("cr", Date.now()),
+          startedAt: "2026-01-01T00:00:00Z",
+          metadata: "",
+          forwardsTo: "",
+          region: "",
+          endpoint: { id: endpointId, proto: "https" as const, publicUrl, pooled },
+        },
+      });
+      for (const name of ["shared.example.com", "shared.internal"]) {
+        const url = `https://${name}`;
+        api.edge.send(tunnel(url, true));
+        refused(await api.request("POST", "/endpoints", { body: cloud(url) }), 409, 722);
+        const made = await api.ok("POST", "/endpoints", cloud(url, { pooling_enabled: true }));
+        refused(await api.request("PATCH", `/endpoints/${made.id}`, { body: { pooling_enabled: false } }), 409, 722);
+        await api.ok("DELETE", `/endpoints/${made.id}`);
+        const shown = await api.ok("GET", `/endpoints/${endpointId}`);
+        assert.deepEqual(
+          [shown.pooling_enabled, shown.bindings],
+          [true, [name.endsWith("internal") ? "internal" : "public"]],
+        );
+        api.edge.send(tunnel(url, false));
+        refused(await api.request("POST", "/endpoints", { body: cloud(url, { pooling_enabled: true }) }), 409, 722);
+        api.edge.send({ type: "tunnel_closed", tunnelId });
+      }
     });
 
     it(`cloud endpoints on ${database.name} may be internal ones of TLS and TCP, whose names are each account's own`, async () => {

@@ -2566,7 +2566,7 @@ export interface Endpoint {
   readonly bindings: readonly string[];
   /** Policy of a cloud endpoint; empty for the others. (at most 65536 bytes) */
   readonly traffic_policy: string;
-  /** As the cloud endpoint has it; false for the others. */
+  /** Others may serve its URL beside it; false for an edge. */
   readonly pooling_enabled: boolean;
   /** Where it is served. (at most 255 bytes) */
   readonly region: string;
@@ -2628,7 +2628,10 @@ export interface CloudEndpoint {
    * account. (at most 3)
    */
   readonly bindings: readonly ("public" | "internal" | "kubernetes")[];
-  /** Kept as it is given; a URL has one endpoint here in any case. */
+  /**
+   * Several endpoints of the account may have its URL, of agents too, if each has this: one is chosen at random for
+   * each request, or for each connection.
+   */
   readonly pooling_enabled: boolean;
   /** When it last changed. */
   readonly updated_at: string | null;
@@ -2686,7 +2689,10 @@ export interface CloudEndpointCreate {
    * account. (at most 3; default ["public"])
    */
   readonly bindings?: readonly ("public" | "internal" | "kubernetes")[] | null | undefined;
-  /** Kept as it is given; a URL has one endpoint here in any case. (default false) */
+  /**
+   * Several endpoints of the account may have its URL, of agents too, if each has this: one is chosen at random for
+   * each request, or for each connection. (default false)
+   */
   readonly pooling_enabled?: boolean | null | undefined;
 }
 
@@ -2708,7 +2714,10 @@ export interface CloudEndpointUpdate {
    * account. (at most 3; default ["public"])
    */
   readonly bindings?: readonly ("public" | "internal" | "kubernetes")[] | null | undefined;
-  /** Kept as it is given; a URL has one endpoint here in any case. (default false) */
+  /**
+   * Several endpoints of the account may have its URL, of agents too, if each has this: one is chosen at random for
+   * each request, or for each connection. (default false)
+   */
   readonly pooling_enabled?: boolean | null | undefined;
 }
 

@@ -9,7 +9,7 @@ import { parseEndpointUrl, splitHostport } from "../../schema/endpoint-url.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
 import { reserveAddress } from "./addresses.ts";
-import { claimName } from "./domains.ts";
+import { checkNoAgent, claimName } from "./domains.ts";
 import type { ClaimRules } from "./host-names.ts";
 
 export interface CloudEndpointRules extends ClaimRules {
@@ -21,12 +21,14 @@ export function cloudEndpointBehaviour(rules: CloudEndpointRules) {
   return behaviourOf(cloudEndpoint, {
     prepare(input) {
       const { doc, previous } = input;
-      if (previous?.doc.url !== doc.url) {
+      if (previous?.doc.url !== doc.url || previous.doc.pooling_enabled !== doc.pooling_enabled) {
         const { scheme, hostport } = parseEndpointUrl(doc.url);
+        const pool = doc.pooling_enabled ? scheme : undefined;
         // Names of internal endpoints are each account's own: nobody reserves them.
         const isInternal = isInternalName(splitHostport(hostport).host);
-        if (!isInternal && scheme === "tcp") reserveAddress(input, hostport, rules);
-        else if (!isInternal) claimName(input, hostport, rules);
+        if (isInternal) checkNoAgent(input.accountId, hostport, rules, pool);
+        else if (scheme === "tcp") reserveAddress(input, hostport, rules);
+        else claimName(input, hostport, rules, pool);
       }
       if (previous && isDeepStrictEqual(untimed(previous.doc), untimed(doc))) return { doc };
       return { doc: { ...doc, updated_at: timestamp(rules.clock.now()) } };

@@ -70,12 +70,33 @@ export function tlsEdgeBehaviour(rules: ClaimRules) {
   });
 }
 
+/**
+ * Throws `hostport_held` where an agent serves the hostport.
+ * @param pool the scheme of an endpoint that others may serve beside it; undefined for what is alone
+ */
+export function checkNoAgent(
+  accountId: string,
+  hostport: string,
+  { liveObjects }: Pick<ClaimRules, "liveObjects">,
+  pool: string | undefined,
+): void {
+  const agent = liveObjects.holderOfHostport(hostport, accountId);
+  if (!agent) return;
+  const isOwn = agent.accountId === accountId;
+  if (isOwn && pool !== undefined && agent.pooled === pool) return;
+  throw heldByAgent(hostport, isOwn ? agent.tunnelId : undefined);
+}
+
 /** Makes sure that the name is nobody else's and no agent holds the hostport, and that the account has its domain. */
-export function claimName({ draft, accountId, doc }: Claimant, hostport: string, rules: ClaimRules): void {
+export function claimName(
+  { draft, accountId, doc }: Claimant,
+  hostport: string,
+  rules: ClaimRules,
+  pool?: string,
+): void {
   const name = hostport.slice(0, hostport.lastIndexOf(":"));
   checkNotReservedForAll(name, rules);
-  const agent = rules.liveObjects.holderOfHostport(hostport);
-  if (agent) throw heldByAgent(hostport, agent.accountId === accountId ? agent.tunnelId : undefined);
+  checkNoAgent(accountId, hostport, rules, pool);
   reserve(draft, accountId, name, doc.metadata, rules);
 }
 

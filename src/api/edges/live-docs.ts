@@ -1,4 +1,5 @@
 /** What an edge reports of agents, as objects like the stored ones. */
+import { isInternalName } from "../../lib/internal-names.ts";
 import { credential as credentials } from "../../resources/credential.ts";
 import { endpoint as endpoints } from "../../resources/endpoint.ts";
 import { tunnelSession } from "../../resources/tunnel-session.ts";
@@ -73,7 +74,7 @@ function tunnelDoc(report: TunnelReport): DocOf<typeof tunnel> {
 
 function endpointDoc(
   report: TunnelReport,
-  { proto, publicUrl }: NonNullable<TunnelReport["endpoint"]>,
+  { proto, publicUrl, pooled = false }: NonNullable<TunnelReport["endpoint"]>,
   reader: Reader,
 ): Partial<DocOf<typeof endpoints>> {
   const hostport = hostportOf(publicUrl);
@@ -97,6 +98,7 @@ function endpointDoc(
     tunnel_session: report.sessionId,
     principal: credential ? docOf(credential, credentials).owner_id : null,
     upstream_url: report.forwardsTo,
-    bindings: ["public"],
+    bindings: [isInternalName(host) ? "internal" : "public"],
+    pooling_enabled: pooled,
   };
 }

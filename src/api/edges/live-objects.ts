@@ -74,7 +74,7 @@ export function openLiveObjects(store: Store): LiveObjects {
     cloudEndpoint: (object) => servedBy(store, object),
     matchingTunnels,
     matchingBackends: (accountId, labels) => backends.within(accountId, labels),
-    holderOfHostport: (hostport) => names.holderOfHostport(hostport),
+    holderOfHostport: names.holderOfHostport,
     hasForeignHost: (name, accountId) => names.hasForeignHost(name, accountId),
     agentEndpoints: (accountId) => [...agents.endpoints.of(accountId).values()],
     count: (of) => agents[of].size,

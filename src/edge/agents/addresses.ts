@@ -4,6 +4,7 @@ import { Refusal } from "../../lib/errors.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import { makeClaims } from "./claims.ts";
 import type { Claimant, Claims } from "./claims.ts";
+import { servedByOthers } from "./hosts.ts";
 
 /** Ports that agents are given, first and last included. */
 export interface PortRange {
@@ -38,11 +39,12 @@ export function makeEndpointAddresses(
 ): EndpointAddresses {
   const avoided = new Map<number, number>();
   const claims = makeClaims<number>({
-    reservation(port, accountId) {
+    reservation(port, accountId, _exactOnly, pool) {
       const holder = table.portHolder(port);
       if (!holder) return undefined;
       if (holder.accountId !== accountId) return "it is not available";
-      return holder.kind === "tcp_edge" ? `the edge "${holder.id}" serves it` : undefined;
+      const site = holder.kind === "tcp_edge" ? table.tcpSite(holder.id) : undefined;
+      return site && servedByOthers([site], pool);
     },
     shown: (port) => `port ${port}`,
     monotonic,
@@ -77,7 +79,8 @@ export function makeEndpointAddresses(
       for (let step = 0; step < count; step += 1) {
         const port = range.first + ((start + step) % count);
         // A reserved address is given to those who ask for it.
-        if (isAvoided(port) || table.portHolder(port) || !passes(port) || !claims.isFree(port, claimant)) continue;
+        if (isAvoided(port) || table.portHolder(port) || !passes(port) || !claims.isFree(port, claimant, undefined))
+          continue;
         return port;
       }
       throw new Refusal("agent_limit", `open a tcp tunnel: all ports from ${range.first} to ${range.last} are taken`);

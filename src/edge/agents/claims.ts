@@ -2,7 +2,7 @@
 import { Refusal } from "../../lib/errors.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
-import type { Tunnel } from "./tunnel.ts";
+import type { EndpointProto, Tunnel } from "./tunnel.ts";
 
 /** A name stays with its account for this long after its tunnel has gone, so that a restart finds it free. */
 const reservedMs = 600_000;
@@ -14,15 +14,21 @@ export interface Claimant {
   readonly credentialId: string;
 }
 
+/** What may serve a name beside others: endpoints of this protocol that ask for it. Undefined: nothing. */
+export type PoolOf = EndpointProto | undefined;
+
 export interface Claims<Name> {
+  /** The first that serves it. */
   tunnel(name: Name): Tunnel | undefined;
+  /** All that serve it; another list once that changes. */
+  tunnels(name: Name): readonly Tunnel[];
   /**
    * Throws `agent_name_taken` unless `claimant` may have the name. Returns the tunnel of the same credential that serves
    * it now, and must make way where its agent is not there any more.
    */
-  claim(name: Name, claimant: Claimant): Tunnel | undefined;
+  claim(name: Name, claimant: Claimant, pool: PoolOf): Tunnel | undefined;
   /** Whether `claim` would succeed. */
-  isFree(name: Name, claimant: Claimant): boolean;
+  isFree(name: Name, claimant: Claimant, pool: PoolOf): boolean;
   put(name: Name, tunnel: Tunnel): void;
   release(name: Name, tunnel: Tunnel): void;
   /**
@@ -34,7 +40,7 @@ export interface Claims<Name> {
 
 export interface ClaimsOptions<Name> {
   /** Why configuration keeps the account from the name, or undefined. `exactOnly`: a wildcard does not. */
-  readonly reservation: (name: Name, accountId: string, exactOnly: boolean) => string | undefined;
+  readonly reservation: (name: Name, accountId: string, exactOnly: boolean, pool: PoolOf) => string | undefined;
   /** The name as messages show it. */
   readonly shown: (name: Name) => string;
   /** Milliseconds, see `Clock`. */
@@ -47,34 +53,54 @@ export function describeHolder({ id, ip, os, startedAt }: AgentSession): string 
 }
 
 export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOptions<Name>): Claims<Name> {
-  const serving = new Map<Name, Tunnel>();
+  const serving = new Map<Name, readonly Tunnel[]>();
   const former = new Map<Name, { readonly accountId: string; readonly until: number }>();
 
+  const joins = (name: Name, { accountId }: Claimant, pool: PoolOf): boolean => {
+    const tunnels = serving.get(name) ?? none;
+    return tunnels.length > 0 && tunnels.every((one) => one.session.accountId === accountId && poolOf(one) === pool);
+  };
   /** Why `claimant` cannot have the name, or undefined. Says nothing of other accounts. */
-  const obstacle = (name: Name, { accountId, credentialId }: Claimant): string | undefined => {
-    const reserved = reservation(name, accountId, false);
+  const obstacle = (name: Name, claimant: Claimant, pool: PoolOf): string | undefined => {
+    const { accountId, credentialId } = claimant;
+    const reserved = reservation(name, accountId, false, pool);
     if (reserved !== undefined) return reserved;
-    const holder = serving.get(name)?.session;
-    if (holder?.credentialId === credentialId) return undefined;
-    if (holder?.accountId === accountId) return `${describeHolder(holder)} serves it`;
+    if (pool !== undefined && joins(name, claimant, pool)) return undefined;
+    const tunnels = serving.get(name) ?? none;
+    const holder = tunnels[0]?.session;
+    const isAlone = tunnels.length === 1;
+    if (isAlone && holder?.credentialId === credentialId) return undefined;
+    if (holder?.accountId === accountId) {
+      const pooled = tunnels.some((one) => poolOf(one) !== undefined) || pool !== undefined;
+      const hint = pooled ? "; several may serve one URL if each asks for pooling" : "";
+      return `${describeHolder(holder)} serves it${hint}`;
+    }
     const before = former.get(name);
     const isReserved = before !== undefined && before.accountId !== accountId && before.until > monotonic();
     return holder || isReserved ? "it is not available" : undefined;
   };
   return {
-    tunnel: (name) => serving.get(name),
-    claim(name, claimant) {
-      const why = obstacle(name, claimant);
+    tunnel: (name) => serving.get(name)?.[0],
+    tunnels: (name) => serving.get(name) ?? none,
+    claim(name, claimant, pool) {
+      const why = obstacle(name, claimant, pool);
       if (why !== undefined) throw new Refusal("agent_name_taken", `publish "${shown(name)}": ${why}`);
-      return serving.get(name);
+      return pool !== undefined && joins(name, claimant, pool) ? undefined : serving.get(name)?.[0];
     },
-    isFree: (name, claimant) => obstacle(name, claimant) === undefined,
+    isFree: (name, claimant, pool) => obstacle(name, claimant, pool) === undefined,
     put(name, tunnel) {
       former.delete(name);
-      serving.set(name, tunnel);
+      const beside = poolOf(tunnel) === undefined ? none : (serving.get(name) ?? none);
+      serving.set(name, [...beside.filter((one) => one !== tunnel), tunnel]);
     },
     release(name, tunnel) {
-      if (serving.get(name) !== tunnel) return;
+      const tunnels = serving.get(name) ?? none;
+      if (!tunnels.includes(tunnel)) return;
+      if (tunnels.length > 1) {
+        const rest = tunnels.filter((one) => one !== tunnel);
+        serving.set(name, rest);
+        return;
+      }
       serving.delete(name);
       former.set(name, { accountId: tunnel.session.accountId, until: monotonic() + reservedMs });
       // Insertion order is expiry order.
@@ -84,8 +110,15 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
       }
     },
     dispossessed: () =>
-      [...serving].flatMap(([name, tunnel]) =>
-        reservation(name, tunnel.session.accountId, true) === undefined ? [] : [tunnel],
+      [...serving].flatMap(([name, tunnels]) =>
+        tunnels.filter((one) => reservation(name, one.session.accountId, true, poolOf(one)) !== undefined),
       ),
   };
+}
+
+const none: readonly Tunnel[] = Object.freeze([]);
+
+/** What a tunnel's endpoint may serve its name beside. */
+export function poolOf({ endpoint }: Tunnel): PoolOf {
+  return endpoint?.site.pooled === true ? endpoint.proto : undefined;
 }

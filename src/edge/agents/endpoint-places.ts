@@ -7,6 +7,7 @@ import type { ServerNames } from "../../lib/server-names.ts";
 import type { AgentSession, Asked, BindRequest } from "../../tunnel/server-hooks.ts";
 import type { EndpointAddresses } from "./addresses.ts";
 import { describeHolder } from "./claims.ts";
+import type { PoolOf } from "./claims.ts";
 import type { Grant } from "./credentials.ts";
 import type { EndpointHosts } from "./hosts.ts";
 import { generatedName, hostName } from "./host-names.ts";
@@ -101,7 +102,7 @@ function tcpPlace(
       : addresses.requested(request.address, session);
   if ("ask" in place) return place;
   demandHost(grant, place.host, place.port);
-  return { ...place, replaces: addresses.claim(place.port, session) };
+  return { ...place, replaces: addresses.claim(place.port, session, poolFor(asking)) };
 }
 
 function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): ClaimedPlace | Unasked {
@@ -125,7 +126,7 @@ function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): Cla
     );
   }
   demandHost(grant, host, port);
-  return { host, port, replaces: options.hosts.claim(host, session) };
+  return { host, port, replaces: options.hosts.claim(host, session, poolFor(asking)) };
 }
 
 /** Reached by policies of the account alone, and at no port of this server. */
@@ -146,7 +147,7 @@ function internalPlace(
   }
   demandHost(grant, host, port);
   const key = internalKey({ scheme: proto, host, port }, session.accountId);
-  return { host: key, port, replaces: hosts.claim(key, session) };
+  return { host: key, port, replaces: hosts.claim(key, session, request.pools === true ? proto : undefined) };
 }
 
 /** The internal address that a tcp tunnel asks for. */
@@ -169,6 +170,10 @@ function internalName(text: string): string | undefined {
 
 function notInternal(): Refusal {
   return new Refusal("internal_name_demanded", 'publish an internal endpoint: its host must end in ".internal"');
+}
+
+function poolFor({ request: { pools, proto } }: EndpointRequest): PoolOf {
+  return pools === true ? proto : undefined;
 }
 
 function demandHost(grant: Grant, host: string, port: number): void {
@@ -205,7 +210,7 @@ function generatedHost({ hosts, domain }: EndpointPlacesOptions, asking: Endpoin
       if (isThere === undefined) return { ask: holder.session };
       if (isThere) continue;
     }
-    if (hosts.isFree(host, session)) return host;
+    if (hosts.isFree(host, session, undefined)) return host;
   }
   throw new Refusal("agent_limit", `open a tunnel: ${maxGenerated} tunnels forward to "${target}" already`);
 }

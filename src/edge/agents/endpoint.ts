@@ -16,6 +16,8 @@ export interface EndpointSiteOptions {
   readonly revision: number;
   /** In traffic order. */
   readonly modules: readonly CompiledModule[];
+  /** Others may serve its URL beside it. */
+  readonly pooled: boolean;
   /** Where the account's endpoints may be used from now; undefined: from anywhere. */
   readonly restriction: () => ((source: string) => Step) | undefined;
 }
@@ -41,6 +43,7 @@ export function connectionEndpoint(
     ports: Object.freeze(isInternalKey(host) ? [] : [port]),
     handshake: proto === "tls" && !termination ? passthrough : handshakeOf(modules),
     certificate: termination?.certificate,
+    pooled: options.pooled,
     problem: undefined,
     connection: [
       { connection: (source: string) => restriction()?.(source) ?? lifted },
@@ -75,6 +78,7 @@ export function endpointSite(options: EndpointSiteOptions, advertisedPort: numbe
     accountId,
     revision,
     hosts: Object.freeze([host]),
+    pooled: options.pooled,
     handshake: handshakeOf(modules),
     problem: undefined,
     logins: Object.freeze(modules.filter(({ login }) => login !== undefined)),

@@ -1,9 +1,9 @@
 /** The host names of endpoints. */
 import { internalNameOf, isInternalKey } from "../../lib/internal-names.ts";
-import type { RoutingTable } from "../../routing/sites/compiled.ts";
+import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { makeClaims } from "./claims.ts";
-import type { Claims } from "./claims.ts";
+import type { Claims, PoolOf } from "./claims.ts";
 
 export type EndpointHosts = Claims<string>;
 
@@ -13,9 +13,9 @@ export type EndpointHosts = Claims<string>;
  */
 export function makeEndpointHosts(table: RoutingTable, monotonic: () => number, freeBelow?: string): EndpointHosts {
   return makeClaims({
-    reservation(host, accountId, exactOnly) {
+    reservation(host, accountId, exactOnly, pool) {
       // Names of internal endpoints are each account's own.
-      if (isInternalKey(host)) return undefined;
+      if (isInternalKey(host)) return servedByOthers(table.pool(host), pool);
       const holder = table.hostHolder(host);
       if (!holder) {
         const isFree = freeBelow === undefined || host.endsWith(`.${freeBelow}`);
@@ -24,11 +24,21 @@ export function makeEndpointHosts(table: RoutingTable, monotonic: () => number, 
       const exact = namesExactly(table.object(holder.kind, holder.id), host);
       if (!exact && (exactOnly || holder.accountId === accountId)) return undefined;
       if (holder.accountId !== accountId) return "it is not available";
-      return holder.kind.endsWith("_edge") ? `the edge "${holder.id}" serves it` : undefined;
+      return holder.kind.endsWith("_edge") ? servedByOthers(table.pool(host), pool) : undefined;
     },
     shown: internalNameOf,
     monotonic,
   });
+}
+
+/** Why configuration that serves the name keeps an endpoint from it; cloud endpoints that are pooled share it. */
+export function servedByOthers(
+  sites: readonly Pick<ConnectionSite | Site, "id" | "kind" | "pooled">[],
+  pool: PoolOf,
+): string | undefined {
+  const other = sites.find(({ kind, pooled }) => pooled !== true || kind !== `${pool}_edge`);
+  if (!other) return undefined;
+  return other.id.startsWith("ep_") ? `the cloud endpoint "${other.id}" serves it` : `the edge "${other.id}" serves it`;
 }
 
 /** Whether an edge or a reserved domain holds `host` itself and not through a wildcard. */

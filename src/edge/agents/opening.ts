@@ -95,6 +95,7 @@ function endpointAt(
     host,
     revision: table.revision,
     modules: compiled,
+    pooled: request.pools === true,
     restriction: () => table.restriction(accountId, "endpoints"),
   };
   return {

@@ -80,6 +80,7 @@ describe("the options of an agent", () => {
         host: "a.example",
         revision: 1,
         modules: compile({ WebsocketTCPConverter: {} }),
+        pooled: false,
         restriction: () => undefined,
       },
       443,

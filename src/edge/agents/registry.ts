@@ -55,6 +55,8 @@ export interface AgentRegistry extends ServerHooks {
   tlsSiteFor(host: string): ConnectionSite | undefined;
   /** The tcp endpoint at a port. */
   tcpSiteAt(port: number): ConnectionSite | undefined;
+  /** All that are published at a host name, and may serve it beside one another; another list once that changes. */
+  pool(host: string): readonly Tunnel[];
   tunnel(id: string): Tunnel | undefined;
   /** The online tunnels of a tunnel group backend. */
   group(plan: GroupPlan): Group;
@@ -93,6 +95,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     plainSiteFor: (host) => httpSite(hosts.tunnel(host), "http"),
     tlsSiteFor: (host) => connectionSite(hosts.tunnel(host)),
     tcpSiteAt: (port) => connectionSite(addresses?.tunnel(port)),
+    pool: hosts.tunnels,
     tunnel: tunnels.byId,
     group: groups.of,
     onTunnelClosed: tunnels.onClosed,

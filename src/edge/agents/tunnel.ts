@@ -45,7 +45,14 @@ export function renderTunnel(tunnel: Tunnel, region: string): TunnelReport {
     metadata: tunnel.metadata,
     forwardsTo: tunnel.forwardsTo,
     region,
-    ...(endpoint && { endpoint: { id: endpoint.id, proto: endpoint.proto, publicUrl: endpoint.url } }),
+    ...(endpoint && {
+      endpoint: {
+        id: endpoint.id,
+        proto: endpoint.proto,
+        publicUrl: endpoint.url,
+        ...(endpoint.site.pooled === true && { pooled: true }),
+      },
+    }),
     ...(labels && { labels }),
   };
 }

@@ -4,6 +4,7 @@ import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
+import { membersUnder } from "../sites/pools.ts";
 import { noDemands, sameDemands } from "../tls/demands.ts";
 import type { HttpContext, SiteLookup } from "./context.ts";
 import { forwardedSource } from "./forwarded-source.ts";
@@ -51,7 +52,7 @@ export class ClientConnection {
     this.trusted = context.trustsProxy?.(facts.source) ?? false;
     this.#sites = sites;
     this.#serverName = facts.tls?.serverName.toLowerCase().replace(/\.$/, "") ?? "";
-    this.#handshake = sites(this.#serverName)?.handshake ?? noDemands;
+    this.#handshake = facts.tls?.demands ?? sites(this.#serverName)?.handshake ?? noDemands;
   }
 
   /**
@@ -64,13 +65,20 @@ export class ClientConnection {
     const { tls } = this.facts;
     const site = this.#sites(host);
     if (site !== undefined && !this.#isAt(site, host, port)) return "misdirected";
-    if (tls === undefined) return site ?? "unknown_host";
+    if (tls === undefined) return site === undefined ? "unknown_host" : this.#oneOf(site.members ?? [site]);
     if (host !== this.#serverName) {
       const chosen = this.#sites(this.#serverName);
       if (site?.id !== chosen?.id || this.#serverName === "") return "misdirected";
     }
     if (site === undefined) return "unknown_host";
+    if (site.members !== undefined) return this.#oneOf(membersUnder(site, this.#handshake));
     return sameDemands(site.handshake, this.#handshake) ? site : "misdirected";
+  }
+
+  /** One of several endpoints of one URL, for one request. */
+  #oneOf(members: readonly Site[]): Site | RefusalName {
+    const { random = Math.random } = this.context;
+    return members[members.length === 1 ? 0 : Math.floor(random() * members.length)] ?? "misdirected";
   }
 
   #isAt(site: Site, host: string, port: number): boolean {

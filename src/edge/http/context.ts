@@ -20,6 +20,8 @@ export interface HttpContext {
   readonly upstreams: Pick<RequestUpstreams, "choose">;
   /** Absent where there are none. */
   readonly internalSite?: InternalSites;
+  /** 0 up to, and without, 1: chooses among endpoints of one URL. `Math.random` unless given. */
+  readonly random?: () => number;
   /** Connections being served: those that are drained when the edge stops. */
   readonly connections: Set<ServedConnection>;
   /** The port that the world sees for each scheme: 443 and 80, unless configured otherwise. */

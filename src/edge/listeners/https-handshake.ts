@@ -20,6 +20,8 @@ type HttpProtocol = "h2" | "http/1.1";
 export interface HttpsHandshakesOptions extends Pick<PublicListenerContext, "limits" | "clock"> {
   /** The site for a lower-case server name, now. */
   readonly siteFor: (host: string) => Site | undefined;
+  /** One of the endpoints that a site stands for. */
+  readonly choose: <S extends { readonly members?: readonly S[] }>(site: S | undefined) => S | undefined;
   /** TLS edges and endpoints, which have names of their own; whole connections to them are passed on. */
   readonly connections?: OpaqueConnections | undefined;
   readonly certificates: Certificates;
@@ -89,8 +91,11 @@ export function makeHttpsHandshakes(
   /** The site may have been changed during the handshake, which may have asked for less than it does now. */
   const isOutdated = ({ hello: { serverName }, opaque, site }: Begun): boolean => {
     const current = connections?.siteFor(serverName) ?? siteFor(serverName);
-    if (opaque && current?.id !== opaque.id) return true;
-    return !sameDemands(current?.handshake ?? noDemands, site?.handshake ?? noDemands);
+    // What stands for several endpoints of one URL, as long as the chosen one, or one like it, is among them.
+    const all: readonly (Site | ConnectionSite | undefined)[] = current?.members ?? [current];
+    if (opaque && !all.some((one) => one?.id === opaque.id)) return true;
+    const demands = site?.handshake ?? noDemands;
+    return !all.some((one) => (!opaque || one?.id === opaque.id) && sameDemands(one?.handshake ?? noDemands, demands));
   };
   const serve = (tls: TLSSocket, begun: Begun): void => {
     const { socket, client, hello, startedAt, opaque, site, certificate } = begun;
@@ -110,7 +115,7 @@ export function makeHttpsHandshakes(
       const { alpn } = clientHello;
       const hello = { serverName: clientHello.serverName, alpn, ja4: ja4Of(clientHello) };
       const { serverName } = hello;
-      const opaque = connections?.siteFor(serverName);
+      const opaque = connections && options.choose(connections.siteFor(serverName));
       if (opaque && !connections?.admits(opaque, client.address)) {
         refuse(socket, "denied");
         return;
@@ -120,7 +125,7 @@ export function makeHttpsHandshakes(
         connections?.serve(socket, connectionFacts(socket, client, startedAt, hello), opaque);
         return;
       }
-      const site = opaque ?? siteFor(serverName);
+      const site = opaque ?? options.choose(siteFor(serverName));
       if (site && !opaque && !enter(socket, site.accountId)) {
         refuse(socket, "account_limit");
         return;

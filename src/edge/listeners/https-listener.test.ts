@@ -69,6 +69,7 @@ async function start(sites: Map<string, Site>, limits = {}, proxies: readonly st
     at: { host: "127.0.0.1", port: 0 },
     ready: Promise.resolve(),
     siteFor: (host) => sites.get(host),
+    choose: (site) => site,
     certificates,
     challenges: makeAcmeChallenges(silentLog),
     protocols: ["h2", "http/1.1"],

@@ -23,6 +23,8 @@ export interface TcpPortContext extends PublicListenerContext {
   readonly isStopped: () => boolean;
   admits(site: ConnectionSite, source: string): boolean;
   serve(socket: Socket, facts: ConnectionFacts, site: ConnectionSite): void;
+  /** 0 up to, and without, 1. */
+  random(): number;
   /** Nobody wants the port any more, and nothing listens there. */
   unused(number: number): void;
   /** Listening was tried again, and may have succeeded. */
@@ -54,7 +56,7 @@ export function makeTcpPort(number: number, context: TcpPortContext): TcpPort {
   let retry: Timer | undefined;
 
   const accept = (socket: Socket, client: Client): void => {
-    const site = claims[0]?.site;
+    const site = chosen(claims, context.random);
     // R4: decided before a byte is read
     if (!site || !context.admits(site, client.address)) {
       socket.destroy();
@@ -124,6 +126,19 @@ export function makeTcpPort(number: number, context: TcpPortContext): TcpPort {
       listener?.close();
     },
   };
+}
+
+/** The first that wants the port; of several endpoints that share it, one at random. */
+function chosen(claims: readonly Claim[], random: () => number): ConnectionSite | undefined {
+  const first = claims[0]?.site;
+  if (first?.pooled !== true || claims.length === 1) return first;
+  const pool = claims.filter(({ site }) => arePooled(first, site));
+  return pool[Math.floor(random() * pool.length)]?.site;
+}
+
+/** Whether the two, which want one port, have it beside one another. */
+export function arePooled(one: ConnectionSite, other: ConnectionSite): boolean {
+  return one.pooled === true && other.pooled === true && one.accountId === other.accountId;
 }
 
 /** Configuration comes before agents, which are told that their address is gone. */

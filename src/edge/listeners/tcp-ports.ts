@@ -2,7 +2,7 @@
 import type { ConnectionSite, RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Problem } from "../../routing/planes/messages.ts";
 import { makeAdmission } from "./admission.ts";
-import { makeTcpPort } from "./tcp-port.ts";
+import { arePooled, makeTcpPort } from "./tcp-port.ts";
 import type { Claim, TcpPort, TcpPortContext } from "./tcp-port.ts";
 
 export interface TcpPortsOptions extends Omit<TcpPortContext, "admission" | "isStopped" | "unused" | "retried"> {
@@ -118,7 +118,8 @@ function problemOf(ports: Ports, site: ConnectionSite): Problem | undefined {
   for (const number of site.ports) {
     const port = ports.get(number);
     const first = port?.claims[0]?.site;
-    const why = first && first.id !== site.id ? `${first.kind} ${first.id} has it` : port?.failure;
+    const why =
+      first && first.id !== site.id && !arePooled(first, site) ? `${first.kind} ${first.id} has it` : port?.failure;
     if (why === undefined) continue;
     const { id, accountId } = site;
     return { kind: "tcp_edge", id, accountId, module: "listener", message: `listen on port ${number}: ${why}` };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
+import { makePools } from "./pools.ts";
 import { makePublicSites } from "./public-sites.ts";
 
 const site = (id: string, hosts: readonly string[]): Site => ({ id, hosts }) as Site;
@@ -28,6 +29,7 @@ function sitesWith(held: {
       tcpSiteAt: () => undefined,
     },
     site("logins", [loginHost]),
+    makePools({ pool: () => [] }, { pool: () => [] }, () => 0),
   );
 }
 

@@ -3,6 +3,7 @@ import { internalKey, isInternalKey, keysOver } from "../../lib/internal-names.t
 import type { InternalAddress } from "../../lib/internal-names.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
+import type { Pools } from "./pools.ts";
 
 /** Each is asked with a lower-case host name, and answers for now. */
 export interface PublicSites {
@@ -33,6 +34,7 @@ export function makePublicSites(
   table: Pick<RoutingTable, "httpsSite" | "tlsSite" | "named">,
   registry: Pick<AgentRegistry, "siteFor" | "plainSiteFor" | "tlsSiteFor" | "tcpSiteAt">,
   logins: Site,
+  pools: Pools,
 ): PublicSites {
   return {
     https(host) {
@@ -41,14 +43,14 @@ export function makePublicSites(
       if (isInternalKey(host)) return undefined;
       const endpoint = registry.siteFor(host);
       const edge = table.httpsSite(host);
-      if (endpoint) return edge?.hosts.includes(host) ? edge : endpoint;
-      return edge && registry.tlsSiteFor(host) && !edge.hosts.includes(host) ? undefined : edge;
+      if (endpoint) return pools.https(edge?.hosts.includes(host) ? edge : endpoint);
+      return edge && registry.tlsSiteFor(host) && !edge.hosts.includes(host) ? undefined : pools.https(edge);
     },
-    http: (host) => (isInternalKey(host) ? undefined : registry.plainSiteFor(host)),
+    http: (host) => (isInternalKey(host) ? undefined : pools.https(registry.plainSiteFor(host))),
     internal(accountId, host) {
       for (const key of keysOver(internalKey({ scheme: "https", host, port: 443 }, accountId))) {
         const site = registry.siteFor(key) ?? registry.plainSiteFor(key) ?? table.named(key);
-        if (site?.accountId === accountId && "findRoute" in site) return site;
+        if (site?.accountId === accountId && "findRoute" in site) return pools.choose(pools.https(site));
       }
       return undefined;
     },
@@ -56,16 +58,16 @@ export function makePublicSites(
       for (const key of keysOver(internalKey(address, accountId))) {
         const site = registry.tlsSiteFor(key) ?? table.named(key);
         if (site?.accountId !== accountId || !("connection" in site)) continue;
-        if (site.kind.startsWith(address.scheme)) return site;
+        if (site.kind.startsWith(address.scheme)) return pools.choose(pools.connections(site));
       }
       return undefined;
     },
     tls(host) {
       if (logins.hosts.includes(host) || isInternalKey(host)) return undefined;
       const edge = table.tlsSite(host);
-      if (edge?.hosts.includes(host)) return edge;
+      if (edge?.hosts.includes(host)) return pools.connections(edge);
       if (registry.siteFor(host) || table.httpsSite(host)?.hosts.includes(host)) return undefined;
-      return registry.tlsSiteFor(host) ?? edge;
+      return pools.connections(registry.tlsSiteFor(host) ?? edge);
     },
     endpointAt: (kind, host, port) => (kind === "tls_endpoint" ? registry.tlsSiteFor(host) : registry.tcpSiteAt(port)),
   };

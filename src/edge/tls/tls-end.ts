@@ -73,11 +73,13 @@ export function tlsFacts(
   socket: TLSSocket,
   hello: HelloFacts,
   serverCertificate: ServedCertificate,
-  { clientCertificates = "verify" }: Handshake,
+  handshake: Handshake,
 ): TlsFacts {
+  const { clientCertificates = "verify" } = handshake;
   const isShown = clientCertificates !== "verify" || socket.authorized;
   return {
     serverName: hello.serverName,
+    demands: handshake,
     ja4: hello.ja4,
     version: socket.getProtocol() ?? "",
     cipher: socket.getCipher().standardName,

@@ -37,7 +37,7 @@ export function* changesAsEdges(changes: readonly RoutingChange[]): Iterable<Rou
 }
 
 function edgesOf(object: ResourceObject): readonly ResourceObject[] {
-  const { url, traffic_policy: value } = docOf(object, cloudEndpoint);
+  const { url, traffic_policy: value, pooling_enabled } = docOf(object, cloudEndpoint);
   const { scheme, hostport } = parseEndpointUrl(url);
   const traffic_policy = { enabled: true, value };
   const { host, port } = splitHostport(hostport);
@@ -47,13 +47,24 @@ function edgesOf(object: ResourceObject): readonly ResourceObject[] {
   // TLS passes through, unless a rule ends it.
   const tls_termination = scheme === "tls" ? { enabled: true, terminate_at: "upstream", min_version: null } : null;
   if (scheme !== "https") {
-    return [{ ...object, kind: `${scheme}_edge`, doc: { hostports, traffic_policy, tls_termination } }];
+    return [
+      { ...object, kind: `${scheme}_edge`, doc: { hostports, traffic_policy, tls_termination, pooling_enabled } },
+    ];
   }
   const match = { match_type: "path_prefix", match: "/" };
   return [
-    { ...object, kind: "https_edge", doc: { hostports } },
+    { ...object, kind: "https_edge", doc: { hostports, pooling_enabled } },
     { ...object, kind: "https_edge_route", doc: { edge_id: object.id, ...match, traffic_policy } },
   ];
+}
+
+/** Whether the two, which have the same URL, may serve it beside one another. */
+export function arePooled(one: ResourceObject, other: ResourceObject): boolean {
+  return isPooled(one) && isPooled(other) && one.kind === other.kind && one.account_id === other.account_id;
+}
+
+export function isPooled({ doc }: ResourceObject): boolean {
+  return doc["pooling_enabled"] === true;
 }
 
 /** The kind that was configured, of an object that may stand for a cloud endpoint. */

@@ -2,6 +2,7 @@ import { isInternalKey } from "../../lib/internal-names.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { ConnectionSite } from "../sites/compiled.ts";
+import { isPooled } from "./cloud-endpoints.ts";
 import { hostportsOf, hostsOf } from "./hosts.ts";
 import { portsOf } from "./ports.ts";
 import { nothing } from "./units.ts";
@@ -49,6 +50,7 @@ export class ConnectionEdgeCompiler implements Compiler<ConnectionEdgeOwner> {
       problem: owner.problem,
       connection: joined(this.#compilation.restrictions.modules(accountId), chain.connection),
       upstream: chain.upstream,
+      pooled: isPooled(object),
     });
     this.#compilation.serve(owner, this.#found(hosts));
   }

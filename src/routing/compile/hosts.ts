@@ -1,4 +1,5 @@
 import type { ResourceObject } from "../../schema/object.ts";
+import { arePooled } from "./cloud-endpoints.ts";
 import { HostMap } from "../sites/host-map.ts";
 import { nothing } from "./units.ts";
 import { docOf } from "../../schema/doc.ts";
@@ -7,17 +8,33 @@ import { reservedDomain } from "../../resources/reserved-domain.ts";
 /** Who holds host names: edges that serve them, and reservations. HTTPS and TLS edges share the names. */
 export class Hosts<Holder extends { readonly object: ResourceObject }> {
   readonly #serving = new HostMap<Holder>();
+  /** Of names that several share; the first is the one that serves. */
+  readonly #pools = new Map<string, readonly Holder[]>();
   readonly #reserved = new HostMap<ResourceObject>();
 
-  /** Gives `holder` the name, unless another serves it: then that one is returned. */
+  /** Gives `holder` the name, unless another serves it that does not share it: then that one is returned. */
   serve(host: string, holder: Holder): Holder | undefined {
     const present = this.#serving.put(host, holder);
-    return present === holder ? undefined : present;
+    if (present === undefined || present === holder) return undefined;
+    if (!arePooled(present.object, holder.object)) return present;
+    this.#pools.set(host, [...this.pool(host), holder]);
+    return undefined;
   }
 
   /** Harmless when `holder` does not serve the name. */
   withdraw(host: string, holder: Holder): void {
+    const rest = this.#pools.get(host)?.filter((one) => one !== holder);
     this.#serving.remove(host, holder);
+    if (!rest) return;
+    if (rest.length > 1) this.#pools.set(host, rest);
+    else this.#pools.delete(host);
+    this.#serving.put(host, rest[0] as Holder);
+  }
+
+  /** All that serve the very name, which may be several that share it. */
+  pool(name: string): readonly Holder[] {
+    const one = this.#serving.get(name);
+    return this.#pools.get(name) ?? (one ? [one] : []);
   }
 
   reserve(before: ResourceObject | undefined, after: ResourceObject | null): void {

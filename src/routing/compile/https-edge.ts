@@ -2,6 +2,7 @@ import { hostMatches, parsePort } from "../../lib/hostport.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
 import type { ResourceObject } from "../../schema/object.ts";
+import { isPooled } from "./cloud-endpoints.ts";
 import { emptyChain } from "./chain.ts";
 import type { Chain } from "./chain.ts";
 import type { CompiledRoute, Site } from "../sites/compiled.ts";
@@ -76,6 +77,7 @@ class HttpsSite implements Site {
   readonly hosts: readonly string[];
   readonly handshake: Handshake;
   readonly problem: Problem | undefined;
+  readonly pooled: boolean;
   readonly #hostports: readonly string[];
   readonly #routes: HostedRoutes;
 
@@ -92,6 +94,7 @@ class HttpsSite implements Site {
     this.hosts = hosts;
     this.handshake = handshake;
     this.problem = problem;
+    this.pooled = isPooled(object);
     this.#hostports = hostportsOf(object);
     this.#routes = routes;
     Object.freeze(this);

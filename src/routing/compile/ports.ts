@@ -6,8 +6,8 @@ import { reservedAddr } from "../../resources/reserved-addr.ts";
 
 /** Who holds the ports of TCP addresses: edges that serve them, and reservations. */
 export class Ports {
-  readonly #serving = new Map<number, ResourceObject>();
-  readonly #reserved = new Map<number, ResourceObject>();
+  readonly #serving = new Map<number, readonly ResourceObject[]>();
+  readonly #reserved = new Map<number, readonly ResourceObject[]>();
 
   /** Takes in a change of a `tcp_edge`. */
   serve(before: ResourceObject | undefined, after: ResourceObject | null): void {
@@ -21,7 +21,7 @@ export class Ports {
 
   /** The edge or, failing that, the reservation that the port belongs to. */
   holder(port: number): ResourceObject | undefined {
-    return this.#serving.get(port) ?? this.#reserved.get(port);
+    return this.#serving.get(port)?.at(-1) ?? this.#reserved.get(port)?.at(-1);
   }
 }
 
@@ -32,12 +32,17 @@ export function portsOf({ doc }: Pick<ResourceObject, "doc">): readonly number[]
   return [...new Set(hostports.map(parsePort))].filter((port) => port > 0);
 }
 
+/** Endpoints of one URL share their port. */
 function replace(
-  map: Map<number, ResourceObject>,
+  map: Map<number, readonly ResourceObject[]>,
   before: ResourceObject | undefined,
   after: ResourceObject | null,
   ports: (object: ResourceObject) => readonly number[],
 ): void {
-  for (const port of before ? ports(before) : []) if (map.get(port)?.id === before?.id) map.delete(port);
-  for (const port of after ? ports(after) : []) map.set(port, after as ResourceObject);
+  for (const port of before ? ports(before) : []) {
+    const rest = map.get(port)?.filter(({ id }) => id !== before?.id) ?? [];
+    if (rest.length > 0) map.set(port, rest);
+    else map.delete(port);
+  }
+  for (const port of after ? ports(after) : []) map.set(port, [...(map.get(port) ?? []), after as ResourceObject]);
 }

@@ -118,6 +118,8 @@ export interface TunnelReport {
     readonly id: string;
     readonly proto: "http" | "https" | "tcp" | "tls";
     readonly publicUrl: string;
+    /** Others of the account may serve its URL beside it. */
+    readonly pooled?: boolean;
   };
   /** For a backend tunnel. */
   readonly labels?: Readonly<Record<string, string>>;

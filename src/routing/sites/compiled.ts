@@ -27,6 +27,10 @@ export interface Site {
   readonly logins?: readonly CompiledModule[];
   /** Whether a hostport of it says that `host`, lower case, is reached at `port`. */
   advertises(host: string, port: number): boolean;
+  /** Other endpoints of its URL may serve beside it. */
+  readonly pooled?: boolean | undefined;
+  /** It stands for these endpoints of one URL: one of them is chosen for each request. */
+  readonly members?: readonly Site[];
 }
 
 export interface CompiledRoute {
@@ -65,6 +69,10 @@ export interface ConnectionSite {
   readonly problem: Problem | undefined;
   readonly connection: readonly CompiledModule[];
   readonly upstream: UpstreamPlan | undefined;
+  /** Other endpoints of its URL may serve beside it. */
+  readonly pooled?: boolean | undefined;
+  /** It stands for these endpoints of one URL: one of them is chosen for each connection. */
+  readonly members?: readonly ConnectionSite[];
   /** What is shown where TLS is terminated, in place of what the account has for the name. */
   readonly certificate?: OwnCertificate | undefined;
 }
@@ -116,6 +124,8 @@ export interface RoutingTable {
   tlsSite(host: string): ConnectionSite | undefined;
   /** What is found by the very name, `*.` and all, of whatever kind. */
   named(name: string): Site | ConnectionSite | undefined;
+  /** As `named`, with all that share the name. */
+  pool(name: string): readonly (Site | ConnectionSite)[];
   tcpSites(): Iterable<ConnectionSite>;
   /** The TCP edge of this id. */
   tcpSite(id: string): ConnectionSite | undefined;

@@ -1,0 +1,89 @@
+/** Several endpoints of one URL as one site, of which one is chosen for each request or connection (traffic-policy.md §5). */
+import { Lru } from "../../lib/lru.ts";
+import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
+import type { CompiledModule } from "../../traffic/module.ts";
+import type { Handshake } from "../../traffic/handshake.ts";
+import type { AgentRegistry } from "../agents/registry.ts";
+import { sameDemands } from "../tls/demands.ts";
+
+export interface Pools {
+  /** The site itself, or what stands for it and those beside it: the same until one comes or goes. */
+  https(site: Site | undefined): Site | undefined;
+  connections(site: ConnectionSite | undefined): ConnectionSite | undefined;
+  /** One of those that a site stands for, at random; itself where it stands for none. */
+  choose<S extends { readonly members?: readonly S[] }>(site: S | undefined): S | undefined;
+}
+
+interface Made {
+  readonly agents: readonly unknown[];
+  readonly configured: readonly unknown[];
+  readonly site: Site | ConnectionSite;
+}
+
+const maxMade = 10_000;
+
+export function makePools(
+  table: Pick<RoutingTable, "pool">,
+  registry: Pick<AgentRegistry, "pool">,
+  random: () => number,
+): Pools {
+  const made = new Lru<string, Made>(maxMade);
+  const pooled = <S extends Site | ConnectionSite>(site: S, join: (members: readonly S[]) => S): S => {
+    const name = site.hosts[0] ?? "";
+    const agents = registry.pool(name);
+    const configured = table.pool(name);
+    const before = made.get(name);
+    if (before && before.agents === agents && sameList(before.configured, configured)) return before.site as S;
+    const all = [...configured, ...agents.flatMap(({ endpoint }) => (endpoint ? [endpoint.site] : []))];
+    const members = all.filter((one) => one.pooled === true && schemeOf(one) === schemeOf(site)) as S[];
+    const joined = members.length > 1 ? join(members) : site;
+    made.set(name, { agents, configured, site: joined });
+    return joined;
+  };
+  return {
+    https: (site) => (site?.pooled === true ? pooled(site, joinedSite) : site),
+    connections: (site) => (site?.pooled === true ? pooled(site, joinedConnections) : site),
+    choose(site) {
+      const members = site?.members;
+      return members === undefined ? site : members[Math.floor(random() * members.length)];
+    },
+  };
+}
+
+/** Those of a site's members that a connection may be served by whose handshake was bound to these demands. */
+export function membersUnder(site: Site, handshake: Handshake): readonly Site[] {
+  return (site.members ?? [site]).filter((one) => sameDemands(one.handshake, handshake));
+}
+
+function joinedSite(members: readonly Site[]): Site {
+  const first = members[0] as Site;
+  const { kind, id, accountId, revision, hosts, handshake, problem } = first;
+  const logins: readonly CompiledModule[] = members.flatMap((one) => one.logins ?? []);
+  return Object.freeze({
+    kind,
+    id,
+    accountId,
+    revision,
+    hosts,
+    handshake,
+    problem,
+    logins,
+    pooled: true,
+    members,
+    findRoute: (path: string, host: string) => first.findRoute(path, host),
+    advertises: (host: string, port: number) => members.some((one) => one.advertises(host, port)),
+  });
+}
+
+function joinedConnections(members: readonly ConnectionSite[]): ConnectionSite {
+  return Object.freeze({ ...(members[0] as ConnectionSite), members });
+}
+
+function sameList(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.length === other.length && one.every((item, at) => item === other[at]);
+}
+
+/** Sites of agents and of configuration that serve the same have it in common. */
+function schemeOf({ kind }: Site | ConnectionSite): string {
+  return kind === "endpoint" || kind === "https_edge" ? "https" : kind.slice(0, 3);
+}
