@@ -26,6 +26,7 @@ import type { FirstTokens } from "./keys/first-tokens.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
 import { keepLoginKeys } from "./logins/keys.ts";
 import { keepIdpDomain } from "./logins/idp-domain.ts";
+import { keepSamlMetadata } from "./logins/saml-metadata.ts";
 import { keepUsedMessages } from "./logins/used-messages.ts";
 import { keepLoginBook } from "./logins/login-book.ts";
 import { makeOperations } from "./operations.ts";
@@ -123,8 +124,17 @@ async function serve(
   await keepIdpDomain({ store, clock, log, names: options, agreed: options.acmeAgree });
   const logins = keepLoginBook({ store, clock, log, idleDays: options.loginIdleDays });
   const usedMessages = keepUsedMessages(store, clock, log);
+  const samlMetadata = keepSamlMetadata({
+    store,
+    clock,
+    log,
+    metrics,
+    allowLocal: options.allowLocalUpstreams,
+    ca: options.loginCa,
+  });
   edges.follow([
     usedMessages,
+    samlMetadata,
     applied,
     readiness,
     startPublishing(store, edges),
@@ -176,6 +186,7 @@ async function serve(
       readiness.stop();
       loginKeys.cancel();
       usedMessages.stop();
+      await samlMetadata.stop();
       const provisioned = provisioning.stop();
       applied.stop();
       await server.stop();

@@ -81,7 +81,12 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const { clock, log, metrics, domain, region } = options;
   const { random = Math.random } = options;
   const send = (message: Upward): void => link.send(message);
-  const saml = makeSamlLogins({ clock, log, placeOf: (routeId) => table.placeOfRoute(routeId) });
+  const saml = makeSamlLogins({
+    clock,
+    log,
+    placeOf: (routeId) => table.placeOfRoute(routeId),
+    failed: (routeId, why) => observers.failing.note({ id: routeId }, why),
+  });
   const logins = makeLogins({
     settings: {
       idpHost: idpHostOf(options),

@@ -26,6 +26,8 @@ export type LoginReport =
       readonly key: string;
       readonly untilMs: number;
     }
+  /** Metadata of the route's provider is to be looked for anew. Answered by `metadata_looked_for`. */
+  | { readonly type: "metadata_wanted"; readonly call: number; readonly accountId: string; readonly routeId: string }
   /** Answered by `login_found`. */
   | { readonly type: "login_wanted"; readonly call: number; readonly accountId: string; readonly cookieHash: string };
 
@@ -46,6 +48,9 @@ export interface LoginReports {
   /** Whether nobody, at any edge, has claimed it: resolves within a second. */
   claim(accountId: string, name: string, untilMs: number): Promise<ClaimOutcome>;
   claimed(call: number, outcome: ClaimOutcome): void;
+  /** Has the metadata of the route's provider looked for anew: whether it has changed, and is in effect here. */
+  renewMetadata(accountId: string, routeId: string): Promise<boolean>;
+  metadataLookedFor(call: number, isNew: boolean): void;
   /** Whether the control plane has yet to store it. */
   isUnstored(id: string): boolean;
   stored(call: number): void;
@@ -57,6 +62,8 @@ export interface LoginReports {
 const loginWaitMs = 1_000;
 const findWaitMs = 100;
 const claimWaitMs = 1_000;
+/** A little longer than the fetch takes. */
+const metadataWaitMs = 6_000;
 /** Logins that wait for a control plane that is away (S4). */
 const maxUnstored = 10_000;
 const maxAskedPerSecond = 50;
@@ -66,7 +73,8 @@ export function makeLoginReports(send: (report: LoginReport) => void, clock: Clo
   const unstored = new Map<number, { readonly report: LoginReport; readonly id: string; done: () => void }>();
   const unstoredIds = new Set<string>();
   const asked = new Map<number, (found: SessionRecord | undefined) => void>();
-  const claims = new Map<number, (outcome: ClaimOutcome) => void>();
+  const claims = makeQuestions<ClaimOutcome>(clock);
+  const renewals = makeQuestions<boolean>(clock);
   let second = 0;
   let askedThisSecond = 0;
 
@@ -110,20 +118,20 @@ export function makeLoginReports(send: (report: LoginReport) => void, clock: Clo
       send({ type: "login_wanted", call, accountId, cookieHash });
       return promise;
     },
-    async claim(accountId, name, untilMs) {
+    claim(accountId, name, untilMs) {
       const call = (lastCall += 1);
-      const { promise, resolve } = Promise.withResolvers<ClaimOutcome>();
-      const late = clock.after(claimWaitMs, () => resolve("unknown"));
-      claims.set(call, resolve);
+      const outcome = claims.ask(call, claimWaitMs, "unknown");
       send({ type: "message_claim", call, accountId, key: hash("sha256", name, "base64url"), untilMs });
-      try {
-        return await promise;
-      } finally {
-        late.cancel();
-        claims.delete(call);
-      }
+      return outcome;
     },
-    claimed: (call, outcome) => claims.get(call)?.(outcome),
+    claimed: (call, outcome) => claims.answer(call, outcome),
+    renewMetadata(accountId, routeId) {
+      const call = (lastCall += 1);
+      const outcome = renewals.ask(call, metadataWaitMs, false);
+      send({ type: "metadata_wanted", call, accountId, routeId });
+      return outcome;
+    },
+    metadataLookedFor: (call, isNew) => renewals.answer(call, isNew),
     isUnstored: (id) => unstoredIds.has(id),
     stored(call) {
       const one = unstored.get(call);
@@ -140,5 +148,25 @@ export function makeLoginReports(send: (report: LoginReport) => void, clock: Clo
     again() {
       for (const { report } of unstored.values()) send(report);
     },
+  };
+}
+
+/** What was asked and is not answered yet. */
+function makeQuestions<T>(clock: Clock) {
+  const waiting = new Map<number, (answer: T) => void>();
+  return {
+    /** @param otherwise what it comes to without an answer in time */
+    async ask(call: number, waitMs: number, otherwise: T): Promise<T> {
+      const { promise, resolve } = Promise.withResolvers<T>();
+      const late = clock.after(waitMs, () => resolve(otherwise));
+      waiting.set(call, resolve);
+      try {
+        return await promise;
+      } finally {
+        late.cancel();
+        waiting.delete(call);
+      }
+    },
+    answer: (call: number, answer: T): void => waiting.get(call)?.(answer),
   };
 }

@@ -30,7 +30,7 @@ interface Case {
 const clock = makeManualClock();
 const now = clock.now();
 const logins = testLogins(clock);
-const saml = makeSamlLogins({ clock, log: silentLog, placeOf: () => undefined });
+const saml = makeSamlLogins({ clock, log: silentLog, placeOf: () => undefined, failed: () => {} });
 const modules = modulesWith(defaultsOf(webhookSettings), { logins, saml, policies: { internalEndpoint: () => true } });
 after(async () => {
   logins.close();

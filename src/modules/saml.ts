@@ -117,6 +117,7 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
             authorizedGroups: config.authorized_groups,
           },
           idpMetadata: config.idp_metadata,
+          idpMetadataUrl: config.idp_metadata_url,
         },
         scope,
         logins,

@@ -25,6 +25,7 @@ import { ipRestriction } from "./ip-restriction.ts";
 import { loginKey } from "./login-key.ts";
 import { reservedAddr } from "./reserved-addr.ts";
 import { reservedDomain } from "./reserved-domain.ts";
+import { samlMetadata } from "./saml-metadata.ts";
 import { secret } from "./secret.ts";
 import { staticBackend } from "./static-backend.ts";
 import { tcpEdge } from "./tcp-edge.ts";
@@ -69,6 +70,7 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   applicationUser,
   applicationSession,
   usedMessage,
+  samlMetadata,
   tunnelSession,
   tunnel,
   endpoint,

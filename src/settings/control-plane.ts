@@ -13,7 +13,7 @@ import { storageSettings } from "./storage.ts";
 
 const { data, database, apiListen, apiUrl, httpsListen, httpsPort, domain } = placeSettings;
 
-const { loginIdleDays } = loginSettings;
+const { loginCa, loginIdleDays } = loginSettings;
 
 export const controlPlaneSettings = {
   data,
@@ -41,6 +41,7 @@ export const controlPlaneSettings = {
     "Public suffix that accounts may hold nevertheless, such as one of a private network; repeatable.",
     hostName,
   ),
+  loginCa,
   loginIdleDays,
   ...eventSettings,
   ...acmeSettings,

@@ -9,6 +9,7 @@ export const loginSettings = {
     "YAML file, readable by its owner alone, with the server's own apps at OAuth providers: provider, then client_id, client_secret, and base_url where the provider is elsewhere.",
     oauthApps,
   ),
+  // Read by the control plane as well, which looks for the metadata of SAML providers.
   loginCa: optional("PEM file of the authorities that identity providers have their certificates from.", certificates, {
     shownDefault: "the system's",
   }),

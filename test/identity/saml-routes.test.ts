@@ -9,6 +9,7 @@ import { signedForms } from "../support/saml-login.ts";
 import { startSamlWorld } from "../support/saml-world.ts";
 import type { SamlWorld } from "../support/saml-world.ts";
 
+const subject = { "x-subject": "${.ngrok.saml.subject}" };
 const html = { accept: "text/html" };
 const isAtIdp = (url: string): boolean => url.startsWith("https://id.example/");
 
@@ -28,9 +29,13 @@ for (const http of ["h1", "h2"] as const) {
     let staff: typeof route;
     before(async () => {
       world = await startSamlWorld();
-      route = await world.samlRoute("/");
+      const id = await world.route("/", {
+        saml: { idp_metadata: world.provider.metadata(), options_passthrough: true },
+        request_headers: { add: subject },
+      });
+      route = { ...(await world.platform.api("GET", `/edges/https/${world.edgeId}/routes/${id}/saml`)).body, id };
       staff = await world.samlRoute("/staff", { authorized_groups: ["staff", "board"], allow_idp_initiated: false });
-      await world.route("/pub", {});
+      await world.route("/pub", { request_headers: { add: subject } });
     });
     after(() => world.stop());
     const at = (path: string): string => world.origin() + path;
@@ -54,10 +59,14 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(headers["ngrok-auth-user-name"], "Ada L%C3%B6we");
       assert.equal(headers["cookie"], undefined);
       assert.equal(headers["postern-auth-groups"], undefined);
+      assert.equal(headers["x-subject"], "ada");
       assert.equal((await one.ask(at("/"), { headers: html })).status, 200);
       const unguarded = await one.ask(at("/pub"));
       assert.equal(seen(unguarded)["ngrok-auth-user-id"], undefined);
       assert.equal(seen(unguarded)["cookie"], undefined);
+      assert.equal(seen(unguarded)["x-subject"], "");
+      const preflight = await one.ask(at("/"), { method: "OPTIONS" });
+      assert.deepEqual([preflight.status, seen(preflight)["ngrok-auth-user-id"]], [200, undefined]);
     });
 
     for (const parts of signedForms) {

@@ -52,6 +52,8 @@ export interface AnswerOptions {
   readonly parts?: readonly SignedPart[];
   readonly relayState?: string;
   readonly keys?: KeyedCertificate;
+  /** Of these keys. */
+  readonly keyType?: KeyType;
   readonly now?: number;
 }
 
@@ -85,7 +87,14 @@ export async function makeSamlProvider(options: SamlProviderOptions = {}): Promi
     answer: (
       asked,
       route,
-      { said = {}, parts = ["Assertion"], relayState, keys: other = keys, now: at = now() } = {},
+      {
+        said = {},
+        parts = ["Assertion"],
+        relayState,
+        keys: other = keys,
+        keyType: type = keyType,
+        now: at = now(),
+      } = {},
     ) => {
       messages += 1;
       const xml = responseXml({
@@ -117,7 +126,7 @@ export async function makeSamlProvider(options: SamlProviderOptions = {}): Promi
         attributes: { email: ["ada@example.com"], displayName: ["Ada Löwe"], groups: ["staff", "admins"] },
         ...said,
       });
-      const signed = parts.reduce((one, part) => signXml(one, part, signingBy(other)), xml);
+      const signed = parts.reduce((one, part) => signXml(one, part, signingBy(other, type)), xml);
       return formBody("SAMLResponse", signed, relayState ?? asked?.relayState);
     },
     async signIn(browser, url, route, given) {
@@ -136,8 +145,8 @@ export async function makeSamlProvider(options: SamlProviderOptions = {}): Promi
   };
   return provider;
 
-  function signingBy(by: KeyedCertificate) {
-    return { key: by.keyPem, ...(keyType === "ec" && { algorithm: algorithms.ecdsaSha256 }) };
+  function signingBy(by: KeyedCertificate, type = keyType) {
+    return { key: by.keyPem, ...(type === "ec" && { algorithm: algorithms.ecdsaSha256 }) };
   }
 }
 

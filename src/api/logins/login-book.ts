@@ -84,6 +84,7 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
         return;
       case "login_wanted":
       case "message_claim":
+      case "metadata_wanted":
         return;
     }
   };

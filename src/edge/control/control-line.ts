@@ -127,6 +127,9 @@ export function followControlPlane(options: ControlLineOptions): void {
       case "message_claimed":
         options.logins.reports.claimed(message.call, message.outcome);
         return;
+      case "metadata_looked_for":
+        options.logins.reports.metadataLookedFor(message.call, message.isNew);
+        return;
       case "login_found":
         options.logins.reports.found(message.call, message.object ? recordOf(message.object) : undefined);
         return;

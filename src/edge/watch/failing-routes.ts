@@ -7,7 +7,7 @@ const kind = "https_edge_route";
 
 /** Routes that a module has failed on when it acted: a problem of each, until the route is configured anew (R6). */
 export interface FailingRoutes {
-  note(route: CompiledRoute, error: unknown): void;
+  note(route: Pick<CompiledRoute, "id">, error: unknown): void;
   problems(): readonly Problem[];
 }
 

@@ -35,6 +35,29 @@ export function documentSource(text: string, worker: SamlWorker, clock: Clock): 
   };
 }
 
+/** Of what the control plane has last found at the metadata's address, which was good. @param doc of `saml_metadata` */
+export function keptSource(doc: Readonly<Record<string, unknown>>, clock: Clock): IdpSource {
+  const metadata = JSON.parse(String(doc["metadata"])) as IdpMetadata;
+  const goodUntilMs = Date.parse(String(doc["good_until"]));
+  return {
+    known: metadata,
+    async get() {
+      if (clock.now() < goodUntilMs) return stillGood(metadata, clock.now());
+      throw new LoginRefusal("saml_metadata", "the metadata was not seen at its address for too long");
+    },
+  };
+}
+
+/** While nothing that is good was found at the address. @param problem why, as far as it is known */
+export function missingSource(url: string, problem: string): IdpSource {
+  const place = url.replace(/[?#].*/s, "");
+  const why = problem === "" ? "it was not looked for yet" : problem;
+  return {
+    known: undefined,
+    get: () => Promise.reject(new LoginRefusal("saml_metadata", `there is no metadata from ${place}: ${why}`)),
+  };
+}
+
 /** It was good when it was read, and may have ended since. */
 export function stillGood(metadata: IdpMetadata, nowMs: number): IdpMetadata {
   const { validUntilMs } = metadata;

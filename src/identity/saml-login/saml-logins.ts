@@ -3,11 +3,14 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { CompiledModule, Scope } from "../../traffic/module.ts";
 import type { Logins, LoginRouteConfig } from "../engine.ts";
+import { Guard } from "../guard.ts";
 import type { IdpPath } from "../idp-site.ts";
 import { makeUsedMessages } from "../saml/used-messages.ts";
 import { everybody } from "../verdict.ts";
 import { startIdentityWorker } from "../worker/client.ts";
-import { documentSource } from "./idp-source.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import { documentSource, keptSource, missingSource } from "./idp-source.ts";
+import type { IdpSource } from "./idp-source.ts";
 import { SamlMethod } from "./saml-method.ts";
 import type { SamlRoute } from "./saml-method.ts";
 import { samlPaths } from "./saml-paths.ts";
@@ -16,7 +19,9 @@ import type { RoutePlace } from "./addressed-route.ts";
 export interface SamlLoginConfig {
   readonly login: LoginRouteConfig;
   readonly saml: Omit<SamlRoute, "routeId">;
+  /** "" for none. With both, the document is used until there is something good at the address. */
   readonly idpMetadata: string;
+  readonly idpMetadataUrl: string;
 }
 
 export interface SamlLogins {
@@ -29,21 +34,47 @@ export interface SamlLoginsOptions {
   readonly clock: Clock;
   readonly log: Log;
   placeOf(routeId: string): RoutePlace | undefined;
+  /** Told of a route whose metadata cannot be used. */
+  failed(routeId: string, why: Error): void;
 }
 
 /** Assertions that a node remembers, each for some minutes. */
 const maxUsed = 100_000;
 
-export function makeSamlLogins({ clock, log, placeOf }: SamlLoginsOptions): SamlLogins {
+export function makeSamlLogins({ clock, log, placeOf, failed }: SamlLoginsOptions): SamlLogins {
   const worker = startIdentityWorker({ clock, log });
   const used = makeUsedMessages(maxUsed);
+  let checked = Promise.resolve();
+  /** One after the other, so that many routes at once hold up no login. */
+  const checkSoon = (routeId: string, method: SamlMethod, source: IdpSource): void => {
+    checked = checked.then(async () => {
+      if (!isInEffect(routeId, method)) return;
+      try {
+        await source.get();
+      } catch (error) {
+        const isOurs = error instanceof LoginRefusal && error.reason === "saml_metadata";
+        if (isOurs && isInEffect(routeId, method)) failed(routeId, error);
+      }
+    });
+  };
+  const isInEffect = (routeId: string, method: SamlMethod): boolean =>
+    placeOf(routeId)?.site.logins?.some((one) => one instanceof Guard && one.options.method === method) === true;
   return {
     path: samlPaths({ placeOf, used }),
-    guard({ login, saml, idpMetadata }, scope, { guard, context }) {
-      const source = documentSource(idpMetadata, worker, clock);
-      const method = new SamlMethod({ ...saml, routeId: scope.ownerId }, { source, worker, context });
+    guard({ login, saml, idpMetadata, idpMetadataUrl: url }, scope, { guard, context }) {
+      const { ownerId: routeId } = scope;
+      const found =
+        url === "" ? undefined : scope.children("saml_metadata", routeId).find(({ doc }) => doc["url"] === url);
+      const isGood = found !== undefined && found.doc["metadata"] !== "";
+      const source = isGood
+        ? keptSource(found.doc, clock)
+        : idpMetadata === ""
+          ? missingSource(url, found ? String(found.doc["problem"]) : "")
+          : documentSource(idpMetadata, worker, clock);
+      const method = new SamlMethod({ ...saml, routeId }, { source, worker, context, isRenewable: url !== "" });
+      if (!isGood && idpMetadata !== "") checkSoon(routeId, method, source);
       const lists = { ...everybody, groups: new Set(saml.authorizedGroups) };
-      return guard(method, scope.ownerId, { ...login, lists }, scope);
+      return guard(method, routeId, { ...login, lists }, scope);
     },
     close: () => worker.stop(),
   };

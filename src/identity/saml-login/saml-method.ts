@@ -12,6 +12,7 @@ import type { Arrival, LoginMethod } from "../method.ts";
 import { safePath } from "../return-path.ts";
 import type { LogoutOutcome } from "../saml/logout/verify-logout.ts";
 import type { Document } from "../saml/metadata/write-metadata.ts";
+import type { SamlRefusal } from "../saml/refusal.ts";
 import type { NameId } from "../saml/response/name-id.ts";
 import type { ClaimMessage, LoginOrigin, ResponseHost } from "../saml/response/work.ts";
 import type { Delivery } from "../saml/transport/incoming.ts";
@@ -42,7 +43,12 @@ export interface SamlMethodNeeds {
   readonly source: IdpSource;
   readonly worker: SamlWorker;
   readonly context: LoginContext;
+  /** The metadata has an address, where there may be a newer one. */
+  readonly isRenewable: boolean;
 }
+
+/** The message is signed by a key that is not known yet. */
+export class UnknownKeyRefusal extends LoginRefusal {}
 
 /** An answer of the provider that was accepted. */
 export interface Accepted {
@@ -140,6 +146,12 @@ export class SamlMethod implements LoginMethod {
     return this.#document;
   }
 
+  /** Looks for metadata that is newer: whether there is, and the route has another method by now. */
+  async renewMetadata(accountId: string): Promise<boolean> {
+    const { isRenewable, context } = this.#needs;
+    return isRenewable && (await context.reports.renewMetadata(accountId, this.route.routeId));
+  }
+
   /** Judges an answer of the provider. Rejects with `LoginRefusal`. @param home see `ResponseInput` */
   async accept(form: string, home: string | undefined, host: ResponseHost): Promise<Accepted> {
     const { source, worker, context } = this.#needs;
@@ -155,8 +167,8 @@ export class SamlMethod implements LoginMethod {
     };
     const outcome = await ask(worker, "saml.verifyResponse", input, host);
     if ("refused" in outcome) {
-      const { error, reason } = outcome.refused;
-      throw new LoginRefusal(error as LoginRefusal["reason"], `${outcome.check}: ${reason}`);
+      const { refused, check } = outcome;
+      throw refusalOf({ ...refused, reason: `${check}: ${refused.reason}` });
     }
     const { identity, origin } = outcome;
     const sealing = { sealer: context.sealer, nowMs: this.#clock.now() };
@@ -198,7 +210,7 @@ export class SamlMethod implements LoginMethod {
     };
     const outcome = await ask(worker, "saml.verifyLogout", input, { claim });
     if (!("refused" in outcome)) return outcome;
-    throw new LoginRefusal(outcome.refused.error as LoginRefusal["reason"], outcome.refused.reason);
+    throw refusalOf(outcome.refused);
   }
 
   /** The signed answer to a LogoutRequest; undefined where the provider takes none. */
@@ -255,4 +267,9 @@ export class SamlMethod implements LoginMethod {
       endsAt: endsAt > 0 ? endsAt + this.#skewMs : 0,
     };
   }
+}
+
+function refusalOf({ error, reason, keyUnknown }: SamlRefusal): LoginRefusal {
+  const problem = error as LoginRefusal["reason"];
+  return keyUnknown ? new UnknownKeyRefusal(problem, reason) : new LoginRefusal(problem, reason);
 }

@@ -16,7 +16,7 @@ import { turnedAway } from "../step.ts";
 import type { AddressedRoute, RoutePlace } from "./addressed-route.ts";
 import { consumerService } from "./consumer-service.ts";
 import { logoutService } from "./logout-service.ts";
-import { SamlMethod } from "./saml-method.ts";
+import { SamlMethod, UnknownKeyRefusal } from "./saml-method.ts";
 
 export interface SamlPathNeeds {
   placeOf(routeId: string): RoutePlace | undefined;
@@ -53,22 +53,36 @@ export function samlPaths({ placeOf, used }: SamlPathNeeds): IdpPath {
     if (typeof found === "string") return refusal(exchange, found, `no login by SAML at ${path}`);
     exchange.ownerAccount = found.guard.options.accountId;
     const { methods, answer } = services[part] as Service;
-    return methods.includes(method) ? orRefused(answer, found) : notAllowed(methods.join(", "));
+    if (!methods.includes(method)) return notAllowed(methods.join(", "));
+    return orRefused(answer, found, () => find(exchange, context, routeId));
   };
 }
 
-async function orRefused(answer: Service["answer"], at: AddressedRoute): Promise<Step> {
+/** @param again finds the route anew, whose metadata may be another one by then */
+async function orRefused(
+  answer: Service["answer"],
+  at: AddressedRoute,
+  again: () => AddressedRoute | RefusalName,
+): Promise<Step> {
   try {
     return await answer(at);
   } catch (error) {
     if (!(error instanceof LoginRefusal)) throw error;
-    const { exchange, context, method, guard } = at;
-    const { reason: problem, message: reason } = error;
-    context.log.info("message of SAML refused", { request: exchange.id, reason: problem, detail: reason });
-    const { accountId } = guard.options;
-    context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
-    return refusal(exchange, problem, reason, method.title);
+    const { method, guard } = at;
+    if (error instanceof UnknownKeyRefusal && (await method.renewMetadata(guard.options.accountId))) {
+      const renewed = again();
+      if (typeof renewed !== "string") return await orRefused(answer, renewed, () => "saml_module_absent");
+    }
+    return refusedAt(at, error);
   }
+}
+
+function refusedAt({ exchange, context, method, guard }: AddressedRoute, error: LoginRefusal): Step {
+  const { reason: problem, message: reason } = error;
+  const { accountId } = guard.options;
+  context.log.info("message of SAML refused", { request: exchange.id, reason: problem, detail: reason });
+  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
+  return refusal(exchange, problem, reason, method.title);
 }
 
 function refusal(exchange: Exchange, reason: RefusalName, why: string, provider?: string): Step {

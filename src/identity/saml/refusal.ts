@@ -9,6 +9,8 @@ export interface SamlRefusal {
   readonly status: number;
   /** One clause for the operator's trace: what was wrong, never the message itself. */
   readonly reason: string;
+  /** The provider may have a key that was not known when the message was judged. */
+  readonly keyUnknown?: boolean;
 }
 
 export function refused(error: RefusalName, reason: string): SamlRefusal {

@@ -24,6 +24,8 @@ export type Downward =
   | { readonly type: "login_stored"; readonly call: number }
   /** Who has the message of this call's `message_claim`. */
   | { readonly type: "message_claimed"; readonly call: number; readonly outcome: ClaimOutcome }
+  /** What came of this call's `metadata_wanted`; what has changed was sent before. */
+  | { readonly type: "metadata_looked_for"; readonly call: number; readonly isNew: boolean }
   /** What `login_wanted` of this call has found. */
   | { readonly type: "login_found"; readonly call: number; readonly object: ResourceObject | null }
   /** Answered by `answer` with the same `call`. */

@@ -8,6 +8,10 @@ import type { Variables } from "./variable.ts";
 export const decisionVariables: Variables = {
   ".ngrok.client_ip": { doc: "address of the client", read: ({ connection }) => connection.source },
   ".ngrok.request_id": { doc: "id of the request", read: ({ id }) => id },
+  ".ngrok.saml.subject": {
+    doc: "NameID of the visitor at the SAML provider",
+    read: ({ login: facts }) => (facts?.module === "saml" ? facts.subject : ""),
+  },
   ".ip_policy.decision": {
     doc: "`allow` or `block`",
     read: (exchange) => decision(stepBy(exchange, "ip_restriction")),

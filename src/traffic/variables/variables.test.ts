@@ -22,6 +22,7 @@ const specified = [
   ...["req", "res"].flatMap((of) => content.map((name) => `${of}.${name}`)),
   ".ngrok.client_ip",
   ".ngrok.request_id",
+  ".ngrok.saml.subject",
   ".backend.id",
   ".backend.connection_reused",
   ".backend.dial_duration",

@@ -11,6 +11,7 @@ import type { NameId } from "../response/name-id.ts";
 import { issueWindowMs } from "../response/work.ts";
 import type { ClaimMessage } from "../response/work.ts";
 import { keysOf } from "../signature/keys.ts";
+import { UnknownKey } from "../signature/unknown-key.ts";
 import { receive } from "../transport/incoming.ts";
 import type { Delivery, Received } from "../transport/incoming.ts";
 import { attributeOf, isNamed, textIn, XmlIssue } from "../xml/element.ts";
@@ -76,7 +77,10 @@ export async function verifyLogout(input: LogoutInput, claim: ClaimMessage): Pro
     checkMessage(message, field === "SAMLRequest" ? "LogoutRequest" : "LogoutResponse", input);
     return field === "SAMLRequest" ? await requestIn(received, input, claim) : responseIn(received, input);
   } catch (error) {
-    if (error instanceof XmlIssue) return { refused: refused("saml_logout_message", error.message) };
+    if (error instanceof XmlIssue) {
+      const keyUnknown = error instanceof UnknownKey;
+      return { refused: { ...refused("saml_logout_message", error.message), ...(keyUnknown && { keyUnknown }) } };
+    }
     throw error;
   }
 }

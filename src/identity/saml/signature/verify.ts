@@ -8,6 +8,7 @@ import { attributeOf, elementsIn, isNamed, textIn, XmlIssue } from "../xml/eleme
 import type { XmlElement } from "../xml/element.ts";
 import { digests, enveloped, exclusiveC14n, signatureAlgorithms } from "./algorithms.ts";
 import { verifiesWith } from "./keys.ts";
+import { UnknownKey } from "./unknown-key.ts";
 
 const maxPrefixes = 32;
 
@@ -31,7 +32,7 @@ export function verifyEnveloped(signature: XmlElement, keys: readonly KeyObject[
   if (!bytes) throw new XmlIssue("the SignatureValue is not base64");
   const data = Buffer.from(canonical(signedInfo, { inclusive }));
   if (!verifiesWith(keys, algorithm, data, bytes)) {
-    throw new XmlIssue("the signature verifies with no certificate of the metadata");
+    throw new UnknownKey("the signature verifies with no certificate of the metadata");
   }
   // Last: what nobody signed costs no canonical form of the whole.
   checkDigest(reference, signature);

@@ -4,6 +4,7 @@ import { inflateRawSync } from "node:zlib";
 import { readBase64 } from "../base64.ts";
 import { ds } from "../names.ts";
 import { verifiesWith } from "../signature/keys.ts";
+import { UnknownKey } from "../signature/unknown-key.ts";
 import { verifyEnveloped } from "../signature/verify.ts";
 import { everyElement, isNamed, XmlIssue } from "../xml/element.ts";
 import type { XmlElement } from "../xml/element.ts";
@@ -49,7 +50,9 @@ function fromQuery(query: string, keys: readonly KeyObject[]): Received {
   const octets = Buffer.from(`${field}=${raw[field]}${relay}&SigAlg=${raw.SigAlg}`, "latin1");
   const signature = readBase64(fields.Signature);
   if (!signature || !verifiesWith(keys, fields.SigAlg, octets, signature)) {
-    throw new XmlIssue("the query's signature is not of the profile, or verifies with no certificate of the metadata");
+    throw new UnknownKey(
+      "the query's signature is not of the profile, or verifies with no certificate of the metadata",
+    );
   }
   const message = parsed(inflated(bytesOf(fields[field])));
   if (signaturesIn(message).length > 0) throw new XmlIssue("the message is signed within, and by the query as well");

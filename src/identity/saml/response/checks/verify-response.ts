@@ -1,5 +1,6 @@
 import type { SamlRefusal } from "../../refusal.ts";
 import { refused } from "../../refusal.ts";
+import { UnknownKey } from "../../signature/unknown-key.ts";
 import { XmlIssue } from "../../xml/element.ts";
 import { displayNameOf, emailOf } from "../attributes.ts";
 import { checkAuthnStatement } from "./authn-statement.ts";
@@ -59,6 +60,7 @@ async function verdictOf(check: (work: Work) => Verdict | Promise<Verdict>, work
   try {
     return await check(work);
   } catch (error) {
+    if (error instanceof UnknownKey) return { ...refused("saml_assertion", error.message), keyUnknown: true };
     if (error instanceof XmlIssue) return error.message;
     throw error;
   }

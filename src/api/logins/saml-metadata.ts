@@ -1,0 +1,220 @@
+/**
+ * Metadata of identity providers that has an address of its own: looked for as often as it wishes, the last good one kept
+ * in the store, from where every edge gets it (logins.md 4.3).
+ */
+import type { Clock } from "../../lib/clock.ts";
+import { timestamp } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import { refreshAfter } from "../../identity/saml/metadata/idp-metadata.ts";
+import type { IdpMetadata } from "../../identity/saml/metadata/idp-metadata.ts";
+import { metadataAddressOf } from "../../identity/saml/metadata/metadata-address.ts";
+import type { MetadataAddress } from "../../identity/saml/metadata/metadata-address.ts";
+import { startIdentityWorker } from "../../identity/worker/client.ts";
+import { samlMetadata } from "../../resources/saml-metadata.ts";
+import { emptyDoc } from "../../schema/doc.ts";
+import type { StoredObject, Store } from "../../storage/store.ts";
+import type { EdgeObserver } from "../edges/edges.ts";
+import { systemWrite } from "../operation/system-write.ts";
+import { makeMetadataFetch } from "./metadata-fetch.ts";
+
+export interface SamlMetadataOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Tenants' providers may be at local addresses, and without TLS. */
+  readonly allowLocal: boolean;
+  /** PEM of the authorities that providers have their certificates from. */
+  readonly ca: string | undefined;
+}
+
+export interface SamlMetadataKeeper extends EdgeObserver {
+  stop(): Promise<void>;
+}
+
+interface Kept extends MetadataAddress {
+  readonly accountId: string;
+  readonly routeId: string;
+  /** On the monotonic clock. */
+  dueAt: number;
+  /** When an unknown key last had it looked for. */
+  askedAt: number;
+  looking: Promise<boolean> | undefined;
+  problem: string | undefined;
+}
+
+const routeKind = "https_edge_route";
+const kind = samlMetadata.name;
+const tickMs = 5_000;
+/** After a failure, milliseconds. */
+const retryMs = 60_000;
+/** An unknown key has it looked for once in so long. */
+const unknownKeyMs = 60_000;
+const keptMs = 7 * 86_400_000;
+const dayMs = 86_400_000;
+const maxLooking = 8;
+/** Characters. */
+const maxProblem = 1000;
+
+export function keepSamlMetadata(options: SamlMetadataOptions): SamlMetadataKeeper {
+  const { store, clock, log, metrics } = options;
+  const worker = startIdentityWorker({ clock, log });
+  const fetch = makeMetadataFetch(options);
+  const routes = new Map<string, Kept>();
+  let looking = 0;
+  metrics.gauge(
+    "postern_saml_metadata_problems",
+    "Routes with SAML whose identity provider's metadata could not be had from its address, or not be used.",
+    () => [...routes.values()].filter(({ problem }) => problem !== undefined).length,
+  );
+
+  const presentOf = ({ routeId, url }: Kept): StoredObject | undefined =>
+    store.children(kind, routeId).find(({ doc }) => doc["url"] === url);
+  const goodOf = (kept: Kept): StoredObject | undefined => {
+    const present = presentOf(kept);
+    return present?.doc["metadata"] === "" ? undefined : present;
+  };
+  const expectedOf = async ({ document }: Kept, present: StoredObject | undefined): Promise<string | undefined> => {
+    if (present) return String(present.doc["entity_id"]);
+    if (document === "") return undefined;
+    const read = await worker.call("saml.readIdpMetadata", { text: document, nowMs: clock.now() });
+    return "metadata" in read ? read.metadata.entityId : undefined;
+  };
+  const write = async (kept: Kept, found: object): Promise<void> => {
+    const { routeId, url, accountId } = kept;
+    const doc = {
+      ...emptyDoc(samlMetadata.fields),
+      route_id: routeId,
+      url,
+      fetched_at: timestamp(clock.now()),
+      ...found,
+    };
+    await store.write(systemWrite(accountId, "keepMetadata", clock), (draft) => {
+      if (routes.get(routeId) !== kept || !draft.get(accountId, routeKind, routeId)) return;
+      for (const old of draft.children(kind, routeId)) draft.delete(old);
+      draft.create(accountId, kind, doc);
+    });
+  };
+  const keep = async (kept: Kept, metadata: IdpMetadata, etag: string): Promise<boolean> => {
+    const present = presentOf(kept);
+    const text = JSON.stringify(metadata);
+    const now = clock.now();
+    const isNew = present?.doc["metadata"] !== text;
+    const isOld = now - Date.parse(String(present?.doc["fetched_at"])) > dayMs;
+    if (!isNew && !isOld && present?.doc["etag"] === etag) return false;
+    const goodUntil = Math.min(now + keptMs, metadata.validUntilMs ?? Number.POSITIVE_INFINITY);
+    await write(kept, { entity_id: metadata.entityId, metadata: text, etag, good_until: timestamp(goodUntil) });
+    return isNew;
+  };
+  /** For the trace of requests that are refused for it; what is good is left as it is. */
+  const keepProblem = async (kept: Kept, problem: string): Promise<void> => {
+    if (goodOf(kept) || presentOf(kept)?.doc["problem"] === problem) return;
+    await write(kept, { problem });
+  };
+  const look = async (kept: Kept): Promise<boolean> => {
+    const present = goodOf(kept);
+    const known = present && (JSON.parse(String(present.doc["metadata"])) as IdpMetadata);
+    const found = await fetch.get(kept.url, present ? String(present.doc["etag"]) : "");
+    if (found === "unchanged" && known) {
+      kept.dueAt = clock.monotonic() + refreshAfter(known) * 1000;
+      return await keep(kept, known, String(present?.doc["etag"]));
+    }
+    if (found === "unchanged") throw new Error("it answers 304 to what was asked for without a tag");
+    const read = await worker.call("saml.readIdpMetadata", { text: found.text, nowMs: clock.now() });
+    if ("refused" in read) throw new Error(read.refused.reason);
+    const { metadata } = read;
+    const expected = await expectedOf(kept, present);
+    if (expected !== undefined && metadata.entityId !== expected) {
+      throw new Error(
+        `it is the metadata of ${JSON.stringify(metadata.entityId)}, and ${JSON.stringify(expected)} is expected: set the module anew if that is meant`,
+      );
+    }
+    kept.dueAt = clock.monotonic() + refreshAfter(metadata) * 1000;
+    return await keep(kept, metadata, found.etag);
+  };
+  const tried = async (kept: Kept): Promise<boolean> => {
+    const { routeId: route, accountId: account } = kept;
+    const url = kept.url.replace(/[?#].*/s, "");
+    looking += 1;
+    try {
+      const isNew = await look(kept);
+      kept.problem = undefined;
+      return isNew;
+    } catch (error) {
+      const problem = (error instanceof Error ? error.message : String(error)).slice(0, maxProblem);
+      kept.problem = problem;
+      log.warn("metadata of an identity provider not renewed", { route, account, url, problem });
+      await keepProblem(kept, problem).catch((cause: unknown) => log.warn("problem not kept", { route, error: cause }));
+      return false;
+    } finally {
+      looking -= 1;
+      kept.looking = undefined;
+    }
+  };
+  /** Resolves with whether it has changed; one look at a time. */
+  const lookAt = (kept: Kept): Promise<boolean> => {
+    kept.dueAt = clock.monotonic() + retryMs;
+    return (kept.looking ??= tried(kept));
+  };
+  const note = (route: StoredObject | undefined, id: string): void => {
+    const address = route && metadataAddressOf(route.doc);
+    const before = routes.get(id);
+    if (before && before.url === address?.url && before.document === address.document) return;
+    routes.delete(id);
+    if (!address || !route) return;
+    const kept: Kept = {
+      ...address,
+      accountId: route.account_id,
+      routeId: id,
+      dueAt: 0,
+      askedAt: Number.NEGATIVE_INFINITY,
+      looking: undefined,
+      problem: undefined,
+    };
+    routes.set(id, kept);
+    const present = goodOf(kept);
+    const age = present ? clock.now() - Date.parse(String(present.doc["fetched_at"])) : Number.POSITIVE_INFINITY;
+    const known = present && (JSON.parse(String(present.doc["metadata"])) as IdpMetadata);
+    kept.dueAt = known ? clock.monotonic() + Math.max(0, refreshAfter(known) * 1000 - age) : clock.monotonic();
+  };
+  const tick = (): void => {
+    for (const kept of routes.values()) {
+      if (looking >= maxLooking) return;
+      if (!kept.looking && kept.dueAt <= clock.monotonic()) void lookAt(kept);
+    }
+  };
+  for (const route of store.objects(new Set([routeKind]))) note(route, route.id);
+  store.subscribe(({ changes }) => {
+    let isOurs = false;
+    for (const change of changes) {
+      if (change.kind !== routeKind) continue;
+      note(change.after, change.id);
+      isOurs = true;
+    }
+    if (isOurs) queueMicrotask(tick);
+  });
+  const timer = clock.every(tickMs, tick);
+  queueMicrotask(tick);
+
+  const refetched = async (accountId: string, routeId: string): Promise<boolean> => {
+    const kept = routes.get(routeId);
+    if (kept?.accountId !== accountId) return false;
+    if (kept.looking) return await kept.looking;
+    if (clock.monotonic() - kept.askedAt < unknownKeyMs) return false;
+    kept.askedAt = clock.monotonic();
+    return await lookAt(kept);
+  };
+  return {
+    receive(message, line) {
+      if (message.type !== "metadata_wanted") return;
+      const { call, accountId, routeId } = message;
+      void refetched(accountId, routeId).then((isNew) => line.send({ type: "metadata_looked_for", call, isNew }));
+    },
+    async stop() {
+      timer.cancel();
+      fetch.close();
+      await worker.stop();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/** How often metadata of SAML providers is looked for, by the control plane's clock. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it } from "node:test";
+import { startApi } from "../support/api.ts";
+import type { TestApi } from "../support/api.ts";
+import { movableClock } from "../support/clock.ts";
+import { databases } from "../support/postgres.ts";
+import { derOf, makeProviderKeys, metadataXml } from "../support/saml-idp.ts";
+
+const keys = await makeProviderKeys();
+
+for (const database of databases) {
+  describe(`metadata of a SAML provider with an address of its own, on ${database.name}`, () => {
+    it(`metadata of a SAML provider with an address of its own, on ${database.name} is looked for hourly, or as often as it wishes, and goes with its route`, async () => {
+      const asked: (string | undefined)[] = [];
+      let attributes = "";
+      const server = createServer((request, response) => {
+        const tag = request.headers["if-none-match"];
+        asked.push(tag);
+        const etag = `"${attributes}"`;
+        if (tag === etag) return response.writeHead(304).end();
+        const certificates = [derOf(keys.certificatePem)];
+        const text = metadataXml({ certificates, redirect: "https://id.example/sso", attributes });
+        return response.writeHead(200, { "content-type": "application/xml", etag }).end(text);
+      }).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+      const clock = movableClock();
+      const api = await startApi(database, { clock, allowLocalUpstreams: true });
+      try {
+        const edge = await api.ok("POST", "/edges/https", { hostports: ["app.example.com:443"] });
+        const route = await api.ok("POST", `/edges/https/${edge.id}/routes`, {
+          match_type: "path_prefix",
+          match: "/",
+          saml: { idp_metadata_url: url },
+        });
+        api.edge.send({ type: "hello", edgeId: "edge" });
+        await until(() => asked.length === 1 && kept(api) === '""');
+        clock.move(3_590_000);
+        assert.equal(asked.length, 1);
+        clock.move(20_000);
+        await until(() => asked.length === 2);
+        assert.deepEqual(asked, [undefined, '""']);
+        attributes = ' cacheDuration="PT10M"';
+        await until(() => {
+          clock.move(600_000);
+          return kept(api)?.includes("PT10M") === true;
+        });
+        const { length } = asked;
+        clock.move(590_000);
+        assert.equal(asked.length, length);
+        clock.move(20_000);
+        await until(() => asked.length === length + 1);
+        await api.ok("DELETE", `/edges/https/${edge.id}/routes/${route.id}`);
+        await until(() => kept(api) === undefined);
+        clock.move(7_200_000);
+        assert.equal(asked.length, length + 1);
+      } finally {
+        await api.stop();
+        server.close();
+      }
+    });
+  });
+}
+
+/** The one that the edge has; undefined for none. */
+function kept(api: TestApi): string | undefined {
+  const has = new Map<string, string>();
+  for (const message of api.edge.received) {
+    const changes =
+      message.type === "changes"
+        ? message.changes
+        : message.type === "snapshot"
+          ? message.objects.map((object) => ({ ...object, object }))
+          : [];
+    for (const { kind, id, object } of changes) {
+      if (kind !== "saml_metadata") continue;
+      if (object) has.set(id, String(object.doc["etag"]));
+      else has.delete(id);
+    }
+  }
+  assert.ok(has.size <= 1);
+  return [...has.values()][0];
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!condition() && performance.now() < end) await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(condition());
+}

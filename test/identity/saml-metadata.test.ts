@@ -1,0 +1,167 @@
+/** Metadata of identity providers as routes are given it: in their configuration, or by its address (logins.md 10, 17). */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
+import { codeOf } from "../support/login-world.ts";
+import type { Visited } from "../support/browser.ts";
+import { databases } from "../support/postgres.ts";
+import { derOf, makeProviderKeys } from "../support/saml-idp.ts";
+import { startSamlWorld } from "../support/saml-world.ts";
+import type { SamlWorld } from "../support/saml-world.ts";
+
+const html = { accept: "text/html" };
+
+function told(visited: Visited): string {
+  return `${visited.status} ${codeOf(visited)}`.trim();
+}
+
+function refused(status: number, name: Parameters<typeof errorCode>[0]): string {
+  return `${status} ${errorCode(name).replace("ERR_POSTERN_", "")}`;
+}
+
+/** A server of metadata, and how often it was asked. */
+async function startMetadataServer() {
+  let answer = (_request: IncomingMessage, response: ServerResponse): unknown => response.writeHead(404).end();
+  let asked = 0;
+  const server = createServer((request, response) => {
+    asked += 1;
+    answer(request, response);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/metadata`,
+    get asked() {
+      return asked;
+    },
+    serve(text: string, headers: Record<string, string> = {}, status = 200): void {
+      answer = (_request, response) =>
+        response.writeHead(status, { "content-type": "application/samlmetadata+xml", ...headers }).end(text);
+    },
+    stop: () => server.close(),
+  };
+}
+
+for (const { name, create } of databases) {
+  describe(`metadata of a SAML provider, on ${name}`, () => {
+    let world: SamlWorld;
+    let drop: () => Promise<void>;
+    let server: Awaited<ReturnType<typeof startMetadataServer>>;
+    before(async () => {
+      const database = await create();
+      ({ drop } = database);
+      server = await startMetadataServer();
+      world = await startSamlWorld({ database: database.url });
+    });
+    after(async () => {
+      await world.stop();
+      server.stop();
+      await drop();
+    });
+    const at = (path: string): string => world.origin() + path;
+    const ask = (path: string): Promise<Visited> => world.browser().ask(at(path), { headers: html });
+    /** Asks until the answer is this one, or for ten seconds. */
+    const becomes = async (path: string, expected: string): Promise<void> => {
+      const until = performance.now() + 10_000;
+      let last = "";
+      while (last !== expected && performance.now() < until) last = told(await ask(path));
+      assert.equal(last, expected);
+    };
+    const metric = async (what: string): Promise<number> => {
+      const { text } = await world.platform.api("GET", "/metrics");
+      return Number(new RegExp(`^${what} (\\d+)`, "m").exec(text)?.[1]);
+    };
+    const reaches = async (what: string, count: number): Promise<void> => {
+      const until = performance.now() + 10_000;
+      while ((await metric(what)) !== count && performance.now() < until);
+      assert.equal(await metric(what), count, what);
+    };
+    /** Why, as its operator sees it. */
+    const reasonOf = async (visited: Visited): Promise<string> => {
+      const id = /request <code>([^<]+)</.exec(visited.text)?.[1];
+      return (await world.platform.api("GET", `/requests/${id}`)).text;
+    };
+
+    it(`metadata of a SAML provider, on ${name} is tried with each of its certificates, and looked for once where there is a new one`, async () => {
+      const { provider } = world;
+      const [second, third] = [await makeProviderKeys(), await makeProviderKeys("ec")];
+      const known = [provider.keys, second].map(({ certificatePem }) => derOf(certificatePem));
+      server.serve(provider.metadata({ certificates: known }), { etag: '"1"' });
+      const route = await world.samlRoute("/rolling", { idp_metadata: "", idp_metadata_url: server.url });
+      await becomes("/rolling", "302");
+      assert.equal(server.asked, 1);
+      const signIn = (options: object): Promise<Visited> =>
+        provider.signIn(world.browser(), at("/rolling"), route, options);
+      assert.equal(told(await signIn({})), "200");
+      assert.equal(told(await signIn({ keys: second })), "200");
+      assert.equal(server.asked, 1, "both were known");
+      server.serve(provider.metadata({ certificates: [...known, derOf(third.certificatePem)] }), { etag: '"2"' });
+      assert.equal(told(await signIn({ keys: third, keyType: "ec" })), "200");
+      assert.equal(server.asked, 2);
+      const stranger = await makeProviderKeys();
+      assert.equal(told(await signIn({ keys: stranger })), refused(403, "saml_assertion"));
+      assert.equal(told(await signIn({ keys: stranger })), refused(403, "saml_assertion"));
+      assert.equal(server.asked, 2, "once a minute, whoever sends what");
+      await world.platform.restart();
+      server.serve("", {}, 500);
+      assert.equal(told(await signIn({ keys: third, keyType: "ec" })), "200", "the last good one is kept");
+    });
+
+    it(`metadata of a SAML provider, on ${name} is never another provider's, from the same address or beside a document`, async () => {
+      const { provider } = world;
+      const pinned = await startMetadataServer();
+      try {
+        pinned.serve(provider.metadata({ entityId: "https://other.example/saml" }));
+        const route = await world.samlRoute("/pinned", { idp_metadata_url: pinned.url });
+        await reaches("postern_saml_metadata_problems", 1);
+        assert.equal(told(await provider.signIn(world.browser(), at("/pinned"), route)), "200", "by the document");
+      } finally {
+        pinned.stop();
+      }
+    });
+
+    for (const [what, serve, why] of [
+      ["what is no XML", () => server.serve("{}", { "content-type": "application/json" }), /not with XML/],
+      ["a redirect", () => server.serve("", { location: "/elsewhere" }, 302), /redirects/],
+      ["what is compressed", () => server.serve("x", { "content-encoding": "br" }), /compressed/],
+      ["what is too long", () => server.serve(`<a>${" ".repeat(1_100_000)}</a>`), /too long/],
+      [
+        "XML with a DOCTYPE",
+        () => server.serve('<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'),
+        /has a DOCTYPE/,
+      ],
+    ] as const) {
+      it(`metadata of a SAML provider, on ${name} closes a route that has none but ${what}`, async () => {
+        serve();
+        const match = `/${what.replaceAll(" ", "-")}`;
+        const route = await world.samlRoute(match, { idp_metadata: "", idp_metadata_url: server.url });
+        const until = performance.now() + 10_000;
+        let answer = await ask(match);
+        while (!why.test(await reasonOf(answer)) && performance.now() < until) answer = await ask(match);
+        assert.match(await reasonOf(answer), why);
+        assert.equal(told(answer), refused(500, "saml_metadata"));
+        assert.equal((await world.browser().ask(route.entity_id)).status, 200, "its own metadata can be had");
+      });
+    }
+
+    it(`metadata of a SAML provider, on ${name} closes a route whose document cannot be used, which is a problem of it until there is another`, async () => {
+      const { provider } = world;
+      for (const [what, text, why] of [
+        ["past", provider.metadata({ attributes: ' validUntil="2020-01-01T00:00:00Z"' }), /validUntil has passed/],
+        ["bare", provider.metadata({ certificates: [] }), /no certificate/],
+      ] as const) {
+        const route = await world.samlRoute(`/${what}`, { idp_metadata: text });
+        const answer = await ask(`/${what}`);
+        assert.equal(told(answer), refused(500, "saml_metadata"));
+        assert.match(await reasonOf(answer), why);
+        await reaches("postern_configuration_problems", 1);
+        await world.change(route.id, { saml: { idp_metadata: provider.metadata() } });
+        await becomes(`/${what}`, "302");
+        await reaches("postern_configuration_problems", 0);
+      }
+    });
+  });
+}
