@@ -44,6 +44,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/routing": ["test/traffic/{authorities,explain,paths}.test.ts"],
   "src/schema": ["test/api/{input,json}.test.ts"],
   "src/settings": ["test/settings.test.ts", "test/cli/commands.test.ts"],
+  "src/sso": ["test/cli/sso.test.ts"],
   "src/storage": ["test/storage/{commit,history,rules,secrets}.test.ts"],
   "src/traffic": ["test/traffic/modules-*.test.ts"],
   "src/tunnel": ["test/tunnel/*.test.ts"],

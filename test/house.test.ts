@@ -22,6 +22,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   jose: { values: ["lib", "outbound"] },
   traffic: { values: ["lib", "cel", "schema", "webhooks"], types: ["settings"] },
   identity: { values: ["lib", "schema", "outbound", "traffic", "jose"], types: ["settings"] },
+  sso: { values: ["lib", "identity"] },
   policy: { values: ["lib", "cel", "schema", "traffic", "webhooks", "outbound", "jose"] },
   resources: { values: ["lib", "schema", "policy"] },
   modules: { values: ["lib", "cel", "schema", "settings", "traffic", "webhooks", "websocket", "identity", "policy"] },
@@ -50,7 +51,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   },
   agent: { values: ["lib", "http1", "tunnel"], types: ["routing"] },
   cli: {
-    values: ["lib", "settings", "policy", "routing", "storage", "api", "edge", "agent", "webhooks", "sdk"],
+    values: ["lib", "settings", "policy", "routing", "storage", "api", "edge", "agent", "webhooks", "sdk", "sso"],
   },
   "main.ts": { values: ["cli"] },
 };
@@ -64,7 +65,7 @@ const confined: readonly { readonly what: string; readonly pattern: RegExp; read
   {
     what: "http.request on the data path",
     pattern: /from "node:https?"/,
-    to: ["api", "cli", "outbound", "agent"],
+    to: ["api", "cli", "outbound", "agent", "sso"],
   },
 ];
 

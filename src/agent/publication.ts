@@ -1,9 +1,20 @@
 /** What is published. */
 export type Publication =
   /** An address of its own; the server makes one up unless it is given. */
-  | { readonly kind: "url"; readonly url: string | undefined }
+  | {
+      readonly kind: "url";
+      readonly url: string | undefined;
+      /** The OpenID provider at which visitors log in before. */
+      readonly login?: OpenIdLogin | undefined;
+    }
   /** Whatever edges have a backend with these labels. */
   | { readonly kind: "labels"; readonly labels: Readonly<Record<string, string>> };
+
+export interface OpenIdLogin {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
 
 export type PublishedProto = "https" | "tls" | "tcp";
 

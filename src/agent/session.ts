@@ -8,6 +8,7 @@ import { describeLoss, endOfTunnel } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
 import { forward } from "./forward.ts";
 import { placeOfUrl } from "./publication.ts";
+import type { OpenIdLogin, Publication } from "./publication.ts";
 import type { ServiceWatch } from "./service-watch.ts";
 import { RequestWatch } from "./request-watch.ts";
 
@@ -58,7 +59,7 @@ export async function openSession(
       handlers(options, service, ended.resolve),
     );
     const latencyMs = clock.monotonic() - since;
-    const tunnel = publish.kind === "url" ? await bind(line, options, publish.url, resumption?.tunnel) : undefined;
+    const tunnel = publish.kind === "url" ? await bind(line, options, publish, resumption?.tunnel) : undefined;
     const id =
       publish.kind === "labels"
         ? await line.startLabelled({ ...shown(options), labels: publish.labels })
@@ -139,7 +140,7 @@ function handlers(
 function bind(
   line: ClientSession,
   options: AgentOptions,
-  url: string | undefined,
+  { url, login }: Extract<Publication, { kind: "url" }>,
   before: BoundTunnel | undefined,
 ): Promise<BoundTunnel> {
   const { proto = "https" } = options;
@@ -148,6 +149,7 @@ function bind(
     ...shown(options),
     proto,
     ...(resumption ?? (url === undefined ? {} : placeOfUrl(url, proto))),
+    ...(login && { options: { OIDC: oidcOption(login) } }),
     ...(before ? { resume: { id: before.id, token: before.token } } : {}),
   });
 }
@@ -155,4 +157,8 @@ function bind(
 function shown({ upstream, metadata, proxyProtocol = 0 }: AgentOptions) {
   const forwardsProto: "" | "http2" = upstream.http2 ? "http2" : "";
   return { forwardsTo: upstream.text, forwardsProto, metadata, proxyProtocol };
+}
+
+function oidcOption({ issuer, clientId, clientSecret }: OpenIdLogin): object {
+  return { issuer_url: issuer, client_id: clientId, client_secret: clientSecret };
 }

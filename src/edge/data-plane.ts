@@ -94,6 +94,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
       apps: options.oauthApps ?? {},
       ca: options.loginCa,
       allowLocal: options.allowLocalUpstreams,
+      issuers: options.loginIssuer,
       maxSessions: options.loginMaxSessions,
       idleDays: options.loginIdleDays,
       skewSeconds: options.clockSkew,

@@ -98,7 +98,15 @@ export function makeLogins(options: LoginsOptions): Logins {
   const reports = makeLoginReports(send, clock);
   const jobs =
     options.jobs ??
-    makeJobThread({ allowLocal: settings.allowLocal, ca: settings.ca, skewSeconds: settings.skewSeconds }, log);
+    makeJobThread(
+      {
+        allowLocal: settings.allowLocal,
+        issuers: settings.issuers,
+        ca: settings.ca,
+        skewSeconds: settings.skewSeconds,
+      },
+      log,
+    );
   const open = makeOpenExchanges(clock);
   /** Ended here: a control plane that has not heard of it yet does not bring it back. */
   const endedHere = new Lru<string, string>(maxEnded);

@@ -13,6 +13,8 @@ export interface LoginSettings {
   readonly ca: string | undefined;
   /** Providers that tenants name may be at local addresses, and without TLS. */
   readonly allowLocal: boolean;
+  /** Issuers that may be there nevertheless, as the operator says. */
+  readonly issuers: readonly string[];
   /** Of each account; beyond it the longest idle one goes. */
   readonly maxSessions: number;
   /** A session that is unused for so long goes, whatever its route says. */

@@ -2,7 +2,8 @@
 import { certificates } from "./kinds/file.ts";
 import { count } from "./kinds/number.ts";
 import { oauthApps } from "./kinds/oauth-apps.ts";
-import { one, optional, toggle } from "./setting.ts";
+import { httpUrl } from "./kinds/url.ts";
+import { many, one, optional, toggle } from "./setting.ts";
 
 export const loginSettings = {
   oauthApps: optional(
@@ -13,6 +14,10 @@ export const loginSettings = {
   loginCa: optional("PEM file of the authorities that identity providers have their certificates from.", certificates, {
     shownDefault: "the system's",
   }),
+  loginIssuer: many(
+    "OpenID issuer that routes may name though it is at an address inside, or reached over http; repeatable.",
+    httpUrl,
+  ),
   loginMaxSessions: one(
     "Logins that an account may have; with one more the one that was unused for longest ends.",
     count("NUMBER"),

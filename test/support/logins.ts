@@ -33,6 +33,7 @@ const defaults: LoginSettings = {
   apps: {},
   ca: undefined,
   allowLocal: false,
+  issuers: [],
   maxSessions: 100_000,
   idleDays: 30,
   skewSeconds: 60,

@@ -3,6 +3,7 @@ import { styleText } from "node:util";
 import { startAgent } from "../../agent/agent.ts";
 import type { Agent } from "../../agent/agent.ts";
 import type { ServerAddress } from "../../agent/connect.ts";
+import type { Publication } from "../../agent/publication.ts";
 import { parseUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -10,12 +11,14 @@ import type { Log } from "../../lib/log.ts";
 import { withDefault } from "../../settings/setting.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { platformSettings, settings } from "../../settings/settings.ts";
+import type { SsoProvider } from "../../sso/provider.ts";
 import { agentFailure } from "../agent/agent-failure.ts";
 import { logService } from "../agent/agent-view.ts";
 import { makeRequestLog } from "../agent/request-log.ts";
 import { defineCommand } from "../command/command.ts";
 import { keepDevUrl, keptDevUrl } from "../data/dev-url.ts";
 import { findServer } from "../data/local-server.ts";
+import { checkLoopback, protect, ssoPort, ssoSetting } from "../platform/dev-logins.ts";
 import { withFreePort } from "../platform/free-port.ts";
 import { startPlatform } from "../platform/platform.ts";
 import type { Platform, PlatformOptions } from "../platform/platform.ts";
@@ -35,6 +38,7 @@ const own = {
   logLevel: withDefault(settings.logLevel, "warn"),
   url: settings.url,
   json: settings.json,
+  sso: ssoSetting,
 } as const;
 
 export const dev = defineCommand({
@@ -44,12 +48,21 @@ export const dev = defineCommand({
   least: 0,
   most: 1,
   settings: own,
-  examples: ["postern dev", "postern dev 3000"],
+  examples: ["postern dev", "postern dev 3000", "postern dev 3000 --sso dev"],
   async run(values, [target]) {
     const given = target === undefined ? undefined : upstreamOf(target);
     const stopped = interrupted();
     const log = openLog(logFormOf(values));
-    const options = { ...values, ...(await freePorts(values)), log, version: posternVersion() };
+    const { sso: kind } = values;
+    if (kind !== undefined) checkSsoListeners(values);
+    const sso = kind === undefined ? undefined : await startSsoProvider(log);
+    const options = {
+      ...values,
+      ...(await freePorts(values)),
+      loginIssuer: [...values.loginIssuer, ...(sso ? [sso.issuer] : [])],
+      log,
+      version: posternVersion(),
+    };
     const sampling = given
       ? undefined
       : import("../platform/sample-service.ts").then(({ startSampleService }) => startSampleService());
@@ -57,15 +70,21 @@ export const dev = defineCommand({
     if (typeof platform === "number") return platform;
     const sample = await sampling;
     const upstream = given ?? parseUpstream(String(sample?.port));
-    const agent = publishLocally(platform, upstream, values.url ?? urlOfLastRun(values.data, platform), log);
+    const wanted = values.url ?? urlOfLastRun(values.data, platform);
+    const protectedBy = kind === "dev=saml" ? "saml" : "oidc";
+    const published = sso
+      ? await protect(sso, protectedBy, platform, wanted)
+      : { publish: { kind: "url", url: wanted } as const };
+    const agent = publishLocally(platform, upstream, published, log);
     const end = Promise.race([stopped, agent.ended]);
     const url = await Promise.race([agent.online, end]);
     if (typeof url === "string") {
-      keepDevUrl(values.data, url);
+      if (published.publish.kind === "url") keepDevUrl(values.data, url);
+      const report = startReport(platform, url, upstream);
       process.stdout.write(
         values.json
-          ? `${JSON.stringify(startReport(platform, url, upstream))}\n`
-          : welcome(platform, url, upstream, sample !== undefined),
+          ? `${JSON.stringify({ ...report, ...(sso && ssoReport(sso)) })}\n`
+          : welcome(platform, url, upstream, { sample: sample !== undefined, sso: sso?.issuer }),
       );
     }
     const ending = await end;
@@ -73,10 +92,31 @@ export const dev = defineCommand({
     await platform.stop();
     await agent.close();
     await sample?.stop();
+    await sso?.stop();
     if (typeof ending === "number") return ending;
     throw agentFailure(ending, agent.server);
   },
 });
+
+/** Nothing that believes everybody is reached from elsewhere. */
+function checkSsoListeners({ apiListen, httpsListen, httpListen, agentListen }: ValuesOf<typeof own>): void {
+  checkLoopback({
+    [listeners.apiListen]: apiListen,
+    [listeners.httpsListen]: httpsListen,
+    [listeners.httpListen]: httpListen,
+    [listeners.agentListen]: agentListen,
+  });
+}
+
+/** Loaded where it is asked for alone. */
+async function startSsoProvider(log: Log): Promise<SsoProvider> {
+  const { startSso } = await import("../../sso/provider.ts");
+  const options = { clock: systemClock, log };
+  return await startSso({ ...options, port: ssoPort }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EADDRINUSE") throw error;
+    return startSso({ ...options, port: 0 });
+  });
+}
 
 function upstreamOf(target: string): Upstream {
   try {
@@ -93,7 +133,12 @@ interface LocalAgent extends Agent {
 }
 
 /** Publishes the service through the platform of this process, and shows what comes in. */
-function publishLocally(platform: Platform, upstream: Upstream, url: string | undefined, log: Log): LocalAgent {
+function publishLocally(
+  platform: Platform,
+  upstream: Upstream,
+  { publish, url }: { readonly publish: Publication; readonly url?: string },
+  log: Log,
+): LocalAgent {
   const server = { host: "127.0.0.1", port: platform.agentPort };
   const requests = makeRequestLog(log, systemClock);
   const online = Promise.withResolvers<string>();
@@ -103,14 +148,15 @@ function publishLocally(platform: Platform, upstream: Upstream, url: string | un
     token: platform.authtoken,
     upstream,
     metadata: "postern dev",
-    publish: { kind: "url", url },
+    publish,
     version: posternVersion(),
     clock: systemClock,
     log,
     random: Math.random,
     retryFirst: true,
     status: (status) => {
-      if (status.state === "online" && status.url !== undefined) online.resolve(status.url);
+      const at = status.state === "online" ? (status.url ?? url) : undefined;
+      if (at !== undefined) online.resolve(at);
     },
     service: (state) => logService(log, upstream, state),
     request: (request) => {
@@ -175,7 +221,18 @@ function startReport(platform: Platform, url: string, upstream: Upstream): Recor
   };
 }
 
-function welcome(platform: Platform, url: string, upstream: Upstream, sample: boolean): string {
+/** With what other routes need, too, to have their visitors log in there. */
+function ssoReport({ issuer, clientId, clientSecret }: SsoProvider): Record<string, unknown> {
+  return { sso_url: issuer, sso_client_id: clientId, sso_client_secret: clientSecret };
+}
+
+interface Extras {
+  readonly sample: boolean;
+  /** Where the development identity provider is. */
+  readonly sso: string | undefined;
+}
+
+function welcome(platform: Platform, url: string, upstream: Upstream, { sample, sso }: Extras): string {
   const bold = (text: string): string => styleText("bold", text, { stream: process.stdout });
   return `Postern ${posternVersion()} is ready.
 
@@ -183,10 +240,12 @@ function welcome(platform: Platform, url: string, upstream: Upstream, sample: bo
   API           ${platform.apiUrl}
   API key       ${platform.apiKey}
   Agent token   ${platform.authtoken}
-
-Try it:
-
-  curl --cacert ${shortPath(platform.caFile)} ${url}
+${sso === undefined ? "" : `  Logins        ${sso}: whoever comes is believed\n`}
+${
+  sso === undefined
+    ? `Try it:\n\n  curl --cacert ${shortPath(platform.caFile)} ${url}`
+    : `Open ${bold(url)} in a browser, and click somebody's name.\nWho is logged in, log-out and keys: ${sso}`
+}
 
 ${sample ? "Publish your own port instead: npm start -- 3000\n" : ""}Trust the CA, so that browsers do: npx postern ca
 `;

@@ -28,7 +28,7 @@ describe("calls to providers", () => {
   beforeEach(() => {
     Object.assign(providers, { person: ada, failure: undefined, declines: undefined, hangs: false });
     clock = makeManualClock();
-    jobs = makeJobs({ clock, allowLocal: false, ca: undefined, skewSeconds: 60 });
+    jobs = makeJobs({ clock, allowLocal: false, issuers: [], ca: undefined, skewSeconds: 60 });
   });
 
   const connectionTo = (provider: string, more: Partial<Connection> = {}): Connection => ({

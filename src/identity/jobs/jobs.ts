@@ -28,6 +28,8 @@ export interface LoginJobs {
 export interface JobSettings {
   readonly clock: Clock;
   readonly allowLocal: boolean;
+  /** Of OpenID Connect, which may be at any address. */
+  readonly issuers: readonly string[];
   readonly ca: string | undefined;
   readonly skewSeconds: number;
 }
@@ -37,7 +39,7 @@ const loginMs = 10_000;
 /** Issuers and key sets that are remembered. */
 const maxKept = 1_000;
 
-export function makeJobs({ clock, allowLocal, ca, skewSeconds }: JobSettings): LoginJobs {
+export function makeJobs({ clock, allowLocal, issuers: named, ca, skewSeconds }: JobSettings): LoginJobs {
   const fetches = makeFetches({ clock, allowLocal, ca });
   const issuers = new Lru<string, () => Promise<Issuer>>(maxKept);
   const keySets = new Lru<string, KeySet>(maxKept);
@@ -46,7 +48,7 @@ export function makeJobs({ clock, allowLocal, ca, skewSeconds }: JobSettings): L
   const clientOf = (connection: Connection): LoginClient => {
     const { kind, provider: name, issuer, baseUrl } = connection;
     if (kind === "oidc") {
-      const fetcher = fetches.to(issuer, false);
+      const fetcher = fetches.to(issuer, named.includes(issuer.replace(/\/+$/, "")));
       let discover = issuers.get(issuer);
       if (!discover) issuers.set(issuer, (discover = makeDiscovery(issuer, fetcher, clock)));
       return makeIssuerLogin(connection, { discover, fetcher, now, skewSeconds });

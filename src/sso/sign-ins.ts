@@ -1,0 +1,87 @@
+/** Who is logged in at the development identity provider, and what waits for somebody to be. Bounded; kept in memory. */
+import { randomBytes } from "node:crypto";
+import { Lru } from "../lib/lru.ts";
+import { signInPage } from "./pages.ts";
+import { personOf } from "./people.ts";
+import type { Person } from "./people.ts";
+import { plain } from "./reply.ts";
+import type { Asked, Reply } from "./reply.ts";
+
+export interface SignIn {
+  readonly id: string;
+  readonly person: Person;
+  /** When it was shown who it is, milliseconds since 1970. */
+  readonly at: number;
+  /** How services of OpenID Connect are told of its end, by their tags. */
+  readonly ends: Map<string, () => Promise<void>>;
+  /** Entity ids of services of SAML that know of it. */
+  readonly services: Set<string>;
+}
+
+export type Outcome = SignIn | "denied" | "failed";
+
+export interface Wanted {
+  /** As whom it asks. */
+  readonly client: string;
+  /** Whoever is logged in already must say again who it is. */
+  readonly anew: boolean;
+  readonly finish: (outcome: Outcome) => Reply;
+}
+
+const maxKept = 1_000;
+export const cookieName = "postern_sso";
+
+export function newToken(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+export class SignIns {
+  readonly #now: () => number;
+  readonly #waiting = new Lru<string, Wanted>(maxKept);
+  readonly #signIns = new Lru<string, SignIn>(maxKept);
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  of({ cookie }: Asked): SignIn | undefined {
+    return cookie === "" ? undefined : this.#signIns.get(cookie);
+  }
+
+  byId(id: string): SignIn | undefined {
+    return this.#signIns.get(id);
+  }
+
+  /** Goes on with who is logged in, or shows the page. */
+  want(asked: Asked, wanted: Wanted): Reply {
+    const signIn = this.of(asked);
+    if (signIn && !wanted.anew) return wanted.finish(signIn);
+    const id = newToken();
+    this.#waiting.set(id, wanted);
+    return signInPage(id, wanted.client);
+  }
+
+  /** What the page sends. */
+  answer(asked: Asked): Reply {
+    const id = asked.form.get("request") ?? "";
+    const wanted = this.#waiting.get(id);
+    if (!wanted) return plain(400, "Nothing waits for this login: start again at the service.");
+    const outcome = asked.form.get("outcome");
+    if (outcome !== null) {
+      this.#waiting.delete(id);
+      return wanted.finish(outcome === "deny" ? "denied" : "failed");
+    }
+    const person = personOf(asked.form);
+    if (!person) return plain(400, "Name somebody: the id is empty.");
+    this.#waiting.delete(id);
+    const signIn: SignIn = { id: newToken(), person, at: this.#now(), ends: new Map(), services: new Set() };
+    this.#signIns.set(signIn.id, signIn);
+    const reply = wanted.finish(signIn);
+    const cookie = `${cookieName}=${signIn.id}; Path=/; HttpOnly; SameSite=Lax`;
+    return { ...reply, headers: { ...reply.headers, "set-cookie": cookie } };
+  }
+
+  end(signIn: SignIn): void {
+    this.#signIns.delete(signIn.id);
+  }
+}

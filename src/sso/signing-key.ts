@@ -1,0 +1,38 @@
+/** What the development identity provider signs by: RSA, as every service verifies it. The last key stays published. */
+import { createHash, createPublicKey, hash, sign, X509Certificate } from "node:crypto";
+import { createSelfSigned } from "../lib/x509.ts";
+
+export interface SigningKey {
+  readonly keyPem: string;
+  readonly certificatePem: string;
+  /** DER of it in base64, as SAML's metadata has it. */
+  readonly certificate: string;
+  readonly keyId: string;
+  /** A compact JWS, RS256 (RFC 7515 §3.1). */
+  token(claims: object, type?: string): string;
+  readonly jwk: object;
+}
+
+export async function makeSigningKey(now: number): Promise<SigningKey> {
+  const { keyPem, certificatePem } = await createSelfSigned({ names: ["localhost"], now, days: 365, keyType: "rsa" });
+  const certificate = new X509Certificate(certificatePem);
+  const jwk = createPublicKey(certificatePem).export({ format: "jwk" });
+  const keyId = hash("sha256", certificate.raw, "base64url").slice(0, 16);
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  return {
+    keyPem,
+    certificatePem,
+    certificate: certificate.raw.toString("base64"),
+    keyId,
+    jwk: { ...jwk, kid: keyId, use: "sig", alg: "RS256" },
+    token(claims, type = "JWT") {
+      const content = `${part({ alg: "RS256", typ: type, kid: keyId })}.${part(claims)}`;
+      return `${content}.${sign("sha256", Buffer.from(content), keyPem).toString("base64url")}`;
+    },
+  };
+}
+
+/** OpenID Connect Core 1.0 §3.1.3.6: the left half of the hash. */
+export function halfHash(token: string): string {
+  return createHash("sha256").update(token).digest().subarray(0, 16).toString("base64url");
+}

@@ -1,0 +1,147 @@
+/** `postern dev --sso dev`, as somebody sees it who clicks through it. */
+import assert from "node:assert/strict";
+import { request } from "node:http";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { freePorts, runCommand, startCommand } from "../support/command.ts";
+
+interface Facts {
+  readonly url: string;
+  readonly sso_url: string;
+  readonly https_port: number;
+}
+
+for (const kind of ["oidc", "saml"] as const) {
+  describe(`postern dev --sso dev=${kind}`, { skip: chromiumAbsent }, () => {
+    const directory = mkdtempSync(join(tmpdir(), "postern-sso-"));
+    let chromium: Browser;
+    let dev: ReturnType<typeof startCommand>;
+    let facts: Facts;
+    let context: BrowserContext;
+    let page: Page;
+    before(async () => {
+      chromium = await startChromium();
+      dev = startCommand(["dev", "--sso", `dev=${kind}`, "--json", "--data", directory], { env: freePorts });
+      facts = JSON.parse(await dev.firstLine()) as Facts;
+    });
+    after(async () => {
+      await chromium.close();
+      assert.equal((await dev.end("SIGINT")).code, 130);
+      rmSync(directory, { recursive: true });
+    });
+    beforeEach(async () => {
+      context = await chromium.newContext({ ignoreHTTPSErrors: true });
+      page = await context.newPage();
+    });
+    afterEach(() => context.close());
+    const text = (): Promise<string> => page.locator("body").innerText();
+    const click = async (name: RegExp, url: string | RegExp): Promise<void> => {
+      await page.getByRole("button", { name }).click();
+      await page.waitForURL(url);
+    };
+    const logIn = async (name: RegExp, path = "/a?b=1"): Promise<void> => {
+      await page.goto(facts.url + path);
+      await click(name, facts.url + path);
+    };
+
+    it(`postern dev --sso dev=${kind} shows the service who it is whose name was clicked`, async () => {
+      await logIn(/Ada/);
+      const shown = await text();
+      assert.match(shown, /ngrok-auth-user-email: ada@example\.com/i);
+      assert.match(shown, /ngrok-auth-user-name: Ada Lovelace/i);
+      assert.match(shown, /ngrok-auth-user-id: ada/i);
+    });
+
+    it(`postern dev --sso dev=${kind} passes names on that are not ASCII, and people whom nobody listed`, async () => {
+      await logIn(/Björk/);
+      assert.match(await text(), /ngrok-auth-user-name: Bj%C3%B6rk Gu%C3%B0mundsd%C3%B3ttir/i);
+      const other = await (await chromium.newContext({ ignoreHTTPSErrors: true })).newPage();
+      await other.goto(facts.url);
+      await other.getByText("Somebody else").click();
+      await other.getByLabel("Id").fill("zoe");
+      await other.getByLabel("E-mail").first().fill("zoe@example.net");
+      await other.getByRole("button", { name: "Log in" }).click();
+      await other.waitForURL(`${facts.url}/`);
+      assert.match(await other.locator("body").innerText(), /ngrok-auth-user-id: zoe/i);
+      await other.context().close();
+    });
+
+    it(`postern dev --sso dev=${kind} shows what a denied and a failed login look like`, async () => {
+      for (const name of [/Deny/, /Fail/]) {
+        await page.goto(facts.url);
+        await page.getByRole("button", { name }).click();
+        await page.waitForURL((url) => url.href.startsWith("https:"));
+        assert.match(await text(), /ERR_POSTERN_\d+/);
+      }
+    });
+
+    it(`postern dev --sso dev=${kind} remembers who is logged in, and ends that at the service as well`, async () => {
+      await logIn(/Ada/, "/");
+      await page.goto(facts.sso_url);
+      assert.match(await text(), /You are Ada Lovelace/);
+      await click(/Log out everywhere/, `${facts.sso_url}/`);
+      assert.match(await text(), /Nobody is logged in/);
+      await page.goto(facts.url);
+      assert.match(page.url(), new RegExp(`^${facts.sso_url}`), "the session has ended with it");
+    });
+
+    it(`postern dev --sso dev=${kind} is logged out of by a log-out at the service`, async () => {
+      await logIn(/Ada/, "/");
+      await page.goto(`${facts.url}/.postern/logout`);
+      await page.waitForURL((url) => !url.href.startsWith(facts.sso_url));
+      await page.goto(facts.sso_url);
+      assert.match(await text(), /Nobody is logged in/);
+    });
+
+    if (kind === "oidc") {
+      it(`postern dev --sso dev=${kind} signs by a new key when it is told to`, async () => {
+        await page.goto(facts.sso_url);
+        await click(/new key/, `${facts.sso_url}/`);
+        await logIn(/Nils/);
+        assert.match(await text(), /ngrok-auth-user-id: nils/i);
+      });
+    } else {
+      it(`postern dev --sso dev=${kind} can begin a login by itself`, async () => {
+        await logIn(/Ada/, "/");
+        await context.clearCookies({ domain: new URL(facts.url).hostname });
+        await page.goto(facts.sso_url);
+        await page.getByLabel(/URL/).fill(`${facts.url}/begun`);
+        await click(/from here/, `${facts.url}/begun`);
+        assert.match(await text(), /ngrok-auth-user-id: ada/i);
+      });
+    }
+
+    it(`I2: postern dev --sso dev=${kind} answers to no other name, sends nobody elsewhere, and takes no buttons of other sites`, async () => {
+      const ask = (path: string, headers: Readonly<Record<string, string>>, method = "GET"): Promise<number> =>
+        new Promise((resolve, reject) => {
+          const sent = request(`${facts.sso_url}${path}`, { method, headers }, (response) => {
+            response.resume();
+            resolve(response.statusCode ?? 0);
+          });
+          sent.on("error", reject);
+          sent.end();
+        });
+      assert.equal(await ask("/", { host: "rebound.example" }), 421);
+      const asked = "/authorize?client_id=postern-dev&response_type=code&redirect_uri=";
+      const elsewhere = encodeURIComponent("https://evil.example/oauth2/callback");
+      assert.equal(await ask(asked + elsewhere, {}), 400);
+      for (const path of ["/sign-in", "/sign-out", "/rotate", "/saml/begin"]) {
+        assert.equal(await ask(path, { origin: "https://evil.example" }, "POST"), 403, path);
+      }
+    });
+  });
+}
+
+describe("postern dev --sso", () => {
+  it("postern dev --sso is refused where somebody else could come", async () => {
+    for (const listener of ["--https-listen", "--agent-listen", "--api-listen", "--http-listen"]) {
+      const { code, stderr } = await runCommand(["dev", "--sso", "dev", listener, "0.0.0.0:0"]);
+      assert.equal(code, 2, listener);
+      assert.match(stderr, /believes whoever comes/);
+    }
+  });
+});
