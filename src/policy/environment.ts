@@ -12,6 +12,7 @@ import { hashFunctions } from "./functions/hashes.ts";
 import { randomFunctions } from "./functions/random.ts";
 import { requestFunctions, responseFunctions } from "./functions/request.ts";
 import { secretFunctions } from "./functions/secrets.ts";
+import { phasesOf } from "./phases.ts";
 import { connectionVariables, tlsVariables, variable } from "./variables/connection.ts";
 import type { Variables } from "./variables/connection.ts";
 import { requestVariables, responseVariables } from "./variables/message.ts";
@@ -66,12 +67,30 @@ function make(phase: Phase, layer: Layer, actions: readonly ActionDeclaration[])
       vars: variable(mapOf(types.string, types.dyn), ({ vars }) => vars),
     },
     presentName: presentNames(Object.keys(traffic)),
+    elsewhere: (name) => otherPhases(name, phase, layer, actions),
     functions: [
       ...commonFunctions,
       ...(isConnection ? [] : requestFunctions),
       ...(isResponse ? responseFunctions : []),
     ],
   });
+}
+
+/** Phases of the same protocol in which something of that name is known. */
+function otherPhases(
+  name: string,
+  phase: Phase,
+  layer: Layer,
+  actions: readonly ActionDeclaration[],
+): string | undefined {
+  const parts = name.split(".");
+  const names = parts.map((_, at) => parts.slice(0, at + 1).join("."));
+  const knows = (other: Phase): boolean => {
+    const { variables, functions } = environmentOf(other, layer, actions);
+    return functions.has(name) || names.some((one) => variables.has(one));
+  };
+  const found = phasesOf[layer].filter((other) => other !== phase && knows(other));
+  return found.length === 0 ? undefined : `in ${found.join(" and ")}`;
 }
 
 const { string } = types;

@@ -386,6 +386,16 @@ for (const database of databases) {
         refused(endpoint, 400, code);
         assert.ok(endpoint.body.details["traffic_policy"].startsWith(place), endpoint.text);
       }
+      const connecting = { traffic_policy: connect };
+      for (const [url, code] of [
+        ["https://wrong.example.com", 2248],
+        ["https://wrong.internal", 2262],
+      ] as const) {
+        refused(await api.request("POST", "/endpoints", { body: { ...cloud(url), ...connecting } }), 400, code);
+      }
+      const logs = "on_http_request: [{actions: [{type: log, config: {metadata: {a: b}}}]}]";
+      const silent = { ...cloud("https://wrong.example.com"), traffic_policy: logs };
+      refused(await api.request("POST", "/endpoints", { body: silent }), 400, 2235);
       const tcp = await api.ok("POST", "/edges/tcp", {});
       const layer = await api.request("PUT", `/edges/tcp/${tcp.id}/traffic_policy`, {
         body: { value: action("deny", {}) },

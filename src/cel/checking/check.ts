@@ -3,7 +3,15 @@ import type { CheckedTree, ResolvedCall } from "./checked.ts";
 import type { FunctionDeclaration, Native, Overload } from "./declarations.ts";
 import { lookUp, variableNamed } from "./environment.ts";
 import type { Environment, Variable } from "./environment.ts";
-import { hintForCall, hintForField, hintForFunction, hintForName, hintForResult, readableName } from "./hints.ts";
+import {
+  hintForCall,
+  hintForField,
+  hintForFunction,
+  hintForMissingField,
+  hintForName,
+  hintForResult,
+  readableName,
+} from "./hints.ts";
 import { issueAt } from "../syntax/issue.ts";
 import type { Issue } from "../syntax/issue.ts";
 import { isMacro } from "../syntax/macros.ts";
@@ -185,7 +193,7 @@ class Checker {
         return this.#refuse(
           node.at,
           `${typePhrase(this.#bindings.resolve(from, true))} has no fields, there is ".${readableName(node.field)}"`,
-          hintForName(pathOf(node)?.path ?? node.field, this.#environment),
+          hintForMissingField(node.field, from) ?? hintForName(pathOf(node)?.path ?? node.field, this.#environment),
         );
     }
   }

@@ -33,6 +33,8 @@ export interface EnvironmentOptions {
   readonly mixesNumbers?: boolean;
   /** The declared name of a variable that is mentioned by an older one; asked only of names that are not declared. */
   readonly presentName?: (older: string) => string | undefined;
+  /** Where a name is known that is not known here, as the end of "it is there …". */
+  readonly elsewhere?: (name: string) => string | undefined;
 }
 
 export interface Variable {
@@ -51,6 +53,7 @@ export interface Environment {
   readonly quietNulls: boolean;
   readonly mixesNumbers: boolean;
   readonly presentName: ((older: string) => string | undefined) | undefined;
+  readonly elsewhere: ((name: string) => string | undefined) | undefined;
 }
 
 export function defineEnvironment(options: EnvironmentOptions): Environment {
@@ -74,6 +77,7 @@ export function defineEnvironment(options: EnvironmentOptions): Environment {
     quietNulls: options.nulls === "quiet",
     mixesNumbers: options.mixesNumbers ?? false,
     presentName: options.presentName,
+    elsewhere: options.elsewhere,
   };
 }
 

@@ -5,6 +5,7 @@ import { nearest } from "../../lib/nearest.ts";
 import type { Node } from "../syntax/tree.ts";
 import { typePhrase } from "./types.ts";
 import type { Type } from "./types.ts";
+import type { Value } from "../values/values.ts";
 
 /** Names that other languages have. */
 const otherNames: Readonly<Record<string, string>> = {
@@ -30,7 +31,21 @@ export function readableName(name: string): string {
   return name.length > 64 ? `${name.slice(0, 63)}…` : name;
 }
 
-export function hintForName(path: string, { variables }: Environment): string | undefined {
+/** Extensions of CEL that other readers of it have. */
+const leftOut: ReadonlySet<string> = new Set(["cel", "math", "optional", "proto", "regex", "sets"]);
+
+/** A name that is known somewhere else, or to nobody here. */
+function hintForOrigin(name: string, { elsewhere }: Environment): string | undefined {
+  const where = elsewhere?.(name);
+  if (where !== undefined) return `it is there ${where}`;
+  const root = name.split(".", 1)[0] as string;
+  return leftOut.has(root) ? `the extension "${root}" of CEL is not part of the language here` : undefined;
+}
+
+export function hintForName(path: string, environment: Environment): string | undefined {
+  const origin = hintForOrigin(path, environment);
+  if (origin !== undefined) return origin;
+  const { variables } = environment;
   const last = lastOf(path);
   const sameRoot = Array.from(variables.keys()).filter((name) => name.split(".", 1)[0] === path.split(".", 1)[0]);
   const sameLast = sameRoot.find((name) => lastOf(name) === last && name !== path);
@@ -50,7 +65,10 @@ function alike(name: string, known: Iterable<string>): string | undefined {
   return near !== undefined && (name.length > 4 || near[0] === name[0]) ? near : undefined;
 }
 
-export function hintForFunction(name: string, { functions }: Environment): string | undefined {
+export function hintForFunction(name: string, environment: Environment): string | undefined {
+  const origin = hintForOrigin(name, environment);
+  if (origin !== undefined) return origin;
+  const { functions } = environment;
   const known = Array.from(functions.keys()).filter((one) => /^[a-z]/i.test(one));
   const all = [...known, ...macros];
   const other = Object.hasOwn(otherNames, name) ? otherNames[name] : undefined;
@@ -72,6 +90,12 @@ export function hintForField(name: string, fields: Iterable<string>): string | u
   const near = alike(name, known);
   if (near !== undefined) return `did you mean "${near}"?`;
   return known.length > 40 ? undefined : `known are: ${known.join(", ")}`;
+}
+
+/** Of a value that has no fields at all. */
+export function hintForMissingField(name: string, { is }: Type): string | undefined {
+  const isSized = is === "string" || is === "list" || is === "bytes";
+  return isSized && ["length", "len", "count", "size"].includes(name) ? "write size(…)" : undefined;
 }
 
 export function hintForResult(wanted: Type, found: Type): string | undefined {
@@ -111,6 +135,12 @@ export function hintForCall(misfit: Misfit): { readonly message: string; readonl
     };
   }
   const called = (args: readonly string[]): string => `${name}(${args.join(", ")})`;
+  const [target, part] = children;
+  const isSearch = isMember && name === "contains" && found[0]?.is === "list";
+  if (isSearch && target && part) {
+    const [list, item] = [target, part].map((node) => readableName(source.slice(node.from, node.to)));
+    return { message: `${kinds[0]} has no ${name}(…)`, hint: `write \`${item} in ${list}\`` };
+  }
   const message = isMember ? `${kinds[0]} has no ${called(kinds.slice(1))}` : `there is no ${called(kinds)}`;
   const known = overloads.map((overload) => signature(name, overload));
   return { message, hint: known.length <= 6 ? `known: ${known.join(", ")}` : undefined };
@@ -150,14 +180,30 @@ function hintForOperator(
       return `\`${texts[at]}\` is ${typePhrase(list)}: write int(${texts[1 - at]}) to compare numbers`;
     }
   }
+  if (sign === "in" && right.kind === "literal" && isNetwork(right.value)) {
+    return `write \`inCidrRange(${texts[0]}, ${texts[1]})\` to look into a network`;
+  }
   if (sign === "in" && one.is === "string" && other.is === "string") {
     return `write \`${texts[1]}.contains(${texts[0]})\` to look for a part of a string`;
+  }
+  for (const at of [0, 1]) {
+    const { is } = found[at] as Type;
+    const literal = children[1 - at] as Node;
+    const isText = (found[1 - at] as Type).is === "string";
+    if ((is === "timestamp" || is === "duration") && isText) return `write \`${is}(${texts[1 - at]})\``;
+    if (is === "bool" && literal.kind === "literal" && (literal.value === "true" || literal.value === "false")) {
+      return `\`${texts[at]}\` is true or false by itself: write ${literal.value} without quotes, or leave it out`;
+    }
   }
   const numbers = ["int", "uint", "double"];
   if (numbers.includes(one.is) && numbers.includes(other.is)) {
     return `write double(…), or give both numbers the same form: 1 is an int, 1u a uint, 1.0 a double`;
   }
   return undefined;
+}
+
+function isNetwork(value: Value): boolean {
+  return typeof value === "string" && /^[\da-f.:]+\/\d{1,3}$/i.test(value);
 }
 
 function lastOf(path: string): string {
