@@ -1,4 +1,5 @@
 /** A compiled policy on one route or edge: the hooks that act on its traffic. */
+import { hash } from "node:crypto";
 import type { Transform } from "node:stream";
 import { Refusal } from "../lib/errors.ts";
 import type { Exchange, HeaderFields, ResponseHead } from "../traffic/exchange.ts";
@@ -14,7 +15,7 @@ import { PolicyContext } from "./language/context.ts";
 import { watchMessages } from "./messages.ts";
 import type { PolicyPlace } from "./language/context.ts";
 import { runRules } from "./run.ts";
-import type { RuleStates } from "./run.ts";
+import type { RuleCounts, RuleStates } from "./run.ts";
 import { throughStages } from "./staged-body.ts";
 
 const none: readonly CompiledRule[] = Object.freeze([]);
@@ -59,10 +60,19 @@ interface Attached {
 }
 
 function attached(rules: readonly CompiledRule[] = none, place: PolicyPlace): Attached {
-  return {
-    rules,
-    states: rules.map(({ actions }) => actions.map(({ compiled }) => compiled.attach?.(place))),
-  };
+  if (rules.length === 0) return { rules, states: [] };
+  const counts = place.keep(`counts ${conditionsOf(rules)}`, () => rules.map(() => ({ matched: 0, failed: 0 })));
+  const states = rules.map(({ actions }, at) => ({
+    actions: actions.map(({ compiled }) => compiled.attach?.(place)),
+    counts: counts[at] as RuleCounts,
+  }));
+  return { rules, states };
+}
+
+/** The same while the conditions of the phase are: what is counted then is of the same rules. */
+function conditionsOf(rules: readonly CompiledRule[]): string {
+  const said = rules.map(({ label, expressions }) => [label, ...expressions.map(({ program }) => program.source)]);
+  return hash("sha256", JSON.stringify(said));
 }
 
 type PhaseName = "connect" | "request" | "response" | "messages";
@@ -86,7 +96,7 @@ class PolicyHooks {
     this.#settling = [request, response].flatMap(({ rules, states }) =>
       rules.flatMap(({ actions }, rule) =>
         actions.flatMap(({ compiled }, at) =>
-          compiled.settled ? [{ compiled, state: states[rule]?.[at] } as Settling] : [],
+          compiled.settled ? [{ compiled, state: states[rule]?.actions[at] } as Settling] : [],
         ),
       ),
     );

@@ -9,8 +9,22 @@ import type { CompiledActionOf, CompiledRule } from "./compiled.ts";
 import type { PolicyContext } from "./language/context.ts";
 import { valuesOf } from "./explained.ts";
 
-/** What `attach` returned, for each action of each rule. */
-export type RuleStates = readonly (readonly unknown[])[];
+/** Of each rule. */
+export type RuleStates = readonly RuleState[];
+
+export interface RuleState {
+  /** What `attach` returned, for each action. */
+  readonly actions: readonly unknown[];
+  readonly counts: RuleCounts;
+}
+
+/** How a rule has done since its conditions are what they are; of dry runs nothing is counted. */
+export interface RuleCounts {
+  /** Times that its conditions held. */
+  matched: number;
+  /** Times that a condition or an action of it could not be decided or done. */
+  failed: number;
+}
 
 /** Pushes a step for each rule. Returns what ends the phase; undefined when it was run to its end. */
 export function runRules(
@@ -22,14 +36,18 @@ export function runRules(
 ): PhaseEnd | undefined | Promise<PhaseEnd | undefined> {
   for (let at = from; at < rules.length; at += 1) {
     const rule = rules[at] as CompiledRule;
+    const state = states[at] as RuleState;
+    const { counts } = state;
     const values: StepRule["values"][number][] | undefined = context.isRehearsal ? [] : undefined;
     const verdict = decide(rule, context, values);
     if (verdict !== undefined) {
-      steps.push(values ? { ...verdict, rule: { ...ruleOf(rule), values, actions: [] } } : verdict);
+      if (verdict.failed === true && !context.isRehearsal) counts.failed += 1;
+      steps.push(values ? { ...verdict, rule: { ...ruleOf(rule, counts), values, actions: [] } } : verdict);
       if (verdict.answer !== undefined) return { by: "refusal", answer: verdict.answer };
       continue;
     }
-    const run = new RuleRun(rule, states[at] ?? [], context, steps, values);
+    if (!context.isRehearsal) counts.matched += 1;
+    const run = new RuleRun(rule, state, context, steps, values);
     const end = run.actions(0);
     if (end instanceof Promise) {
       return end.then((ended) => ended ?? runRules(rules, states, context, steps, at + 1));
@@ -39,8 +57,11 @@ export function runRules(
   return undefined;
 }
 
-function ruleOf({ phase, index }: CompiledRule): Pick<StepRule, "phase" | "index"> {
-  return { phase, index };
+function ruleOf(
+  { phase, index }: CompiledRule,
+  { matched, failed }: RuleCounts,
+): Pick<StepRule, "phase" | "index" | "matched" | "failed"> {
+  return { phase, index, matched, failed };
 }
 
 /** The step that says why the rule does not match; undefined when it does. */
@@ -76,7 +97,7 @@ function decide(
 /** One rule that matches: its actions, and the step that tells of them. */
 class RuleRun {
   readonly #rule: CompiledRule;
-  readonly #states: readonly unknown[];
+  readonly #state: RuleState;
   readonly #context: PolicyContext;
   readonly #steps: Step[];
   readonly #values: StepRule["values"] | undefined;
@@ -84,13 +105,13 @@ class RuleRun {
 
   constructor(
     rule: CompiledRule,
-    states: readonly unknown[],
+    state: RuleState,
     context: PolicyContext,
     steps: Step[],
     values: StepRule["values"] | undefined,
   ) {
     this.#rule = rule;
-    this.#states = states;
+    this.#state = state;
     this.#context = context;
     this.#steps = steps;
     this.#values = values;
@@ -100,7 +121,7 @@ class RuleRun {
     const { actions } = this.#rule;
     for (let at = from; at < actions.length; at += 1) {
       const action = actions[at] as CompiledActionOf;
-      const outcome = this.#run(action, this.#states[at]);
+      const outcome = this.#run(action, this.#state.actions[at]);
       if (outcome instanceof Promise) {
         return outcome.then(
           (settled) => this.#take(action, settled) ?? this.actions(at + 1),
@@ -134,13 +155,15 @@ class RuleRun {
   #tell(end: PhaseEnd | undefined): void {
     const { label } = this.#rule;
     const actions = this.#done;
+    const { counts } = this.#state;
+    if (!this.#context.isRehearsal && actions.some(({ outcome }) => outcome === "failed")) counts.failed += 1;
     const said = actions.map(({ type, reason }) => `${type}: ${reason}`).join("; ");
     const isChanged = actions.some(({ outcome }) => outcome === "done" || outcome === "ended");
     this.#steps.push({
       by: policyModuleName,
       outcome: end === undefined ? (isChanged ? "changed" : "passed") : end.by === "answer" ? "answered" : "denied",
       reason: `${label}: ${said}`,
-      ...(this.#values && { rule: { ...ruleOf(this.#rule), values: this.#values, actions } }),
+      ...(this.#values && { rule: { ...ruleOf(this.#rule, counts), values: this.#values, actions } }),
     });
   }
 }

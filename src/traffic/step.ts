@@ -30,6 +30,10 @@ export interface StepRule {
   readonly phase: string;
   /** In its phase, from 0. */
   readonly index: number;
+  /** How often its conditions have held on real traffic since they are what they are. */
+  readonly matched: number;
+  /** How often one of them could not be decided, or an action could not do what it is for. */
+  readonly failed: number;
   readonly values: readonly ExplainedValue[];
   readonly actions: readonly { readonly type: string; readonly outcome: string; readonly reason: string }[];
 }

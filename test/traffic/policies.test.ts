@@ -190,3 +190,63 @@ on_http_response:
     });
   });
 }
+
+describe("rules of a policy that explanations tell of", () => {
+  const rules = async () => {
+    const told = await fixture.edge.question({
+      name: "explain_request",
+      accountId: "ac_1",
+      siteId: "edghts_1",
+      request: {
+        method: "GET",
+        host: "app.example.com",
+        target: "/",
+        headers: [["x-tier", "gold"]],
+        source: "192.0.2.1",
+        body: "",
+        response: { status: 200, headers: [], body: "" },
+      },
+    });
+    assert.equal(told.name, "explanation");
+    return told.explanation.steps.flatMap(({ rule }) => (rule ? [[rule.index, rule.matched, rule.failed]] : []));
+  };
+  const counted = (tier: string, value: string) => ({
+    on_http_request: [
+      {
+        expressions: [`req.headers['x-tier'][0] == '${tier}'`],
+        actions: [{ type: "add-headers", config: { headers: { "x-a": value } } }],
+      },
+      { actions: [{ type: "log", config: { metadata: { a: "b" } } }] },
+    ],
+  });
+
+  it("rules of a policy that explanations tell of say how often they have matched and failed, until their conditions change", async () => {
+    policy(counted("gold", "1"));
+    for (const headers of [{ "x-tier": "gold" }, { "x-tier": "gold" }, { "x-tier": "tin" }, {}]) {
+      await fixture.ask("h1", { headers });
+    }
+    const wanted = [
+      [0, 2, 1],
+      [1, 4, 0],
+    ];
+    assert.deepEqual(await rules(), wanted);
+    assert.deepEqual(await rules(), wanted, "a dry run was counted");
+    policy(counted("gold", "2"));
+    assert.deepEqual(await rules(), wanted, "the counts went with an action");
+    policy(counted("silver", "2"));
+    assert.deepEqual(await rules(), [
+      [0, 0, 0],
+      [1, 0, 0],
+    ]);
+  });
+
+  it("rules of a policy that explanations tell of have failed where an action could not be done", async () => {
+    policy({
+      on_http_request: [
+        { actions: [{ type: "add-headers", config: { headers: { "x-a": "${req.headers['x-none'][0]}" } } }] },
+      ],
+    });
+    assert.equal((await fixture.ask("h1")).status, 500);
+    assert.deepEqual(await rules(), [[0, 1, 1]]);
+  });
+});

@@ -3166,6 +3166,10 @@ export interface Step {
     readonly phase: string;
     /** Its place in the phase, from 0. */
     readonly index: number;
+    /** How often its conditions have held on real traffic, since the edge has started and they are what they are. */
+    readonly matched: number;
+    /** How often one of them could not be decided, or an action could not do what it is for. */
+    readonly failed: number;
     /** Its expressions as far as they were looked at: the first that is not true ends it. */
     readonly values: readonly ({
       /** As it is written. */

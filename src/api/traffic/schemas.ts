@@ -31,6 +31,15 @@ const decider = object("An object of the configuration, at the revision that dec
 const policyRule = object("A rule of a traffic policy in a dry run.", {
   phase: text("Its phase."),
   index: { type: "integer", description: "Its place in the phase, from 0." },
+  matched: {
+    type: "integer",
+    description:
+      "How often its conditions have held on real traffic, since the edge has started and they are what they are.",
+  },
+  failed: {
+    type: "integer",
+    description: "How often one of them could not be decided, or an action could not do what it is for.",
+  },
   values: list(
     "Its expressions as far as they were looked at: the first that is not true ends it.",
     object("An expression.", {

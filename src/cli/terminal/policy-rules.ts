@@ -2,6 +2,8 @@
 import { styleText } from "node:util";
 
 interface Rule {
+  readonly matched: number;
+  readonly failed: number;
   readonly values: readonly {
     readonly expression: string;
     readonly outcome: string;
@@ -12,8 +14,9 @@ interface Rule {
 const colours: Readonly<Record<string, "green" | "red" | "dim">> = { true: "green", false: "dim", error: "red" };
 
 /** Lines below the step that tells of the rule. */
-export function ruleLines({ values }: Rule, indent: string): string[] {
-  return values.flatMap(({ expression, outcome, parts }) => {
+export function ruleLines({ values, matched, failed }: Rule, indent: string): string[] {
+  const counts = failed > 0 ? `matched ${matched} times, failed ${failed}` : `matched ${matched} times`;
+  const lines = values.flatMap(({ expression, outcome, parts }) => {
     const said = styleText(colours[outcome] ?? "dim", outcome, { stream: process.stdout });
     const dim = (text: string): string => styleText("dim", text, { stream: process.stdout });
     return [
@@ -21,6 +24,7 @@ export function ruleLines({ values }: Rule, indent: string): string[] {
       ...parts.map(({ text, value }) => dim(`${indent}  ${oneLine(text)} = ${oneLine(value)}`)),
     ];
   });
+  return matched + failed > 0 ? [...lines, styleText("dim", `${indent}${counts}`, { stream: process.stdout })] : lines;
 }
 
 /** Without what a terminal takes for anything but text. */
