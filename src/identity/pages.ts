@@ -1,6 +1,7 @@
 /** Pages of logins: without scripts, readable on a phone; JSON for those that ask for it. */
 import { catalogue, errorCode } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
+import { escapeHtml } from "../lib/escape-html.ts";
 import type { AnswerHeaders, FixedAnswer } from "../traffic/step.ts";
 
 const style =
@@ -126,13 +127,4 @@ export function redirect(status: 302 | 303, location: string, cookies: readonly 
     headers: { ...loginHeaders, location, ...(cookies.length > 0 && { "set-cookie": cookies }) },
     body: "",
   };
-}
-
-export function escapeHtml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("'", "&#39;");
 }

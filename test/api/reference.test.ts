@@ -47,7 +47,7 @@ describe("the reference page", () => {
       assert(section.includes(`<code>${path}</code>`), id);
       assert.match(
         section,
-        new RegExp(`<pre>curl ${method === "GET" ? "" : `-X ${method} `}&#34;\\$POSTERN_API_URL`),
+        new RegExp(`<pre>curl ${method === "GET" ? "" : `-X ${method} `}&quot;\\$POSTERN_API_URL`),
         id,
       );
     }
@@ -59,7 +59,7 @@ describe("the reference page", () => {
   it("the reference page shows what an operation answers, and with which header fields", () => {
     const create = /<details id="createAPIKey">([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
     assert.match(create, /Header fields of 201: [^]*<code>ETag<\/code>/);
-    assert.match(create, /<pre>\{\n  &#34;id&#34;: &#34;ak_[^]*&#34;token&#34;: &#34;postern_ak_/);
+    assert.match(create, /<pre>\{\n  &quot;id&quot;: &quot;ak_[^]*&quot;token&quot;: &quot;postern_ak_/);
     const health = /<details id="getHealth">([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
     assert.match(health, /<pre>ok\n<\/pre>/);
     assert.match(page.text, /<code>Retry-After<\/code><\/td>/);
@@ -91,9 +91,9 @@ describe("the reference page", () => {
   it("the reference page escapes whatever the declarations say", () => {
     assert.equal(
       html`<b>${'<i a="1">&'}</b>${html`<u>${1}</u>`}`.html,
-      "<b>&#60;i a=&#34;1&#34;&#62;&#38;</b><u>1</u>",
+      "<b>&lt;i a=&quot;1&quot;&gt;&amp;</b><u>1</u>",
     );
-    assert.equal(prose("a `<b>` & c").html, "a <code>&#60;b&#62;</code> &#38; c");
+    assert.equal(prose("a `<b>` & c").html, "a <code>&lt;b&gt;</code> &amp; c");
   });
 });
 

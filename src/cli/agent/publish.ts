@@ -1,5 +1,4 @@
 /** What the commands that publish have in common: their settings, and what an agent is made of from them. */
-import { readFileSync } from "node:fs";
 import { parseServerAddress } from "../../agent/connect.ts";
 import { placeOfUrl } from "../../agent/publication.ts";
 import type { PublishedProto, Publication } from "../../agent/publication.ts";
@@ -11,7 +10,7 @@ import { startAgent } from "../../agent/agent.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { agentFailure } from "./agent-failure.ts";
 import { liveView, plainView } from "./agent-view.ts";
-import { dataFiles, readPublic } from "../data/data-files.ts";
+import { trustedAuthorities } from "../data/trusted-authorities.ts";
 import { Failure } from "../process/exit.ts";
 import { findServer, localAuthtoken } from "../data/local-server.ts";
 import { logFormOf, openLog } from "../process/log-output.ts";
@@ -89,7 +88,7 @@ function agentOptions(values: Values, target: string, { proto, proxyProtocol = 0
   return {
     server: named("--server", () => parseServerAddress(server)),
     upstream: named(`"${target}"`, () => parse(target)),
-    ca: readCa(values.ca, data),
+    ca: trustedAuthorities(values.ca, data),
     token,
     metadata: values.metadata ?? "",
     proto,
@@ -125,16 +124,6 @@ function publication(url: string | undefined, labels: readonly string[], proto: 
     return [label.slice(0, at), label.slice(at + 1)] as const;
   });
   return { kind: "labels", labels: Object.fromEntries(pairs) };
-}
-
-function readCa(given: string | undefined, directory: string): string | undefined {
-  if (given === "system") return undefined;
-  if (given === undefined) return readPublic(directory, dataFiles.caCertificate);
-  try {
-    return readFileSync(given, "utf8");
-  } catch (error) {
-    throw new Failure("usage", `--ca: cannot read "${given}": ${(error as Error).message}`, { cause: error });
-  }
 }
 
 function named<T>(what: string, parse: () => T): T {

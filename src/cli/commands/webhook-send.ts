@@ -7,7 +7,7 @@ import { providerNamed, providers } from "../../webhooks/providers.ts";
 import type { Signed } from "../../webhooks/scheme.ts";
 import { sign } from "../../webhooks/verify.ts";
 import { defineCommand } from "../command/command.ts";
-import { dataFiles, readPublic } from "../data/data-files.ts";
+import { trustedAuthorities } from "../data/trusted-authorities.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 import { headerSetting, readHeaders } from "../settings/read-headers.ts";
 import { named } from "../../settings/kinds/text.ts";
@@ -92,16 +92,9 @@ function contentType(body: Buffer): string {
 
 /** The local server's CA besides those that everybody trusts, unless one is named. */
 function trusted(given: string | undefined, directory: string): string[] | undefined {
-  if (given === "system") return undefined;
-  if (given === undefined) {
-    const own = readPublic(directory, dataFiles.caCertificate);
-    return own === undefined ? undefined : [own, ...rootCertificates];
-  }
-  try {
-    return [readFileSync(given, "utf8")];
-  } catch (error) {
-    throw new Failure("usage", `--ca: cannot read "${given}": ${(error as Error).message}`, { cause: error });
-  }
+  const authorities = trustedAuthorities(given, directory);
+  if (authorities === undefined) return undefined;
+  return given === undefined ? [authorities, ...rootCertificates] : [authorities];
 }
 
 async function send(

@@ -1,5 +1,6 @@
 import { catalogue, errorCode } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
+import { escapeHtml } from "../../lib/escape-html.ts";
 import type { FixedAnswer } from "../../traffic/step.ts";
 
 const style =
@@ -38,8 +39,4 @@ function wantsHtml(accept: string | undefined): boolean {
   if (html < 0) return false;
   const json = accept.search(/application\/(?:[\w.-]+\+)?json/i);
   return json < 0 || html < json;
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }

@@ -1,3 +1,5 @@
+import { escapeHtml } from "../../../lib/escape-html.ts";
+
 /** Text that is HTML already. */
 export interface Html {
   readonly html: string;
@@ -12,16 +14,14 @@ export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Ht
 
 function render(part: Part): string {
   if (part === undefined) return "";
-  if (typeof part === "string" || typeof part === "number") return escape(String(part));
+  if (typeof part === "string" || typeof part === "number") return escapeHtml(String(part));
   return "html" in part ? part.html : part.map((one) => one.html).join("");
-}
-
-function escape(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
 /** `` `code` `` in a sentence, as the declarations write it. */
 export function prose(text: string): Html {
   const parts = text.split("`");
-  return { html: parts.map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>`.html : escape(part))).join("") };
+  return {
+    html: parts.map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>`.html : escapeHtml(part))).join(""),
+  };
 }
