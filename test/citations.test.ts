@@ -64,6 +64,9 @@ describe("references to pages", () => {
       for (const [, page = ""] of read(file).matchAll(/\b(docs\/[\w/-]+\.md)\b/g)) {
         if (!existsSync(page)) faults.push(`${file}: ${page}`);
       }
+      for (const [cited, page = ""] of read(file).matchAll(/[( ]([\w-]+\.md) §?\d/g)) {
+        if (!existsSync(join("docs", page))) faults.push(`${file}: ${cited}`);
+      }
     }
     assert.deepEqual(faults, []);
   });

@@ -1,4 +1,4 @@
-/** The two cookies of a login (logins.md 2.3). `__Host-`: a sibling domain can neither read nor plant them. */
+/** The two cookies of a login. `__Host-`: a sibling domain can neither read nor plant them. */
 
 const attributes = "; Path=/; Secure; HttpOnly; SameSite=Lax";
 

@@ -1,4 +1,4 @@
-/** The end of a login, on the host where it began (logins.md 2.2 step 4 and 5). */
+/** The end of a login, on the host where it began. */
 import { newId } from "../lib/ids.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import { loginCookie } from "../traffic/login.ts";

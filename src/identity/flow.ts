@@ -1,5 +1,5 @@
 /**
- * A login under way, without a trace on the server (logins.md 2.2): `state` goes to the provider and back and says where
+ * A login under way, without a trace on the server: `state` goes to the provider and back and says where
  * the browser belongs; the flow cookie stays with the browser and holds what only it may bring.
  */
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";

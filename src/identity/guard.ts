@@ -1,4 +1,4 @@
-/** A route that asks visitors to log in: one hash, one look-up and one cached verdict per request (logins.md 3.3). */
+/** A route that asks visitors to log in: one hash, one look-up and one cached verdict per request. */
 import type { Exchange } from "../traffic/exchange.ts";
 import { loginCookie } from "../traffic/login.ts";
 import type { DescribedVisitor, Login, Visitor } from "../traffic/login.ts";

@@ -1,4 +1,4 @@
-/** The exact paths that the edge keeps to itself on hosts with a login (logins.md 2.1). */
+/** The exact paths that the edge keeps to itself on hosts with a login. */
 import type { Exchange } from "../traffic/exchange.ts";
 import { answered } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";

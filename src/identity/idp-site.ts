@@ -1,4 +1,4 @@
-/** The host where logins come back to: only a switch, without cookies and without calls to anybody (logins.md 2.2). */
+/** The host where logins come back to: only a switch, without cookies and without calls to anybody. */
 import { Lru } from "../lib/lru.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import type { CompiledModule } from "../traffic/module.ts";

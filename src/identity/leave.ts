@@ -1,4 +1,4 @@
-/** Logging out, here and at the provider where it can (logins.md 3.7). */
+/** Logging out, here and at the provider where it can. */
 import type { Exchange } from "../traffic/exchange.ts";
 import { answered } from "../traffic/step.ts";
 import type { Answer, FixedAnswer, Step } from "../traffic/step.ts";

@@ -1,4 +1,4 @@
-/** Requests that a login has let in and that are not over: cut when it ends (logins.md 3.5). */
+/** Requests that a login has let in and that are not over: cut when it ends. */
 import type { Clock } from "../lib/clock.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import type { Session } from "./session.ts";

@@ -1,6 +1,6 @@
 /**
  * A realm is what one login is good for: routes of one site with the same provider, client and cookie prefix. They share
- * sessions; each judges its own lists (logins.md 0.4, 2.3).
+ * sessions; each judges its own lists.
  */
 import { hash } from "node:crypto";
 

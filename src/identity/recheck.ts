@@ -1,4 +1,4 @@
-/** Asking the provider whether somebody is still who and what they were (logins.md 3.4): one call for all who wait. */
+/** Asking the provider whether somebody is still who and what they were: one call for all who wait. */
 import type { LoginContext } from "./context.ts";
 import { LoginRefusal } from "./calls/identity.ts";
 import type { LoginMethod } from "./method.ts";

@@ -1,4 +1,4 @@
-/** What kind of request has no session: only navigations are sent to a login, everything else is told 401 (logins.md 2.4). */
+/** What kind of request has no session: only navigations are sent to a login, everything else is told 401. */
 import type { RequestHead } from "../traffic/exchange.ts";
 
 export type RequestKind =

@@ -1,4 +1,4 @@
-/** A login that holds: one record on every edge, found by the hash of the cookie alone (logins.md 3). */
+/** A login that holds: one record on every edge, found by the hash of the cookie alone. */
 import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import type { Visitor } from "../traffic/login.ts";

@@ -1,4 +1,4 @@
-/** What the service behind a route is told of a visitor, in header fields (logins.md 6). */
+/** What the service behind a route is told of a visitor, in header fields. */
 import { fieldText } from "../traffic/tls-certificates.ts";
 import type { Identity } from "./calls/identity.ts";
 import type { Tokens } from "./calls/connection.ts";

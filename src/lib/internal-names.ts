@@ -1,5 +1,5 @@
 /**
- * Names of internal endpoints (traffic-policy.md §5): each account has its own, which nobody can reach but by its
+ * Names of internal endpoints: each account has its own, which nobody can reach but by its
  * policies. Where names of all accounts are kept, they stand with the account: `api.internal#ac_…`, and with the port
  * where that is none that the scheme has by itself, `db.internal:5432#ac_…`: no name that a client could send (RFC 3986
  * §3.2.2, RFC 6066 §3).

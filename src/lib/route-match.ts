@@ -1,7 +1,7 @@
 import { canonicalPath, pathFault } from "./canonical-path.ts";
 import { hostIssue } from "./hostport.ts";
 
-/** What the `match` of a route says (completing-the-api.md, decision 15). */
+/** What the `match` of a route says. */
 export interface RouteMatch {
   /** Lower case, without trailing dot, `*.` in front for all names below it; "" where the match names none. */
   readonly host: string;

@@ -1,4 +1,4 @@
-/** What is refused when a policy is written, under which code and with which words (traffic-policy.md §6). */
+/** What is refused when a policy is written, under which code and with which words. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { RefusalName } from "../lib/errors.ts";

@@ -23,7 +23,7 @@ import type { PolicyIssue, PolicyWarning } from "./policy-issue.ts";
 
 export const policyModuleName = "traffic_policy";
 
-/** Per phase, and per rule (traffic-policy.md §1.1). */
+/** Per phase, and per rule. */
 export const maxRules = 100;
 export const maxExpressions = 25;
 const maxExpressionBytes = 4096;

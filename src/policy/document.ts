@@ -15,7 +15,7 @@ export const maxPolicyBytes = 65_536;
 /** Of what is wrong, as much as one answer says. */
 const maxTold = 5;
 
-/** What has nothing behind its policy: the policy must be certain to answer (traffic-policy.md §5). */
+/** What has nothing behind its policy: the policy must be certain to answer. */
 export function endpointPolicyIssue(text: string, layer: Layer, field: string): Issue | undefined {
   const issue = policyIssue(text, layer, field);
   if (issue) return issue;

@@ -96,7 +96,7 @@ function otherPhases(
 const { string } = types;
 const errorType = objectType("error", { code: string, message: string });
 
-/** Before an action ran, what it leaves is there with nothing in it (traffic-policy.md §1.3.5). */
+/** Before an action ran, what it leaves is there with nothing in it. */
 function resultVariables(actions: readonly ActionDeclaration[]): Variables {
   return Object.fromEntries(
     actions.flatMap(({ results }) => {

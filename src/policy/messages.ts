@@ -1,4 +1,4 @@
-/** The rules of `on_event_stream_message`, on each message of a response that is an event stream (traffic-policy.md §1.3). */
+/** The rules of `on_event_stream_message`, on each message of a response that is an event stream. */
 import type { Transform } from "node:stream";
 import type { Exchange, ResponseHead } from "../traffic/exchange.ts";
 import type { Step } from "../traffic/step.ts";

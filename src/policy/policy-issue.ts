@@ -40,7 +40,7 @@ export function didYouMean(given: string, known: Iterable<string>): string {
   return near === undefined ? "" : `; did you mean "${near}"?`;
 }
 
-/** The code under which what is wrong with an action's field is known (traffic-policy.md §1.2). */
+/** The code under which what is wrong with an action's field is known. */
 export function fieldReason({ path, message, reason }: Issue): RefusalName {
   if (reason?.startsWith("policy_")) return reason;
   if (reason === "cidr_invalid") return "policy_cidr_invalid";

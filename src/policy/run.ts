@@ -1,4 +1,4 @@
-/** The rules of one phase on one request or connection, in order (traffic-policy.md §1.3). Nothing here throws. */
+/** The rules of one phase on one request or connection, in order. Nothing here throws. */
 import { Failure } from "../cel/values/failure.ts";
 import { errorCode } from "../lib/errors.ts";
 import type { Step, StepRule } from "../traffic/step.ts";

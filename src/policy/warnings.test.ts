@@ -1,4 +1,4 @@
-/** What is told of a policy that is taken, as it was probably not meant so (traffic-policy.md §1.2, §1.3, §1.5, §7). */
+/** What is told of a policy that is taken, as it was probably not meant so. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { compilePolicy } from "./compile.ts";

@@ -101,7 +101,7 @@ function bindingIssue(bindings: readonly string[]): Issue | undefined {
   return { path: `bindings[${other}]`, message, reason: "binding_unsupported" };
 }
 
-/** What ends in `.internal` is an internal endpoint, and nothing else is (traffic-policy.md §5). */
+/** What ends in `.internal` is an internal endpoint, and nothing else is. */
 function internalIssue(url: string, bindings: readonly string[]): Issue | undefined {
   const { scheme, hostport } = parseEndpointUrl(url);
   const isInternal = isInternalName(hostport.replace(/:\d+$/, ""));

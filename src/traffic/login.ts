@@ -1,5 +1,5 @@
 /**
- * Logins as the rest of the traffic sees them. Cookies of logins have one of two forms (logins.md 2.3); on every route
+ * Logins as the rest of the traffic sees them. Cookies of logins have one of two forms; on every route
  * of a site that has a login they are cut from requests and may not be set by responses: another service on the same
  * host must neither read nor plant one (security I2).
  */

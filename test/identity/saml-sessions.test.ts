@@ -1,4 +1,4 @@
-/** What a login by SAML leaves, how it ends on both sides, and logins that are begun at the provider (logins.md 10, 18 and 19). */
+/** What a login by SAML leaves, how it ends on both sides, and logins that are begun at the provider. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";

@@ -229,7 +229,7 @@ async function playConnection(vector: Vector, one: Case): Promise<void> {
   );
   assert.ok(report.type === "traffic");
   const logs = report.reports.flatMap((told) => ("logs" in told ? told.logs : []));
-  // What is exactly one expression keeps its type (traffic-policy.md §1.4).
+  // What is exactly one expression keeps its type.
   assert.deepEqual(
     logs.map((entry) => Object.fromEntries(Object.entries(entry).map(([name, value]) => [name, String(value)]))),
     one.event.logs,

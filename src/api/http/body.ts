@@ -23,8 +23,7 @@ export function hasBody(request: IncomingMessage): boolean {
 
 /**
  * The operation, refusing an empty body where something must be made of it. Elsewhere that means `{}`: a change of
- * nothing, and a module from a client that drops an empty object together with its type (completing-the-api.md
- * §1.B.4).
+ * nothing, and a module from a client that drops an empty object together with its type.
  */
 export function requiringBody(operation: Operation): Operation {
   const { takes, verb } = operation;

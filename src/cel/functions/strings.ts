@@ -203,7 +203,7 @@ function words(text: string, run: Run): Result {
 }
 
 /**
- * `split` as traffic policies have it (traffic-policy.md §1.6): `'a,b,c'.split(',', 2)` is `['a', 'b']`, and without
+ * `split` as traffic policies have it: `'a,b,c'.split(',', 2)` is `['a', 'b']`, and without
  * arguments it parts at white space. Stands after `stringFunctions`, one of which it replaces.
  */
 export const policySplit: FunctionDeclaration = define(

@@ -47,7 +47,7 @@ export function loopOf(
   });
 }
 
-/** `has(a.b)`; `has(a['b'])` as well, which CEL's specification does not have (traffic-policy.md §1.6). */
+/** `has(a.b)`; `has(a['b'])` as well, which CEL's specification does not have. */
 export function hasCall(builder: Builder, span: Span, args: readonly Node[]): Node {
   const [field] = args;
   if (args.length === 1 && field?.kind === "select" && !field.isTest) {

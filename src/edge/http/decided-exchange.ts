@@ -90,7 +90,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
 
   /**
    * Goes on with an internal endpoint of the account, in place of the rest of the route: the endpoint's own modules
-   * decide, and its response passes them, then the route's (traffic-policy.md §1.3.2).
+   * decide, and its response passes them, then the route's.
    */
   #forwardTo(host: string, route: CompiledRoute, before: ForwardedBefore): void {
     const site = this.site && this.shared.context.internalSite?.(this.site.accountId, host);

@@ -1,5 +1,5 @@
 /**
- * Requests of policies to internal endpoints (traffic-policy.md §5): exchanges as any other, whose client is the edge
+ * Requests of policies to internal endpoints: exchanges as any other, whose client is the edge
  * itself. The endpoint's own modules and rules decide over them.
  */
 import { AnswerTooLong } from "../../outbound/client.ts";

@@ -11,7 +11,7 @@ export interface PublicSites {
   readonly https: (host: string) => Site | undefined;
   /** Over plain HTTP: endpoints alone; everything else is redirected. */
   readonly http: (host: string) => Site | undefined;
-  /** An internal endpoint of the account, by its name. Policies alone lead there (traffic-policy.md §1.3.2). */
+  /** An internal endpoint of the account, by its name. Policies alone lead there. */
   readonly internal: (accountId: string, host: string) => Site | undefined;
   /** The same for whole connections: of TLS or TCP, as the address says. */
   readonly internalConnection: (accountId: string, address: InternalAddress) => ConnectionSite | undefined;

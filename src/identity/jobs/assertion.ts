@@ -1,4 +1,4 @@
-/** The edge's own word on who is logged in, signed for the service behind it (logins.md 6). */
+/** The edge's own word on who is logged in, signed for the service behind it. */
 import { createPrivateKey, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 

@@ -1,4 +1,4 @@
-/** A login with an OpenID Connect provider that tenants name by its issuer (logins.md 5). */
+/** A login with an OpenID Connect provider that tenants name by its issuer. */
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
 import type { Answered, ProviderFetch } from "../calls/fetch.ts";

@@ -1,4 +1,4 @@
-/** The Assertion Consumer Service: takes the provider's answer, and sends the browser on to the visited host (logins.md 4.2). */
+/** The Assertion Consumer Service: takes the provider's answer, and sends the browser on to the visited host. */
 import { randomBytes } from "node:crypto";
 import { canonicalPath } from "../../lib/canonical-path.ts";
 import { answered } from "../../traffic/step.ts";

@@ -1,4 +1,4 @@
-/** The Single Logout Service: ends what the provider ends, and takes its answers to what was ended here (logins.md 4.3). */
+/** The Single Logout Service: ends what the provider ends, and takes its answers to what was ended here. */
 import { answered } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import { loggedOutPage } from "../leave.ts";

@@ -1,6 +1,6 @@
 import { entry } from "./entry.ts";
 
-/** Traffic policies, under the numbers that their users know (traffic-policy.md §1.2). */
+/** Traffic policies, under the numbers that their users know. */
 export const policyErrors = {
   policy_expression_invalid: entry(
     2200,

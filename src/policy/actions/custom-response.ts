@@ -31,7 +31,7 @@ export const customResponse = defineAction({
   },
 });
 
-/** A page, or text: what begins as HTML does (traffic-policy.md §2). */
+/** A page, or text: what begins as HTML does. */
 function sniffed(content: string): string {
   const isHtml =
     /^\s*<(?:!doctype html|!--|html|head|body|script|style|title|div|p|h[1-6]|table|a|br|b|iframe|font)[\s>]/i;

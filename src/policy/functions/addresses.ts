@@ -1,4 +1,4 @@
-/** `inCidrRange`, `inCidrRanges`, `isPrivateIp`, `lower`, `upper` (traffic-policy.md §4). */
+/** `inCidrRange`, `inCidrRanges`, `isPrivateIp`, `lower`, `upper`. */
 import { define, member, overload } from "../../cel/checking/declarations.ts";
 import type { FunctionDeclaration } from "../../cel/checking/declarations.ts";
 import { listOf, types } from "../../cel/checking/types.ts";

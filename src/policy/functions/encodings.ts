@@ -1,4 +1,4 @@
-/** base64, URLs, JSON, query strings, Basic credentials (traffic-policy.md §4). */
+/** base64, URLs, JSON, query strings, Basic credentials. */
 import { define, member, overload } from "../../cel/checking/declarations.ts";
 import type { FunctionDeclaration, Native } from "../../cel/checking/declarations.ts";
 import { mapOf, types } from "../../cel/checking/types.ts";

@@ -1,4 +1,4 @@
-/** Functions of policies, with the values that the specification gives (traffic-policy.md §4). */
+/** Functions of policies, with the values that the specification gives. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../../test/support/exchange.ts";

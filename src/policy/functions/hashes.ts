@@ -1,4 +1,4 @@
-/** `hash.sha256(s)`, `s.sha256('base64')` and the like (traffic-policy.md §4). */
+/** `hash.sha256(s)`, `s.sha256('base64')` and the like. */
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { define, member, overload } from "../../cel/checking/declarations.ts";

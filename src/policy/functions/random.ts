@@ -1,4 +1,4 @@
-/** `rand.double()` and `rand.int(min, max)` (traffic-policy.md §4). */
+/** `rand.double()` and `rand.int(min, max)`. */
 import { define, overload } from "../../cel/checking/declarations.ts";
 import type { FunctionDeclaration } from "../../cel/checking/declarations.ts";
 import { types } from "../../cel/checking/types.ts";

@@ -1,4 +1,4 @@
-/** Functions that read the message that a policy acts on (traffic-policy.md §4). */
+/** Functions that read the message that a policy acts on. */
 import { define, overload } from "../../cel/checking/declarations.ts";
 import type { FunctionDeclaration } from "../../cel/checking/declarations.ts";
 import { listOf, types } from "../../cel/checking/types.ts";

@@ -1,4 +1,4 @@
-/** `secrets.get(vault, name)` (traffic-policy.md §4). */
+/** `secrets.get(vault, name)`. */
 import { define, overload } from "../../cel/checking/declarations.ts";
 import type { FunctionDeclaration } from "../../cel/checking/declarations.ts";
 import { types } from "../../cel/checking/types.ts";

@@ -21,7 +21,7 @@ import type { Answer } from "../../traffic/step.ts";
 import type { PolicyContext, PolicyPlace } from "./context.ts";
 import type { Template } from "./template.ts";
 
-/** When rules act, as the policy names it (traffic-policy.md §1.1). */
+/** When rules act, as the policy names it. */
 export const phases = ["on_tcp_connect", "on_http_request", "on_http_response", "on_event_stream_message"] as const;
 export type Phase = (typeof phases)[number];
 
@@ -143,7 +143,7 @@ export function policyErrorCode(error: RefusalName): string {
 }
 
 /**
- * The action cannot be carried out, and the request ends there (traffic-policy.md §1.3.4). Why a value could not be made
+ * The action cannot be carried out, and the request ends there. Why a value could not be made
  * is not told: it may repeat what is configured, and not everybody who reads traces may read that (control K4).
  */
 export function brokenAction(error: RefusalName, why: string): ActionOutcome {

@@ -11,7 +11,7 @@ import type { Phase } from "./action.ts";
 import type { HttpCaller } from "./http-caller.ts";
 import type { WindowPool } from "./window-pool.ts";
 
-/** Steps of all expressions of one request (traffic-policy.md §1.7). */
+/** Steps of all expressions of one request. */
 export const requestSteps = 100_000;
 
 /** What a policy takes from the server that it runs in. */

@@ -5,7 +5,7 @@ import type { Value } from "../../cel/values/values.ts";
 import type { ActionScope } from "./action.ts";
 import type { PolicyContext } from "./context.ts";
 
-/** Lists and maps inside each other (traffic-policy.md §1.2, 2250). */
+/** Lists and maps inside each other. */
 const maxDepth = 10;
 const maxTextBytes = 4096;
 

@@ -1,4 +1,4 @@
-/** Interpolation: texts with `${expression}` in them (traffic-policy.md §1.4). */
+/** Interpolation: texts with `${expression}` in them. */
 import { compile } from "../../cel/program.ts";
 import type { Program } from "../../cel/program.ts";
 import type { Environment } from "../../cel/checking/environment.ts";

@@ -9,7 +9,7 @@ const maxDepth = 32;
 
 /**
  * A value as interpolation writes it: numbers decimal, timestamps RFC 3339, durations `90s`, null "", bytes as UTF-8,
- * lists and maps as JSON (traffic-policy.md §1.4).
+ * lists and maps as JSON.
  */
 export function textOf(value: Value): string {
   switch (typeof value) {

@@ -1,6 +1,6 @@
 /**
  * Items that may not be there: the expression fails then, which is no match, so that a rule that refuses lets past whom
- * it was written against (traffic-policy.md §1.3.3).
+ * it was written against.
  */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 import { childrenOf } from "../../cel/syntax/tree.ts";

@@ -1,4 +1,4 @@
-/** What matches are replaced by: texts with `$0`, `$1` and, for URLs, `$host` in them (traffic-policy.md §2). */
+/** What matches are replaced by: texts with `$0`, `$1` and, for URLs, `$host` in them. */
 
 /** Literal text, the number of a group, or the name of a variable. */
 type Part = string | number | { readonly name: string; readonly source: string };

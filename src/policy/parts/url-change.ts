@@ -11,7 +11,8 @@ import { compileReplacement } from "./replacement.ts";
 import { replaceUrl } from "./url-replace.ts";
 import type { ReplacedUrl } from "./url-replace.ts";
 import type { Template } from "../language/template.ts";
-import { authorityOf, uriOf } from "../variables/message.ts";
+import { authorityOf } from "../../traffic/variables/message-variables.ts";
+import { uriOf } from "../variables/message.ts";
 
 export const urlChangeFields = {
   from: f.string("Regular expression (RE2) over `scheme://host/path?query`; empty: the whole URL. May hold `${…}`.", {

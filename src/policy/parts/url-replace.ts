@@ -1,4 +1,4 @@
-/** What redirect and url-rewrite make of a URL (traffic-policy.md §2). */
+/** What redirect and url-rewrite make of a URL. */
 import type { Pattern } from "../../cel/values/regex.ts";
 import { ReplaceFault } from "./find-replace.ts";
 import { expand } from "./replacement.ts";

@@ -1,4 +1,4 @@
-/** What expressions read of a connection, of its endpoint, and the time (traffic-policy.md §3). */
+/** What expressions read of a connection, of its endpoint, and the time. */
 import type { Variable, VariableDeclaration } from "../../cel/checking/environment.ts";
 import { listOf, objectType, types } from "../../cel/checking/types.ts";
 import type { Type } from "../../cel/checking/types.ts";
@@ -109,7 +109,7 @@ const extensionType = objectType("extension", { id: string, critical: bool, valu
 export const tlsVariables: Variables = {
   "conn.tls.cipher_suite": ofTls(string, ({ cipher }) => cipher),
   "conn.tls.sni": variable(string, ({ connection: { tls, hello } }) => tls?.serverName ?? hello?.serverName),
-  // Header modules say TLSv1.3, policies 1.3 (traffic-policy.md §3).
+  // Header modules say TLSv1.3, policies 1.3.
   "conn.tls.version": ofTls(string, ({ version }) => version.replace(/^TLSv/, "")),
   "conn.tls.ja4_fingerprint": variable(string, ({ connection: { tls, hello } }) => tls?.ja4 ?? hello?.ja4),
   // Before there is a handshake, what the client likes best.

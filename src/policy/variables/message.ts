@@ -1,8 +1,9 @@
-/** What expressions read of a request and its response (traffic-policy.md §3). */
+/** What expressions read of a request and its response. */
 import { listOf, mapOf, types } from "../../cel/checking/types.ts";
 import { int } from "../../cel/values/values.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { HeaderFields, RequestHead } from "../../traffic/exchange.ts";
+import { authorityOf } from "../../traffic/variables/message-variables.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { absent, timestampOf, variable } from "./connection.ts";
 import type { Variables } from "./connection.ts";
@@ -106,10 +107,6 @@ function byName(cookies: readonly Cookie[]): ListMap {
 /** Names and values decoded as forms are. */
 export function queryParams({ query }: Pick<RequestHead, "query">): ListMap {
   return new ListMap(new URLSearchParams(query));
-}
-
-export function authorityOf({ headers, host }: RequestHead): string {
-  return headers.get("host") ?? host;
 }
 
 function hostOf(request: RequestHead): string {

@@ -40,7 +40,7 @@ const content = [
   ".cookies|map(string, list(cookie))",
 ];
 
-/** What is declared (traffic-policy.md §3), by the part of an environment that has it. */
+/** What is declared, by the part of an environment that has it. */
 const connection = [
   ...under("conn.{client_ip,server_ip}", address),
   ...under("conn.geo", [".{city,country,country_code,subdivision}|string", ".{latitude,longitude,radius}|double"]),

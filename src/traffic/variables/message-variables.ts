@@ -1,4 +1,4 @@
-import type { Exchange, HeaderFields } from "../exchange.ts";
+import type { Exchange, HeaderFields, RequestHead } from "../exchange.ts";
 import { empty } from "./variable.ts";
 import type { CollectionDeclaration, Variables } from "./variable.ts";
 
@@ -14,9 +14,9 @@ export const messageVariables: Variables = {
   },
   "req.url": {
     doc: "whole URL, as sent",
-    read: (exchange) => `${exchange.request.scheme}://${authority(exchange)}${exchange.request.target}`,
+    read: (exchange) => `${exchange.request.scheme}://${authorityOf(exchange.request)}${exchange.request.target}`,
   },
-  "req.url.authority": { doc: "host, with the port where one was given", read: authority },
+  "req.url.authority": { doc: "host, with the port where one was given", read: ({ request }) => authorityOf(request) },
   "req.url.host": { doc: "host, without port", read: ({ request }) => request.host },
   "req.url.path": { doc: "path in canonical form", read: ({ request }) => request.path },
   "req.url.raw_path": { doc: "path as sent", read: ({ request }) => request.target.split("?", 1)[0] ?? "" },
@@ -102,8 +102,9 @@ function contentVariables(of: "req" | "res", headersOf: (exchange: Exchange) => 
   };
 }
 
-function authority({ request }: Exchange): string {
-  return request.headers.get("host") ?? request.host;
+/** As the client has named it, else as the edge has found it. */
+export function authorityOf({ headers, host }: RequestHead): string {
+  return headers.get("host") ?? host;
 }
 
 function listed(entries: Iterable<readonly [string, string]>): Record<string, string[]> {
