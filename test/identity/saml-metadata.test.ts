@@ -1,4 +1,4 @@
-/** Metadata of identity providers as routes are given it: in their configuration, or by its address (logins.md 10, 17). */
+/** Metadata of identity providers as routes are given it: in their configuration, or by its address. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";

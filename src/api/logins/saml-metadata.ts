@@ -1,6 +1,6 @@
 /**
  * Metadata of identity providers that has an address of its own: looked for as often as it wishes, the last good one kept
- * in the store, from where every edge gets it (logins.md 4.3).
+ * in the store, from where every edge gets it.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";

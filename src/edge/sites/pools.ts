@@ -1,4 +1,4 @@
-/** Several endpoints of one URL as one site, of which one is chosen for each request or connection (traffic-policy.md §5). */
+/** Several endpoints of one URL as one site, of which one is chosen for each request or connection. */
 import { Lru } from "../../lib/lru.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
