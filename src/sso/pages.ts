@@ -1,6 +1,6 @@
 /** Pages of the development identity provider: without scripts, but for the form of SAML that sends itself. */
 import { hash } from "node:crypto";
-import { escapeHtml } from "../identity/pages.ts";
+import { escapeHtml } from "../lib/escape-html.ts";
 import { people } from "./people.ts";
 import type { Reply } from "./reply.ts";
 
