@@ -123,6 +123,11 @@ export function oauthWith(logins: Logins | undefined) {
         memberships: teams.length + organizations.length > 0,
         refreshes: config.auth_check_interval > 0 || isOwn,
       };
+      // Only where tokens are kept there is something to validate.
+      const { validatesEvery = Infinity } = provider;
+      const checkInterval = needs.refreshes
+        ? finite(Math.min(config.auth_check_interval || Infinity, validatesEvery))
+        : config.auth_check_interval;
       const wantsEmail = app.email_addresses.length + app.email_domains.length > 0;
       return logins.codeLogin(
         {
@@ -139,7 +144,7 @@ export function oauthWith(logins: Logins | undefined) {
           },
           forwardsTokens: isOwn,
           neededScopes: name === "github" ? githubScopes(wantsEmail, needs.memberships) : [],
-          ...loginConfig(config, config.auth_check_interval),
+          ...loginConfig(config, checkInterval),
           lists: {
             ...everybody,
             emailAddresses: new Set(app.email_addresses),
@@ -159,6 +164,11 @@ export function oauthWith(logins: Logins | undefined) {
 function githubScopes(wantsEmail: boolean, wantsMemberships: boolean): readonly string[] {
   if (wantsEmail === wantsMemberships) return [];
   return wantsEmail ? githubNeeds[0].scopes : githubNeeds[1].scopes;
+}
+
+/** Seconds; 0: never. */
+function finite(seconds: number): number {
+  return seconds === Infinity ? 0 : seconds;
 }
 
 interface App {

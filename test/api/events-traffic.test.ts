@@ -49,6 +49,7 @@ function request(accountId: string, id = "req_1"): RequestReport {
     outcome: "forwarded",
     errorCode: null,
     cutShort: false,
+    logins: { oauth: null, saml: null },
   };
 }
 
@@ -143,6 +144,8 @@ for (const database of databases) {
             outcome: "forwarded",
             error_code: null,
             cut_short: false,
+            oauth: null,
+            saml: null,
           },
         },
       );

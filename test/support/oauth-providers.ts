@@ -203,7 +203,10 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     send(response, 200, await give(name, asked.get("nonce")));
   };
   const data = (request: IncomingMessage, response: ServerResponse, url: URL): void => {
-    const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
+    // Twitch's own check of a token wants a scheme of its own.
+    const scheme = url.pathname === "/id.twitch.tv/oauth2/validate" ? "OAuth" : "Bearer";
+    const [given, bearer = ""] = (request.headers.authorization ?? "").split(" ");
+    if (given !== scheme) return send(response, 401, { message: "missing authorization token" });
     if (fake.withdraws || !accessTokens.has(bearer)) return send(response, 401, { message: "Bad credentials" });
     const { id, name, login, email, verified, hd, organizations = [], teams = [] } = fake.person;
     const userinfo = { sub: id, name, email, email_verified: verified };
@@ -252,6 +255,8 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
         return send(response, 200, userinfo);
       case "/graph.microsoft.com/v1.0/me":
         return send(response, 200, { id, displayName: name, mail: email, userPrincipalName: login });
+      case "/id.twitch.tv/oauth2/validate":
+        return send(response, 200, { client_id: clientId, login, user_id: id, expires_in: 3600, scopes: [] });
       case "/id.twitch.tv/oauth2/userinfo":
         return send(response, 200, { sub: id, email, email_verified: verified, preferred_username: login });
     }

@@ -106,6 +106,8 @@ describe("events of traffic through the platform", { timeout: 60_000 }, () => {
         outcome: "forwarded",
         error_code: null,
         cut_short: false,
+        oauth: null,
+        saml: null,
       });
       await agent.close();
       const refused = await platform.request(`https://${http}.example.com/nobody`, { http });

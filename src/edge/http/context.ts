@@ -2,6 +2,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { spliceLingerMs } from "../../lib/splice.ts";
 import type { ConnectionFacts, RequestHead } from "../../traffic/exchange.ts";
+import type { Visitor } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { HttpCounters } from "./counters.ts";
@@ -68,6 +69,8 @@ export interface FinishedExchange {
   readonly connection: ConnectionFacts;
   /** As it was forwarded: modules may have changed its fields. */
   readonly request: Pick<RequestHead, "scheme" | "httpVersion" | "websocket" | "headers">;
+  /** Who was logged in. */
+  readonly login?: Visitor | undefined;
   /** What rules of a traffic policy have noted. */
   readonly logs?: readonly Readonly<Record<string, unknown>>[] | undefined;
   /** Body bytes from the client, and to it. */

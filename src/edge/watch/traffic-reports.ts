@@ -3,6 +3,7 @@ import type { LoginEventDetails, LoginEventType } from "../../identity/events.ts
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
+import { loginDecision } from "../../traffic/variables/decision-variables.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
 import { codeOf, outcomeOf } from "../../routing/planes/questions.ts";
@@ -177,6 +178,18 @@ function requestReport(exchange: FinishedExchange, accountId: string, endedAt: n
     outcome: cutShort ? "failed" : outcomeOf(last, last?.answer, status),
     errorCode: codeOf(last?.answer) ?? null,
     cutShort,
+    logins: loginsOf(exchange),
+  };
+}
+
+function loginsOf({ login, steps }: FinishedExchange): RequestReport["logins"] {
+  const decision = loginDecision(steps);
+  const isSaml = login?.module === "saml";
+  const visitor = isSaml ? undefined : login;
+  const user = visitor ? { id: visitor.subject, email: visitor.email, name: visitor.name } : null;
+  return {
+    oauth: decision === "" ? null : { app_client_id: visitor?.clientId ?? null, decision, user },
+    saml: isSaml ? { subject: login.subject } : null,
   };
 }
 

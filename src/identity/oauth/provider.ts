@@ -25,6 +25,8 @@ export interface OAuthProvider {
   readonly otherAccount?: Readonly<Record<string, string>>;
   /** Whether refresh tokens are what a check needs; else the data are asked for with the access token as it is. */
   readonly refreshes: boolean;
+  /** Its tokens must be asked for at least so often, seconds, as long as they are used. */
+  readonly validatesEvery?: number;
   /** E-mail domains count only where the provider manages the address for them. */
   readonly managedDomains?: boolean;
   identity(call: IdentityCall): Promise<Identity>;

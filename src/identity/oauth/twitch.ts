@@ -24,7 +24,10 @@ export const twitch: OAuthProvider = {
   otherAccount: { force_verify: "true" },
   parameters: () => ({ claims }),
   refreshes: true,
-  async identity({ get, claims: signed }) {
+  // "Validating tokens": hourly, by this very endpoint and scheme.
+  validatesEvery: 3600,
+  async identity({ get, tokens, claims: signed }) {
+    await get("https://id.twitch.tv/oauth2/validate", { authorization: `OAuth ${tokens.access}` });
     const { json } = await get("https://id.twitch.tv/oauth2/userinfo");
     const identity = standardIdentity(json, signed);
     return { ...identity, name: textOf(json, "preferred_username") };

@@ -43,6 +43,8 @@ export interface RequestReport extends Report {
   readonly outcome: Outcome;
   readonly errorCode: string | null;
   readonly cutShort: boolean;
+  /** What logins have found out, by the names under which it is told; null under a name where none is asked for. */
+  readonly logins: Readonly<Record<string, object | null>>;
 }
 
 /** How a connection was taken. `served`: it reached its upstream. */

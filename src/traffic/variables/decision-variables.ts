@@ -32,7 +32,10 @@ export const decisionVariables: Variables = {
     },
   },
   ".oauth.app_client_id": { doc: "client id of the login", read: (exchange) => login(exchange)?.clientId ?? "" },
-  ".oauth.decision": { doc: "`allow` or `block`", read: (exchange) => decision(stepBy(exchange, "oauth")) },
+  ".oauth.decision": {
+    doc: "`allow` or `block`, also of OpenID Connect; who is sent to log in is not let in",
+    read: (exchange) => loginDecision(exchange.steps),
+  },
   ".oauth.user.id": { doc: "id of the visitor at the provider", read: (exchange) => login(exchange)?.subject ?? "" },
   ".oauth.user.email": {
     doc: "e-mail address of the visitor, as the provider says",
@@ -69,9 +72,16 @@ function stepBy({ steps }: Exchange, by: string): Step | undefined {
   return steps.findLast((step) => step.by === by);
 }
 
-/** Of a login with an OAuth provider. */
+/** Of a login with an OAuth or OpenID Connect provider. */
 function login(exchange: Exchange): Visitor | undefined {
-  return exchange.login?.module === "oauth" ? exchange.login : undefined;
+  return exchange.login?.module === "saml" ? undefined : exchange.login;
+}
+
+/** Whether a login with such a provider has let the request through; "" where none is asked for. */
+export function loginDecision(steps: readonly Step[]): "allow" | "block" | "" {
+  const step = steps.findLast(({ by }) => by === "oauth" || by === "oidc");
+  if (!step || step.outcome === "skipped") return "";
+  return step.answer === undefined ? "allow" : "block";
 }
 
 function decision(step: Step | undefined): string {

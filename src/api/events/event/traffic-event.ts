@@ -40,6 +40,7 @@ function requestObject(report: RequestReport): Record<string, unknown> {
     outcome: report.outcome,
     error_code: report.errorCode,
     cut_short: report.cutShort,
+    ...report.logins,
   };
 }
 
