@@ -1,6 +1,5 @@
 /** A login and a logout with samlify, an identity provider that others made. */
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import { describe, it } from "node:test";
 import { makeLogoutRequest } from "../../src/identity/saml/logout/make-logout.ts";
 import { verifyLogout } from "../../src/identity/saml/logout/verify-logout.ts";
@@ -10,6 +9,7 @@ import { makeAuthnRequest } from "../../src/identity/saml/requests/authn-request
 import { verifyResponse } from "../../src/identity/saml/response/checks/verify-response.ts";
 import { writeInstant } from "../../src/identity/saml/instant.ts";
 import { formBody, makeProviderKeys, persistent } from "../support/saml-idp.ts";
+import { asRequest, makeSamlifyIdp, samlify } from "../support/samlify.ts";
 import {
   acsUrl,
   entityId,
@@ -23,54 +23,9 @@ import {
   told,
 } from "../support/saml-login.ts";
 
-interface Extracted {
-  readonly extract: { readonly request?: { readonly id: string }; readonly nameID?: string; readonly issuer?: string };
-}
-
-interface Sent {
-  readonly context: string;
-}
-
-interface Idp {
-  getMetadata(): string;
-  parseLoginRequest(sp: object, binding: string, request: object): Promise<Extracted>;
-  createLoginResponse(sp: object, request: object, binding: string, user: object, options: object): Promise<Sent>;
-  parseLogoutRequest(sp: object, binding: string, request: object): Promise<Extracted>;
-  createLogoutResponse(sp: object, request: object, binding: string, options: object): Sent;
-  createLogoutRequest(sp: object, binding: string, user: object, options: object): Sent;
-}
-
-const require = createRequire(import.meta.url);
-const samlify = require("samlify") as {
-  setSchemaValidator(validator: object): void;
-  readonly SamlLib: { replaceTagsByValue(template: string, values: object): string };
-  readonly IdentityProvider: (settings: object) => Idp;
-  readonly ServiceProvider: (settings: object) => object;
-};
-samlify.setSchemaValidator({ validate: () => Promise.resolve("not looked at") });
-
 const theirs = await makeProviderKeys();
 const own = await makeProviderKeys();
 const now = Math.floor(Date.now() / 1000) * 1000;
-const redirect = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";
-
-const response = `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="{ID}" Version="2.0" IssueInstant="{IssueInstant}" Destination="{Destination}" InResponseTo="{InResponseTo}"><saml:Issuer>{Issuer}</saml:Issuer><samlp:Status><samlp:StatusCode Value="{StatusCode}"/></samlp:Status><saml:Assertion ID="{AssertionID}" Version="2.0" IssueInstant="{IssueInstant}"><saml:Issuer>{Issuer}</saml:Issuer><saml:Subject><saml:NameID Format="{NameIDFormat}">{NameID}</saml:NameID><saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData NotOnOrAfter="{Until}" Recipient="{Destination}" InResponseTo="{InResponseTo}"/></saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore="{IssueInstant}" NotOnOrAfter="{Until}"><saml:AudienceRestriction><saml:Audience>{Audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions><saml:AuthnStatement AuthnInstant="{IssueInstant}" SessionIndex="s1"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement></saml:Assertion></samlp:Response>`;
-
-const makeIdp = (more: object): Idp =>
-  samlify.IdentityProvider({
-    entityID: "https://samlify.example",
-    privateKey: theirs.keyPem,
-    signingCert: theirs.certificatePem,
-    requestSignatureAlgorithm: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
-    wantAuthnRequestsSigned: true,
-    wantLogoutRequestSigned: true,
-    wantLogoutResponseSigned: true,
-    nameIDFormat: [persistent],
-    singleSignOnService: [{ Binding: redirect, Location: "https://samlify.example/sso" }],
-    singleLogoutService: [{ Binding: redirect, Location: "https://samlify.example/slo" }],
-    loginResponseTemplate: { context: response, attributes: [] },
-    ...more,
-  });
 
 const { body } = writeSpMetadata({
   entityId,
@@ -80,15 +35,8 @@ const { body } = writeSpMetadata({
   signingCertificates: [own.certificatePem],
 });
 
-/** What samlify wants to be given of a query. */
-function asRequest(url: string): object {
-  const query = Object.fromEntries(new URL(url).searchParams);
-  const octets = url.slice(url.indexOf("?") + 1).split("&Signature=")[0];
-  return { query, octetString: octets };
-}
-
 describe("samlify as the identity provider", () => {
-  const idp = makeIdp({});
+  const idp = makeSamlifyIdp(theirs);
   const sp = samlify.ServiceProvider({
     metadata: body,
     wantMessageSigned: false,
