@@ -3,7 +3,7 @@ import { Failure } from "../../cel/values/failure.ts";
 import { f } from "../../schema/fields.ts";
 import { brokenAction, defineAction, endedBy, failedAction, skippedAction } from "../language/action.ts";
 import { answerHeaders, compileHeaders, headerValuesOf } from "../language/header-fields.ts";
-import { ReplaceFault } from "../parts/find-replace.ts";
+import { ReplaceFault } from "../parts/replacing.ts";
 import { compileUrlChange, urlChangeFields } from "../parts/url-change.ts";
 
 const statuses = [301, 302, 303, 307, 308];

@@ -4,7 +4,8 @@ import { f } from "../../schema/fields.ts";
 import { brokenAction, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
-import { maxBodyBytes, replaceInBytes, ReplaceFault } from "../parts/find-replace.ts";
+import { maxBodyBytes, replaceInBytes } from "../parts/find-replace.ts";
+import { ReplaceFault } from "../parts/replacing.ts";
 import {
   compileReplacements,
   foundValues,
@@ -52,7 +53,7 @@ async function replaceBody(templates: readonly ReplacementTemplate[], context: P
     if (!(error instanceof Refusal)) throw error;
     return brokenAction(error.reason, error.message);
   }
-  const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes });
+  const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner: context.place.accountId });
   if (replaced instanceof ReplaceFault) return failedAction("request_replacement_failed", replaced.message);
   const { content, matches } = replaced;
   if (matches.length === 0) return skippedAction("nothing was found", { replacements: [] });

@@ -4,8 +4,9 @@ import { f } from "../../schema/fields.ts";
 import type { ResponseHead } from "../../traffic/exchange.ts";
 import { brokenAction, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
-import { maxBodyBytes, replaceInBytes, ReplaceFault } from "../parts/find-replace.ts";
-import type { TextReplacement } from "../parts/find-replace.ts";
+import { maxBodyBytes, replaceInBytes } from "../parts/find-replace.ts";
+import { ReplaceFault } from "../parts/replacing.ts";
+import type { TextReplacement } from "../parts/replacing.ts";
 import {
   compileReplacements,
   foundValues,
@@ -44,7 +45,7 @@ export const responseBodyFindReplace = defineAction({
         }
         const list = replacementsOf(templates, context);
         if (list instanceof Failure) return brokenAction(reason, list.message);
-        return replaceBody(response, list);
+        return replaceBody(response, list, context.place.accountId);
       },
     };
   },
@@ -64,7 +65,11 @@ function untouchable({ status, headers }: ResponseHead): string | undefined {
   return /^text\/event-stream\b/i.test(headers.get("content-type") ?? "") ? "the body is an event stream" : undefined;
 }
 
-async function replaceBody(response: ResponseHead, list: readonly TextReplacement[]): Promise<ActionOutcome> {
+async function replaceBody(
+  response: ResponseHead,
+  list: readonly TextReplacement[],
+  owner: string,
+): Promise<ActionOutcome> {
   let body: Buffer;
   try {
     body = await response.body(maxBodyBytes);
@@ -74,7 +79,7 @@ async function replaceBody(response: ResponseHead, list: readonly TextReplacemen
       ? failedAction(reason, tooLong)
       : brokenAction(error.reason, error.message);
   }
-  const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes });
+  const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner });
   if (replaced instanceof ReplaceFault) return failedAction(reason, replaced.message);
   const { content, matches } = replaced;
   if (matches.length === 0) return skippedAction("nothing was found", { replacements: [] });

@@ -2,7 +2,7 @@ import { Failure } from "../../cel/values/failure.ts";
 import { f } from "../../schema/fields.ts";
 import { defineAction, done, failedAction, skippedAction } from "../language/action.ts";
 import { replaceInMessage } from "../parts/event-replace.ts";
-import { ReplaceFault } from "../parts/find-replace.ts";
+import { ReplaceFault } from "../parts/replacing.ts";
 import {
   compileReplacements,
   foundValues,
@@ -40,7 +40,7 @@ export const sseFindReplace = defineAction({
         // The stream has begun: there is no other answer any more.
         if (list instanceof Failure) return failedAction("message_replacement_failed", list.message);
         const fields = list.map((one, index) => ({ ...one, field: names[index] ?? "data" }));
-        const replaced = await replaceInMessage(message, fields);
+        const replaced = await replaceInMessage(message, fields, context.place.accountId);
         if (replaced instanceof ReplaceFault) return failedAction("message_replacement_failed", replaced.message);
         const { content, matches } = replaced;
         if (matches.length === 0) return skippedAction("nothing was found", { replacements: [] });

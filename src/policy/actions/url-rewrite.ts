@@ -3,7 +3,7 @@ import { Failure } from "../../cel/values/failure.ts";
 import { canonicalPath } from "../../lib/canonical-path.ts";
 import { brokenAction, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
 import type { RequestHead } from "../../traffic/exchange.ts";
-import { ReplaceFault } from "../parts/find-replace.ts";
+import { ReplaceFault } from "../parts/replacing.ts";
 import { compileUrlChange, urlChangeFields } from "../parts/url-change.ts";
 
 export const urlRewrite = defineAction({

@@ -3,8 +3,9 @@ import { isUtf8 } from "node:buffer";
 import { fieldOf, readMessage, renderMessage, withField } from "./event-message.ts";
 import type { EventField } from "./event-message.ts";
 import { maxMessageBytes } from "./event-stream.ts";
-import { ReplaceFault, replaceInText } from "./find-replace.ts";
-import type { FoundMatch, Replaced, TextReplacement } from "./find-replace.ts";
+import { replaceInText } from "./find-replace.ts";
+import { ReplaceFault } from "./replacing.ts";
+import type { FoundMatch, Replaced, TextReplacement } from "./replacing.ts";
 
 export interface FieldReplacement extends TextReplacement {
   readonly field: EventField;
@@ -17,10 +18,13 @@ const byteOrderMark = "\u{feff}";
 /**
  * Each replacement in the result of the one before, a field of the message at a time. Without a match, `content` is
  * `message`, to the byte. Never rejects.
+ *
+ * @param owner the account whose stream it is
  */
 export async function replaceInMessage(
   message: Buffer,
   replacements: readonly FieldReplacement[],
+  owner: string,
 ): Promise<Replaced<Buffer> | ReplaceFault> {
   if (!isUtf8(message)) return new ReplaceFault("the message is not UTF-8");
   const text = message.toString("utf8");
@@ -31,7 +35,7 @@ export async function replaceInMessage(
   for (const [index, { field, ...replacement }] of replacements.entries()) {
     const value = fieldOf(changed, field);
     if (value === undefined) continue;
-    const bounds = { maxLength: maxGrowth * maxMessageBytes };
+    const bounds = { maxLength: maxGrowth * maxMessageBytes, owner };
     const replaced = await replaceInText(value, [replacement], bounds);
     if (replaced instanceof ReplaceFault) return replaced;
     if (replaced.matches.length === 0) continue;

@@ -4,7 +4,7 @@ import type { EventField } from "./event-message.ts";
 import { replaceInMessage } from "./event-replace.ts";
 import type { FieldReplacement } from "./event-replace.ts";
 import { makeEventStream, maxMessageBytes } from "./event-stream.ts";
-import { ReplaceFault } from "./find-replace.ts";
+import { ReplaceFault } from "./replacing.ts";
 import { patternFor } from "./patterns.ts";
 import { compileReplacement } from "./replacement.ts";
 
@@ -117,7 +117,7 @@ describe("replacements in a message", () => {
     return { field, pattern, to: compileReplacement(to) };
   };
   const replace = async (message: string, ...list: readonly FieldReplacement[]): Promise<string> => {
-    const result = await replaceInMessage(Buffer.from(message), list);
+    const result = await replaceInMessage(Buffer.from(message), list, "ac_1");
     return result instanceof ReplaceFault ? `fault: ${result.message}` : result.content.toString();
   };
 
@@ -158,7 +158,7 @@ describe("replacements in a message", () => {
   }
 
   it("replacements in a message leave a message alone that is not UTF-8, or would grow too long", async () => {
-    const wrong = await replaceInMessage(Buffer.from([0x64, 0xff]), [on("data", "a", "b")]);
+    const wrong = await replaceInMessage(Buffer.from([0x64, 0xff]), [on("data", "a", "b")], "ac_1");
     assert.ok(wrong instanceof ReplaceFault);
     assert.match(
       await replace(`data: ${"a".repeat(60_000)}\n\n`, on("data", "a+", "$0$0$0$0$0$0$0$0")),

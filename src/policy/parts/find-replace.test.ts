@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ReplaceFault, replaceInBytes, replaceInText } from "./find-replace.ts";
-import type { TextReplacement } from "./find-replace.ts";
+import type { Worker } from "node:worker_threads";
+import { replaceInBytes, replaceInText } from "./find-replace.ts";
 import { patternFor } from "./patterns.ts";
 import { compileReplacement } from "./replacement.ts";
+import { ReplaceFault, replacing } from "./replacing.ts";
+import type { TextReplacement } from "./replacing.ts";
 
 const maxLength = 1024 * 1024;
-const bounds = { maxLength };
+const bounds = { maxLength, owner: "ac_1" };
+
+/** Those that were started, in order. */
+const threads: Worker[] = [];
+process.on("worker", (started) => threads.push(started));
 
 function replacements(...list: readonly (readonly [from: string, to: string])[]): TextReplacement[] {
   return list.map(([from, to]) => {
@@ -54,12 +60,12 @@ describe("replacements in a text", () => {
     ["🧀", [["x*", "-"]], "-🧀-"],
   ];
   for (const [text, list, result] of rows) {
-    it(`make ${JSON.stringify(result)} of ${JSON.stringify(text)} by ${JSON.stringify(list)}`, async () => {
+    it(`replacements in a text make ${JSON.stringify(result)} of ${JSON.stringify(text)} by ${JSON.stringify(list)}`, async () => {
       assert.equal(await replaced(text, ...list), result);
     });
   }
 
-  it("tell what they found, cut and counted", async () => {
+  it("replacements in a text tell what they found, cut and counted", async () => {
     const list = replacements(["b+", ""], ["c", "d"]);
     const result = await replaceInText(`a${"b".repeat(5000)}${"c".repeat(500)}`, list, bounds);
     assert.ok(!(result instanceof ReplaceFault));
@@ -68,7 +74,7 @@ describe("replacements in a text", () => {
     assert.deepEqual(result.matches[1], { replacement_index: 1, matched_content: "c" });
   });
 
-  it("leave bytes alone that are not UTF-8, too many, or without a match", async () => {
+  it("replacements in a text leave bytes alone that are not UTF-8, too many, or without a match", async () => {
     const list = replacements(["a", "b"]);
     const wrong = await replaceInBytes(Buffer.from([0x61, 0xff]), list, bounds);
     assert.ok(wrong instanceof ReplaceFault && /UTF-8/.test(wrong.message));
@@ -85,31 +91,84 @@ describe("replacements in a text", () => {
   it("replacements in a text do not grow a text beyond its bound, however often they double it", async () => {
     const doubling = Array.from({ length: 100 }, () => [".+", "$0$0"] as const);
     for (const list of [doubling, [["x", "y".repeat(2000)] as const]]) {
-      const result = await replaceInText("x".repeat(1000), replacements(...list), { maxLength: 20_000 });
+      const result = await replaceInText("x".repeat(1000), replacements(...list), { ...bounds, maxLength: 20_000 });
       assert.ok(result instanceof ReplaceFault && /longer/.test(result.message));
     }
   });
 
-  it("end in time for expressions whose searches add up to the square of the text", async () => {
+  it("replacements in a text end in time for expressions whose searches add up to the square of the text", async () => {
     assert.match(await replaced("a".repeat(1_000_000), ["(a.*z)|a", "b"]), /^fault: .*too long/);
   });
 
-  it("let others run while they take long", async () => {
-    let ran = 0;
-    const timer = setInterval(() => (ran += 1), 1);
-    await replaced("a".repeat(200_000), ["(a.*z)|a", "b"]);
-    clearInterval(timer);
-    assert.ok(ran > 0);
+  it("D7: replacements in a long text let everything else of their thread go on, also during a single search", async () => {
+    let turns = 0;
+    const turn = (): void => {
+      turns += 1;
+      next = setImmediate(turn);
+    };
+    let next = setImmediate(turn);
+    const found = await replaced("abc-123 ".repeat(maxLength / 8), ["\\b\\d{3}-\\d{2}-\\d{4}\\b", ""]);
+    clearImmediate(next);
+    // A search that is made here leaves a handful.
+    assert.ok(turns > 100, `${turns} turns`);
+    assert.equal(found.length, maxLength);
+  });
+
+  it("replacements in a long text are those of a short one", async () => {
+    for (const [text, list] of rows) {
+      if (text === "") continue;
+      const long = text.repeat(Math.ceil(20_000 / text.length));
+      const work = replacing(long, replacements(...list), { maxLength, maxSearch: Infinity });
+      let step = work.next();
+      while (!step.done) step = work.next();
+      const wanted = step.value;
+      assert.ok(!(wanted instanceof ReplaceFault));
+      assert.deepEqual(await replaceInText(long, replacements(...list), bounds), wanted);
+    }
+  });
+
+  it("replacements in a text that grows go on in the thread, from its beginning", async () => {
+    const list = [["a", "b".repeat(100)] as const, ["b{100}", "c"] as const];
+    assert.equal(await replaced("a".repeat(2000), ...list), "c".repeat(2000));
+  });
+
+  it("replacements in long texts are bounded in number, and accounts take turns", async () => {
+    const ended: string[] = [];
+    const long = "abc ".repeat(30_000);
+    const ask = (owner: string) =>
+      replaceInText(long, replacements(["[0-9]+", ""]), { maxLength, owner }).then((result) => {
+        ended.push(owner);
+        return result;
+      });
+    const many = Array.from({ length: 20 }, () => ask("ac_many"));
+    const one = ask("ac_one");
+    assert.ok(!((await one) instanceof ReplaceFault));
+    const faults = (await Promise.all(many)).filter((result) => result instanceof ReplaceFault);
+    // One is searched, sixteen wait.
+    assert.equal(faults.length, 3);
+    assert.ok(ended.lastIndexOf("ac_many") > ended.indexOf("ac_one") + 10);
+  });
+
+  it("replacements in long texts survive the thread that makes them", async () => {
+    const list = replacements(["[0-9]+", ""]);
+    const long = "abc ".repeat(250_000);
+    await replaceInText(long, list, bounds);
+    const asked = [replaceInText(long, list, bounds), replaceInText(long, list, bounds)];
+    await threads.at(-1)?.terminate();
+    const [first, second] = await Promise.all(asked);
+    assert.ok(first instanceof ReplaceFault && /died/.test(first.message));
+    assert.ok(!(second instanceof ReplaceFault));
+    assert.equal(threads.length, 2);
   });
 
   it("replacements in a text are refused when one search of the text would take too long", async () => {
     assert.match(await replaced("a".repeat(1_000_000), ["(?:[a-c]{1,30}x){1,20}", ""]), /^fault: .*too large/);
   });
 
-  it("end by the time that was worked, not by the number of matches", async () => {
+  it("replacements in a text end by the time that was worked, not by the number of matches", async () => {
     let asked = 0;
-    const result = await replaceInText("a".repeat(100_000), replacements(["a", ""]), {
-      maxLength,
+    const result = await replaceInText("a".repeat(16_000), replacements(["a", ""]), {
+      ...bounds,
       worked: () => (asked += 300),
     });
     assert.ok(result instanceof ReplaceFault && /too long/.test(result.message));

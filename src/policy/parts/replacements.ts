@@ -8,7 +8,7 @@ import { f } from "../../schema/fields.ts";
 import type { ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import type { Template } from "../language/template.ts";
-import type { FoundMatch, TextReplacement } from "./find-replace.ts";
+import type { FoundMatch, TextReplacement } from "./replacing.ts";
 import { patternFor } from "./patterns.ts";
 import { compileReplacement } from "./replacement.ts";
 import type { Replacement } from "./replacement.ts";

@@ -5,7 +5,7 @@ import type { Pattern } from "../../cel/values/regex.ts";
 import { f } from "../../schema/fields.ts";
 import type { ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
-import type { ReplaceFault } from "./find-replace.ts";
+import type { ReplaceFault } from "./replacing.ts";
 import { patternFor } from "./patterns.ts";
 import { compileReplacement } from "./replacement.ts";
 import { replaceUrl } from "./url-replace.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ReplaceFault } from "./find-replace.ts";
+import { ReplaceFault } from "./replacing.ts";
 import { patternFor } from "./patterns.ts";
 import { compileReplacement } from "./replacement.ts";
 import { encodeUrl, replaceUrl } from "./url-replace.ts";

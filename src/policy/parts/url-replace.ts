@@ -1,6 +1,6 @@
 /** What redirect and url-rewrite make of a URL. */
 import type { Pattern } from "../../cel/values/regex.ts";
-import { ReplaceFault } from "./find-replace.ts";
+import { ReplaceFault } from "./replacing.ts";
 import { expand } from "./replacement.ts";
 import type { Replacement, Variables } from "./replacement.ts";
 

@@ -1,0 +1,34 @@
+/** The thread in which long texts are searched, one after the other. */
+import { parentPort } from "node:worker_threads";
+import type { ReplaceAnswer, ReplaceJob } from "./replace-thread.ts";
+import { patternFor } from "./patterns.ts";
+import { ReplaceFault, replacing } from "./replacing.ts";
+import type { TextReplacement } from "./replacing.ts";
+
+/** Of work on one text: the thread's own, as a busy machine must not make texts fail. */
+const maxWorkMs = 500;
+/** Of one search: instructions of the expression times length of the text. */
+const maxSearch = 32 * 1024 * 1024;
+
+parentPort?.on("message", (job: ReplaceJob) => parentPort?.postMessage(done(job)));
+
+function done({ text, replacements: given, maxLength }: ReplaceJob): ReplaceAnswer {
+  const replacements: TextReplacement[] = [];
+  for (const { source, to } of given) {
+    const pattern = patternFor(source);
+    if (typeof pattern === "string") return { fault: pattern };
+    replacements.push({ pattern, to });
+  }
+  const work = replacing(text, replacements, { maxLength, maxSearch });
+  const until = worked() + maxWorkMs;
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value instanceof ReplaceFault ? { fault: step.value.message } : step.value;
+    if (worked() > until) return { fault: "the replacements take too long" };
+  }
+}
+
+function worked(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}

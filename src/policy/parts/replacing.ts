@@ -1,0 +1,89 @@
+/** The work of finding and replacing in a whole text, a match at a time (traffic policy, find-replace actions). */
+import type { Pattern } from "../../cel/values/regex.ts";
+import { expand } from "./replacement.ts";
+import type { Replacement } from "./replacement.ts";
+
+export interface TextReplacement {
+  readonly pattern: Pattern;
+  readonly to: Replacement;
+}
+
+/** A match as rules read it: cut to 1024 characters, the first hundred of a text. */
+export interface FoundMatch {
+  readonly replacement_index: number;
+  readonly matched_content: string;
+}
+
+export interface Replaced<T> {
+  readonly content: T;
+  readonly matches: readonly FoundMatch[];
+}
+
+/** Why a text stays as it is, one clause. */
+export class ReplaceFault {
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message;
+  }
+}
+
+/** What is found of a text; more matches are replaced, and not told. */
+const maxMatches = 100;
+const maxMatchLength = 1024;
+/** A search is not interrupted. What it takes grows with the text, and with the expression once that is large. */
+const leastSize = 16;
+
+/** Of a search for `pattern`: about 0.02 µs each. */
+export function searchCost({ expression }: Pattern, length: number): number {
+  return Math.max(expression.programSize(), leastSize) * length;
+}
+
+export const searchTooLong = "the regular expression is too large for a text of this length";
+
+/**
+ * Replaces every match, each replacement in the result of the one before. The text of a match is never searched again
+ * by the same replacement. Yields after each match.
+ *
+ * @param maxLength UTF-16 code units of the text before, between and after
+ * @param maxSearch what one search may cost
+ */
+export function* replacing(
+  text: string,
+  replacements: readonly TextReplacement[],
+  { maxLength, maxSearch }: { readonly maxLength: number; readonly maxSearch: number },
+): Generator<void, Replaced<string> | ReplaceFault> {
+  if (text.length > maxLength) return tooLong(maxLength);
+  const matches: FoundMatch[] = [];
+  let content = text;
+  for (const [index, { pattern, to }] of replacements.entries()) {
+    const { expression } = pattern;
+    if (searchCost(pattern, content.length) > maxSearch) return new ReplaceFault(searchTooLong);
+    const matcher = expression.matcher(content);
+    const pieces: string[] = [];
+    let length = 0;
+    let at = 0;
+    while (matcher.find()) {
+      const start = matcher.start();
+      const inserted = expand(to, matcher);
+      length += start - at + inserted.length;
+      if (length > maxLength) return tooLong(maxLength);
+      pieces.push(content.slice(at, start), inserted);
+      at = matcher.end();
+      if (matches.length < maxMatches) {
+        matches.push({ replacement_index: index, matched_content: content.slice(start, at).slice(0, maxMatchLength) });
+      }
+      yield;
+    }
+    if (at > 0 || pieces.length > 0) {
+      if (length + content.length - at > maxLength) return tooLong(maxLength);
+      content = pieces.join("") + content.slice(at);
+    }
+    yield;
+  }
+  return { content, matches };
+}
+
+export function tooLong(maxLength: number): ReplaceFault {
+  return new ReplaceFault(`the text is longer than ${maxLength} bytes`);
+}
