@@ -29,6 +29,10 @@ export interface AgentOptions {
   readonly proto?: PublishedProto;
   /** Version of the PROXY protocol's header that the service wants before each connection; 0, the default: none. */
   readonly proxyProtocol?: 0 | 1 | 2;
+  /** JSON or YAML, of what has an address of its own. */
+  readonly trafficPolicy?: string | undefined;
+  /** Others of the account may have its address as well, if they ask for it, too. */
+  readonly pooling?: boolean;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;

@@ -143,11 +143,13 @@ function bind(
   { url, login }: Extract<Publication, { kind: "url" }>,
   before: BoundTunnel | undefined,
 ): Promise<BoundTunnel> {
-  const { proto = "https" } = options;
+  const { proto = "https", trafficPolicy, pooling = false } = options;
   const resumption = before && (proto === "tcp" ? { address: before.address } : { hostname: before.hostname });
   return line.bind({
     ...shown(options),
     proto,
+    pooling,
+    ...(trafficPolicy !== undefined && { trafficPolicy }),
     ...(resumption ?? (url === undefined ? {} : placeOfUrl(url, proto))),
     ...(login && { options: { OIDC: oidcOption(login) } }),
     ...(before ? { resume: { id: before.id, token: before.token } } : {}),

@@ -20,6 +20,11 @@ export const commandSettings = {
     "Label of a backend tunnel, name=value; repeatable. Publishes to the edges that ask for it.",
     named("NAME=VALUE"),
   ),
+  trafficPolicyFile: optional(
+    "File with the traffic policy of the URL, YAML or JSON; the server acts on it before the agent sees anything.",
+    named("FILE"),
+  ),
+  pooling: toggle("Share the URL with other endpoints of the account that ask for it, too: one is chosen at random."),
   requireUpstream: toggle(
     "End with exit code 6 if the service cannot be reached at the start. Without it the URL is published all the same, with a warning.",
   ),

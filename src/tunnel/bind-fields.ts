@@ -10,6 +10,7 @@ import type { JsonObject } from "./json-message.ts";
 const known = {
   bind: new Set(["id", "proto", "forwardsto", "forwardsproto", "opts", "extra"]),
   extra: new Set(["token", "metadata", "bindings", "poolingenabled", "ippolicyref"]),
+  patch: new Set(["tunnelid", "metadata", "trafficpolicy", "poolingenabled"]),
   labelled: new Set(["labels", "forwardsto", "forwardsproto", "metadata", "proxyproto"]),
 } as const;
 
@@ -55,7 +56,7 @@ function asksNothing(value: unknown): boolean {
 }
 
 function unsupported(name: string, why: string): Refusal {
-  return new Refusal("agent_option_unsupported", `open a tunnel with "${name.slice(0, 100)}": ${why}`);
+  return new Refusal("agent_option_unsupported", `open or change a tunnel with "${name.slice(0, 100)}": ${why}`);
 }
 
 /** Whether the bindings that it asks for have this one. */

@@ -131,6 +131,7 @@ export class ClientConnection {
       },
       bind: (request) => this.#bind(request),
       startLabelled: (request) => this.#startLabelled(request),
+      changePolicy: (tunnelId, trafficPolicy) => this.#changePolicy(tunnelId, trafficPolicy),
       unbind: (tunnelId) => this.#unbind(tunnelId),
       close: () => mux.close(errorCode.none, ""),
     };
@@ -187,6 +188,11 @@ export class ClientConnection {
       this.#tunnels.add(id);
       return id;
     });
+  }
+
+  #changePolicy(tunnelId: string, trafficPolicy: string): Promise<void> {
+    const question = { TunnelId: tunnelId, TrafficPolicy: trafficPolicy };
+    return this.#promise(streamType.patchTunnel, question, () => undefined);
   }
 
   #unbind(tunnelId: string): Promise<void> {

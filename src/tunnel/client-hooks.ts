@@ -90,6 +90,8 @@ export interface ClientSession {
   bind(request: ClientBind): Promise<BoundTunnel>;
   /** The tunnel's id. */
   startLabelled(request: ClientLabelled): Promise<string>;
+  /** Puts another traffic policy into effect; the present one stays when it is refused. */
+  changePolicy(tunnelId: string, trafficPolicy: string): Promise<void>;
   unbind(tunnelId: string): Promise<void>;
   close(): void;
   /** Shortest round trip seen, milliseconds; 0 while unknown. */

@@ -4,13 +4,15 @@ import { demandDone, demandKnown, isBoundTo } from "./bind-fields.ts";
 import { readPlace } from "./bind-place.ts";
 import { countMember, member, objectMember, textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
-import type { BindRequest, LabelRequest } from "./server-hooks.ts";
+import type { BindRequest, LabelRequest, TunnelChange } from "./server-hooks.ts";
 
 /** Field limits of the API, bytes. */
 const maxMetadata = 4096;
 const maxText = 4096;
 const maxName = 255;
 const maxLabels = 32;
+/** Bytes of a traffic policy, and room for what is said of a longer one. */
+const maxPolicy = 131_072;
 
 /** Which implementation the peer is, because they need different treatment. */
 export type AgentKind = "rust" | "go" | "postern";
@@ -123,6 +125,23 @@ export function parseLabelled(message: JsonObject): LabelRequest {
     forwardsProto: parseForwardsProto(message),
     metadata: textMember(message, "Metadata", maxMetadata),
     proxyProtocol: parseProxyProtocol(message),
+  };
+}
+
+export function parsePatch(message: JsonObject): { readonly id: string; readonly change: TunnelChange } {
+  demandKnown(message, "patch");
+  const given = (name: string): boolean => (member(message, name) ?? undefined) !== undefined;
+  const pools = member(message, "PoolingEnabled");
+  if (given("PoolingEnabled") && typeof pools !== "boolean") {
+    throw new Refusal("agent_request_invalid", 'change a tunnel: "PoolingEnabled" must be true or false');
+  }
+  return {
+    id: textMember(message, "TunnelId", maxName),
+    change: {
+      ...(given("Metadata") && { metadata: textMember(message, "Metadata", maxMetadata) }),
+      ...(given("TrafficPolicy") && { trafficPolicy: textMember(message, "TrafficPolicy", maxPolicy) }),
+      ...(typeof pools === "boolean" && { pools }),
+    },
   };
 }
 

@@ -50,6 +50,14 @@ export interface LabelRequest {
   readonly proxyProtocol?: 0 | 1 | 2;
 }
 
+/** What becomes of a tunnel that is open; absent members stay as they are. */
+export interface TunnelChange {
+  readonly metadata?: string;
+  /** JSON or YAML; "" for none. */
+  readonly trafficPolicy?: string;
+  readonly pools?: boolean;
+}
+
 /** Whether the agents of sessions were there when they were asked. */
 export type Asked = ReadonlyMap<AgentSession, boolean>;
 
@@ -74,6 +82,8 @@ export interface ServerHooks {
    */
   bind(session: AgentSession, id: string, request: BindRequest, asked: Asked): Bound | { readonly ask: AgentSession };
   label(session: AgentSession, id: string, request: LabelRequest): void;
+  /** Throws `Refusal`: the tunnel is then as it was. */
+  patch(session: AgentSession, tunnelId: string, change: TunnelChange): void;
   /** The agent or the end of its session takes a tunnel away. */
   unbind(session: AgentSession, tunnelId: string): void;
   /** Called once; every tunnel was unbound before. */

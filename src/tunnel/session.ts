@@ -11,7 +11,7 @@ import { call, CallTimeout, renderMessage } from "./call.ts";
 import { textMember } from "./json-message.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { JsonObject } from "./json-message.ts";
-import { parseBind, parseLabelled, renderBound, renderRefusedBind } from "./messages.ts";
+import { parseBind, parseLabelled, parsePatch, renderBound, renderRefusedBind } from "./messages.ts";
 import type { AuthMessage } from "./messages.ts";
 import { errorCode } from "./mux/frame.ts";
 import type { Mux } from "./mux/mux.ts";
@@ -216,9 +216,10 @@ export class ServerSession implements AgentSession {
           (error) => ({ Error: error }),
         );
       case streamType.patchTunnel:
-        return {
-          Error: renderWireError(new Refusal("agent_option_unsupported", "Tunnels cannot be changed; bind anew.")),
-        };
+        return this.#refusing(
+          () => this.#patch(message),
+          (error) => ({ Error: error }),
+        );
       case streamType.serverInfo:
         return { Region: this.#parts.region };
       default:
@@ -274,6 +275,15 @@ export class ServerSession implements AgentSession {
     }
     this.#tunnels.add(id);
     bound(id);
+  }
+
+  #patch(message: JsonObject): JsonObject {
+    const { id, change } = parsePatch(message);
+    if (!this.#tunnels.has(id)) {
+      throw new Refusal("agent_request_invalid", `change the tunnel "${id}": this session has none of this id`);
+    }
+    this.#parts.hooks.patch(this, id, change);
+    return { Error: "" };
   }
 
   /** Ids that are not known are no error: Rust agents unbind twice (§4.4). */

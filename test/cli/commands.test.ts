@@ -63,6 +63,21 @@ describe("the command line", () => {
       /exclude each other/,
     ],
     [
+      "a policy and labels",
+      ["http", "3000", "--server", "localhost", "--token", "x", "--label", "a=b", "--traffic-policy-file", "p.yaml"],
+      /--traffic-policy-file and --label exclude each other/,
+    ],
+    [
+      "a pool and labels",
+      ["tcp", "3000", "--server", "localhost", "--token", "x", "--label", "a=b", "--pooling"],
+      /--pooling and --label exclude each other/,
+    ],
+    [
+      "a policy that is not there",
+      ["tls", "3000", "--server", "localhost", "--token", "x", "--traffic-policy-file", "nowhere.yaml"],
+      /--traffic-policy-file: cannot read "nowhere.yaml"/,
+    ],
+    [
       "a label without value",
       ["http", "3000", "--server", "localhost", "--token", "x", "--label", "a"],
       /--label must be NAME=VALUE: "a"/,
@@ -235,6 +250,19 @@ describe("postern serve, and the commands beside it", () => {
     const line = `https://app.localhost:${facts.https_port} → http://localhost:${upstream.port}`;
     assert.equal(await agent.firstLine(), line);
     assert.equal((await agent.end("SIGINT")).code, 130);
+  });
+
+  it("`postern http` brings its policy along, and says what is wrong with one", async () => {
+    const file = join(data, "policy.yaml");
+    const args = ["http", String(upstream.port), "--url", "https://policy.localhost", "--data", data];
+    writeFileSync(file, "on_http_request: [{actions: [{type: teapot}]}]");
+    const refused = await runCommand([...args, "--traffic-policy-file", file]);
+    assert.notEqual(refused.code, 0);
+    assert.match(refused.stderr, /on_http_request\[0\]\.actions\[0\]\.type/);
+    writeFileSync(file, "on_http_request: [{actions: [{type: custom-response, config: {status_code: 418}}]}]");
+    const agent = startCommand([...args, "--traffic-policy-file", file, "--pooling"]);
+    assert.match(await agent.firstLine(), /^https:\/\/policy\.localhost/);
+    await agent.end();
   });
 
   it("`postern http` warns of a dead port at once, stays online, and says when the service is there", async () => {

@@ -15,6 +15,7 @@ export interface SdkCommand {
   readonly token?: string;
   readonly domain?: string;
   readonly trafficPolicy?: string;
+  readonly pooling?: boolean;
   /** Port of the service behind, where it is not one of this process. */
   readonly target?: number;
   readonly labels?: Readonly<Record<string, string>>;
@@ -72,6 +73,7 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
       if (command.clientAuthorities) builder.mutualTlsca(Buffer.from(command.clientAuthorities));
       if (command.proxyProtocol) builder.proxyProto(command.proxyProtocol);
       if (command.trafficPolicy) builder.trafficPolicy(command.trafficPolicy);
+      if (command.pooling) builder.poolingEnabled(true);
       if (command.scheme) builder.scheme(command.scheme);
       if (command.appProtocol) builder.appProtocol(command.appProtocol);
       for (const [user, password] of command.credentials ?? []) builder.basicAuth(user, password);
@@ -85,15 +87,15 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
       for (const [name, value] of Object.entries(command.labels ?? {})) builder.label(name, value);
       return added(await builder.listenAndForward(webUrl));
     }
-    case "tcp":
-      return added(
-        await connected()
-          .tcpEndpoint()
-          .listenAndForward(`tcp://127.0.0.1:${(echo.address() as AddressInfo).port}`),
-      );
+    case "tcp": {
+      const builder = connected().tcpEndpoint();
+      if (command.trafficPolicy) builder.trafficPolicy(command.trafficPolicy);
+      return added(await builder.listenAndForward(`tcp://127.0.0.1:${(echo.address() as AddressInfo).port}`));
+    }
     case "tls": {
       const builder = connected().tlsEndpoint();
       if (command.domain) builder.domain(command.domain);
+      if (command.trafficPolicy) builder.trafficPolicy(command.trafficPolicy);
       if (command.clientAuthorities) builder.mutualTlsca(Buffer.from(command.clientAuthorities));
       if (command.termination) {
         const [certificate, key] = command.termination;

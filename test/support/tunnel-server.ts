@@ -17,6 +17,7 @@ import type {
   AuthRequest,
   BindRequest,
   LabelRequest,
+  TunnelChange,
   ServerHooks,
 } from "../../src/tunnel/server-hooks.ts";
 
@@ -73,6 +74,10 @@ export class Register implements ServerHooks {
     this.labelled.push({ id, request });
     this.tunnels.set(id, session);
     this.#note(`label ${id}`);
+  }
+
+  patch(_session: AgentSession, tunnelId: string, change: TunnelChange): void {
+    this.#note(`patch ${tunnelId} ${Object.keys(change).join()}`);
   }
 
   unbind(session: AgentSession, tunnelId: string): void {

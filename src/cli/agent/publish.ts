@@ -1,4 +1,5 @@
 /** What the commands that publish have in common: their settings, and what an agent is made of from them. */
+import { readFileSync } from "node:fs";
 import { parseServerAddress } from "../../agent/connect.ts";
 import { placeOfUrl } from "../../agent/publication.ts";
 import type { PublishedProto, Publication } from "../../agent/publication.ts";
@@ -27,6 +28,8 @@ export const agentSettings = {
   server: settings.server,
   ca: settings.ca,
   authtoken: settings.authtoken,
+  trafficPolicyFile: settings.trafficPolicyFile,
+  pooling: settings.pooling,
   requireUpstream: settings.requireUpstream,
   data: settings.data,
   logLevel: settings.logLevel,
@@ -94,6 +97,8 @@ function agentOptions(values: Values, target: string, { proto, proxyProtocol = 0
     proto,
     proxyProtocol,
     publish: publication(values.url, values.label, proto),
+    trafficPolicy: policyOf(values),
+    pooling: values.pooling,
     version: posternVersion(),
   } satisfies Partial<AgentOptions>;
 }
@@ -124,6 +129,22 @@ function publication(url: string | undefined, labels: readonly string[], proto: 
     return [label.slice(0, at), label.slice(at + 1)] as const;
   });
   return { kind: "labels", labels: Object.fromEntries(pairs) };
+}
+
+/** The server checks it: what is wrong is told with its place when the agent connects. */
+function policyOf({ trafficPolicyFile: file, pooling, label }: Values): string | undefined {
+  if (label.length > 0 && (file !== undefined || pooling)) {
+    const what = file === undefined ? "--pooling" : "--traffic-policy-file";
+    throw new Failure("usage", `${what} and --label exclude each other: edges have policies and backends of their own`);
+  }
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new Failure("usage", `--traffic-policy-file: cannot read "${file}": ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
 }
 
 function named<T>(what: string, parse: () => T): T {

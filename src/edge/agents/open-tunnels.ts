@@ -34,6 +34,8 @@ export interface OpenTunnels {
   all(): Iterable<Tunnel>;
   /** Its name or port must have been claimed. */
   open(tunnel: Tunnel): void;
+  /** It serves another endpoint from now on, at the same place. */
+  change(tunnel: Tunnel, endpoint: Endpoint, metadata: string): void;
   /** Its agent knows, or is gone. Harmless when repeated. */
   close(tunnel: Tunnel): void;
   /** Closes it and tells its agent why. */
@@ -89,6 +91,12 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
       sessions.addTunnel(tunnel);
       if (tunnel.endpoint) publish(tunnel, tunnel.endpoint);
       else groups.add(tunnel);
+      report({ type: "tunnel_opened", tunnel: renderTunnel(tunnel, region) });
+    },
+    change(tunnel, endpoint, metadata) {
+      tunnel.endpoint = endpoint;
+      tunnel.metadata = metadata;
+      publish(tunnel, endpoint);
       report({ type: "tunnel_opened", tunnel: renderTunnel(tunnel, region) });
     },
     close,

@@ -1,11 +1,11 @@
 /** What an agent's request for a tunnel comes to: checked, named and ready to be put on the register. */
-import { internalNameOf } from "../../lib/internal-names.ts";
+import { internalNameOf, isInternalKey } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Place } from "../../schema/object.ts";
-import type { AgentSession, BindRequest, LabelRequest } from "../../tunnel/server-hooks.ts";
+import type { AgentSession, BindRequest, LabelRequest, TunnelChange } from "../../tunnel/server-hooks.ts";
 import type { Grant } from "./credentials.ts";
 import { connectionEndpoint, endpointSite } from "./endpoint.ts";
 import type { EndpointSiteOptions } from "./endpoint.ts";
@@ -30,6 +30,8 @@ export interface Opening {
    * asked and is silent. `ask` is the session that must be asked before anything can be said.
    */
   endpoint(asking: EndpointRequest): { readonly tunnel: Tunnel; readonly replaces: Tunnel | undefined } | Unasked;
+  /** What the tunnel's endpoint becomes. Throws `Refusal`. */
+  changed(tunnel: Tunnel, change: TunnelChange): Endpoint;
   /** Throws `Refusal`. */
   labelled(grant: Grant, session: AgentSession, id: string, request: LabelRequest): Tunnel;
 }
@@ -37,6 +39,8 @@ export interface Opening {
 export function makeOpening(options: OpeningOptions): Opening {
   const { clock, limits } = options;
   const endpointPlaces = makeEndpointPlaces(options);
+  /** What the endpoints of tunnels were made of. */
+  const askedFor = new WeakMap<Tunnel, EndpointRequest>();
   return {
     endpoint(asking) {
       const { session, id, request } = asking;
@@ -45,7 +49,31 @@ export function makeOpening(options: OpeningOptions): Opening {
       if ("ask" in place) return place;
       const endpoint = endpointAt(place, asking, options);
       const tunnel = tunnelOf(id, session, request, clock.now(), { endpoint, labels: undefined });
+      askedFor.set(tunnel, asking);
       return { tunnel, replaces: place.replaces };
+    },
+    changed(tunnel, { metadata, trafficPolicy, pools }) {
+      const asking = askedFor.get(tunnel);
+      const { endpoint } = tunnel;
+      if (!asking || !endpoint) {
+        throw new Refusal("agent_option_unsupported", "change a tunnel with labels: its edges have what it would have");
+      }
+      const { request } = asking;
+      if (pools !== undefined && pools !== (request.pools === true)) {
+        throw new Refusal("agent_option_unsupported", 'change "PoolingEnabled" of a tunnel: bind it anew');
+      }
+      const after = {
+        ...asking,
+        request: {
+          ...request,
+          ...(metadata !== undefined && { metadata }),
+          ...(trafficPolicy !== undefined && { options: { ...withoutPolicy(request), TrafficPolicy: trafficPolicy } }),
+        },
+      };
+      checkTexts(after.request, limits);
+      const made = endpointAt({ ...endpoint, replaces: undefined }, after, options);
+      askedFor.set(tunnel, after);
+      return made;
     },
     labelled(grant, session, id, request) {
       checkTexts(request, limits);
@@ -58,6 +86,11 @@ export function makeOpening(options: OpeningOptions): Opening {
       return tunnelOf(id, session, request, clock.now(), { endpoint: undefined, labels });
     },
   };
+}
+
+/** The options, with neither form of a policy. */
+function withoutPolicy({ options }: BindRequest): BindRequest["options"] {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !/^(?:traffic)?policy$/i.test(name)));
 }
 
 /** The endpoint that is published at the place. Throws `Refusal` for options that it cannot have. */
@@ -84,6 +117,10 @@ function endpointAt(
   if (termination && compiled.some(({ endsTls }) => endsTls === true)) {
     const message = "end TLS by a rule of the traffic policy: the option TLSTermination ends it before";
     throw new Refusal("agent_policy_invalid", message);
+  }
+  if (isInternalKey(host) && compiled.some(({ login }) => login !== undefined)) {
+    const message = `publish "${proto}://${internalNameOf(host)}" with a login: visitors log in where they come to`;
+    throw new Refusal("agent_option_unsupported", message);
   }
   if (proto === "http" && compiled.some(({ login }) => login !== undefined)) {
     throw new Refusal("agent_option_unsupported", `publish "http://${host}" with a login: that takes HTTPS`);

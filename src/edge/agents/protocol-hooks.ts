@@ -109,6 +109,13 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
       if (before) tunnels.close(before);
       tunnels.open(tunnel);
     },
+    patch(session, tunnelId, change) {
+      const tunnel = tunnels.byId(tunnelId);
+      if (tunnel?.session !== session) throw new Refusal("agent_request_invalid", `there is no tunnel "${tunnelId}"`);
+      const endpoint = opening.changed(tunnel, change);
+      tunnels.change(tunnel, endpoint, change.metadata ?? tunnel.metadata);
+      log.info("tunnel changed", { tunnel: tunnelId, session: session.id, what: Object.keys(change) });
+    },
     unbind(session, tunnelId) {
       const tunnel = tunnels.byId(tunnelId);
       if (tunnel?.session === session) tunnels.close(tunnel);

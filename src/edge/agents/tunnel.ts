@@ -8,10 +8,11 @@ export interface Tunnel {
   readonly id: string;
   readonly session: AgentSession;
   readonly forwardsTo: string;
-  readonly metadata: string;
+  metadata: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  readonly endpoint: Endpoint | undefined;
+  /** Another one, at the same place, once the agent has changed it. */
+  endpoint: Endpoint | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
   /** The service speaks HTTP/2 with prior knowledge, and no HTTP/1.1. */
   readonly http2: boolean;

@@ -103,6 +103,10 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       const { path } = this.request;
       return this.#deny(unroutable(site, target, path) ?? noBackend);
     }
+    // Visitors come back from a provider to a public name, where neither cookies nor paths of this login are known.
+    if (site.logins !== undefined && site.logins.length > 0) {
+      return this.refuse("login_internal", `endpoint ${site.id} at "${host}" asks visitors to log in`);
+    }
     this.steps.push(target.matched);
     const joined: CompiledRoute = {
       ...target,

@@ -197,6 +197,12 @@ export const trafficErrors = {
     "The identity provider did not sign you in.",
     "Try again; the request's trace has the status that it gave.",
   ),
+  login_internal: entry(
+    3168,
+    500,
+    "This address cannot let anybody log in.",
+    "Its operator should ask for the login at the endpoint that visitors come to, and not at the internal one behind it.",
+  ),
   policy_fell_through: entry(
     6029,
     500,
