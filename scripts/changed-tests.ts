@@ -6,7 +6,8 @@ import { importsOf } from "./imports.ts";
 
 /**
  * Black-box tests of what lies in a folder, in few enough files to be quick. The longest folder that fits counts. A file
- * is also tested by what is named for it or one of its folders, as `test/api/documents.test.ts` is for `api/documents`.
+ * is also tested by what is named for it or one of its folders, as `test/api/documents.test.ts` is for `api/documents`
+ * and `test/traffic/modules-breaker.test.ts` for `modules/circuit-breaker.ts`.
  */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/acme": ["test/traffic/acme.test.ts"],
@@ -14,7 +15,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/api": ["test/api/{http,resources,protocol}.test.ts"],
   "src/api/description": ["test/api/{description,reference}.test.ts"],
   "src/api/domain-proof": ["test/api/domain-proof.test.ts"],
-  "src/api/events": ["test/api/events*.test.ts"],
+  "src/api/events": ["test/api/{events,events-traffic}.test.ts"],
+  "src/api/events/targets": ["test/api/{events,events-clouds}.test.ts"],
   "src/api/filter": ["test/api/{filter,lists}.test.ts"],
   "src/api/history": ["test/api/{history,revisions}.test.ts"],
   "src/api/provisioning": ["test/traffic/acme.test.ts"],
@@ -22,6 +24,9 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/api/traffic": ["test/api/traffic.test.ts"],
   "src/cel": ["test/cel/*.test.ts", "test/api/filter.test.ts"],
   "src/cli": ["test/cli/{commands,platform}.test.ts"],
+  "src/cli/api": ["test/cli/api.test.ts"],
+  "src/cli/platform": ["test/cli/platform.test.ts"],
+  "src/cli/terminal": ["test/cli/commands.test.ts"],
   "src/edge": ["test/traffic/{edge,modules-changes}.test.ts"],
   "src/edge/agents": ["test/traffic/{agents-tunnels,agent-options,bind-fields}.test.ts"],
   "src/edge/connections": ["test/traffic/{tcp-edges,tls-edges}.test.ts"],
@@ -34,10 +39,18 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/edge/watch": ["test/traffic/traffic-events.test.ts"],
   "src/http1": ["test/traffic/http1-*.test.ts"],
   "src/http2": ["test/traffic/http2-*.test.ts"],
-  "src/identity": ["test/api/modules.test.ts", "test/identity/*.test.ts"],
+  "src/identity": ["test/api/modules.test.ts", "test/identity/{checks,flows,log-out}.test.ts"],
+  "src/identity/calls": ["test/identity/{codes,openid}.test.ts"],
+  "src/identity/oauth": ["test/identity/oauth-providers.test.ts"],
+  "src/identity/oidc": ["test/identity/{hostile-tokens,openid}.test.ts"],
+  "src/identity/saml": [
+    "test/identity/saml-{claims,forms,hostile,requests,responses,signatures}.test.ts",
+    "test/identity/samlify.test.ts",
+  ],
+  "src/identity/saml-login": ["test/identity/saml-{logout,metadata,routes,sessions}.test.ts"],
   "src/jose": ["src/policy/actions/jwt-validation.test.ts", "test/identity/hostile-tokens.test.ts"],
   "src/lib": ["test/traffic/edge.test.ts", "test/api/http.test.ts"],
-  "src/modules": ["test/traffic/modules-*.test.ts"],
+  "src/modules": ["test/traffic/modules-{access,changes}.test.ts"],
   "src/outbound": ["test/traffic/forbidden-addresses.test.ts"],
   "src/policy": ["test/traffic/policies.test.ts", "test/api/endpoints.test.ts"],
   "src/resources": ["test/api/{resources,description,modules}.test.ts"],
@@ -46,7 +59,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/settings": ["test/settings.test.ts", "test/cli/commands.test.ts"],
   "src/sso": ["test/cli/sso.test.ts"],
   "src/storage": ["test/storage/{commit,history,rules,secrets}.test.ts"],
-  "src/traffic": ["test/traffic/modules-*.test.ts"],
+  "src/traffic": ["test/traffic/modules-{access,changes,headers}.test.ts"],
+  "src/traffic/parts": ["test/traffic/modules-*.test.ts"],
   "src/tunnel": ["test/tunnel/*.test.ts"],
   "src/webhooks": ["test/traffic/modules-webhooks.test.ts", "test/cli/webhook-send.test.ts"],
   "src/websocket": ["test/traffic/modules-websocket.test.ts"],
@@ -90,7 +104,7 @@ export function testsFor(changed: readonly string[], tests = allTests()): string
       // Every fixture, and every other test, imports something of `lib`.
       const uses = !file.startsWith("src/lib/") && (reach.get(test)?.has(file) ?? false);
       const isNear = !isBlackBox && folderOf(test, 2) === folderOf(file, 2) && reachOf(test, true).has(file);
-      const isNamed = isBlackBox && words.includes(stem) && file.startsWith("src/");
+      const isNamed = isBlackBox && file.startsWith("src/") && (words.includes(stem) || isOneOf(file, stem));
       if (test === file || uses || isNear || isNamed || globs.some((glob) => matchesGlob(test, glob))) wanted.add(test);
     }
   }
@@ -112,6 +126,12 @@ function roomOf(file: string): readonly string[] {
   const fitting = Object.keys(rooms).filter((folder) => file.startsWith(`${folder}/`));
   const room = fitting.sort((one, other) => other.length - one.length)[0];
   return room === undefined ? [] : (rooms[room] as readonly string[]);
+}
+
+/** Whether a test `ROOM-WORDS` is named for this file, or folder, of the room. */
+function isOneOf(file: string, stem: string): boolean {
+  const [, room = "", word = ""] = /^([a-z\d]+)-(.+?)s?$/.exec(stem) ?? [];
+  return word !== "" && file.startsWith(`src/${room}/`) && file.slice(room.length + 5).includes(word);
 }
 
 function folderOf(file: string, depth: number): string {

@@ -31,6 +31,9 @@ describe("the fast lane", () => {
     assert.ok(!tests.includes("src/http1/field-table.test.ts"), "does not import it");
     assert.ok(!tests.some((test) => test.startsWith("test/storage/")));
     assert.ok(testsFor(["src/api/documents/plan.ts"]).includes("test/api/documents.test.ts"));
+    const ofBreaker = testsFor(["src/modules/circuit-breaker.ts"]);
+    assert.ok(ofBreaker.includes("test/traffic/modules-breaker.test.ts"));
+    assert.ok(!ofBreaker.includes("test/traffic/modules-compression.test.ts"));
   });
 
   it("the fast lane runs a changed test, and those that import a changed fixture through whatever others", () => {
