@@ -4,6 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { checkServerNames } from "../lib/server-names.ts";
 import { makeMetrics } from "../lib/metrics.ts";
+import type { Metrics } from "../lib/metrics.ts";
 import { modules } from "../modules/index.ts";
 import { resources as declared } from "../resources/index.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
@@ -120,21 +121,9 @@ async function serve(
     edges,
   });
   const readiness = trackReadiness(store, metrics);
-  const loginKeys = await keepLoginKeys(store, clock, log);
-  await keepIdpDomain({ store, clock, log, names: options, agreed: options.acmeAgree });
-  const logins = keepLoginBook({ store, clock, log, idleDays: options.loginIdleDays });
-  const usedMessages = keepUsedMessages(store, clock, log);
-  const samlMetadata = keepSamlMetadata({
-    store,
-    clock,
-    log,
-    metrics,
-    allowLocal: options.allowLocalUpstreams,
-    ca: options.loginCa,
-  });
+  const logins = await keepLogins(options, store, metrics);
   edges.follow([
-    usedMessages,
-    samlMetadata,
+    ...logins.watchers,
     applied,
     readiness,
     startPublishing(store, edges),
@@ -142,7 +131,7 @@ async function serve(
     problems,
     liveObjects,
     queries,
-    logins,
+    logins.book,
   ]);
   const { domain, idpHost, tcpPorts, requireReservedDomains, requireDomainProof, allowLocalUpstreams } = options;
   const suffixes = { more: options.publicSuffix, allowed: options.allowPublicSuffix };
@@ -184,9 +173,7 @@ async function serve(
     apiUrl,
     async stop() {
       readiness.stop();
-      loginKeys.cancel();
-      usedMessages.stop();
-      await samlMetadata.stop();
+      await logins.stop();
       const provisioned = provisioning.stop();
       applied.stop();
       await server.stop();
@@ -194,6 +181,26 @@ async function serve(
       await provisioned;
       await events.stop();
       await store.close();
+    },
+  };
+}
+
+/** What logins need of the control plane. */
+async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: Metrics) {
+  const { clock, log } = options;
+  const keys = await keepLoginKeys(store, clock, log);
+  await keepIdpDomain({ store, clock, log, names: options, agreed: options.acmeAgree });
+  const book = keepLoginBook({ store, clock, log, idleDays: options.loginIdleDays });
+  const usedMessages = keepUsedMessages(store, clock, log);
+  const { allowLocalUpstreams: allowLocal, loginCa: ca } = options;
+  const samlMetadata = keepSamlMetadata({ store, clock, log, metrics, allowLocal, ca });
+  return {
+    book,
+    watchers: [usedMessages, samlMetadata],
+    async stop(): Promise<void> {
+      keys.cancel();
+      usedMessages.stop();
+      await samlMetadata.stop();
     },
   };
 }

@@ -3,10 +3,13 @@ import { Deadlines } from "../lib/deadlines.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { makeLogins } from "../identity/engine.ts";
 import type { Logins } from "../identity/engine.ts";
+import type { LoginSettings } from "../identity/settings.ts";
 import { makeSamlLogins } from "../identity/saml-login/saml-logins.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { idpHostOf } from "../lib/server-names.ts";
 import { modulesWith, openOutside, WindowPool } from "../modules/index.ts";
+import type { OwnParts } from "../modules/index.ts";
+import type { ModuleDeclaration } from "../traffic/module.ts";
 import type { RoutingTable } from "../routing/sites/compiled.ts";
 import { makeRoutingTable } from "../routing/table.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
@@ -78,8 +81,7 @@ export interface PublicPorts {
 const heldWebhooks = 16;
 
 export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>, ports: PublicPorts): DataPlane {
-  const { clock, log, metrics, domain, region } = options;
-  const { random = Math.random } = options;
+  const { clock, log, metrics, domain, region, random = Math.random } = options;
   const send = (message: Upward): void => link.send(message);
   const saml = makeSamlLogins({
     clock,
@@ -88,18 +90,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     failed: (routeId, why) => observers.failing.note({ id: routeId }, why),
   });
   const logins = makeLogins({
-    settings: {
-      idpHost: idpHostOf(options),
-      httpsPort: ports.https,
-      apps: options.oauthApps ?? {},
-      ca: options.loginCa,
-      allowLocal: options.allowLocalUpstreams,
-      issuers: options.loginIssuer,
-      maxSessions: options.loginMaxSessions,
-      idleDays: options.loginIdleDays,
-      skewSeconds: options.clockSkew,
-      sharedCallback: options.oidcSharedCallback,
-    },
+    settings: loginSettings(options, ports),
     clock,
     log,
     metrics,
@@ -109,28 +100,8 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     placeOf: (routeId) => table.placeOfRoute(routeId),
     idpPaths: [saml.path],
   });
-  const modules = modulesWith(options, {
-    logins,
-    saml,
-    policies: {
-      internalEndpoint: (accountId, host) => sites.internal(accountId, host) !== undefined,
-      secret: (accountId, vault, name) => table.secret(accountId, vault, name),
-      internalConnection: (accountId, address) => sites.internalConnection(accountId, address) !== undefined,
-      ...(options.random && { random: options.random }),
-      expressionErrors: options.policyExpressionErrors,
-      windows: new WindowPool(options.policyRateKeys),
-      ...openOutside({
-        clock,
-        allowLocal: options.allowLocalUpstreams,
-        ca: options.policyCa,
-        hosts: options.policyHosts,
-        inside: makeInternalCalls(
-          () => context,
-          (accountId, host) => sites.internal(accountId, host),
-        ),
-      }),
-    },
-  });
+  const policies = policyServices(options, () => ({ table, sites, context }));
+  const modules = modulesWith(options, { logins, saml, policies });
   const table = makeRoutingTable(clock, modules);
   const certificates = makeCertificates({
     authority: options.authority,
@@ -140,25 +111,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     log,
   });
   const challenges = makeAcmeChallenges(log);
-  const registry = makeAgentRegistry({
-    table,
-    report: send,
-    domain,
-    idpHost: options.idpHost,
-    region,
-    clock,
-    log,
-    modules,
-    requireReservedNames: options.requireDomainProof !== "none",
-    advertisedHttpsPort: ports.https,
-    advertisedHttpPort: ports.http,
-    limits: { ...defaultAgentLimits, ...options.limits?.agents },
-    tcp: {
-      range: options.tcpPorts,
-      open: (site, failed) => tcpPorts.open(site, failed),
-      close: (site) => tcpPorts.close(site),
-    },
-  });
+  const registry = openRegistry(options, ports, { table, modules, send, tcpPorts: () => tcpPorts });
   const { serverVersion } = options;
   const secret = Buffer.from(options.tunnelSecret);
   const agents = makeAgentServer(registry, { clock, log, secret, region, serverVersion });
@@ -226,4 +179,78 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const sites = makePublicSites(table, registry, idpSite(logins, ports.https), pools);
   const carrying = { context, upstreams, splices, tcpPorts, observers, listening, loaded };
   return { table, certificates, challenges, registry, agents, sites, pools, logins, saml, ...carrying };
+}
+
+function loginSettings(options: EdgeOptions, ports: PublicPorts): LoginSettings {
+  return {
+    idpHost: idpHostOf(options),
+    httpsPort: ports.https,
+    apps: options.oauthApps ?? {},
+    ca: options.loginCa,
+    allowLocal: options.allowLocalUpstreams,
+    issuers: options.loginIssuer,
+    maxSessions: options.loginMaxSessions,
+    idleDays: options.loginIdleDays,
+    skewSeconds: options.clockSkew,
+    sharedCallback: options.oidcSharedCallback,
+  };
+}
+
+/** What rules of policies ask the edge for. @param late is made after the modules, and there when a rule runs */
+function policyServices(
+  options: EdgeOptions,
+  late: () => { readonly table: RoutingTable; readonly sites: PublicSites; readonly context: HttpContext },
+): NonNullable<OwnParts["policies"]> {
+  return {
+    internalEndpoint: (accountId, host) => late().sites.internal(accountId, host) !== undefined,
+    secret: (accountId, vault, name) => late().table.secret(accountId, vault, name),
+    internalConnection: (accountId, address) => late().sites.internalConnection(accountId, address) !== undefined,
+    ...(options.random && { random: options.random }),
+    expressionErrors: options.policyExpressionErrors,
+    windows: new WindowPool(options.policyRateKeys),
+    ...openOutside({
+      clock: options.clock,
+      allowLocal: options.allowLocalUpstreams,
+      ca: options.policyCa,
+      hosts: options.policyHosts,
+      inside: makeInternalCalls(
+        () => late().context,
+        (accountId, host) => late().sites.internal(accountId, host),
+      ),
+    }),
+  };
+}
+
+interface RegistryParts {
+  readonly table: RoutingTable;
+  readonly modules: readonly ModuleDeclaration[];
+  readonly send: (message: Upward) => void;
+  /** Made after it. */
+  readonly tcpPorts: () => TcpPorts;
+}
+
+function openRegistry(
+  options: EdgeOptions,
+  ports: PublicPorts,
+  { table, modules, send, tcpPorts }: RegistryParts,
+): AgentRegistry {
+  return makeAgentRegistry({
+    table,
+    report: send,
+    domain: options.domain,
+    idpHost: options.idpHost,
+    region: options.region,
+    clock: options.clock,
+    log: options.log,
+    modules,
+    requireReservedNames: options.requireDomainProof !== "none",
+    advertisedHttpsPort: ports.https,
+    advertisedHttpPort: ports.http,
+    limits: { ...defaultAgentLimits, ...options.limits?.agents },
+    tcp: {
+      range: options.tcpPorts,
+      open: (site, failed) => tcpPorts().open(site, failed),
+      close: (site) => tcpPorts().close(site),
+    },
+  });
 }

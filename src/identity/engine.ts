@@ -96,17 +96,7 @@ const maxEnded = 10_000;
 export function makeLogins(options: LoginsOptions): Logins {
   const { settings, clock, log, metrics, send, tell, siteFor, placeOf } = options;
   const reports = makeLoginReports(send, clock);
-  const jobs =
-    options.jobs ??
-    makeJobThread(
-      {
-        allowLocal: settings.allowLocal,
-        issuers: settings.issuers,
-        ca: settings.ca,
-        skewSeconds: settings.skewSeconds,
-      },
-      log,
-    );
+  const jobs = options.jobs ?? jobThreadFor(settings, log);
   const open = makeOpenExchanges(clock);
   /** Ended here: a control plane that has not heard of it yet does not bring it back. */
   const endedHere = new Lru<string, string>(maxEnded);
@@ -148,12 +138,7 @@ export function makeLogins(options: LoginsOptions): Logins {
     context.assertions.use([...keys.values()].flatMap(assertionKey));
   };
   const isLive = (record: SessionRecord): boolean => !context.isEnded(record.id);
-  const guard: Logins["guard"] = (method, provider, config, scope) => {
-    const { cookiePrefix, lists = everybody, ...rest } = config;
-    const { siteId, accountId, ownerId, revision } = scope;
-    const realm = realmOf({ siteId, kind: method.kind, provider, clientId: method.clientId, cookiePrefix });
-    return new Guard({ ...rest, method, realm, lists, accountId, siteId, ownerId, revision }, context);
-  };
+  const guard: Logins["guard"] = (...given) => guardIn(context, ...given);
   return {
     settings,
     context,
@@ -206,6 +191,20 @@ export function makeLogins(options: LoginsOptions): Logins {
       jobs.close();
     },
   };
+}
+
+function guardIn(context: LoginContext, ...[method, provider, config, scope]: Parameters<Logins["guard"]>): Guard {
+  const { cookiePrefix, lists = everybody, ...rest } = config;
+  const { siteId, accountId, ownerId, revision } = scope;
+  const realm = realmOf({ siteId, kind: method.kind, provider, clientId: method.clientId, cookiePrefix });
+  return new Guard({ ...rest, method, realm, lists, accountId, siteId, ownerId, revision }, context);
+}
+
+function jobThreadFor(
+  { allowLocal, issuers, ca, skewSeconds }: LoginSettings,
+  log: Log,
+): ReturnType<typeof makeJobThread> {
+  return makeJobThread({ allowLocal, issuers, ca, skewSeconds }, log);
 }
 
 /** Ends what was unused for so long that no route admits it any more. */

@@ -27,7 +27,7 @@ import { websocketTcpConverter } from "./websocket-tcp-converter.ts";
 
 export const modules: readonly ModuleDeclaration[] = modulesWith(defaultsOf(webhookSettings));
 
-interface OwnParts {
+export interface OwnParts {
   readonly logins?: Logins;
   readonly saml?: SamlLogins;
   readonly policies?: Partial<PolicyServices>;

@@ -34,6 +34,31 @@ const githubNeeds = [
   { lists: ["teams", "organizations"], scopes: ["read:org", "write:org", "admin:org"] },
 ] as const;
 
+const chosenProvider = f.object(
+  "Identity provider and who may access; exactly one of them is set.",
+  {
+    github: f.object(
+      "Sign-in with GitHub.",
+      {
+        ...application,
+        teams: f.list("Teams whose members may access.", f.string("A team.", { format: team }), { unique: true }),
+        organizations: f.list("Organizations whose members may access.", f.string("An organization's slug."), {
+          unique: true,
+        }),
+      },
+      { nullable: true, schemaName: "EndpointOAuthGitHub" },
+    ),
+    facebook: provider("Facebook", "EndpointOAuthFacebook"),
+    microsoft: provider("Microsoft", "EndpointOAuthMicrosoft"),
+    google: provider("Google", "EndpointOAuthGoogle"),
+    linkedin: provider("LinkedIn", "EndpointOAuthLinkedIn"),
+    gitlab: provider("GitLab", "EndpointOAuthGitLab"),
+    twitch: provider("Twitch", "EndpointOAuthTwitch"),
+    amazon: provider("Amazon", "EndpointOAuthAmazon"),
+  },
+  { required: true, schemaName: "EndpointOAuthProvider", example: { github: {} } },
+);
+
 /** The module; without `logins` it is declared and cannot be enforced. */
 export function oauthWith(logins: Logins | undefined) {
   return defineModule({
@@ -43,30 +68,7 @@ export function oauthWith(logins: Logins | undefined) {
     doc: "Lets only visitors in who sign in with a social identity provider and are on its lists.",
     acts: { request: ["refuse", "answer", "change the request"] },
     fields: {
-      provider: f.object(
-        "Identity provider and who may access; exactly one of them is set.",
-        {
-          github: f.object(
-            "Sign-in with GitHub.",
-            {
-              ...application,
-              teams: f.list("Teams whose members may access.", f.string("A team.", { format: team }), { unique: true }),
-              organizations: f.list("Organizations whose members may access.", f.string("An organization's slug."), {
-                unique: true,
-              }),
-            },
-            { nullable: true, schemaName: "EndpointOAuthGitHub" },
-          ),
-          facebook: provider("Facebook", "EndpointOAuthFacebook"),
-          microsoft: provider("Microsoft", "EndpointOAuthMicrosoft"),
-          google: provider("Google", "EndpointOAuthGoogle"),
-          linkedin: provider("LinkedIn", "EndpointOAuthLinkedIn"),
-          gitlab: provider("GitLab", "EndpointOAuthGitLab"),
-          twitch: provider("Twitch", "EndpointOAuthTwitch"),
-          amazon: provider("Amazon", "EndpointOAuthAmazon"),
-        },
-        { required: true, schemaName: "EndpointOAuthProvider", example: { github: {} } },
-      ),
+      provider: chosenProvider,
       ...loginFields,
       auth_check_interval: authCheckInterval,
     },

@@ -21,6 +21,52 @@ const signingYears = 35;
 
 const readOnlyUrl = (doc: string) => f.string(doc, { readOnly: true, maxBytes: 2048 });
 
+const fields = {
+  ...loginFields,
+  idp_metadata: f.string("The full XML IdP EntityDescriptor.", { maxBytes: 262_144, format: descriptor }),
+  idp_metadata_url: f.string("Where the EntityDescriptor is to be had, instead of giving it.", {
+    maxBytes: 2048,
+    format: providerUrl,
+  }),
+  force_authn: f.boolean(
+    "If true, the IdP must prompt for credentials on every redirect even if the user has an IdP session.",
+  ),
+  allow_idp_initiated: f.boolean(
+    "If true, the IdP may start a login directly; the IdP should set RelayState to the target URL.",
+    { default: true },
+  ),
+  authorized_groups: f.list(
+    "If present, only members of one of the listed groups may access.",
+    f.string("A group.", { maxBytes: 1024 }),
+    { unique: true },
+  ),
+  nameid_format: f.oneOf(
+    "Name identifier format expected in assertions.",
+    [
+      "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent",
+      "urn:oasis:names:tc:SAML:2.0:nameid-format:transient",
+      "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
+      "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified",
+      "urn:oasis:names:tc:SAML:2.0:nameid-format:emailAddress",
+      "urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified",
+    ],
+    { default: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" },
+  ),
+  entity_id: readOnlyUrl("The service provider's entity ID, a URL equal to metadata_url."),
+  assertion_consumer_service_url: readOnlyUrl("Public URL of the Assertion Consumer Service."),
+  single_logout_url: readOnlyUrl("Public URL of the Single Logout Service."),
+  request_signing_certificate_pem: f.string(
+    "PEM-encoded X.509 certificate of the key pair that signs SAML requests sent to the IdP.",
+    { readOnly: true, maxBytes: 8192 },
+  ),
+  metadata_url: readOnlyUrl("Public URL hosting the service provider's metadata."),
+  request_signing_key_pem: f.string("The private key of that pair.", {
+    internal: true,
+    secret: true,
+    maxBytes: 8192,
+  }),
+};
+
 /** The module; without `logins` and `saml` it is declared and cannot be enforced. */
 export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefined) {
   return defineModule({
@@ -29,51 +75,7 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
     on: ["https_route"],
     doc: "Lets only visitors in who sign in with a SAML identity provider.",
     acts: { request: ["refuse", "answer", "change the request"] },
-    fields: {
-      ...loginFields,
-      idp_metadata: f.string("The full XML IdP EntityDescriptor.", { maxBytes: 262_144, format: descriptor }),
-      idp_metadata_url: f.string("Where the EntityDescriptor is to be had, instead of giving it.", {
-        maxBytes: 2048,
-        format: providerUrl,
-      }),
-      force_authn: f.boolean(
-        "If true, the IdP must prompt for credentials on every redirect even if the user has an IdP session.",
-      ),
-      allow_idp_initiated: f.boolean(
-        "If true, the IdP may start a login directly; the IdP should set RelayState to the target URL.",
-        { default: true },
-      ),
-      authorized_groups: f.list(
-        "If present, only members of one of the listed groups may access.",
-        f.string("A group.", { maxBytes: 1024 }),
-        { unique: true },
-      ),
-      nameid_format: f.oneOf(
-        "Name identifier format expected in assertions.",
-        [
-          "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent",
-          "urn:oasis:names:tc:SAML:2.0:nameid-format:transient",
-          "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
-          "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified",
-          "urn:oasis:names:tc:SAML:2.0:nameid-format:emailAddress",
-          "urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified",
-        ],
-        { default: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" },
-      ),
-      entity_id: readOnlyUrl("The service provider's entity ID, a URL equal to metadata_url."),
-      assertion_consumer_service_url: readOnlyUrl("Public URL of the Assertion Consumer Service."),
-      single_logout_url: readOnlyUrl("Public URL of the Single Logout Service."),
-      request_signing_certificate_pem: f.string(
-        "PEM-encoded X.509 certificate of the key pair that signs SAML requests sent to the IdP.",
-        { readOnly: true, maxBytes: 8192 },
-      ),
-      metadata_url: readOnlyUrl("Public URL hosting the service provider's metadata."),
-      request_signing_key_pem: f.string("The private key of that pair.", {
-        internal: true,
-        secret: true,
-        maxBytes: 8192,
-      }),
-    },
+    fields,
     rules: [
       ({ idp_metadata, idp_metadata_url }) =>
         idp_metadata === "" && idp_metadata_url === "" ? { path: "idp_metadata", message: "is required" } : undefined,

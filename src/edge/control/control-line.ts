@@ -64,15 +64,6 @@ export function followControlPlane(options: ControlLineOptions): void {
       link.send({ type: "hello", edgeId, httpsPort });
     }
   };
-  const command = async (call: number, sessionId: string, sent: SessionCommand): Promise<void> => {
-    try {
-      await options.command(sessionId, sent);
-      link.send({ type: "command_result", call });
-    } catch (error) {
-      link.send({ type: "command_result", call, error: commandError(error, log) });
-    }
-  };
-
   const reply = async (call: number, question: EdgeQuestion): Promise<void> => {
     let found: EdgeAnswer | undefined;
     try {
@@ -116,7 +107,7 @@ export function followControlPlane(options: ControlLineOptions): void {
         });
         return;
       case "command":
-        void command(message.call, message.sessionId, message.command);
+        void carryOut(options, message.call, message.sessionId, message.command);
         return;
       case "question":
         void reply(message.call, message.question);
@@ -144,6 +135,20 @@ export function followControlPlane(options: ControlLineOptions): void {
     }
   });
   link.send({ type: "hello", edgeId, httpsPort });
+}
+
+async function carryOut(
+  { command, link, log }: ControlLineOptions,
+  call: number,
+  sessionId: string,
+  sent: SessionCommand,
+): Promise<void> {
+  try {
+    await command(sessionId, sent);
+    link.send({ type: "command_result", call });
+  } catch (error) {
+    link.send({ type: "command_result", call, error: commandError(error, log) });
+  }
 }
 
 function commandError(error: unknown, log: Log): NonNullable<CommandError> {
