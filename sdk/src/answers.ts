@@ -7,6 +7,8 @@ export interface Answer {
   readonly revision: number | undefined;
   /** Id of the request, as in the server's log. */
   readonly operationId: string | undefined;
+  /** What was taken as it was given, and was probably not meant so: the field, and why. */
+  readonly warnings: readonly string[];
   header(name: string): string | undefined;
 }
 
@@ -20,7 +22,20 @@ export function rememberAnswer(body: object, status: number, headers: { get(name
     etag: header("etag"),
     revision: revision === undefined ? undefined : Number(revision),
     operationId: header("postern-operation-id"),
+    warnings: quotedTexts(header("postern-warning") ?? ""),
     header,
+  });
+}
+
+/** The texts of a list of strings (RFC 8941 §3.3.3), percent-encoded where they are no visible ASCII. */
+function quotedTexts(list: string): string[] {
+  return Array.from(list.matchAll(/"((?:[^"\\]|\\.)*)"/g), ([, text = ""]) => {
+    const plain = text.replaceAll(/\\(.)/g, "$1");
+    try {
+      return decodeURIComponent(plain);
+    } catch {
+      return plain;
+    }
   });
 }
 

@@ -42,6 +42,7 @@ export async function runCases(given: JsonObject): Promise<readonly CaseResult[]
   if (!Array.isArray(cases) || cases.length === 0) throw new CaseFault("there are no cases in it");
   const simulation = startSimulation(policy, {
     layer,
+    host: endpoint?.hostname ?? "",
     port: Number(endpoint?.port) || 443,
     secrets: objectsIn(given, "secrets") as Readonly<Record<string, Record<string, string>>>,
     keySets: objectsIn(given, "key_sets"),

@@ -24,6 +24,8 @@ import { throughStages } from "./staged-body.ts";
 /** Where, and among what, the policy runs. */
 export interface SimulatedPlace {
   readonly layer: Layer;
+  /** Whom a TLS client names. */
+  readonly host: string;
   /** Port that is listened on. */
   readonly port: number;
   /** Values by vault and name. */
@@ -186,8 +188,14 @@ function pairs(name: string, value: string | readonly string[]): HeaderPairs {
   return [value].flat().map((one) => [name.toLowerCase(), one] as const);
 }
 
-function factsOf({ client, nowMs }: SimulatedWorld, { port }: SimulatedPlace, tls: ConnectionFacts["tls"]) {
-  return { source: client, sourcePort: 40_000, localAddress: "192.0.2.1", localPort: port, startedAt: nowMs, tls };
+function factsOf(
+  { client, nowMs }: SimulatedWorld,
+  { layer, host, port }: SimulatedPlace,
+  tls: ConnectionFacts["tls"],
+): ConnectionFacts {
+  const hello = layer === "tls" ? { serverName: host, alpn: [] } : undefined;
+  const own = { source: client, sourcePort: 40_000, localAddress: "192.0.2.1", localPort: port };
+  return { ...own, startedAt: nowMs, tls, hello };
 }
 
 function exchangeOf(given: SimulatedRequest, place: SimulatedPlace): Exchange {

@@ -64,6 +64,23 @@ describe("postern api", () => {
     );
   });
 
+  it("postern api says on the standard error what was taken and probably not meant", async () => {
+    const { id } = await api.ok("POST", "/edges/tcp", {});
+    const policy =
+      "on_tcp_connect: [{expressions: [\"conn.client_ip.geo.location.city == 'Zürich\\\\n'\"], actions: [{type: restrict-ips, config: {deny: [192.0.2.0/24]}}]}]";
+    const ended = await run(`edges/tcp/traffic_policy replace ${id}`, "--value", policy, "--json");
+    assert.equal(ended.code, 0, ended.stderr);
+    assert.equal(typeof JSON.parse(ended.stdout), "object");
+    const [first, second, ...rest] = ended.stderr.split("\n");
+    assert.match(
+      first ?? "",
+      /^warning: traffic_policy\.value: .*line 1, column 1: "conn\.client_ip\.geo\.location\.city" is always/,
+    );
+    assert.match(second ?? "", /^warning: traffic_policy\.value: .*admits nobody/);
+    assert.deepEqual(rest, [""]);
+    await api.ok("DELETE", `/edges/tcp/${id}`);
+  });
+
   it("postern api lists as a table, over pages, up to the limit", async () => {
     const ids: string[] = [];
     for (let count = 0; count < 103; count += 1) {

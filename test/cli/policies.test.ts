@@ -277,6 +277,12 @@ describe("postern policy explain", () => {
       /^closed$/m,
     );
     assert.match((await policy("explain", "tcp.yaml", "tcp://db.example:5432")).stdout, /^let in$/m);
+    write(
+      "tls.yaml",
+      "on_tcp_connect:\n  - expressions: [conn.tls.sni == 'db.example']\n    actions: [{ type: deny }]\n",
+    );
+    assert.match((await policy("explain", "tls.yaml", "tls://db.example")).stdout, /^closed$/m);
+    assert.match((await policy("explain", "tls.yaml", "tls://other.example")).stdout, /^let in$/m);
     assert.deepEqual([(await policy("explain", bad, "GET", "https://a.example")).code], [7]);
     assert.deepEqual([(await policy("explain", good, "GET", "ftp://a.example")).code], [2]);
     const ips = write(

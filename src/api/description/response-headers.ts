@@ -39,7 +39,7 @@ export const headers = {
   },
   "Postern-Warning": {
     description:
-      "What was taken as it was given, and was probably not meant so: the field, and why, percent-encoded where it is no visible ASCII. One line for each, at most ten.",
+      "What was taken as it was given, and was probably not meant so: the field, and why, each as a string of RFC 8941, percent-encoded where it is no visible ASCII; at most ten.",
     schema: text,
   },
 } satisfies Readonly<Record<string, JsonSchema>>;

@@ -19,11 +19,13 @@ export function warningHeaders(
   return { headers: doubts.flatMap(({ path, message }) => ["postern-warning", fieldValue(`${path}: ${message}`)]) };
 }
 
-/** Visible ASCII, the rest percent-encoded as UTF-8. */
+/** A string of RFC 8941 §3.3.3, so that lines can be joined and parted again; what is no visible ASCII is percent-encoded. */
 function fieldValue(text: string): string {
-  const encoded = text
-    .toWellFormed()
-    .replaceAll("…", "...")
-    .replaceAll(/[^\x20-\x7e]/gu, (sign) => encodeURIComponent(sign));
-  return encoded.length > maxBytes ? `${encoded.slice(0, maxBytes)}...` : encoded;
+  let encoded = "";
+  for (const sign of text.toWellFormed().replaceAll("…", "...")) {
+    const one = /[\x20-\x24\x26-\x7e]/.test(sign) ? sign.replace(/["\\]/, "\\$&") : encodeURIComponent(sign);
+    if (encoded.length + one.length > maxBytes) return `"${encoded}..."`;
+    encoded += one;
+  }
+  return `"${encoded}"`;
 }

@@ -1,3 +1,4 @@
+import { answerOf } from "../../../sdk/src/index.ts";
 import type { Listing, Operation } from "../../../sdk/src/index.ts";
 import { columnsOf, renderHead, renderObject, renderRow } from "../terminal/table.ts";
 import type { Columns } from "../terminal/table.ts";
@@ -33,6 +34,12 @@ export async function printList(listing: Listing<Row>, most: number, json: boole
 }
 
 export function printObject(operation: Operation, answer: unknown, json: boolean): void {
+  if (typeof answer === "object" && answer !== null) {
+    // Of any content that was sent: nothing of it may steer the terminal.
+    for (const text of answerOf(answer).warnings) {
+      process.stderr.write(`warning: ${text.replaceAll(/[\p{Cc}\u200b-\u200f\u2028-\u202e\u2066-\u2069]/gu, " ")}\n`);
+    }
+  }
   if (typeof answer === "string") process.stdout.write(answer);
   else if (answer === undefined) process.stdout.write(json ? "" : `${operation.id}: done\n`);
   else if (json) process.stdout.write(`${JSON.stringify(answer, undefined, 2)}\n`);

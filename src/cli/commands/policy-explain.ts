@@ -53,7 +53,7 @@ export const policyExplain = defineCommand({
       random: 0.5,
       answer: { status: 200, headers: [["content-type", "text/plain"]], body: "up" },
     };
-    const place = { layer, port: Number(url.port) || 443, secrets: {}, keySets: {} };
+    const place = { layer, host: url.hostname, port: Number(url.port) || 443, secrets: {}, keySets: {} };
     const told = await simulated(() => startSimulation(policy, place), layer, request);
     process.stdout.write(json ? `${JSON.stringify(told)}\n` : rendered(told));
     return exitCodes.fine;
