@@ -26,6 +26,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Print the development CA and how to trust it.",
     load: async () => (await import("./commands/ca.ts")).ca as Command,
   },
+  doctor: {
+    doc: "Check what visitors' logins need: names, certificates, stored addresses.",
+    load: async () => (await import("./commands/doctor.ts")).doctor as Command,
+  },
   "account create": {
     doc: "Create an account with an API key of its own.",
     load: async () => (await import("./commands/account-create.ts")).accountCreate as Command,

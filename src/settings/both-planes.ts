@@ -1,15 +1,10 @@
 /** Read by both planes. */
-import { hostName, portRange } from "./kinds/address.ts";
+import { portRange } from "./kinds/address.ts";
 import { oneOf } from "./kinds/text.ts";
-import { one, optional, toggle } from "./setting.ts";
+import { one, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 
 export const bothPlanesSettings = {
-  idpHost: optional(
-    "Host that visitors come back to from identity providers. No account has it, or a name below it.",
-    hostName,
-    { shownDefault: "idp. and the domain" },
-  ),
   tcpPorts: one("Ports that tcp tunnels and reserved addresses are given.", portRange, { default: "20000-29999" }),
   allowLocalUpstreams: toggle(
     "Let static backends name loopback and link-local addresses of the server, events and requests of traffic policies go to any address, and identity providers be reached over http.",

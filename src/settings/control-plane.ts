@@ -11,7 +11,7 @@ import { many, one, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 import { storageSettings } from "./storage.ts";
 
-const { data, database, apiListen, apiUrl, httpsListen, httpsPort, domain } = placeSettings;
+const { data, database, apiListen, apiUrl, httpsListen, httpsPort, domain, idpHost } = placeSettings;
 
 const { loginCa, loginIdleDays } = loginSettings;
 
@@ -23,6 +23,7 @@ export const controlPlaneSettings = {
   httpsListen,
   httpsPort,
   domain,
+  idpHost,
   ...bothPlanesSettings,
   ...storageSettings,
   apiOrigins: many(

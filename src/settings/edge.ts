@@ -8,7 +8,7 @@ import { many, optional } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 import { webhookSettings } from "./webhooks.ts";
 
-const { httpsListen, httpsPort, httpListen, agentListen, domain } = placeSettings;
+const { httpsListen, httpsPort, httpListen, agentListen, domain, idpHost } = placeSettings;
 
 export const edgeSettings = {
   httpsListen,
@@ -16,6 +16,7 @@ export const edgeSettings = {
   httpListen,
   agentListen,
   domain,
+  idpHost,
   ...bothPlanesSettings,
   tcpBind: optional(
     "Address on which the ports of TCP edges and tcp tunnels are listened on. API keys open ports there: keep those that must not be public behind a firewall.",

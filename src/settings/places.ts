@@ -30,4 +30,9 @@ export const placeSettings = {
   ),
   agentListen: one("Where agents connect.", listenAddress, { default: ":4443" }),
   domain: one("Domain under which names for agents are made up.", hostName, { default: "localhost" }),
+  idpHost: optional(
+    "Host that visitors come back to from identity providers. No account has it, or a name below it.",
+    hostName,
+    { shownDefault: "idp. and the domain" },
+  ),
 } as const;

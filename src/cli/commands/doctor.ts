@@ -1,0 +1,45 @@
+import { defineCommand } from "../command/command.ts";
+import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
+import { dataFiles, readPublic } from "../data/data-files.ts";
+import { exitCodes } from "../process/exit.ts";
+import { checkLoginHost } from "../doctor/login-host.ts";
+import type { Finding } from "../doctor/finding.ts";
+import { samlUrls } from "../doctor/saml-urls.ts";
+import { idpHostOf, idpUrl } from "../../lib/server-names.ts";
+import { settings } from "../../settings/settings.ts";
+
+const marks = { fine: "✓", warning: "!", wrong: "✗" } as const;
+
+export const doctor = defineCommand({
+  name: "doctor",
+  doc: "Check what visitors' logins need: that the host they come back to leads here and shows a certificate that is good, and that stored SAML addresses agree with it. Takes the settings of the server. Exits with 1 when something is wrong.",
+  operands: "",
+  least: 0,
+  most: 0,
+  settings: {
+    ...apiSettings,
+    domain: settings.domain,
+    idpHost: settings.idpHost,
+    httpsListen: settings.httpsListen,
+    httpsPort: settings.httpsPort,
+    json: settings.json,
+  },
+  examples: ["postern doctor --domain t.example.com --https-port 443"],
+  async run({ domain, idpHost, httpsListen, httpsPort, json, ...access }) {
+    const names = { domain, idpHost };
+    const port = httpsPort ?? httpsListen.port;
+    const own = readPublic(access.data, dataFiles.caCertificate);
+    const findings: Finding[] = await checkLoginHost({ host: idpHostOf(names), domain, port, ownCa: own });
+    try {
+      findings.push(...(await samlUrls(openApi(access), idpUrl(names, port))));
+    } catch (error) {
+      throw apiFailure(error);
+    }
+    process.stdout.write(json ? `${JSON.stringify({ findings })}\n` : findings.map(lineOf).join(""));
+    return findings.some(({ outcome }) => outcome === "wrong") ? exitCodes.unexpected : exitCodes.fine;
+  },
+});
+
+function lineOf({ outcome, about, message }: Finding): string {
+  return `${marks[outcome]} ${about}: ${message}\n`;
+}

@@ -1,0 +1,141 @@
+/** Whether the host of logins can be found, answers as this server does, and shows a certificate that browsers take. */
+import { lookup } from "node:dns/promises";
+import { request as requestHttps } from "node:https";
+import type { IncomingMessage } from "node:http";
+import { X509Certificate } from "node:crypto";
+import type { TLSSocket } from "node:tls";
+import type { Finding } from "./finding.ts";
+
+export interface LoginHost {
+  readonly host: string;
+  readonly domain: string;
+  /** The port of HTTPS in public URLs. */
+  readonly port: number;
+  /** PEM of the server's own authority, where it runs on this machine. */
+  readonly ownCa: string | undefined;
+}
+
+const timeoutMs = 10_000;
+const soonMs = 14 * 86_400_000;
+const maxAnswer = 65_536;
+
+export async function checkLoginHost({ host, domain, port, ownCa }: LoginHost): Promise<Finding[]> {
+  const about = `${host}:${port}`;
+  const found = await addressesOf(host);
+  if (found.length === 0) {
+    const message = `it has no address: set a DNS record that leads to the edge, as the names below ${domain} have`;
+    return [{ outcome: "wrong", about, message }];
+  }
+  const findings: Finding[] = [{ outcome: "fine", about, message: `leads to ${found.join(", ")}` }];
+  const others = await addressesOf(`postern-doctor.${domain}`);
+  if (others.length > 0 && !others.some((one) => found.includes(one))) {
+    const message = `names below ${domain} lead to ${others.join(", ")}: it has to reach the same edge`;
+    findings.push({ outcome: "warning", about, message });
+  }
+  try {
+    const { certificate, distrust, text } = await keysAt({ host, port, address: found[0] as string });
+    findings.push(isKeySet(text) ? answers(about) : stranger(about));
+    findings.push(judged(certificate, { host, about, ownCa, distrust }));
+  } catch (error) {
+    const message = `nothing answers there over HTTPS (${(error as Error).message}): start the server, and let port ${port} through`;
+    findings.push({ outcome: "wrong", about, message });
+  }
+  return findings;
+}
+
+/** RFC 6761 §6.3: names under localhost are this machine, whatever the resolver thinks. */
+async function addressesOf(host: string): Promise<readonly string[]> {
+  if (/(?:^|\.)localhost$/.test(host)) return ["127.0.0.1"];
+  try {
+    return (await lookup(host, { all: true })).map(({ address }) => address);
+  } catch {
+    return [];
+  }
+}
+
+interface Asked {
+  readonly host: string;
+  readonly port: number;
+  readonly address: string;
+}
+
+interface Shown {
+  readonly certificate: X509Certificate;
+  /** Why the authorities that everybody trusts do not vouch for it. */
+  readonly distrust: string | undefined;
+  readonly text: string;
+}
+
+/** What is at the path of the keys, and the certificate that was shown: good or not, which is judged afterwards. */
+async function keysAt({ host, port, address }: Asked): Promise<Shown> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = requestHttps({
+    host: address,
+    port,
+    servername: host,
+    path: "/.well-known/jwks.json",
+    headers: { host: port === 443 ? host : `${host}:${port}` },
+    rejectUnauthorized: false,
+    signal: AbortSignal.timeout(timeoutMs),
+    agent: false,
+  });
+  request.once("response", resolve);
+  request.once("error", reject);
+  request.end();
+  const response = await promise;
+  const socket = response.socket as TLSSocket;
+  const certificate = socket.getPeerX509Certificate();
+  const distrust = socket.authorized ? undefined : String(socket.authorizationError);
+  if (certificate === undefined) throw new Error("it shows no certificate");
+  let text = "";
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    text += piece.toString("latin1");
+    if (text.length > maxAnswer) break;
+  }
+  return { certificate, distrust, text: response.statusCode === 200 ? text : "" };
+}
+
+function isKeySet(text: string): boolean {
+  try {
+    return Array.isArray((JSON.parse(text) as { keys?: unknown }).keys);
+  } catch {
+    return false;
+  }
+}
+
+function answers(about: string): Finding {
+  return { outcome: "fine", about, message: "answers as the host of logins" };
+}
+
+function stranger(about: string): Finding {
+  const message =
+    "something else answers there: let the name lead to the edge, and give --idp-host as the server has it";
+  return { outcome: "wrong", about, message };
+}
+
+interface Judging extends Pick<LoginHost, "host" | "ownCa">, Pick<Shown, "distrust"> {
+  readonly about: string;
+}
+
+function judged(certificate: X509Certificate, { host, about, ownCa, distrust }: Judging): Finding {
+  const { subjectAltName = "", validTo } = certificate;
+  if (certificate.checkHost(host) === undefined) {
+    return { outcome: "wrong", about, message: `its certificate is for ${subjectAltName || "no name"}` };
+  }
+  const end = Date.parse(validTo);
+  if (end < Date.now()) return { outcome: "wrong", about, message: `its certificate has expired at ${validTo}` };
+  const isOwn = ownCa !== undefined && certificate.verify(new X509Certificate(ownCa).publicKey);
+  if (isOwn) {
+    const message =
+      "its certificate is of the server's own authority, which browsers trust only where it was made known (postern ca): " +
+      "agree to an authority's terms with --acme-agree, or upload a certificate for it in the first account";
+    return { outcome: "warning", about, message };
+  }
+  if (distrust !== undefined) {
+    return { outcome: "wrong", about, message: `browsers do not trust its certificate (${distrust})` };
+  }
+  if (end - Date.now() < soonMs) {
+    return { outcome: "warning", about, message: `its certificate expires soon, at ${validTo}` };
+  }
+  return { outcome: "fine", about, message: `shows a certificate until ${validTo}` };
+}

@@ -1,0 +1,28 @@
+/** Whether the addresses that SAML providers were told of are those at which this server takes their answers. */
+import type { Postern } from "../../../sdk/src/index.ts";
+import type { Finding } from "./finding.ts";
+
+/** They never change by themselves, for providers hold them; so they can be left behind. @param base of the host of logins */
+export async function samlUrls(api: Postern, base: string): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for await (const { routes } of api.edges.https.list()) {
+    for (const { id, saml } of routes) {
+      if (!saml) continue;
+      const expected = `${base}/saml/${id}`;
+      const about = `route ${id}`;
+      if (saml.entity_id === expected) {
+        findings.push({
+          outcome: "fine",
+          about,
+          message: `SAML answers come to ${saml.assertion_consumer_service_url}`,
+        });
+        continue;
+      }
+      const message =
+        `its SAML provider was told ${saml.assertion_consumer_service_url}, and answers are taken at ${expected}/acs: ` +
+        "have the host and port lead here as well, or remove the module, set it again, and register it anew";
+      findings.push({ outcome: "warning", about, message });
+    }
+  }
+  return findings;
+}

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createSelfSigned } from "../../src/lib/x509.ts";
+import { runCommand } from "../support/command.ts";
+import { freePort } from "../support/connections.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { TestPlatform } from "../support/platform.ts";
+
+describe("postern doctor", { timeout: 60_000 }, () => {
+  let platform: TestPlatform;
+  let routeId: string;
+  before(async () => {
+    platform = await startPlatform();
+    const edge = (await platform.api("POST", "/edges/https", { hostports: ["app.localhost:443"] })).body;
+    const saml = { idp_metadata_url: "https://login.example.com/metadata" };
+    const route = { match_type: "path_prefix", match: "/", saml };
+    routeId = (await platform.api("POST", `/edges/https/${edge.id}/routes`, route)).body.id;
+  });
+  after(() => platform.stop());
+  const doctor = (...args: string[]) => runCommand(["doctor", "--data", platform.directory, ...args]);
+
+  it("postern doctor finds the host of logins, its certificate, and SAML addresses that agree with it", async () => {
+    const { code, stdout, stderr } = await doctor("--https-port", String(platform.httpsPort));
+    const host = `idp.localhost:${platform.httpsPort}`;
+    assert.equal(code, 0, stderr + stdout);
+    assert.deepEqual(
+      stdout.split("\n").map((line) => line.slice(0, 1)),
+      ["✓", "✓", "!", "✓", ""],
+    );
+    assert.match(stdout, /leads to 127\.0\.0\.1/);
+    assert.match(stdout, /answers as the host of logins/);
+    assert.match(stdout, /of the server's own authority.*--acme-agree/);
+    assert.match(stdout, new RegExp(`✓ route ${routeId}: SAML answers come to https://${host}/saml/${routeId}/acs`));
+  });
+
+  it("postern doctor says when another host was stored with providers than the one that there is, and when that is not this server's", async () => {
+    const port = String(platform.httpsPort);
+    const { code, stdout } = await doctor("--https-port", port, "--idp-host", "sso.localhost", "--json");
+    const { findings } = JSON.parse(stdout) as { findings: { outcome: string; about: string; message: string }[] };
+    assert.equal(code, 1);
+    const [stored] = findings.filter(({ about }) => about === `route ${routeId}`);
+    assert.equal(stored?.outcome, "warning");
+    assert.match(stored.message, /was told https:\/\/idp\.localhost:\d+\/saml\/\w+\/acs, .* https:\/\/sso\.localhost/);
+    assert.match(findings.find(({ outcome }) => outcome === "wrong")?.message ?? "", /something else answers there/);
+  });
+
+  it("postern doctor says when nothing answers, and when the certificate is one that browsers do not trust", async () => {
+    const away = await doctor("--https-port", String(await freePort()));
+    assert.equal(away.code, 1);
+    assert.match(away.stdout, /✗ .*nothing answers there over HTTPS/);
+    const pair = await createSelfSigned({ names: ["idp.localhost"], days: 30, now: Date.now() });
+    const body = { certificate_pem: pair.certificatePem, private_key_pem: pair.keyPem };
+    assert.equal((await platform.api("POST", "/tls_certificates", body)).status, 201);
+    const strange = await doctor("--https-port", String(platform.httpsPort));
+    assert.equal(strange.code, 1);
+    assert.match(strange.stdout, /✗ .*browsers do not trust its certificate/);
+  });
+});
