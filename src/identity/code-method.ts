@@ -4,7 +4,7 @@ import type { LoginJobs } from "./jobs/jobs.ts";
 import { challengeOf } from "./flow.ts";
 import type { Flow } from "./flow.ts";
 import { LoginRefusal } from "./calls/identity.ts";
-import type { LoginProblem } from "./calls/identity.ts";
+import type { LoginRefusalName } from "./calls/identity.ts";
 import type { LoginMethod } from "./method.ts";
 import { oauthMetadata } from "./oauth/oauth-login.ts";
 import { oauthProviders } from "./oauth/providers.ts";
@@ -28,7 +28,7 @@ export interface CodeMethodOptions {
 /** How long what an issuer says of itself is used without asking the thread of logins again. */
 const metadataMs = 60_000;
 
-const byError: Readonly<Record<string, LoginProblem>> = {
+const byError: Readonly<Record<string, LoginRefusalName>> = {
   access_denied: "login_declined",
   user_cancelled_login: "login_declined",
   user_cancelled_authorize: "login_declined",
@@ -153,7 +153,7 @@ function checkGranted(granted: readonly string[], each: readonly string[], oneOf
 }
 
 function refusedBy(error: string, description: string, redirectUri: string): LoginRefusal {
-  const problem = Object.hasOwn(byError, error) ? (byError[error] as LoginProblem) : "login_provider_error";
+  const problem = Object.hasOwn(byError, error) ? (byError[error] as LoginRefusalName) : "login_provider_error";
   const said = JSON.stringify(`${error}: ${description}`.slice(0, 200));
   const hint = problem === "login_redirect_refused" ? `; register ${redirectUri}` : "";
   return new LoginRefusal(problem, `the provider answers ${said}${hint}`);

@@ -7,7 +7,7 @@ import { answered, changed, passed } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 import { beginLogin, sentAway } from "./begin.ts";
 import type { LoginContext } from "./context.ts";
-import type { Identity, LoginProblem } from "./calls/identity.ts";
+import type { Identity, LoginRefusalName } from "./calls/identity.ts";
 import { refusedLogin } from "./events.ts";
 import type { LoginMethod } from "./method.ts";
 import { refusalAnswer } from "./pages.ts";
@@ -267,12 +267,12 @@ export class Guard implements CompiledModule {
     this.#context.tell("login_refused.v0", this.options.accountId, () => refusedLogin(refused));
   }
 
-  #answer(exchange: Exchange, problem: LoginProblem, why: string, signedInAs?: string): Step {
+  #answer(exchange: Exchange, problem: LoginRefusalName, why: string, signedInAs?: string): Step {
     return turnedAway(this.options.method.kind, why, this.refusal(exchange, problem, signedInAs), this.#decidedBy);
   }
 
   /** What a visitor is shown who is not let in. */
-  refusal(exchange: Exchange, problem: LoginProblem, signedInAs?: string, back?: string) {
+  refusal(exchange: Exchange, problem: LoginRefusalName, signedInAs?: string, back?: string) {
     const { request, id } = exchange;
     const path = encodeURIComponent(back ?? pathOfRequest(request.path, request.query));
     return refusalAnswer(problem, {

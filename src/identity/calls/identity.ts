@@ -20,16 +20,16 @@ export interface Identity {
 
 /** Why a login came to nothing. `detail` is for the trace, never for the visitor. */
 export class LoginRefusal extends Error {
-  readonly reason: LoginProblem;
+  readonly reason: LoginRefusalName;
 
-  constructor(reason: LoginProblem, detail: string) {
+  constructor(reason: LoginRefusalName, detail: string) {
     super(detail);
     this.reason = reason;
   }
 }
 
 /** Names in the catalogue of refusals. */
-export type LoginProblem =
+export type LoginRefusalName =
   | "login_required"
   | "login_form"
   | "login_loop"

@@ -1,7 +1,7 @@
 /** The answer of a token endpoint (RFC 6749 §5), read by what it says and not by its status alone. */
 import type { JsonObject } from "../../lib/json.ts";
 import { LoginRefusal } from "./identity.ts";
-import type { LoginProblem } from "./identity.ts";
+import type { LoginRefusalName } from "./identity.ts";
 import type { Connection, Tokens } from "./connection.ts";
 import { textOf } from "./fetch.ts";
 import type { Answered } from "./fetch.ts";
@@ -52,7 +52,7 @@ function refusedBy(json: JsonObject, grant: "code" | "refresh"): LoginRefusal {
   );
 }
 
-const byCode: Readonly<Record<string, LoginProblem>> = {
+const byCode: Readonly<Record<string, LoginRefusalName>> = {
   invalid_client: "login_client_refused",
   unauthorized_client: "login_client_refused",
   incorrect_client_credentials: "login_client_refused",
@@ -63,7 +63,7 @@ const byCode: Readonly<Record<string, LoginProblem>> = {
   slow_down: "login_throttled",
 };
 
-function problemOf(code: string, said: string, grant: "code" | "refresh"): LoginProblem {
+function problemOf(code: string, said: string, grant: "code" | "refresh"): LoginRefusalName {
   const known = Object.hasOwn(byCode, code) ? byCode[code] : undefined;
   if (known) return known;
   if (/invalid client|client secret/i.test(said)) return "login_client_refused";

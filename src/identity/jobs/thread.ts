@@ -2,7 +2,7 @@
 import { Worker } from "node:worker_threads";
 import type { Log } from "../../lib/log.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import type { LoginProblem } from "../calls/identity.ts";
+import type { LoginRefusalName } from "../calls/identity.ts";
 import type { JobSettings, LoginJobs } from "./jobs.ts";
 
 export type WorkerSettings = Omit<JobSettings, "clock">;
@@ -17,7 +17,7 @@ export interface JobAnswer {
   readonly call: number;
   readonly value?: unknown;
   /** Why it came to nothing; without a refusal it is a fault of ours. */
-  readonly refusal?: LoginProblem;
+  readonly refusal?: LoginRefusalName;
   readonly message?: string;
 }
 
