@@ -9,6 +9,7 @@ import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";
 import { startHttpsService } from "../support/services.ts";
 import type { HttpsService } from "../support/services.ts";
+import { makeToken } from "../support/tokens.ts";
 
 const account = "ac_1";
 let fixture: EdgeWithAgent;
@@ -242,6 +243,35 @@ for (const protocol of protocols) {
     });
   });
 }
+
+it("I7: keys of issuers are fetched where the policy says and not where a token does, and at no private address", async () => {
+  const jws = (path: string) => ({
+    allowed_algorithms: ["RS256"],
+    keys: { sources: { additional_jkus: [`https://localhost:${port}${path}`] } },
+  });
+  const jwt = (path: string): Actions[number] => [
+    "jwt-validation",
+    {
+      issuer: { allow_list: [{ value: "i" }] },
+      http: { tokens: [{ type: "plain", method: "header", name: "x-token" }] },
+      jws: jws(path),
+    },
+  ];
+  const evil = `https://localhost:${port}/evil`;
+  const token = makeToken("RS256", { iss: "i", exp: 4_000_000_000 }, { jku: evil, x5u: evil, kid: evil });
+  for (const [to, paths] of [
+    [strict, []],
+    [fixture, ["GET localhost/keys"]],
+  ] as const) {
+    asked = [];
+    rules([jwt("/keys")], "on_http_request", to);
+    assert.equal((await to.ask("h1", { headers: { "x-token": token } })).status, 401);
+    assert.deepEqual(asked, paths);
+  }
+  // A redirect is no key set, wherever it leads.
+  rules([jwt("/inside")]);
+  assert.equal((await fixture.ask("h1", { headers: { "x-token": token } })).status, 401);
+});
 
 it("a request of a policy lets other requests go on while it waits", async () => {
   await bind("held");
