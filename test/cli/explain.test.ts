@@ -107,6 +107,25 @@ describe("postern explain", () => {
     assert.match(refused.body.details.url, /must lead to this endpoint/);
   });
 
+  it("explains what would become of a request or a connection to a cloud endpoint, inside and outside", async () => {
+    const phases = { https: "on_http_request", tls: "on_tcp_connect", tcp: "on_tcp_connect" } as const;
+    for (const url of [
+      "https://cloud.localhost",
+      "tls://cloudtls.localhost",
+      "tcp://db.internal:5432",
+      "https://in.internal",
+    ]) {
+      const phase = phases[url.slice(0, url.indexOf(":")) as keyof typeof phases];
+      const traffic_policy = JSON.stringify({ [phase]: [{ name: "all", actions: [{ type: "deny" }] }] });
+      const made = await platform.api("POST", "/endpoints", { url, type: "cloud", traffic_policy });
+      assert.equal(made.status, 201, made.text);
+      const { status, body, text } = await platform.api("POST", `/endpoints/${made.body.id}/explain`, {});
+      assert.equal(status, 200, text);
+      assert.equal(body.outcome, "denied", text);
+      assert.match(text, /\[0\] \\"all\\": deny/);
+    }
+  });
+
   it("postern explain says what it cannot explain", async () => {
     for (const wrong of [["tls://shop.localhost", "-H", "a: b"], ["tcp://db.localhost"], ["https://shop.localhost/"]]) {
       assert.equal((await explain(...wrong)).code, 2, wrong.join(" "));

@@ -1158,8 +1158,8 @@ export interface Endpoints {
   /** Create a cloud endpoint. `POST /endpoints` */
   create(body: CloudEndpointCreate, options?: CallOptions): Promise<CloudEndpoint>;
   /**
-   * Say what would become of a request to the endpoint of an agent, or of a connection where it is a tls or tcp one,
-   * without doing it. `POST /endpoints/{id}/explain`
+   * Say what would become of a request to the endpoint of an agent or a cloud endpoint, or of a connection where it is
+   * a tls or tcp one, without doing it. `POST /endpoints/{id}/explain`
    */
   explain(
     id: string,

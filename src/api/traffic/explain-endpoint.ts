@@ -36,7 +36,7 @@ export function explainEndpointOperation(explaining: Explaining): Operation {
     method: "POST",
     path: "/endpoints/{id}/explain",
     summary:
-      "Say what would become of a request to the endpoint of an agent, or of a connection where it is a tls or tcp one, without doing it.",
+      "Say what would become of a request to the endpoint of an agent or a cloud endpoint, or of a connection where it is a tls or tcp one, without doing it.",
     // It describes a request and changes nothing.
     reads: true,
     takes: "object",
@@ -53,16 +53,18 @@ export function explainEndpointOperation(explaining: Explaining): Operation {
 
 async function explainEndpoint(call: Call, { store, liveObjects, queries }: Explaining): Promise<Reply> {
   const endpoint = theOne(resourceNamed("endpoint"), call, liveObjects);
-  if (endpoint.doc["type"] !== "ephemeral") throw notAnAgents(call, endpoint);
+  const { type } = endpoint.doc;
+  if (type !== "ephemeral" && type !== "cloud") throw notAnAgents(call, endpoint);
   const { proto, host, port } = endpoint.doc as { proto: "https" | "http" | "tls" | "tcp"; host: string; port: number };
   const { accountId } = call.principal;
   const siteId = endpoint.id;
   if (proto === "tls" || proto === "tcp") {
     const source = describedSource(call, proto);
-    const question = { accountId, kind: `${proto}_endpoint`, siteId, host, port, source } as const;
+    const kind = type === "cloud" ? (`${proto}_edge` as const) : (`${proto}_endpoint` as const);
+    const question = { accountId, kind, siteId, host: host.replace(/^\*\./, "any."), port, source };
     return reply(call, store, await queries.ask({ name: "explain_connection", ...question }));
   }
-  const request = describedRequest(call, proto, host, "the endpoint has no host");
+  const request = describedRequest(call, proto, host.replace(/^\*\./, "any."), "the endpoint has no host");
   const answer = await queries.ask({ name: "explain_request", accountId, siteId, isEndpoint: true, request });
   if (answer.name === "elsewhere") throw elsewhere(call, `this endpoint: "${answer.host}" is not its host`);
   return reply(call, store, answer, request);

@@ -33,6 +33,7 @@ function setUp(other: { readonly site?: Site; readonly connections?: ConnectionS
       https: (host) => (host === other.site?.hosts[0] ? other.site : set.table.httpsSite(host)),
       http: () => undefined,
       internalConnection: () => undefined,
+      endpoint: () => undefined,
       endpointAt: () => other.connections,
     },
     upstreams: { foresee: () => Promise.resolve(address as never) },

@@ -1,6 +1,7 @@
 /** Dry runs: what this edge would do with a described request or connection, said by the code that would do it. */
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
+import { internalKey, internalNameOf, isInternalKey, isInternalName, keysOver } from "../../lib/internal-names.ts";
 import type { OwnCertificate } from "../../lib/own-certificate.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
@@ -23,7 +24,7 @@ import { Rehearsal } from "./rehearsal.ts";
 
 export interface ExplainerOptions {
   readonly table: RoutingTable;
-  readonly sites: Pick<PublicSites, "https" | "http" | "endpointAt" | "internalConnection">;
+  readonly sites: Pick<PublicSites, "https" | "http" | "endpointAt" | "endpoint" | "internalConnection">;
   readonly upstreams: Pick<RequestUpstreams, "foresee">;
   readonly context: HttpContext;
   /** Where each scheme is really listened on. */
@@ -86,11 +87,25 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
         const step = refused("bad_request", request);
         return told({ ...nothing, edge: placeOf(site), steps: [step], ending: step.answer });
       }
-      const site = lookup(request.host);
+      const found = lookup(request.host);
+      /** No client finds it, and whoever has it may ask all the same. */
+      const internalSite = (host: string): Site | undefined => {
+        if (!isInternalName(host)) return undefined;
+        const keys = keysOver(internalKey({ scheme: "https", host, port: 443 }, accountId));
+        const configured = [...keys].flatMap((key) => table.pool(key)).find(({ id }) => id === siteId);
+        const own = configured ?? sites.endpoint(siteId);
+        return own && "findRoute" in own && own.hosts.some(isInternalKey) ? own : undefined;
+      };
+      const site = found?.members?.find(({ id }) => id === siteId) ?? found ?? internalSite(request.host);
       if (edge && edge.account_id !== accountId) return unknown;
       if (site?.id !== siteId) return edge || isEndpoint ? { name: "elsewhere", host: request.host } : unknown;
       if (site.accountId !== accountId) return unknown;
-      const client = new ClientConnection(facts(described.source, request.host, request.scheme), lookup, context);
+      const client = new ClientConnection(
+        facts(described.source, request.host, request.scheme),
+        // Of several endpoints of one URL, the one that is asked about.
+        (host) => (host === request.host ? site : lookup(host)),
+        context,
+      );
       const { body, response: answer, as } = described;
       const response = answer && { ...answer, body: Buffer.from(answer.body) };
       const rehearsal = new Rehearsal(client, { request, body: Buffer.from(body), response, as }, upstreams);
@@ -101,7 +116,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       const site =
         kind === "tls_edge" || kind === "tcp_edge"
           ? connectionSite(table, kind, siteId)
-          : sites.endpointAt(kind, host, port);
+          : ownSite(sites.endpointAt(kind, host, port), sites.endpoint(siteId), siteId);
       if (site?.accountId !== accountId || site.id !== siteId) return unknown;
       const steps: Step[] = [];
       const edge = placeOf(site);
@@ -109,7 +124,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
         told({ ...nothing, edge, steps: [...steps, step], ending: step.answer });
       const step = decideConnection(site, source, steps, () => {});
       if (step) return ended(step);
-      const opened = facts(source, host, "https");
+      const opened = facts(source, host === "" ? serverNameOf(site) : host, "https");
       const described = describedConnection({ ...opened, localPort: port }, site);
       const internal = sites.internalConnection;
       const target = await decideOpened(site, described, { steps, logs: [], isRehearsal: true, internal, failed() {} });
@@ -123,6 +138,21 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       return told({ ...nothing, edge, steps, ending, picked });
     },
   };
+}
+
+/** What is asked about, where others serve its URL beside it or where it is internal: at a public name it must be it. */
+function ownSite(
+  found: ConnectionSite | undefined,
+  own: Site | ConnectionSite | undefined,
+  siteId: string,
+): ConnectionSite | undefined {
+  if (found?.id === siteId || !own || !("connection" in own)) return found;
+  return own.pooled === true || own.hosts.some(isInternalKey) ? own : found;
+}
+
+/** A server name that leads to the site. */
+function serverNameOf({ kind, hosts }: ConnectionSite): string {
+  return kind.startsWith("tls") ? internalNameOf(hosts[0] ?? "").replace(/^\*\./, "any.") : "";
 }
 
 /** As a client would come; where TLS ends is said by rules and the site. */
@@ -217,8 +247,9 @@ function connectionSite(table: RoutingTable, kind: "tls_edge" | "tcp_edge", id: 
   if (kind === "tcp_edge") return table.tcpSite(id);
   const hostports = table.object(kind, id)?.doc["hostports"];
   for (const hostport of Array.isArray(hostports) ? (hostports as string[]) : []) {
-    const site = table.tlsSite(hostport.slice(0, hostport.lastIndexOf(":")).toLowerCase());
-    if (site?.id === id) return site;
+    const name = hostport.slice(0, hostport.lastIndexOf(":")).toLowerCase();
+    const site = table.pool(name).find((one) => one.id === id);
+    if (site && "connection" in site) return site;
   }
   return undefined;
 }

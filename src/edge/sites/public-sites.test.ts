@@ -26,6 +26,7 @@ function sitesWith(held: {
       siteFor: () => (held.endpoint === "https" ? site("endpoint", [host]) : undefined),
       tlsSiteFor: () => (held.endpoint === "tls" ? whole("endpoint", [host]) : undefined),
       plainSiteFor: () => undefined,
+      tunnel: () => undefined,
       tcpSiteAt: () => undefined,
     },
     site("logins", [loginHost]),

@@ -17,6 +17,8 @@ export interface PublicSites {
   readonly internalConnection: (accountId: string, address: InternalAddress) => ConnectionSite | undefined;
   /** Whole TLS connections: an edge or an endpoint. */
   readonly tls: (host: string) => ConnectionSite | undefined;
+  /** The endpoint of an agent, by its id. */
+  readonly endpoint: (id: string) => Site | ConnectionSite | undefined;
   /** The endpoint of whole connections at a host name, or at a port. */
   readonly endpointAt: (
     kind: "tls_endpoint" | "tcp_endpoint",
@@ -32,7 +34,7 @@ export interface PublicSites {
  */
 export function makePublicSites(
   table: Pick<RoutingTable, "httpsSite" | "tlsSite" | "named">,
-  registry: Pick<AgentRegistry, "siteFor" | "plainSiteFor" | "tlsSiteFor" | "tcpSiteAt">,
+  registry: Pick<AgentRegistry, "siteFor" | "plainSiteFor" | "tlsSiteFor" | "tcpSiteAt" | "tunnel">,
   logins: Site,
   pools: Pools,
 ): PublicSites {
@@ -69,6 +71,7 @@ export function makePublicSites(
       if (registry.siteFor(host) || table.httpsSite(host)?.hosts.includes(host)) return undefined;
       return pools.connections(registry.tlsSiteFor(host) ?? edge);
     },
+    endpoint: (id) => registry.tunnel(id.replace(/^ep_/, "tn_"))?.endpoint?.site,
     endpointAt: (kind, host, port) => (kind === "tls_endpoint" ? registry.tlsSiteFor(host) : registry.tcpSiteAt(port)),
   };
 }

@@ -70,7 +70,7 @@ export const agentErrors = {
   not_an_agents_endpoint: entry(
     817,
     400,
-    "The endpoint is not published by an agent.",
+    "The endpoint is that of an edge.",
     "Ask the edge that serves it: `POST /edges/https/{id}/explain`, or that of `tls` and `tcp`.",
   ),
   edge_silent: entry(
