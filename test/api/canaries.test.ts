@@ -140,7 +140,9 @@ for (const database of databases) {
       api.edge.answer = edgeAnswers(() => account);
       blind = (await api.ok("POST", "/api_keys", { scopes: ["read", "write"] })).token;
       const all = resources.filter(({ live, internal, operatorOnly }) => !live && !internal && !operatorOnly);
-      const types = all.flatMap(({ name }) => ["created", "updated", "deleted"].map((verb) => `${name}_${verb}.v0`));
+      const types = all.flatMap(({ name, unrecorded }) =>
+        (unrecorded ? ["deleted"] : ["created", "updated", "deleted"]).map((verb) => `${name}_${verb}.v0`),
+      );
       for (const path of [canary(), canary()]) {
         await subscribe(api, { webhook: { url: `${receiver.url}/${path}` } }, types);
       }
