@@ -282,6 +282,33 @@ for (const http of ["h1", "h2"] as const) {
       assert.ok(!text.includes(body.slice(20, 120)));
     });
 
+    it("passes on as many groups as there is room for, those that the route names first", async () => {
+      const groups = Array.from({ length: 1_500 }, (_, index) => `group ${index}`);
+      const said = { attributes: { groups: [...groups, "board"] } };
+      const arrived = await world.provider.signIn(browser(), at("/staff"), staff, { said });
+      assert.equal(seen(arrived)["postern-auth-groups"], "board", arrived.text);
+      const long = { nameId: "n".repeat(256), attributes: { displayName: ["ö".repeat(256)], groups } };
+      assert.equal(told(await world.provider.signIn(browser(), at("/"), route, { said: long })), "200");
+    });
+
+    it("logs visitors in at any host under a wildcard whose name RelayState has room for", async () => {
+      const { platform } = world;
+      const edge = (await platform.api("POST", "/edges/https", { hostports: ["*.apps.localhost:443"] })).body;
+      const made = await platform.api("POST", `/edges/https/${edge.id}/routes`, {
+        match_type: "path_prefix",
+        match: "/",
+        backend: { backend_id: world.backendId },
+        saml: { idp_metadata: world.provider.metadata() },
+      });
+      for (const host of ["one.apps.localhost", "a.b-c.apps.localhost"]) {
+        const url = `${world.origin(host)}/x`;
+        const arrived = await world.provider.signIn(browser(), url, made.body.saml);
+        assert.deepEqual([arrived.status, arrived.url], [200, url], arrived.text);
+      }
+      const long = await browser().ask(`${world.origin(`${"a".repeat(40)}.apps.localhost`)}/`, { headers: html });
+      assert.equal(told(long), refused(502, "login_provider_error"));
+    });
+
     it(`a route with SAML, over ${http} is explained by the session`, async () => {
       const one = browser();
       await world.provider.signIn(one, at("/"), route);

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { maxRelayHost } from "../saml/requests/relay.ts";
+import { hostCodeOf, hostOfCode } from "./host-code.ts";
+
+const hosts = ["app.example.com", "other.example.com", "*.example.com", "*.team.example.com", "*.example.net"];
+
+describe("the code of a host in RelayState", () => {
+  it("leads back to the host, named or under a wildcard", () => {
+    for (const host of ["app.example.com", "other.example.com", "a.example.com", "a.b.example.com", "a.example.net"]) {
+      const code = hostCodeOf(host, hosts);
+      assert.ok(code !== undefined && code.length <= maxRelayHost, host);
+      assert.match(code, /^[a-z0-9._-]+$/);
+      assert.equal(hostOfCode(code, hosts), host);
+    }
+  });
+
+  it("leads to no host that the edge has not, or has not any more", () => {
+    assert.equal(hostCodeOf("app.example.org", hosts), undefined);
+    for (const host of ["app.example.com", "a.example.net"]) {
+      const left = hosts.filter((one) => one !== host && one !== "*.example.net");
+      assert.equal(hostOfCode(hostCodeOf(host, hosts) as string, left), undefined, host);
+    }
+    for (const code of ["", "none", "zzzzzz", "evil.example.zzz", "a."]) {
+      assert.equal(hostOfCode(code, hosts), undefined, code);
+    }
+  });
+
+  it("the code of a host in RelayState is none where the labels under the wildcard are longer than there is room for", () => {
+    const room = maxRelayHost - 4;
+    assert.ok(hostCodeOf(`${"a".repeat(room)}.example.net`, hosts));
+    assert.equal(hostCodeOf(`${"a".repeat(room + 1)}.example.net`, hosts), undefined);
+  });
+});
