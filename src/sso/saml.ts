@@ -1,23 +1,21 @@
 /** The development identity provider by SAML 2.0: both bindings, logins that begin here, single log-out. */
-import { randomBytes } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
 import { Lru } from "../lib/lru.ts";
-import { writeInstant } from "../identity/saml/instant.ts";
-import { bearer, bindings, ds, md, saml, samlp, status } from "../identity/saml/names.ts";
-import { signEnveloped } from "../identity/saml/signature/sign.ts";
+import { saml, samlp } from "../identity/saml/names.ts";
 import { sendTo } from "../identity/saml/transport/outgoing.ts";
 import type { MessageField } from "../identity/saml/transport/outgoing.ts";
 import { attributeOf, elementsIn, isNamed, textIn, XmlIssue } from "../identity/saml/xml/element.ts";
 import type { XmlElement } from "../identity/saml/xml/element.ts";
 import { readXml } from "../identity/saml/xml/read.ts";
-import { element } from "../identity/saml/xml/write.ts";
 import type { Markup } from "../identity/saml/xml/write.ts";
 import { postPage } from "./pages.ts";
 import type { Services } from "./provider.ts";
 import { plain, seeOther } from "./reply.ts";
 import type { Asked, Reply } from "./reply.ts";
+import { idpMetadata, logoutRequest, logoutResponse, signedResponse } from "./saml-messages.ts";
+import type { Addressed, Writer } from "./saml-messages.ts";
 import { newToken } from "./sign-ins.ts";
-import type { SignIn } from "./sign-ins.ts";
+import type { Outcome, SignIn } from "./sign-ins.ts";
 
 export interface Saml {
   readonly metadata: () => string;
@@ -29,19 +27,8 @@ export interface Saml {
   answer(asked: Asked): Reply | undefined;
 }
 
-interface Request {
-  readonly id: string | undefined;
-  readonly service: string;
-  /** Where the answer goes. */
-  readonly url: string;
-  readonly relayState: string | undefined;
-  readonly anew: boolean;
-}
-
 const limits = { maxLength: 262_144, maxDepth: 32, maxElements: 500, maxAttributes: 32 };
-const goodMs = 5 * 60_000;
 const maxServices = 100;
-const namespaces = { "xmlns:samlp": samlp, "xmlns:saml": saml };
 
 export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
   const entityId = `${issuer}/saml/metadata`;
@@ -50,109 +37,17 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
   const known: string[] = [];
   /** Ends of which not all services have heard, by the RelayState under way. */
   const leaving = new Lru<string, SignIn>(maxServices);
-  const head = () => ({
-    ID: `_${randomBytes(20).toString("hex")}`,
-    Version: "2.0",
-    IssueInstant: writeInstant(now()),
-  });
+  const writer = (): Writer => ({ entityId, key: keys.current, now: now() });
+  const metadata = (): string => idpMetadata(issuer, entityId, keys.published());
 
-  const metadata = (): string =>
-    element(
-      "md:EntityDescriptor",
-      { "xmlns:md": md, entityID: entityId },
-      element(
-        "md:IDPSSODescriptor",
-        { protocolSupportEnumeration: samlp },
-        ...keys
-          .published()
-          .map(({ certificate }) =>
-            element(
-              "md:KeyDescriptor",
-              { use: "signing" },
-              element(
-                "ds:KeyInfo",
-                { "xmlns:ds": ds },
-                element("ds:X509Data", {}, element("ds:X509Certificate", {}, certificate)),
-              ),
-            ),
-          ),
-        ...(["redirect", "post"] as const).map((binding) =>
-          element("md:SingleLogoutService", { Binding: bindings[binding], Location: `${issuer}/saml/slo` }),
-        ),
-        ...(["redirect", "post"] as const).map((binding) =>
-          element("md:SingleSignOnService", { Binding: bindings[binding], Location: `${issuer}/saml/sso` }),
-        ),
-      ),
-    ).xml;
-
-  const respond = (request: Request, signIn: SignIn | "denied" | "failed"): Reply => {
-    const isGood = typeof signIn !== "string";
-    const code = isGood ? status.success : "urn:oasis:names:tc:SAML:2.0:status:Responder";
-    const message = element(
-      "samlp:Response",
-      { ...namespaces, ...head(), Destination: request.url, InResponseTo: request.id },
-      element("saml:Issuer", {}, entityId),
-      element("samlp:Status", {}, element("samlp:StatusCode", { Value: code })),
-      isGood ? signEnveloped(assertion(request, signIn), keys.current.keyPem) : undefined,
-    );
-    if (isGood) signIn.services.add(request.service);
-    const signed = signEnveloped(message, keys.current.keyPem);
-    return postPage(request.url, {
-      SAMLResponse: Buffer.from(signed.xml).toString("base64"),
-      ...(request.relayState !== undefined && { RelayState: request.relayState }),
+  const respond = (to: Addressed, relayState: string | undefined, outcome: Outcome): Reply => {
+    const signIn = typeof outcome === "string" ? undefined : outcome;
+    signIn?.services.add(to.service);
+    const { xml } = signedResponse(writer(), to, signIn);
+    return postPage(to.url, {
+      SAMLResponse: Buffer.from(xml).toString("base64"),
+      ...(relayState !== undefined && { RelayState: relayState }),
     });
-  };
-
-  const assertion = (request: Request, { person, at, id }: SignIn): Markup => {
-    const until = writeInstant(now() + goodMs);
-    const attribute = (name: string, values: readonly string[]): Markup | undefined =>
-      values.length === 0
-        ? undefined
-        : element(
-            "saml:Attribute",
-            { Name: name },
-            ...values.map((value) => element("saml:AttributeValue", {}, value)),
-          );
-    return element(
-      "saml:Assertion",
-      { "xmlns:saml": saml, ...head() },
-      element("saml:Issuer", {}, entityId),
-      element(
-        "saml:Subject",
-        {},
-        element("saml:NameID", { Format: persistent }, person.id),
-        element(
-          "saml:SubjectConfirmation",
-          { Method: bearer },
-          element("saml:SubjectConfirmationData", {
-            Recipient: request.url,
-            NotOnOrAfter: until,
-            InResponseTo: request.id,
-          }),
-        ),
-      ),
-      element(
-        "saml:Conditions",
-        { NotBefore: writeInstant(now()), NotOnOrAfter: until },
-        element("saml:AudienceRestriction", {}, element("saml:Audience", {}, request.service)),
-      ),
-      element(
-        "saml:AuthnStatement",
-        { AuthnInstant: writeInstant(at), SessionIndex: indexOf(id) },
-        element(
-          "saml:AuthnContext",
-          {},
-          element("saml:AuthnContextClassRef", {}, "urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified"),
-        ),
-      ),
-      element(
-        "saml:AttributeStatement",
-        {},
-        attribute("name", [person.name]),
-        attribute("email", person.email === "" ? [] : [person.email]),
-        attribute("groups", person.groups),
-      ),
-    );
   };
 
   const signOn = (asked: Asked): Reply => {
@@ -163,17 +58,11 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
     const service = issuerOf(message);
     if (!known.includes(service) && known.length < maxServices) known.push(service);
     consumers.set(service, url);
-    const request = {
-      id: attributeOf(message, "ID"),
-      service,
-      url,
-      relayState,
-      anew: attributeOf(message, "ForceAuthn") === "true",
-    };
+    const to = { id: attributeOf(message, "ID"), service, url };
     return signIns.want(asked, {
       client: service,
-      anew: request.anew,
-      finish: (outcome) => respond(request, outcome),
+      anew: attributeOf(message, "ForceAuthn") === "true",
+      finish: (outcome) => respond(to, relayState, outcome),
     });
   };
 
@@ -183,8 +72,12 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
     const url = consumers.get(service);
     if (url === undefined) return plain(404, "No such service has been here.");
     const relay = (asked.form.get("relay") ?? "").trim();
-    const request = { id: undefined, service, url, relayState: relay === "" ? undefined : relay, anew: false };
-    return signIns.want(asked, { client: service, anew: false, finish: (outcome) => respond(request, outcome) });
+    const to = { id: undefined, service, url };
+    return signIns.want(asked, {
+      client: service,
+      anew: false,
+      finish: (outcome) => respond(to, relay === "" ? undefined : relay, outcome),
+    });
   };
 
   /** A service's LogoutRequest is done and answered; an answer to one of ours ends here. */
@@ -199,12 +92,7 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
     if (url === undefined) return plain(400, "The service has not been here.");
     const signIn = signIns.of(asked);
     if (signIn) signIns.end(signIn);
-    const response = element(
-      "samlp:LogoutResponse",
-      { ...namespaces, ...head(), Destination: url, InResponseTo: attributeOf(message, "ID") },
-      element("saml:Issuer", {}, entityId),
-      element("samlp:Status", {}, element("samlp:StatusCode", { Value: status.success })),
-    );
+    const response = logoutResponse(writer(), url, attributeOf(message, "ID"));
     return sent(url, response, "SAMLResponse", relayState);
   };
   const leave = (signIn: SignIn): Reply | undefined => {
@@ -214,13 +102,7 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
     signIn.services.delete(service);
     const token = newToken();
     leaving.set(token, signIn);
-    const request = element(
-      "samlp:LogoutRequest",
-      { ...namespaces, ...head(), Destination: url, NotOnOrAfter: writeInstant(now() + goodMs) },
-      element("saml:Issuer", {}, entityId),
-      element("saml:NameID", { Format: persistent }, signIn.person.id),
-      element("samlp:SessionIndex", {}, indexOf(signIn.id)),
-    );
+    const request = logoutRequest(writer(), url, signIn);
     return sent(url, request, "SAMLRequest", token);
   };
   const sent = (url: string, message: Markup, field: MessageField, relayState: string | undefined): Reply => {
@@ -255,8 +137,6 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
   };
 }
 
-const persistent = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
-
 /** Reads without verifying: who asks is believed as well, and answers go to this server alone. */
 function received({ method, query, form }: Asked): {
   readonly message: XmlElement;
@@ -277,8 +157,4 @@ function issuerOf(message: XmlElement): string {
   const issuer = elementsIn(message).find((one) => isNamed(one, saml, "Issuer"));
   if (!issuer) throw new XmlIssue("has no Issuer");
   return textIn(issuer);
-}
-
-function indexOf(id: string): string {
-  return `_${Buffer.from(id).toString("hex").slice(0, 32)}`;
 }

@@ -1,0 +1,141 @@
+/** The messages of a SAML identity provider, as it writes and signs them (saml-core-2.0-os). */
+import { hash, randomBytes } from "node:crypto";
+import { writeInstant } from "../identity/saml/instant.ts";
+import { bearer, bindings, ds, md, saml, samlp, status } from "../identity/saml/names.ts";
+import { signEnveloped } from "../identity/saml/signature/sign.ts";
+import { element } from "../identity/saml/xml/write.ts";
+import type { Markup } from "../identity/saml/xml/write.ts";
+import type { SignIn } from "./sign-ins.ts";
+import type { SigningKey } from "./signing-key.ts";
+
+/** Whose message it is, and when it is written. */
+export interface Writer {
+  readonly entityId: string;
+  readonly key: SigningKey;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** What an answer is about. */
+export interface Addressed {
+  /** Id of the request; undefined for a login that no service has asked for. */
+  readonly id: string | undefined;
+  /** Entity id of the service. */
+  readonly service: string;
+  /** Where the answer goes. */
+  readonly url: string;
+}
+
+const goodMs = 5 * 60_000;
+const responder = "urn:oasis:names:tc:SAML:2.0:status:Responder";
+const persistent = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
+const unspecified = "urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified";
+
+/** saml-metadata §2.4.3. */
+export function idpMetadata(issuer: string, entityId: string, keys: readonly SigningKey[]): string {
+  const service = (name: string, path: string): Markup[] =>
+    (["redirect", "post"] as const).map((binding) =>
+      element(name, { Binding: bindings[binding], Location: issuer + path }),
+    );
+  const descriptors = keys.map(({ certificate }) => {
+    const data = element("ds:X509Data", {}, element("ds:X509Certificate", {}, certificate));
+    return element("md:KeyDescriptor", { use: "signing" }, element("ds:KeyInfo", { "xmlns:ds": ds }, data));
+  });
+  return element(
+    "md:EntityDescriptor",
+    { "xmlns:md": md, entityID: entityId },
+    element(
+      "md:IDPSSODescriptor",
+      { protocolSupportEnumeration: samlp },
+      ...descriptors,
+      ...service("md:SingleLogoutService", "/saml/slo"),
+      ...service("md:SingleSignOnService", "/saml/sso"),
+    ),
+  ).xml;
+}
+
+/** A signed Response (§3.3.3) with a signed Assertion, or with a status that says that there is none. */
+export function signedResponse(writer: Writer, to: Addressed, signIn: SignIn | undefined): Markup {
+  const message = element(
+    "samlp:Response",
+    { ...head(writer.now), Destination: to.url, InResponseTo: to.id },
+    element("saml:Issuer", {}, writer.entityId),
+    statusOf(signIn ? status.success : responder),
+    signIn && signEnveloped(assertion(writer, to, signIn), writer.key.keyPem),
+  );
+  return signEnveloped(message, writer.key.keyPem);
+}
+
+/** §3.7.1; not signed yet, as the binding does that. */
+export function logoutRequest(writer: Writer, url: string, { person, id }: SignIn): Markup {
+  return element(
+    "samlp:LogoutRequest",
+    { ...head(writer.now), Destination: url, NotOnOrAfter: writeInstant(writer.now + goodMs) },
+    element("saml:Issuer", {}, writer.entityId),
+    element("saml:NameID", { Format: persistent }, person.id),
+    element("samlp:SessionIndex", {}, indexOf(id)),
+  );
+}
+
+/** §3.7.2; not signed yet. */
+export function logoutResponse(writer: Writer, url: string, inResponseTo: string | undefined): Markup {
+  return element(
+    "samlp:LogoutResponse",
+    { ...head(writer.now), Destination: url, InResponseTo: inResponseTo },
+    element("saml:Issuer", {}, writer.entityId),
+    statusOf(status.success),
+  );
+}
+
+function assertion({ entityId, now }: Writer, { id, url, service }: Addressed, signIn: SignIn): Markup {
+  const until = writeInstant(now + goodMs);
+  const { person } = signIn;
+  const confirmation = { Recipient: url, NotOnOrAfter: until, InResponseTo: id };
+  return element(
+    "saml:Assertion",
+    head(now),
+    element("saml:Issuer", {}, entityId),
+    element(
+      "saml:Subject",
+      {},
+      element("saml:NameID", { Format: persistent }, person.id),
+      element("saml:SubjectConfirmation", { Method: bearer }, element("saml:SubjectConfirmationData", confirmation)),
+    ),
+    element(
+      "saml:Conditions",
+      { NotBefore: writeInstant(now), NotOnOrAfter: until },
+      element("saml:AudienceRestriction", {}, element("saml:Audience", {}, service)),
+    ),
+    element(
+      "saml:AuthnStatement",
+      { AuthnInstant: writeInstant(signIn.at), SessionIndex: indexOf(signIn.id) },
+      element("saml:AuthnContext", {}, element("saml:AuthnContextClassRef", {}, unspecified)),
+    ),
+    element(
+      "saml:AttributeStatement",
+      {},
+      attribute("name", [person.name]),
+      attribute("email", person.email === "" ? [] : [person.email]),
+      attribute("groups", person.groups),
+    ),
+  );
+}
+
+function attribute(name: string, values: readonly string[]): Markup | undefined {
+  if (values.length === 0) return undefined;
+  return element("saml:Attribute", { Name: name }, ...values.map((value) => element("saml:AttributeValue", {}, value)));
+}
+
+function statusOf(code: string): Markup {
+  return element("samlp:Status", {}, element("samlp:StatusCode", { Value: code }));
+}
+
+function head(now: number): Readonly<Record<string, string>> {
+  const id = `_${randomBytes(20).toString("hex")}`;
+  return { "xmlns:samlp": samlp, "xmlns:saml": saml, ID: id, Version: "2.0", IssueInstant: writeInstant(now) };
+}
+
+/** Names a session to services, who cannot use it as the cookie. */
+function indexOf(id: string): string {
+  return `_${hash("sha256", id).slice(0, 32)}`;
+}
