@@ -223,7 +223,8 @@ describe("the agent listener", { timeout: 30_000 }, () => {
         [21, 7, { Labels: { a: "b".repeat(256) } }, 6508],
         [23, 1, { Proto: "http", Extra: { Metadata: "x".repeat(4097) } }, 700],
         [25, 2, { Id: 7 }, 700],
-        [27, 10, { TunnelId: "tn_1" }, 721],
+        [27, 10, { TunnelId: "tn_1" }, 700],
+        [29, 10, { TunnelId: "tn_1", Name: "shop" }, 721],
       ] as const) {
         agent.write(question(id, type, message));
         assert.match(
@@ -232,8 +233,8 @@ describe("the agent listener", { timeout: 30_000 }, () => {
           `stream ${id}`,
         );
       }
-      agent.write(question(29, 1, { Proto: "http" }));
-      assert.equal((await agent.answer(29))["Error"], "");
+      agent.write(question(31, 1, { Proto: "http" }));
+      assert.equal((await agent.answer(31))["Error"], "");
       assert.equal(set.server.register.binds.length, 1);
     });
 
