@@ -3,13 +3,9 @@ import type { Exchange } from "../traffic/exchange.ts";
 import type { Step } from "../traffic/step.ts";
 import { LoginRefusal } from "./calls/identity.ts";
 import type { LoginContext, LoginSite } from "./context.ts";
-import { refusedLogin } from "./events.ts";
-import { earlierModules, establish, finishLogin, readParameters } from "./finish.ts";
+import { earlierModules, establish, finishLogin, readParameters, refuse } from "./finish.ts";
 import { Guard } from "./guard.ts";
 import type { Arrival } from "./method.ts";
-import { refusalAnswer } from "./pages.ts";
-import { wantsPage } from "./request-kind.ts";
-import { turnedAway } from "./step.ts";
 
 const ticketMs = 5 * 60_000;
 
@@ -29,12 +25,7 @@ export async function comeBack(site: LoginSite, exchange: Exchange, context: Log
     return await establish(guard, flow, arrival, exchange, context);
   } catch (error) {
     if (!(error instanceof LoginRefusal)) throw error;
-    const { reason: problem, message: reason } = error;
-    context.log.info("login refused", { request: exchange.id, reason: problem, detail: reason });
-    const { accountId } = guard?.options ?? site;
-    context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
-    const facts = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
-    return turnedAway("login", reason, refusalAnswer(problem, facts));
+    return refuse(error, { site, guard, exchange, context });
   }
 }
 

@@ -41,13 +41,8 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
   } catch (error) {
     if (!(error instanceof LoginRefusal)) throw error;
     const { reason: problem, message: reason } = error;
-    context.log.info("login refused", { request: exchange.id, reason: problem, detail: reason });
-    const { accountId } = guard?.options ?? site;
-    context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
-    if (!guard || !flow) {
-      const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
-      return turnedAway(by, reason, refusalAnswer(problem, shown));
-    }
+    const refused = refuse(error, { site, guard, exchange, context });
+    if (!guard || !flow) return refused;
     const answer = guard.refusal(exchange, problem, undefined, flow.returnPath);
     const cookie = dropCookie(flowCookieName(guard.options.realm.flowCookie, flow.id));
     return turnedAway(guard.options.method.kind, reason, {
@@ -55,6 +50,19 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
       headers: { ...answer.headers, "set-cookie": [cookie] },
     });
   }
+}
+
+/** Tells the operator of a login that came to nothing; the answer where nobody knows whose it was. */
+export function refuse(
+  { reason: problem, message: reason }: LoginRefusal,
+  at: { site: LoginSite; guard: Guard | undefined; exchange: Exchange; context: LoginContext },
+): Step {
+  const { site, guard, exchange, context } = at;
+  context.log.info("login refused", { request: exchange.id, reason: problem, detail: reason });
+  const { accountId } = guard?.options ?? site;
+  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
+  const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
+  return turnedAway(by, reason, refusalAnswer(problem, shown));
 }
 
 /** Another tab has finished first, in the same browser: this one goes on to what it wanted. */

@@ -5,7 +5,7 @@ import type { StringFormat } from "./fields.ts";
  * Fields that say how the message is framed or belong to one hop only (RFC 9110 §7.6.1): the edge sets them, and
  * no configuration can (control P4).
  */
-const protectedNames: ReadonlySet<string> = new Set([
+export const protectedNames: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
   "expect",

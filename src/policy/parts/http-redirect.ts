@@ -1,22 +1,9 @@
 /** What a request of a policy carries, and what it becomes when its answer is a redirect (RFC 9110 §15.4). */
+import { protectedNames } from "../../schema/header-name.ts";
 import type { CallAnswer, CallHeaders, CallRequest } from "../../traffic/calls.ts";
 
 /** They frame the message, belong to one hop, or would name another host than was checked. */
-const notSent = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "user-agent",
-]);
+const notSent: ReadonlySet<string> = new Set([...protectedNames, "host", "user-agent"]);
 /** Of all fields, those that go along to another origin: the policy's secrets may be in any of the others. */
 const goAlong = new Set(["accept", "accept-encoding", "accept-language", "content-type", "user-agent"]);
 
