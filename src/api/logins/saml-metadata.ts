@@ -3,20 +3,18 @@
  * in the store, from where every edge gets it.
  */
 import type { Clock } from "../../lib/clock.ts";
-import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { refreshAfter } from "../../identity/saml/metadata/idp-metadata.ts";
 import type { IdpMetadata } from "../../identity/saml/metadata/idp-metadata.ts";
 import { metadataAddressOf } from "../../identity/saml/metadata/metadata-address.ts";
-import type { MetadataAddress } from "../../identity/saml/metadata/metadata-address.ts";
 import { startIdentityWorker } from "../../identity/worker/client.ts";
-import { samlMetadata } from "../../resources/saml-metadata.ts";
-import { emptyDoc } from "../../schema/doc.ts";
 import type { StoredObject, Store } from "../../storage/store.ts";
 import type { EdgeObserver } from "../edges/edges.ts";
-import { systemWrite } from "../operation/system-write.ts";
+import { makeMetadataBook, routeKind } from "./metadata-book.ts";
+import type { MetadataRoute } from "./metadata-book.ts";
 import { makeMetadataFetch } from "./metadata-fetch.ts";
+import { makeMetadataLook } from "./metadata-look.ts";
 
 export interface SamlMetadataOptions {
   readonly store: Store;
@@ -33,9 +31,7 @@ export interface SamlMetadataKeeper extends EdgeObserver {
   stop(): Promise<void>;
 }
 
-interface Kept extends MetadataAddress {
-  readonly accountId: string;
-  readonly routeId: string;
+interface Kept extends MetadataRoute {
   /** On the monotonic clock. */
   dueAt: number;
   /** When an unknown key last had it looked for. */
@@ -44,15 +40,11 @@ interface Kept extends MetadataAddress {
   problem: string | undefined;
 }
 
-const routeKind = "https_edge_route";
-const kind = samlMetadata.name;
 const tickMs = 5_000;
 /** After a failure, milliseconds. */
 const retryMs = 60_000;
 /** An unknown key has it looked for once in so long. */
 const unknownKeyMs = 60_000;
-const keptMs = 7 * 86_400_000;
-const dayMs = 86_400_000;
 const maxLooking = 8;
 /** Characters. */
 const maxProblem = 1000;
@@ -62,6 +54,8 @@ export function keepSamlMetadata(options: SamlMetadataOptions): SamlMetadataKeep
   const worker = startIdentityWorker({ clock, log });
   const fetch = makeMetadataFetch(options);
   const routes = new Map<string, Kept>();
+  const book = makeMetadataBook(store, clock, (route) => routes.get(route.routeId) === route);
+  const look = makeMetadataLook({ clock, book, fetch, worker });
   let looking = 0;
   metrics.gauge(
     "postern_saml_metadata_problems",
@@ -69,83 +63,22 @@ export function keepSamlMetadata(options: SamlMetadataOptions): SamlMetadataKeep
     () => [...routes.values()].filter(({ problem }) => problem !== undefined).length,
   );
 
-  const presentOf = ({ routeId, url }: Kept): StoredObject | undefined =>
-    store.children(kind, routeId).find(({ doc }) => doc["url"] === url);
-  const goodOf = (kept: Kept): StoredObject | undefined => {
-    const present = presentOf(kept);
-    return present?.doc["metadata"] === "" ? undefined : present;
-  };
-  const expectedOf = async ({ document }: Kept, present: StoredObject | undefined): Promise<string | undefined> => {
-    if (present) return String(present.doc["entity_id"]);
-    if (document === "") return undefined;
-    const read = await worker.call("saml.readIdpMetadata", { text: document, nowMs: clock.now() });
-    return "metadata" in read ? read.metadata.entityId : undefined;
-  };
-  const write = async (kept: Kept, found: object): Promise<void> => {
-    const { routeId, url, accountId } = kept;
-    const doc = {
-      ...emptyDoc(samlMetadata.fields),
-      route_id: routeId,
-      url,
-      fetched_at: timestamp(clock.now()),
-      ...found,
-    };
-    await store.write(systemWrite(accountId, "keepMetadata", clock), (draft) => {
-      if (routes.get(routeId) !== kept || !draft.get(accountId, routeKind, routeId)) return;
-      for (const old of draft.children(kind, routeId)) draft.delete(old);
-      draft.create(accountId, kind, doc);
-    });
-  };
-  const keep = async (kept: Kept, metadata: IdpMetadata, etag: string): Promise<boolean> => {
-    const present = presentOf(kept);
-    const text = JSON.stringify(metadata);
-    const now = clock.now();
-    const isNew = present?.doc["metadata"] !== text;
-    const isOld = now - Date.parse(String(present?.doc["fetched_at"])) > dayMs;
-    if (!isNew && !isOld && present?.doc["etag"] === etag) return false;
-    const goodUntil = Math.min(now + keptMs, metadata.validUntilMs ?? Number.POSITIVE_INFINITY);
-    await write(kept, { entity_id: metadata.entityId, metadata: text, etag, good_until: timestamp(goodUntil) });
-    return isNew;
-  };
-  /** For the trace of requests that are refused for it; what is good is left as it is. */
-  const keepProblem = async (kept: Kept, problem: string): Promise<void> => {
-    if (goodOf(kept) || presentOf(kept)?.doc["problem"] === problem) return;
-    await write(kept, { problem });
-  };
-  const look = async (kept: Kept): Promise<boolean> => {
-    const present = goodOf(kept);
-    const known = present && (JSON.parse(String(present.doc["metadata"])) as IdpMetadata);
-    const found = await fetch.get(kept.url, present ? String(present.doc["etag"]) : "");
-    if (found === "unchanged" && known) {
-      kept.dueAt = clock.monotonic() + refreshAfter(known) * 1000;
-      return await keep(kept, known, String(present?.doc["etag"]));
-    }
-    if (found === "unchanged") throw new Error("it answers 304 to what was asked for without a tag");
-    const read = await worker.call("saml.readIdpMetadata", { text: found.text, nowMs: clock.now() });
-    if ("refused" in read) throw new Error(read.refused.reason);
-    const { metadata } = read;
-    const expected = await expectedOf(kept, present);
-    if (expected !== undefined && metadata.entityId !== expected) {
-      throw new Error(
-        `it is the metadata of ${JSON.stringify(metadata.entityId)}, and ${JSON.stringify(expected)} is expected: set the module anew if that is meant`,
-      );
-    }
-    kept.dueAt = clock.monotonic() + refreshAfter(metadata) * 1000;
-    return await keep(kept, metadata, found.etag);
-  };
   const tried = async (kept: Kept): Promise<boolean> => {
     const { routeId: route, accountId: account } = kept;
     const url = kept.url.replace(/[?#].*/s, "");
     looking += 1;
     try {
-      const isNew = await look(kept);
+      const { isNew, againMs } = await look(kept);
+      kept.dueAt = clock.monotonic() + againMs;
       kept.problem = undefined;
       return isNew;
     } catch (error) {
       const problem = (error instanceof Error ? error.message : String(error)).slice(0, maxProblem);
       kept.problem = problem;
       log.warn("metadata of an identity provider not renewed", { route, account, url, problem });
-      await keepProblem(kept, problem).catch((cause: unknown) => log.warn("problem not kept", { route, error: cause }));
+      await book
+        .keepProblem(kept, problem)
+        .catch((cause: unknown) => log.warn("problem not kept", { route, error: cause }));
       return false;
     } finally {
       looking -= 1;
@@ -173,7 +106,7 @@ export function keepSamlMetadata(options: SamlMetadataOptions): SamlMetadataKeep
       problem: undefined,
     };
     routes.set(id, kept);
-    const present = goodOf(kept);
+    const present = book.goodOf(kept);
     const age = present ? clock.now() - Date.parse(String(present.doc["fetched_at"])) : Number.POSITIVE_INFINITY;
     const known = present && (JSON.parse(String(present.doc["metadata"])) as IdpMetadata);
     kept.dueAt = known ? clock.monotonic() + Math.max(0, refreshAfter(known) * 1000 - age) : clock.monotonic();
