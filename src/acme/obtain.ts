@@ -79,7 +79,8 @@ async function authorize(account: AcmeAccount, wanted: Wanted, url: string): Pro
   }
   const token = address(challenge, "token");
   // it becomes part of a path
-  if (!/^[A-Za-z0-9_-]{16,512}$/.test(token)) throw new AcmeProblem("malformedAnswer", "the authority's token is none");
+  if (!/^[A-Za-z0-9_-]{16,512}$/.test(token))
+    throw new AcmeProblem("malformedAnswer", "the authority sent a challenge token that is malformed");
   await wanted.present({ type, token, keyAuthorization: `${token}.${account.thumbprint}` });
   await account.post(`answer ${type}`, address(challenge, "url"), {});
   const result = (

@@ -72,7 +72,10 @@ describe("renewal information", () => {
   it("renewal information that cannot be read is refused", async () => {
     const backwards = { suggestedWindow: { start: "2026-01-03T04:00:00Z", end: "2026-01-02T04:00:00Z" } };
     for (const document of [{}, { suggestedWindow: null }, { suggestedWindow: { start: "x", end: "y" } }, backwards]) {
-      await assert.rejects(readRenewalWindow(answering(document).to, "https://ca.example/r", "a.b"), /window is none/);
+      await assert.rejects(
+        readRenewalWindow(answering(document).to, "https://ca.example/r", "a.b"),
+        /window that cannot be read/,
+      );
     }
     await assert.rejects(readRenewalWindow(answering({}, 0, 404).to, "https://ca.example/r", "a.b"), /status 404/);
   });

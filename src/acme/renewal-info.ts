@@ -49,7 +49,7 @@ export async function readRenewalWindow(
   const start = parseTime(String(suggestedWindow?.start));
   const end = parseTime(String(suggestedWindow?.end));
   if (start === undefined || end === undefined || end <= start)
-    throw new AcmeProblem("malformedAnswer", "the authority's renewal window is none");
+    throw new AcmeProblem("malformedAnswer", "the authority sent a renewal window that cannot be read");
   const retryAfterMs = Math.min(Math.max(answer.retryAfterMs ?? usualRetryMs, leastRetryMs), longestRetryMs);
   return { start, end, retryAfterMs };
 }

@@ -25,7 +25,7 @@ export interface CodeMethodOptions {
   readonly now: () => number;
 }
 
-/** How long what an issuer says of itself is used without asking the thread of logins again. */
+/** How long what an issuer says of itself is used without asking the login thread again. */
 const metadataMs = 60_000;
 
 const byError: Readonly<Record<string, LoginRefusalName>> = {

@@ -58,7 +58,7 @@ export interface Logins {
   /** The guard of a route whose visitors log in by another method. */
   guard(method: LoginMethod, provider: string, config: LoginRouteConfig, scope: Scope): CompiledModule;
   readonly hostPaths: HostPaths;
-  /** Answers on the host of logins. */
+  /** Answers on the login host. */
   readonly idp: CompiledModule;
   readonly reports: LoginReports;
   /** The account that has what is the whole server's, such as these keys; undefined before they are there. */
@@ -82,7 +82,7 @@ export interface LoginsOptions {
   readonly placeOf: (routeId: string) => RoutePath | undefined;
   /** Who calls providers: a thread of its own unless given. */
   readonly jobs?: LoginJobs & { close(): void };
-  /** Paths that other methods need on the host of logins. */
+  /** Paths that other methods need on the login host. */
   readonly idpPaths?: readonly IdpPath[];
 }
 

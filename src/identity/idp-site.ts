@@ -52,7 +52,7 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
     const tag = /^\/oidc\/([0-9a-z]{8})\/backchannel-logout$/.exec(path)?.[1];
     if (tag !== undefined) return method === "POST" ? backchannel(exchange, tag) : notAllowed("POST");
     const page = { title: "Logins come back here.", lines: ["There is nothing else to see at this address."] };
-    return answered(by, "no path of logins", renderPage(404, page));
+    return answered(by, "no login path", renderPage(404, page));
   };
   /** OpenID Connect Back-Channel Logout §2.5 to 2.8. */
   const backchannel = async (exchange: Exchange, tag: string): Promise<Step> => {
@@ -93,7 +93,7 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
   return {
     module: {
       request: decide,
-      rehearse: () => answered(by, "the host of logins", { status: 200, headers: loginHeaders, body: "" }),
+      rehearse: () => answered(by, "the login host", { status: 200, headers: loginHeaders, body: "" }),
     },
     follows(tag, accountId, connection) {
       let clients = issuers.get(tag);

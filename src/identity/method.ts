@@ -26,7 +26,7 @@ export interface LoginMethod {
   readonly scopes: readonly string[];
   /** Tokens are handed to the service behind the route. */
   readonly forwardsTokens: boolean;
-  /** The path on the host of logins at which its visitors come back. */
+  /** The path on the login host at which its visitors come back. */
   readonly callbackPath: string;
   /** What sends the visitor there: a location, or an answer of its own such as a form. Rejects with `LoginRefusal`. */
   begin(

@@ -1,4 +1,4 @@
-/** Pages of logins: without scripts, readable on a phone; JSON for those that ask for it. */
+/** Login pages: without scripts, readable on a phone; JSON for those that ask for it. */
 import { catalogue, errorCode } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import { escapeHtml } from "../lib/escape-html.ts";

@@ -149,6 +149,6 @@ async function fetchKeys(outbound: Outbound, url: string): Promise<readonly Publ
   });
   if (status !== 200) throw new Error(`fetch key set "${url}": the answer is ${status}`);
   const type = headers["content-type"];
-  if (type !== undefined && !jsonTypes.test(type)) throw new Error(`fetch key set "${url}": the answer is no JSON`);
+  if (type !== undefined && !jsonTypes.test(type)) throw new Error(`fetch key set "${url}": the answer is not JSON`);
   return readKeySet(body);
 }

@@ -5,7 +5,7 @@ import { isPublicSuffix } from "./public-suffix.ts";
 import { isServerName } from "./server-names.ts";
 
 describe("names of the server", () => {
-  it("names of the server are its domain, the host of logins, what is below that, and every wildcard over one of them", () => {
+  it("names of the server are its domain, the login host, what is below that, and every wildcard over one of them", () => {
     const own = ["tunnels.example", "idp.tunnels.example", "*.idp.tunnels.example", "a.idp.tunnels.example"];
     for (const name of [...own, "*.tunnels.example", "*.example"]) {
       assert.equal(isServerName(name, { domain: "tunnels.example" }), true, name);
@@ -18,8 +18,8 @@ describe("names of the server", () => {
   });
 });
 
-describe("the host of logins", () => {
-  it("the host of logins is the server's wherever the operator has put it, with what is below it and over it", () => {
+describe("the login host", () => {
+  it("the login host is the server's wherever the operator has put it, with what is below it and over it", () => {
     const names = { domain: "tunnels.example", idpHost: "login.acme.example" };
     for (const name of [
       "login.acme.example",

@@ -17,7 +17,7 @@ export function idpUrl(names: ServerNames, httpsPort: number): string {
   return `https://${idpHostOf(names)}${httpsPort === 443 ? "" : `:${httpsPort}`}`;
 }
 
-/** @throws Error when the host of logins would take names away that the domain is for */
+/** @throws Error when the login host would take names away that the domain is for */
 export function checkServerNames(names: ServerNames): void {
   const idp = idpHostOf(names);
   if (names.domain !== idp && !names.domain.endsWith(`.${idp}`)) return;
@@ -26,7 +26,7 @@ export function checkServerNames(names: ServerNames): void {
 
 /**
  * Whether `name`, a host or `*.` and one in lower case, is the server's own or would cover such a name. What is
- * below the host of logins counts as well: a page there could set cookies for it.
+ * below the login host counts as well: a page there could set cookies for it.
  */
 export function isServerName(name: string, names: ServerNames): boolean {
   const { domain } = names;

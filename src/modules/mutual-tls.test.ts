@@ -29,7 +29,10 @@ describe("mutual TLS", () => {
 
   it("R6: mutual TLS closes the edge when an authority cannot be read, or is not there", async () => {
     const leaf = await issueLeaf(authority, { names: ["a.example"], now, days: 1 });
-    assert.match(setUp(leaf.certificatePem)?.problem?.message ?? "", /hold authorities, and "CN=a.example" is none/);
+    assert.match(
+      setUp(leaf.certificatePem)?.problem?.message ?? "",
+      /hold certificate authorities, and "CN=a.example" is not one/,
+    );
     assert.match(setUp("nothing")?.problem?.message ?? "", /must hold a certificate in PEM/);
   });
 

@@ -21,7 +21,7 @@ export function exportOutboundCounters(metrics: Metrics): void {
       const read = (): number => counts.get(`${purpose} ${outcome}`) ?? 0;
       metrics.counterOf(
         "postern_outbound_requests_total",
-        "Requests of the server's own: to certificate authorities, receivers of events, for keys of webhooks, to providers of logins, for keys of tokens and other requests of traffic policies.",
+        "Requests of the server's own: to certificate authorities, receivers of events, for keys of webhooks, to identity providers, for keys of tokens and other requests of traffic policies.",
         read,
         { purpose, outcome },
       );

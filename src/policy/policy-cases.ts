@@ -49,7 +49,7 @@ export async function runCases(given: JsonObject): Promise<readonly CaseResult[]
   });
   const results: CaseResult[] = [];
   for (const [index, one] of (cases as readonly unknown[]).entries()) {
-    if (typeof one !== "object" || one === null) throw new CaseFault(`case ${index + 1} is no object`);
+    if (typeof one !== "object" || one === null) throw new CaseFault(`case ${index + 1} is not an object`);
     const whole = { host: endpoint?.hostname, ...given, ...(one as JsonObject) };
     onlyKnown(one as JsonObject, [...inputs, ...outcomes, "connect"], `case ${index + 1}`);
     if (!outcomes.some((name) => Object.hasOwn(one, name))) throw new CaseFault(`case ${index + 1} expects nothing`);
@@ -146,7 +146,7 @@ function isAsWanted(is: unknown, want: unknown): boolean {
   try {
     expression = new RegExp(want.slice(1));
   } catch {
-    throw new CaseFault(`"${want.slice(1)}" is no regular expression`);
+    throw new CaseFault(`"${want.slice(1)}" is not a regular expression`);
   }
   return typeof is === "string" && expression.test(is);
 }

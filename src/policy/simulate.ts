@@ -98,7 +98,7 @@ export function startSimulation(policy: CompiledPolicy, place: SimulatedPlace): 
   const inside: InternalCalls = { send: ({ url }) => answerInside(url, world.online) };
   const { calls } = openOutside({ clock, allowLocal: false, ca: undefined, hosts: [], inside });
   const none = (what: string) => (id: string) => {
-    throw new Error(`find ${what} "${id}": there are none of an account here`);
+    throw new Error(`find ${what} "${id}": nothing of an account is known here`);
   };
   const hooks = policyHooks(policy, {
     accountId: "ac_test",

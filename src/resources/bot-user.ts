@@ -8,7 +8,7 @@ export const botUser = defineResource({
   path: "/bot_users",
   listKey: "bot_users",
   idPrefix: "bot",
-  doc: "An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive.",
+  doc: "An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive.",
   fields: {
     name: f.string("Human-readable name identifying the bot; unique in the account.", {
       required: true,

@@ -29,7 +29,7 @@ export const certificateAuthority = defineResource({
     if (typeof read === "string") return { path: "ca_pem", message: `must ${read}`, reason: "certificate_invalid" };
     const leaf = read.find((certificate) => !certificate.ca);
     if (leaf) {
-      const message = `must be certificates of authorities (basicConstraints CA), "${oneLine(leaf.subject)}" is none`;
+      const message = `must be certificates of authorities (basicConstraints CA); "${oneLine(leaf.subject)}" is not one`;
       return { path: "ca_pem", message, reason: "certificate_invalid" };
     }
     return certificateDoc(certificateDetails(read[0] as (typeof read)[number]));

@@ -30,7 +30,7 @@ export interface SsoProvider {
 
 /** The edge that asks for logins. */
 export interface Place {
-  /** Of the host of logins, such as `https://idp.localhost:8443`. */
+  /** Of the login host, such as `https://idp.localhost:8443`. */
   readonly origin: string;
   /** Where it listens on this machine. */
   readonly port: number;

@@ -130,7 +130,7 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
       try {
         return answers[`${asked.method} ${asked.path}`]?.(asked);
       } catch (error) {
-        if (error instanceof XmlIssue) return plain(400, `The message of SAML ${error.message}.`);
+        if (error instanceof XmlIssue) return plain(400, `The SAML message ${error.message}.`);
         throw error;
       }
     },

@@ -14,7 +14,7 @@ export interface SignIn {
   readonly at: number;
   /** How services of OpenID Connect are told of its end, by their tags. */
   readonly ends: Map<string, () => Promise<void>>;
-  /** Entity ids of services of SAML that know of it. */
+  /** Entity ids of SAML services that know of it. */
   readonly services: Set<string>;
 }
 

@@ -26,7 +26,7 @@ export interface Exchange {
   calls?: CallChain | undefined;
   /** The client went away before there was a response: that there is none says nothing about the upstream. */
   readonly abandoned: boolean;
-  /** Cookies of logins, which were cut from the request. */
+  /** Login cookies, which were cut from the request. */
   readonly loginCookies?: LoginCookies | undefined;
   /** Who is logged in, once a module has found out. */
   login?: Visitor | undefined;

@@ -1,5 +1,5 @@
 /**
- * Logins as the rest of the traffic sees them. Cookies of logins have one of two forms; on every route
+ * Logins as the rest of the traffic sees them. Login cookies have one of two forms; on every route
  * of a site that has a login they are cut from requests and may not be set by responses: another service on the same
  * host must neither read nor plant one (security I2).
  */
@@ -42,7 +42,7 @@ export function isLoginCookie(name: string): boolean {
   return form.test(name);
 }
 
-/** Takes the cookies of logins out of a request's fields, and returns them. */
+/** Takes the login cookies out of a request's fields, and returns them. */
 export function cutLoginCookies(headers: HeaderFields): LoginCookies {
   const field = headers.get("cookie");
   if (field === undefined || !mayHold(headers, field)) return none;

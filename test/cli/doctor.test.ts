@@ -19,7 +19,7 @@ describe("postern doctor", { timeout: 60_000 }, () => {
   after(() => platform.stop());
   const doctor = (...args: string[]) => runCommand(["doctor", "--data", platform.directory, ...args]);
 
-  it("postern doctor finds the host of logins, its certificate, and SAML addresses that agree with it", async () => {
+  it("postern doctor finds the login host, its certificate, and SAML addresses that agree with it", async () => {
     const { code, stdout, stderr } = await doctor("--https-port", String(platform.httpsPort));
     const host = `idp.localhost:${platform.httpsPort}`;
     assert.equal(code, 0, stderr + stdout);
@@ -28,7 +28,7 @@ describe("postern doctor", { timeout: 60_000 }, () => {
       ["✓", "✓", "!", "✓", ""],
     );
     assert.match(stdout, /leads to 127\.0\.0\.1/);
-    assert.match(stdout, /answers as the host of logins/);
+    assert.match(stdout, /answers as the login host/);
     assert.match(stdout, /of the server's own authority.*--acme-agree/);
     assert.match(stdout, new RegExp(`✓ route ${routeId}: SAML answers come to https://${host}/saml/${routeId}/acs`));
   });

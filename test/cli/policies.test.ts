@@ -132,7 +132,7 @@ cases:
     ["a policy that cannot be", ["type: deny", "type: denny"], /policy: .*did you mean "deny"\?/],
     ["a file without cases", ["cases:", "about:"], /about must be|there are no cases/],
     ["a broken file", ["cases:", "cases: ]"], /is not valid YAML/],
-    ["an expression that is none", ["status: STATUS", "headers: { a: '~(' }"], /"\(" is no regular expression/],
+    ["an expression that is none", ["status: STATUS", "headers: { a: '~(' }"], /"\(" is not a regular expression/],
   ] as const) {
     it(`postern policy test refuses ${what}`, async () => {
       const ended = await policy(
@@ -290,7 +290,7 @@ describe("postern policy explain", () => {
       "on_http_request:\n  - actions: [{ type: restrict-ips, config: { ip_policies: [ipp_1] } }]\n",
     );
     const refused = await policy("explain", ips, "GET", "https://a.example");
-    assert.match(refused.stderr, /^postern: find IP policy "ipp_1": there are none of an account here$/m);
+    assert.match(refused.stderr, /^postern: find IP policy "ipp_1": nothing of an account is known here$/m);
   });
 });
 

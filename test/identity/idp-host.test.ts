@@ -12,7 +12,7 @@ import { startSdk } from "../support/sdk-process.ts";
 
 for (const idpHost of [undefined, "sso.example.localhost"]) {
   const host = idpHost ?? "idp.localhost";
-  describe(`the host of logins, ${host}`, { timeout: 60_000 }, () => {
+  describe(`the login host, ${host}`, { timeout: 60_000 }, () => {
     let world: LoginWorld;
     before(async () => {
       world = await startLoginWorld({ idpHost });
@@ -22,7 +22,7 @@ for (const idpHost of [undefined, "sso.example.localhost"]) {
     after(() => world.stop());
 
     for (const http of ["h1", "h2"] as const) {
-      it(`the host of logins, ${host}, is where visitors come back to over ${http}`, async () => {
+      it(`the login host, ${host}, is where visitors come back to over ${http}`, async () => {
         const browser = world.browser(http);
         assert.equal((await browser.visit(`${world.origin()}/x`)).status, 200);
         const asked = browser.asked.find((url) => url.includes("/login/oauth/authorize?")) ?? "";
@@ -31,7 +31,7 @@ for (const idpHost of [undefined, "sso.example.localhost"]) {
       });
     }
 
-    it(`the host of logins, ${host}, is named to operators wherever a callback has to be registered`, async () => {
+    it(`the login host, ${host}, is named to operators wherever a callback has to be registered`, async () => {
       const callback = `${world.origin(host)}/oauth2/callback`;
       const { api } = world.platform;
       const asked = { method: "GET", url: `${world.origin()}/`, headers: { accept: "text/html" } };
@@ -61,7 +61,7 @@ for (const idpHost of [undefined, "sso.example.localhost"]) {
       }
     });
 
-    it(`the host of logins, ${host}, is no edge's, wildcard's, account's, address's, cloud endpoint's or agent's`, async () => {
+    it(`the login host, ${host}, is no edge's, wildcard's, account's, address's, cloud endpoint's or agent's`, async () => {
       const parent = host.slice(host.indexOf(".") + 1);
       const other = (await world.platform.api("POST", "/accounts", { name: "another" })).body.api_key as string;
       const traffic_policy = "on_http_request: [{ actions: [{ type: deny }] }]";
@@ -94,7 +94,7 @@ for (const idpHost of [undefined, "sso.example.localhost"]) {
       assert.equal((await browser.visit(`${world.origin()}/y`)).status, 200);
     });
 
-    it(`the host of logins, ${host}, shows the certificate that the first account has for it, and no other account's`, async () => {
+    it(`the login host, ${host}, shows the certificate that the first account has for it, and no other account's`, async () => {
       const shown = async (): Promise<string> => {
         const socket = connect({
           host: "127.0.0.1",
@@ -127,8 +127,8 @@ for (const idpHost of [undefined, "sso.example.localhost"]) {
   });
 }
 
-describe("a start with a host of logins", () => {
-  it("a start with a host of logins that is the domain or above it is refused, since no name would be left", async () => {
+describe("a start with a login host", () => {
+  it("a start with a login host that is the domain or above it is refused, since no name would be left", async () => {
     for (const idpHost of ["t.example.com", "example.com"]) {
       await assert.rejects(
         startPlatform({ domain: "t.example.com", idpHost }),

@@ -403,8 +403,8 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
   });
 });
 
-describe("the host of logins", { skip: pebbleAbsent ?? false }, () => {
-  it("the host of logins gets a certificate by itself, is in no document, and is no account's", async () => {
+describe("the login host", { skip: pebbleAbsent ?? false }, () => {
+  it("the login host gets a certificate by itself, is in no document, and is no account's", async () => {
     const plan = await planPebble();
     const server = await startServer(settingsFor(plan), "login.apps.example.org");
     const pebble = await plan.start({ http: server.edge.http?.port ?? 0, https: server.edge.https.port });

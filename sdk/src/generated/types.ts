@@ -52,7 +52,7 @@ export interface AccountUpdate {
   readonly domains?: readonly string[] | null | undefined;
 }
 
-/** An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
+/** An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive. */
 export interface BotUser {
   /** Identifier. */
   readonly id: string;
@@ -66,7 +66,7 @@ export interface BotUser {
   readonly active: boolean;
 }
 
-/** An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
+/** An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive. */
 export interface BotUserCreate {
   /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes; not blank) */
   readonly name: string;
@@ -74,7 +74,7 @@ export interface BotUserCreate {
   readonly active?: boolean | null | undefined;
 }
 
-/** An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
+/** An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive. */
 export interface BotUserUpdate {
   /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes; not blank) */
   readonly name?: string | undefined;
@@ -2731,7 +2731,9 @@ export interface AccountList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
+/**
+ * A page: An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive.
+ */
 export interface BotUserList {
   /** (at most 100) */
   readonly bot_users: readonly BotUser[];
@@ -2741,7 +2743,9 @@ export interface BotUserList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
+/**
+ * A page: An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive.
+ */
 export interface BotUserListAtServiceUsers {
   /** (at most 100) */
   readonly service_users: readonly BotUser[];
@@ -3336,7 +3340,7 @@ export interface Document {
   readonly prune?: boolean;
   /** At most 10000 in all. */
   readonly objects: {
-    /** An identity that is no human. API keys and agent tokens that it owns stop working while it is inactive. */
+    /** An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive. */
     readonly bot_user?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /** A set of rules that admits or denies source addresses. Without a rule that allows, it admits nobody. */
     readonly ip_policy?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;

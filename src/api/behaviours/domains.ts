@@ -37,7 +37,7 @@ export function reservedDomainBehaviour(rules: DomainRules) {
       return { doc: { ...settleCertificate(input), unproven: isOpen } };
     },
     deleting: (object, draft) => checkDomainNotServed(object, draft, rules.liveObjects),
-    // The host of logins is the server's as a whole.
+    // The login host is the server's as a whole.
     configured: (doc) => (doc["domain"] === idpHostOf(rules) ? undefined : withoutObtained(doc)),
     live(object) {
       const name = object.doc.domain;

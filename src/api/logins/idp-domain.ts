@@ -1,5 +1,5 @@
 /**
- * The host of logins as a domain of the first account, so that its certificate is obtained, renewed and shown like any
+ * The login host as a domain of the first account, so that its certificate is obtained, renewed and shown like any
  * other's. It is made where the authority's terms are agreed to: otherwise the operator uploads a certificate there, or
  * visitors see one of the server's own authority.
  */
@@ -32,7 +32,7 @@ export async function keepIdpDomain({ store, clock, log, names, agreed }: IdpDom
   const holder = store.holder(owner.id, "domain", domain);
   if (holder) {
     if (holder.account_id !== owner.id) {
-      log.warn("the host of logins is reserved in another account: it has no certificate of its own", { domain });
+      log.warn("the login host is reserved in another account: it has no certificate of its own", { domain });
     }
     return;
   }
@@ -47,6 +47,6 @@ export async function keepIdpDomain({ store, clock, log, names, agreed }: IdpDom
     });
   } catch (error) {
     // It serves nonetheless (S3): the next start tries again.
-    log.warn("the host of logins has no domain to get a certificate for", { domain, error });
+    log.warn("the login host has no domain to get a certificate for", { domain, error });
   }
 }

@@ -52,7 +52,7 @@ export async function keepLoginKeys(store: Store, clock: Clock, log: Log): Promi
       await check();
     } catch (error) {
       // The present keys go on; without any, edges say that nobody can log in yet.
-      log.warn("keys of logins not renewed", { error });
+      log.warn("keys that seal logins not renewed", { error });
     }
   };
   await attempt();

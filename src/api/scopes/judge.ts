@@ -117,7 +117,7 @@ function checkSecrets({ kind, before, after }: Change, { operation, scope, draft
     const space = `secret in ${holder?.id ?? ""}`;
     const secret = name === undefined ? undefined : draft.holder(after.account_id, space, name);
     if ([holder, secret].every((one) => one !== undefined && isVisible(anyKind, one))) continue;
-    throw missing(operation, "*", `${why}: "${vault ?? "…"}", "${name ?? "…"}" is none that the key may see`);
+    throw missing(operation, "*", `${why}: "${vault ?? "…"}", "${name ?? "…"}" is not one that the key may see`);
   }
 }
 

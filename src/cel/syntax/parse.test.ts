@@ -15,7 +15,7 @@ const refusals: readonly (readonly [source: string, text: RegExp])[] = [
   ["a and b", /column 3: an operator or the end must stand here, there is "and"; write `&&` for "and"$/],
   ["a == 'x", /column 6: the string is not closed$/],
   ["'\\d+'", /column 1: the string has an unknown escape; write `\\\\` for a backslash, or r'…' for a raw string$/],
-  ["'\\ud83d'", /\\ud83d is no character/],
+  ["'\\ud83d'", /\\ud83d is not a character/],
   ["b'\\u0041'", /\\u0041 cannot stand in bytes/],
   ["${a}", /column 1: "\$" cannot stand here; an expression has no `\$\{…\}` around it$/],
   ["9223372036854775808", /does not fit an int of 64 bits/],

@@ -63,6 +63,6 @@ function codePoint(
     );
   }
   const code = Number.parseInt(digits, 16);
-  if (code > 0x10_ff_ff || (code >= 0xd8_00 && code <= 0xdf_ff)) throw new SourceFault(at, `${all} is no character`);
+  if (code > 0x10_ff_ff || (code >= 0xd8_00 && code <= 0xdf_ff)) throw new SourceFault(at, `${all} is not a character`);
   return code;
 }

@@ -1,4 +1,4 @@
-/** Whether the host of logins can be found, answers as this server does, and shows a certificate that browsers take. */
+/** Whether the login host can be found, answers as this server does, and shows a certificate that browsers take. */
 import { lookup } from "node:dns/promises";
 import { request as requestHttps } from "node:https";
 import type { IncomingMessage } from "node:http";
@@ -104,7 +104,7 @@ function isKeySet(text: string): boolean {
 }
 
 function answers(about: string): Finding {
-  return { outcome: "fine", about, message: "answers as the host of logins" };
+  return { outcome: "fine", about, message: "answers as the login host" };
 }
 
 function stranger(about: string): Finding {

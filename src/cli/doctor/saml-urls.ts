@@ -2,7 +2,7 @@
 import type { Postern } from "../../../sdk/src/index.ts";
 import type { Finding } from "./finding.ts";
 
-/** They never change by themselves, for providers hold them; so they can be left behind. @param base of the host of logins */
+/** They never change by themselves, for providers hold them; so they can be left behind. @param base of the login host */
 export async function samlUrls(api: Postern, base: string): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for await (const { routes } of api.edges.https.list()) {

@@ -56,7 +56,7 @@ function readField(field: string): string | undefined {
 /** As bytes, like what is shown: the challenge asks for UTF-8. */
 function readCredential(given: unknown, at: number): string {
   const bad = (why: string): Error => new Error(`credential ${at + 1}: ${why}`);
-  if (typeof given !== "object" || given === null) throw bad("it is no object");
+  if (typeof given !== "object" || given === null) throw bad("it is not an object");
   const members = given as Members;
   const unread = Object.keys(members).find((name) => !readMembers.has(name) && (members[name] ?? "") !== "");
   if (unread !== undefined) throw bad(`"${unread}" cannot be read here: send "cleartext_password"`);

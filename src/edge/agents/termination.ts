@@ -18,7 +18,7 @@ export function readTermination(options: Readonly<Record<string, unknown>>): Ter
   const key = Object.keys(options).find((name) => name.toLowerCase() === terminationOption);
   const option = key === undefined ? undefined : options[key];
   if (option === undefined || option === null) return undefined;
-  if (typeof option !== "object" || Array.isArray(option)) throw bad("it is no object");
+  if (typeof option !== "object" || Array.isArray(option)) throw bad("it is not an object");
   const { cert, key: privateKey, ...others } = option as Readonly<Record<string, unknown>>;
   const unread = Object.keys(others).find((name) => !isEmpty(others[name]));
   if (unread !== undefined) {

@@ -112,7 +112,7 @@ function read({ status, headers, body }: OutboundAnswer, url: URL): Answered {
 
 function urlOf(text: string): URL {
   const url = URL.parse(text);
-  if (!url) throw new LoginRefusal("login_unreachable", "the provider's address is no URL");
+  if (!url) throw new LoginRefusal("login_unreachable", "the provider's address is not a URL");
   return url;
 }
 

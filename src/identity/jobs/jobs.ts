@@ -1,4 +1,4 @@
-/** What the thread of logins is asked to do, and does: calls to providers, and signatures. */
+/** What the login thread is asked to do, and does: calls to providers, and signatures. */
 import type { Clock } from "../../lib/clock.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import { makeOAuthLogin } from "../oauth/oauth-login.ts";

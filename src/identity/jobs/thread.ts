@@ -1,4 +1,4 @@
-/** The jobs of logins in a thread of their own, so that traffic never waits for them. */
+/** Login jobs in a thread of their own, so that traffic never waits for them. */
 import { Worker } from "node:worker_threads";
 import type { Log } from "../../lib/log.ts";
 import { LoginRefusal } from "../calls/identity.ts";
@@ -42,11 +42,11 @@ export function makeJobThread(settings: WorkerSettings, log: Log): LoginJobs & {
       else if (message !== "") one?.reject(new Error(message));
       else one?.resolve(value as never);
     });
-    fresh.on("error", (error) => log.error("the thread of logins failed", { error }));
+    fresh.on("error", (error) => log.error("the login thread failed", { error }));
     fresh.on("exit", () => {
       if (worker === fresh) worker = undefined;
       for (const { reject } of waiting.values())
-        reject(new LoginRefusal("login_unreachable", "the thread of logins has ended"));
+        reject(new LoginRefusal("login_unreachable", "the login thread has ended"));
       waiting.clear();
     });
     return (worker = fresh);

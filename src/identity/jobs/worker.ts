@@ -1,4 +1,4 @@
-/** The thread of logins: does what it is asked, one message for one. */
+/** The login thread: does what it is asked, one message for one. */
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../../lib/clock.ts";
 import { LoginRefusal } from "../calls/identity.ts";

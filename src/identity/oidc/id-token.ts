@@ -67,7 +67,7 @@ const faults: Readonly<Record<ClaimFault, string>> = {
   no_expiry: "it does not say when it expires",
   too_early: "it is not valid yet",
   issued_later: "it is issued in the future",
-  time: "it lacks a time, or has one that is none",
+  time: "it lacks a time, or has one that cannot be read",
 };
 
 /** Those that every token has (RFC 7519 §4.1). */

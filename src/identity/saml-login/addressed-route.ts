@@ -1,4 +1,4 @@
-/** A request at an address of a route with SAML, on the host of logins. */
+/** A request at an address of a route with SAML, on the login host. */
 import type { Exchange } from "../../traffic/exchange.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { LoginContext, LoginSite } from "../context.ts";

@@ -1,4 +1,4 @@
-/** Calls to the thread of SAML, as logins make them: what keeps it from answering is a refusal. */
+/** Calls to the SAML thread, as logins make them: what keeps it from answering is a refusal. */
 import { LoginRefusal } from "../calls/identity.ts";
 import type { IdentityCalls } from "../worker/calls.ts";
 import { WorkerFailure } from "../worker/client.ts";

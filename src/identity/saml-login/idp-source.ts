@@ -1,4 +1,4 @@
-/** What a route knows of its identity provider: read once, in the thread of SAML. */
+/** What a route knows of its identity provider: read once, in the SAML thread. */
 import type { Clock } from "../../lib/clock.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { IdpMetadata } from "../saml/metadata/idp-metadata.ts";

@@ -1,4 +1,4 @@
-/** Logins by SAML on an edge: routes' guards, their paths on the host of logins, and the thread that does the work. */
+/** Logins by SAML on an edge: routes' guards, their paths on the login host, and the thread that does the work. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { CompiledModule, Scope } from "../../traffic/module.ts";

@@ -1,4 +1,4 @@
-/** What a route with SAML has on the host of logins: its metadata, and where the provider's messages come in. */
+/** What a route with SAML has on the login host: its metadata, and where the provider's messages come in. */
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import { answered } from "../../traffic/step.ts";
@@ -80,7 +80,7 @@ async function orRefused(
 function refusedAt({ exchange, context, method, guard }: AddressedRoute, error: LoginRefusal): Step {
   const { reason: problem, message: reason } = error;
   const { accountId } = guard.options;
-  context.log.info("message of SAML refused", { request: exchange.id, reason: problem, detail: reason });
+  context.log.info("SAML message refused", { request: exchange.id, reason: problem, detail: reason });
   context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
   return refusal(exchange, problem, reason, method.title);
 }

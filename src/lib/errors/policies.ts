@@ -65,13 +65,13 @@ export const policyErrors = {
   policy_header_name_invalid: entry(
     2210,
     400,
-    "A name in the traffic policy is none that a header can have here.",
+    "A name in the traffic policy is not one that a header can have here.",
     "`details` says why.",
   ),
   policy_header_value_invalid: entry(
     2211,
     400,
-    "A value in the traffic policy is none that a header can have.",
+    "A value in the traffic policy is not one that a header can have.",
     "Leave out line breaks and NUL.",
   ),
   policy_headers_many: entry(
@@ -115,7 +115,7 @@ export const policyErrors = {
   policy_value_refused: entry(
     2222,
     400,
-    "A value in the traffic policy is none of those that are accepted.",
+    "A value in the traffic policy is not one of those that are accepted.",
     "`details` says which are.",
   ),
   policy_value_empty: entry(
@@ -139,7 +139,7 @@ export const policyErrors = {
   policy_url_invalid: entry(
     2226,
     400,
-    "A value in the traffic policy is no URL.",
+    "A value in the traffic policy is not a URL.",
     "`details` says which, and its form.",
   ),
   policy_phase_unknown: entry(

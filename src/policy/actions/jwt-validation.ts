@@ -279,7 +279,7 @@ const claimFaults = {
   no_expiry: ["token_expired", "the token does not say when it expires"],
   too_early: ["token_too_early", "the token is not valid yet"],
   issued_later: ["token_too_early", "the token says that it was issued later than now"],
-  time: ["token_unreadable", "the token has a time that is none"],
+  time: ["token_unreadable", "the token has a time that cannot be read"],
 } as const satisfies Record<string, readonly [RefusalName, string]>;
 
 class BrokenText extends Error {}

@@ -34,7 +34,7 @@ export const urlRewrite = defineAction({
 /** What keeps the URL from being one that is forwarded; undefined once it is the request's. */
 function rewrite(request: RequestHead, url: string): string | undefined {
   const parsed = URL.parse(url);
-  if (!parsed) return "the result is no URL";
+  if (!parsed) return "the result is not a URL";
   // As for what clients send: no two parties may read a path differently (security R1).
   const path = canonicalPath(parsed.pathname);
   if (path === undefined) return "the result has a path that servers read differently";

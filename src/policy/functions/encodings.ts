@@ -93,7 +93,7 @@ function encodeQuery(map: MapValue, run: Run): Result {
 
 function parseUrl(text: string): Result {
   const url = URL.parse(text);
-  if (!url) return new Failure("the text is no URL");
+  if (!url) return new Failure("the text is not a URL");
   const { protocol, host, pathname, search, hash, username, password } = url;
   const user = password === "" ? username : `${username}:${password}`;
   return {

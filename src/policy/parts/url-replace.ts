@@ -57,7 +57,7 @@ export function replaceUrl(
   if (/[\0\r\n]/.test(text)) return new ReplaceFault("the URL has a line break or NUL in it");
   const absolute = encodeUrl(absoluteOf(text, parts, to));
   if (absolute.length > maxUrlLength) return tooLong();
-  if (!URL.canParse(absolute)) return new ReplaceFault("what it was to become is no URL");
+  if (!URL.canParse(absolute)) return new ReplaceFault("what it was to become is not a URL");
   return absolute === url ? undefined : { url: absolute, matches };
 }
 

@@ -66,7 +66,7 @@ function appOf(name: string, app: unknown): ManagedApp {
   }
   if (!isObject(app)) throw wrong(`"${name}" must have members`);
   const unknown = Object.keys(app).find((key) => !members.has(key));
-  if (unknown !== undefined) throw wrong(`"${name}" has "${unknown}", which is none of ${[...members].join(", ")}`);
+  if (unknown !== undefined) throw wrong(`"${name}" has "${unknown}", which is not one of ${[...members].join(", ")}`);
   const text = (key: string): string => {
     const given = app[key] ?? "";
     if (typeof given === "string" && given.length <= maxTextLength && /^[\x21-\x7e]*$/.test(given)) return given;
@@ -75,11 +75,11 @@ function appOf(name: string, app: unknown): ManagedApp {
   const [clientId, clientSecret, baseUrl] = [text("client_id"), text("client_secret"), text("base_url")];
   if ((clientId === "") !== (clientSecret === "")) throw wrong(`client_id and client_secret of "${name}" go together`);
   if (baseUrl !== "" && !/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
-    throw wrong(`base_url of "${name}" is no URL`);
+    throw wrong(`base_url of "${name}" is not a URL`);
   }
   const graphVersion = text("graph_version");
   if (graphVersion !== "" && !/^v\d{1,3}\.\d{1,2}$/.test(graphVersion)) {
-    throw wrong(`graph_version of "${name}" is none like v21.0`);
+    throw wrong(`graph_version of "${name}" must be written like v21.0`);
   }
   return { clientId, clientSecret, baseUrl, graphVersion };
 }

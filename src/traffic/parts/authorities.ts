@@ -22,7 +22,7 @@ export function readAuthorities(text: string): { readonly pem: string } | { read
     } catch {
       return { must: "hold certificates that can be read" };
     }
-    if (!certificate.ca) return { must: `hold authorities, and "${certificate.subject}" is none` };
+    if (!certificate.ca) return { must: `hold certificate authorities, and "${certificate.subject}" is not one` };
   }
   return { pem: blocks.join("\n") };
 }

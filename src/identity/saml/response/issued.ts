@@ -16,6 +16,6 @@ export function issueInstantIssue(message: XmlElement, { nowMs }: { readonly now
 /** Why an Issuer is not this entity (saml-core §2.2.5); undefined when it is. */
 export function issuerIssue(issuer: XmlElement, entityId: string): string | undefined {
   const format = attributeOf(issuer, "Format");
-  if (format !== undefined && format !== nameIdFormats.entity) return "the Issuer is no entity";
+  if (format !== undefined && format !== nameIdFormats.entity) return "the Issuer is not an entity identifier";
   return textIn(issuer) === entityId ? undefined : "the Issuer is not the route's identity provider";
 }
