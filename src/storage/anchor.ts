@@ -4,12 +4,12 @@
  * and does not have the sealing key cannot make another one for a history that he has cut off.
  */
 import { createHmac, randomBytes } from "node:crypto";
-import { chainStart } from "./chain.ts";
-import type { ChainEnd } from "./chain.ts";
-import type { Database, Step, Tables } from "./database.ts";
-import { placeholder } from "./insert.ts";
-import type { Dialect } from "./insert.ts";
-import type { Sealer } from "./sealing.ts";
+import { chainStart } from "./database/chain.ts";
+import type { ChainEnd } from "./database/chain.ts";
+import type { Database, Step, Tables } from "./database/database.ts";
+import { placeholder } from "./database/insert.ts";
+import type { Dialect } from "./database/insert.ts";
+import type { Sealer } from "./sealing/sealing.ts";
 import type { Cursor } from "./store.ts";
 
 export interface Anchor extends ChainEnd {

@@ -1,7 +1,7 @@
 /** Whether writes can be stored, as was last seen: tried again by itself when they could not, and said in the log. */
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import { Superseded } from "./database.ts";
+import { Superseded } from "./database/database.ts";
 import type { Store } from "./store.ts";
 
 /** After a failure: when it is tried whether writes can be stored again, and how long at most between two tries. */

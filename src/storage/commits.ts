@@ -2,8 +2,8 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Availability } from "./availability.ts";
-import { CommitInDoubt, Superseded } from "./database.ts";
-import type { Database, Step } from "./database.ts";
+import { CommitInDoubt, Superseded } from "./database/database.ts";
+import type { Database, Step } from "./database/database.ts";
 import type { Overlay } from "./overlay.ts";
 import { holderStep, stepsOf, takeOverStep } from "./record.ts";
 import type { Batch, Head } from "./record.ts";

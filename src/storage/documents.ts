@@ -4,7 +4,7 @@ import type { Field, Fields } from "../schema/fields.ts";
 import { inputName } from "../schema/doc.ts";
 import type { Doc } from "../schema/doc.ts";
 import type { Kind, Kinds } from "./kinds.ts";
-import type { Sealer } from "./sealing.ts";
+import type { Sealer } from "./sealing/sealing.ts";
 import type { StoredObject } from "./store.ts";
 import { kindNamed } from "./view.ts";
 

@@ -1,4 +1,4 @@
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
 import type { PastObjects } from "./past-objects.ts";
 import type { Retained } from "./retention.ts";

@@ -1,5 +1,5 @@
 import type { Kysely, SelectQueryBuilder } from "kysely";
-import type { Tables } from "./database.ts";
+import type { Tables } from "./database/database.ts";
 
 /** Rows in memory at a time. */
 const step = 500;

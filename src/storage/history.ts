@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import { whileRetained } from "./retention.ts";
 import type { Retained } from "./retention.ts";
 import type { PastObjects } from "./past-objects.ts";

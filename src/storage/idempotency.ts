@@ -1,9 +1,9 @@
 /** What earlier writes with an idempotency key left: looked up before a batch runs, and added to while it runs. */
 import { Refusal } from "../lib/errors.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import { storable } from "./record.ts";
 import type { Answer } from "./record.ts";
-import type { Sealer } from "./sealing.ts";
+import type { Sealer } from "./sealing/sealing.ts";
 import type { Once, Replayed } from "./store.ts";
 
 /** How long a key is remembered (semantics, "Writes"). */

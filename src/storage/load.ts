@@ -1,5 +1,5 @@
 import { continueAfter } from "../lib/ids.ts";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
 import type { Kinds } from "./kinds.ts";
 import { State } from "./state.ts";

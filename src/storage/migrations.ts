@@ -1,7 +1,7 @@
 /** The tables, as a list of steps. A step that has been released is never changed; later ones are added. */
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
-import type { Database, Transaction } from "./database.ts";
+import type { Database, Transaction } from "./database/database.ts";
 import { toSeal } from "./seal-stored.ts";
 
 export interface Migration {

@@ -6,10 +6,10 @@ import type { Clock } from "../lib/clock.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { readAnchor } from "./anchor.ts";
-import { chainStart } from "./chain.ts";
-import { checkKeys, dataKeys } from "./data-keys.ts";
-import { Superseded } from "./database.ts";
-import type { Database } from "./database.ts";
+import { chainStart } from "./database/chain.ts";
+import { checkKeys, dataKeys } from "./sealing/data-keys.ts";
+import { Superseded } from "./database/database.ts";
+import type { Database } from "./database/database.ts";
 import { documentsOf } from "./documents.ts";
 import { feedOf } from "./feed.ts";
 import { historyOf } from "./history.ts";
@@ -20,16 +20,16 @@ import { kindsOf } from "./kinds.ts";
 import type { Declarations } from "./kinds.ts";
 import { loadState } from "./load.ts";
 import { migrate, migrations } from "./migrations.ts";
-import type { openPostgres } from "./postgres.ts";
+import type { openPostgres } from "./postgres/postgres.ts";
 import { startPruning } from "./prune.ts";
 import { defaultsOf, sliceOf } from "../settings/setting.ts";
 import { storageSettings } from "../settings/storage.ts";
 import type { StorageSettings } from "../settings/storage.ts";
 import type { Head } from "./record.ts";
 import { sealStored } from "./seal-stored.ts";
-import { sealerWith } from "./sealing.ts";
-import type { Sealer } from "./sealing.ts";
-import { openSqlite } from "./sqlite.ts";
+import { sealerWith } from "./sealing/sealing.ts";
+import type { Sealer } from "./sealing/sealing.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
 import type { State } from "./state.ts";
 import type { Account, Draft, Feed, Once, Store, WriteContext } from "./store.ts";
 import { verify } from "./verify.ts";
@@ -94,7 +94,7 @@ function isUrl(database: string): boolean {
 
 /** Its driver is loaded only by those who use it: every start would wait for it. */
 async function openUrl(options: Parameters<typeof openPostgres>[0]): Promise<Database> {
-  const { openPostgres } = await import("./postgres.ts");
+  const { openPostgres } = await import("./postgres/postgres.ts");
   return await openPostgres(options);
 }
 

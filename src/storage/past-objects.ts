@@ -1,6 +1,6 @@
 /** Objects as they were at a revision, read from the rows of the history. */
 import { sql } from "kysely";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
 import type { History, StoredObject } from "./store.ts";
 

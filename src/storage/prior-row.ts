@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
-import type { Tables } from "./database.ts";
+import type { Tables } from "./database/database.ts";
 
 /** Rows of the history, each as `row`, with the one that it replaced, if there is one, as `prior`. */
 export function rowsWithPrior(reads: Kysely<Tables>) {

@@ -8,12 +8,12 @@ import type { StorageSettings } from "../settings/storage.ts";
 import { anchorSteps, lastPosition, readAnchor, sumWith } from "./anchor.ts";
 import type { Anchor } from "./anchor.ts";
 import { answerLifeMs } from "./idempotency.ts";
-import type { Database, Step, Tables } from "./database.ts";
+import type { Database, Step, Tables } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
-import { placeholder } from "./insert.ts";
+import { placeholder } from "./database/insert.ts";
 import type { Retained } from "./retention.ts";
 import { rowsWithPrior } from "./prior-row.ts";
-import type { Sealer } from "./sealing.ts";
+import type { Sealer } from "./sealing/sealing.ts";
 import type { Cursor } from "./store.ts";
 import { asWritten, walkChain } from "./verify.ts";
 

@@ -1,9 +1,9 @@
 /** A batch of writes as rows, and as the statements that put them into the database. */
-import { chainHash } from "./chain.ts";
-import type { Step, Tables } from "./database.ts";
+import { chainHash } from "./database/chain.ts";
+import type { Step, Tables } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
-import { deleteFrom, insertInto, placeholder } from "./insert.ts";
-import type { Dialect } from "./insert.ts";
+import { deleteFrom, insertInto, placeholder } from "./database/insert.ts";
+import type { Dialect } from "./database/insert.ts";
 import type { Change, WriteContext } from "./store.ts";
 
 /** A write that is ready to be stored. */

@@ -1,5 +1,5 @@
 /** The list of revisions of an account, newest first. */
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import type { History } from "./store.ts";
 
 export async function listRevisions(

@@ -4,7 +4,7 @@
  */
 import { sql } from "kysely";
 import type { Log } from "../lib/log.ts";
-import type { Database, Transaction } from "./database.ts";
+import type { Database, Transaction } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
 import { historyRows } from "./history-rows.ts";
 

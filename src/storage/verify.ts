@@ -1,12 +1,12 @@
 /** Whether the record is what was written (P6): the hash chain, and what pruning has left before it. */
 import { readAnchor, sumWith } from "./anchor.ts";
 import type { Anchor } from "./anchor.ts";
-import { chainHash } from "./chain.ts";
-import type { ChainEnd } from "./chain.ts";
-import type { Database, Tables } from "./database.ts";
+import { chainHash } from "./database/chain.ts";
+import type { ChainEnd } from "./database/chain.ts";
+import type { Database, Tables } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
 import { historyRows } from "./history-rows.ts";
-import type { Sealer } from "./sealing.ts";
+import type { Sealer } from "./sealing/sealing.ts";
 import type { History } from "./store.ts";
 
 /** Revisions that are read at a time. */

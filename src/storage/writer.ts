@@ -10,8 +10,8 @@ import { runBatch } from "./batch.ts";
 import type { WaitingWrite } from "./batch.ts";
 import { Commits } from "./commits.ts";
 import type { CommitsOptions } from "./commits.ts";
-import { CommitInDoubt } from "./database.ts";
-import type { Step } from "./database.ts";
+import { CommitInDoubt } from "./database/database.ts";
+import type { Step } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
 import { openIdempotency } from "./idempotency.ts";
 import type { Kinds } from "./kinds.ts";
@@ -19,7 +19,7 @@ import type { Quotas } from "../settings/storage.ts";
 import { batchOf } from "./record.ts";
 import type { Batch } from "./record.ts";
 import { runWork } from "./run-work.ts";
-import type { Sealer } from "./sealing.ts";
+import type { Sealer } from "./sealing/sealing.ts";
 import type { Commit, Cursor, Draft, Judge, Once, Replayed, Store, WriteContext, Written } from "./store.ts";
 
 /** Writes that may wait; more are refused at once. */

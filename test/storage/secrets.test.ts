@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { loadSealingKey } from "../../src/storage/sealing-key.ts";
+import { loadSealingKey } from "../../src/storage/sealing/sealing-key.ts";
 import { databases } from "../support/postgres.ts";
 import { contextFor, create, defaultAccount, emptyVault, routeDoc, sealingKey } from "./declarations.ts";
 import { inDirectory, open } from "./fixture.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import { createAuthority } from "../../lib/x509.ts";
 import type { KeyedCertificate } from "../../lib/x509.ts";
-import { findSealingKey, loadSealingKey } from "../../storage/sealing-key.ts";
+import { findSealingKey, loadSealingKey } from "../../storage/sealing/sealing-key.ts";
 import { Failure } from "../process/exit.ts";
 import { dataFiles, readPublic, readSecret, unwritable, writeWhole } from "./data-files.ts";
 

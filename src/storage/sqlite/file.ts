@@ -3,11 +3,11 @@
  * has no room for what they need, there is one that can only read.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Log } from "../lib/log.ts";
-import type { Step } from "./database.ts";
-import { commitsTo } from "./sqlite-commits.ts";
-import type { Commits } from "./sqlite-commits.ts";
-import { connect, connectAlone, isDiskTrouble, preparing } from "./sqlite-connection.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Step } from "../database/database.ts";
+import { commitsTo } from "./commits.ts";
+import type { Commits } from "./commits.ts";
+import { connect, connectAlone, isDiskTrouble, preparing } from "./connection.ts";
 
 export interface SqliteFile {
   prepare(use: "writes" | "reads", sql: string): StatementSync;

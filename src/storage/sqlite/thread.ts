@@ -2,8 +2,8 @@
 import type { SQLInputValue } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
-import { connect, preparing } from "./sqlite-connection.ts";
-import type { Outcome, ToThread } from "./sqlite-commits.ts";
+import { connect, preparing } from "./connection.ts";
+import type { Outcome, ToThread } from "./commits.ts";
 
 const port = parentPort as MessagePort;
 const connection = connect(workerData as string);

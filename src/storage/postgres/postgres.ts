@@ -7,11 +7,11 @@ import { Kysely, PostgresDialect } from "kysely";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import { Client, Pool, types } from "pg";
 import type { ClientConfig } from "pg";
-import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
-import { storeBy, Superseded, transactOn } from "./database.ts";
-import type { Database, Tables } from "./database.ts";
-import { leavesConnection, readingPool } from "./postgres-reads.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { storeBy, Superseded, transactOn } from "../database/database.ts";
+import type { Database, Tables } from "../database/database.ts";
+import { leavesConnection, readingPool } from "./reads.ts";
 
 /** Any number that nothing else in the same database uses. */
 const lockKey = 7_205_759_403_792_794;

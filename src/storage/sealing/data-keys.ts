@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import type { Log } from "../lib/log.ts";
+import type { Log } from "../../lib/log.ts";
 import { keyIdOf, newDataKey, unwrapDataKey, wrapDataKey } from "./sealing.ts";
 import type { DataKey } from "./sealing.ts";
-import type { Database, Tables } from "./database.ts";
+import type { Database, Tables } from "../database/database.ts";
 
 /** The operator's keys are not those of the database. */
 export class OtherKey extends Error {

@@ -1,7 +1,7 @@
 /** Commits to SQLite in a thread of their own: while the disk works, this thread goes on. */
 import { Worker } from "node:worker_threads";
-import { CommitInDoubt, superseded } from "./database.ts";
-import type { Database, Step } from "./database.ts";
+import { CommitInDoubt, superseded } from "../database/database.ts";
+import type { Database, Step } from "../database/database.ts";
 
 /** The steps of one transaction; undefined: there will be no more. */
 export type ToThread = readonly Step[] | undefined;
@@ -22,7 +22,7 @@ export function commitsTo(file: string): Commits {
   let answered: (outcome: Outcome) => void = () => {};
 
   const start = (): Worker => {
-    const started = new Worker(new URL("./sqlite-thread.ts", import.meta.url), { name: "commits", workerData: file });
+    const started = new Worker(new URL("./thread.ts", import.meta.url), { name: "commits", workerData: file });
     let failure: unknown = new Error("the thread that commits has ended");
     started.on("message", (outcome: Outcome) => answered(outcome));
     started.on("error", (error) => (failure = error));

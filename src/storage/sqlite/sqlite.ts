@@ -3,10 +3,10 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely, SqliteDialect } from "kysely";
 import type { SqliteDatabase, SqliteStatement } from "kysely";
-import type { Log } from "../lib/log.ts";
-import { Superseded, transactOn } from "./database.ts";
-import type { Database, Tables } from "./database.ts";
-import { openSqliteFile } from "./sqlite-file.ts";
+import type { Log } from "../../lib/log.ts";
+import { Superseded, transactOn } from "../database/database.ts";
+import type { Database, Tables } from "../database/database.ts";
+import { openSqliteFile } from "./file.ts";
 import { walDamage } from "./wal.ts";
 
 /**
