@@ -4,7 +4,15 @@
  */
 export type UpstreamPlan =
   /** An agent's endpoint: the tunnel behind it. */
-  { readonly kind: "tunnel"; readonly id: string } | BackendPlan;
+  { readonly kind: "tunnel"; readonly id: string; readonly beside?: Beside } | BackendPlan;
+
+/** Whose tunnels may stand in for an endpoint's own: pooled endpoints of its URL that do the same to traffic. */
+export interface Beside {
+  /** As the register of agents has it. */
+  readonly host: string;
+  /** The same text for the same options. */
+  readonly likeness: string;
+}
 
 export type BackendPlan =
   | {

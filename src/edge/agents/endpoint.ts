@@ -4,6 +4,7 @@ import { passed, skipped } from "../../traffic/step.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
 import type { Step } from "../../traffic/step.ts";
+import type { Beside, UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { CompiledRoute, ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import type { Termination } from "./termination.ts";
 
@@ -16,8 +17,8 @@ export interface EndpointSiteOptions {
   readonly revision: number;
   /** In traffic order. */
   readonly modules: readonly CompiledModule[];
-  /** Others may serve its URL beside it. */
-  readonly pooled: boolean;
+  /** Others may serve its URL beside it, and these stand in for its tunnel; undefined: nobody may. */
+  readonly beside: Beside | undefined;
   /** Where the account's endpoints may be used from now; undefined: from anywhere. */
   readonly restriction: () => ((source: string) => Step) | undefined;
 }
@@ -32,7 +33,7 @@ export function connectionEndpoint(
   port: number,
   termination?: Termination,
 ): ConnectionSite {
-  const { endpointId, tunnelId, accountId, host, revision, modules, restriction } = options;
+  const { endpointId, accountId, host, revision, modules, restriction } = options;
   return Object.freeze({
     kind: `${proto}_endpoint` as const,
     id: endpointId,
@@ -43,13 +44,13 @@ export function connectionEndpoint(
     ports: Object.freeze(isInternalKey(host) ? [] : [port]),
     handshake: proto === "tls" && !termination ? passthrough : handshakeOf(modules),
     certificate: termination?.certificate,
-    pooled: options.pooled,
+    pooled: options.beside !== undefined,
     problem: undefined,
     connection: [
       { connection: (source: string) => restriction()?.(source) ?? lifted },
       ...modules.filter((module) => module.connection !== undefined || module.opened !== undefined),
     ],
-    upstream: Object.freeze({ kind: "tunnel" as const, id: tunnelId }),
+    upstream: planOf(options),
   });
 }
 
@@ -65,7 +66,7 @@ export function endpointSite(options: EndpointSiteOptions, advertisedPort: numbe
     request: modules.filter((module) => module.request !== undefined),
     response: modules.filter((module) => module.response !== undefined),
     settled: modules.filter((module) => module.settled !== undefined),
-    upstream: Object.freeze({ kind: "tunnel" as const, id: tunnelId }),
+    upstream: planOf(options),
     converter: modules.find((module) => module.converter !== undefined)?.converter,
   });
   const restricted: CompiledRoute = Object.freeze({
@@ -78,13 +79,17 @@ export function endpointSite(options: EndpointSiteOptions, advertisedPort: numbe
     accountId,
     revision,
     hosts: Object.freeze([host]),
-    pooled: options.pooled,
+    pooled: options.beside !== undefined,
     handshake: handshakeOf(modules),
     problem: undefined,
     logins: Object.freeze(modules.filter(({ login }) => login !== undefined)),
     findRoute: () => (restriction() === undefined ? route : restricted),
     advertises: (_host: string, port: number) => port === advertisedPort,
   });
+}
+
+function planOf({ tunnelId: id, beside }: EndpointSiteOptions): UpstreamPlan {
+  return Object.freeze({ kind: "tunnel", id, ...(beside && { beside }) });
 }
 
 const passthrough: Handshake = Object.freeze({ passthrough: true });

@@ -12,7 +12,7 @@ import type { EndpointSiteOptions } from "./endpoint.ts";
 import { makeEndpointPlaces } from "./endpoint-places.ts";
 import type { ClaimedPlace, EndpointPlacesOptions, EndpointRequest, Unasked } from "./endpoint-places.ts";
 import type { AgentLimits } from "./limits.ts";
-import { compileOptions } from "./options.ts";
+import { compileOptions, likenessOf } from "./options.ts";
 import { readTermination } from "./termination.ts";
 import type { Endpoint, EndpointProto, Tunnel } from "./tunnel.ts";
 
@@ -125,6 +125,7 @@ function endpointAt(
   if (proto === "http" && compiled.some(({ login }) => login !== undefined)) {
     throw new Refusal("agent_option_unsupported", `publish "http://${host}" with a login: that takes HTTPS`);
   }
+  const beside = request.pools === true ? { host, likeness: likenessOf(proto, request.options) } : undefined;
   const site: EndpointSiteOptions = {
     endpointId,
     tunnelId: id,
@@ -132,7 +133,7 @@ function endpointAt(
     host,
     revision: table.revision,
     modules: compiled,
-    pooled: request.pools === true,
+    beside,
     restriction: () => table.restriction(accountId, "endpoints"),
   };
   return {
@@ -145,6 +146,7 @@ function endpointAt(
       proto === "tls" || proto === "tcp"
         ? connectionEndpoint(site, proto, port, termination)
         : endpointSite(site, port),
+    beside,
   };
 }
 

@@ -80,7 +80,7 @@ describe("the options of an agent", () => {
         host: "a.example",
         revision: 1,
         modules: compile({ WebsocketTCPConverter: {} }),
-        pooled: false,
+        beside: undefined,
         restriction: () => undefined,
       },
       443,

@@ -1,6 +1,7 @@
 import { timestamp } from "../../lib/clock.ts";
 import type { TunnelReport } from "../../routing/planes/messages.ts";
 import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
+import type { Beside } from "../../traffic/upstream-plan.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
 
 /** A tunnel that is online: an endpoint of its own, or one with labels for backends. */
@@ -30,6 +31,8 @@ export interface Endpoint {
   readonly port: number;
   readonly url: string;
   readonly site: Site | ConnectionSite;
+  /** Those that may stand in for its tunnel; undefined for one that serves its URL alone. */
+  readonly beside: Beside | undefined;
 }
 
 /** What visitors speak to the edge; `http` without TLS. */

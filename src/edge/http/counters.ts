@@ -6,6 +6,8 @@ export interface HttpCounters {
   readonly byClass: number[];
   /** Requests refused before there was an exchange: unreadable, too large or too slow. */
   malformed: number;
+  /** Requests that were sent a second time. */
+  repeated: number;
   /** Body bytes from clients, and to them. */
   bytesIn: number;
   bytesOut: number;
@@ -19,6 +21,7 @@ export function makeCounters(): HttpCounters {
   return {
     byClass: [0, 0, 0, 0, 0, 0],
     malformed: 0,
+    repeated: 0,
     bytesIn: 0,
     bytesOut: 0,
     openConnections: 0,
@@ -44,6 +47,11 @@ export function exportCounters(counters: HttpCounters, metrics: Metrics): void {
     { status: "none" },
   );
   metrics.counterOf("postern_http_malformed_total", "Requests that could not be read.", () => counters.malformed);
+  metrics.counterOf(
+    "postern_http_repeated_total",
+    "Requests sent a second time, since their upstream was lost before it answered.",
+    () => counters.repeated,
+  );
   metrics.counterOf("postern_http_received_bytes_total", "Request body bytes.", () => counters.bytesIn);
   metrics.counterOf("postern_http_sent_bytes_total", "Response body bytes.", () => counters.bytesOut);
   metrics.gauge("postern_http_connections", "Public connections open.", () => counters.openConnections);

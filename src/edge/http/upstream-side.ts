@@ -24,9 +24,10 @@ import { UpstreamPool } from "../upstreams/upstream-pool.ts";
 
 /** Pools that one request is sent to at most, when streams to them cannot be opened. */
 const maxTries = 8;
-/** Methods that may be sent again after a connection broke (RFC 9110 §9.2.2). */
+/** Methods that may be sent again when what came of a request is not known (RFC 9110 §9.2.2). */
 const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 const noPools: readonly UpstreamPool[] = [];
+const didNotAnswer = "the upstream did not answer the request";
 
 /** The exchange, as its upstream side sees it. */
 export interface ForwardedExchange extends Exchange, ConvertedExchange {
@@ -67,7 +68,10 @@ export class UpstreamSide implements UpstreamUser {
   #lastFailure: RefusalName | undefined;
   #connection: UpstreamConnection | undefined;
   #converted: ConvertedClient | undefined;
-  #isRetry = false;
+  /** The request was sent before, and lost. */
+  #isRepeat = false;
+  /** Bytes of the request's body have gone on. */
+  #bodyBegun = false;
   #isSettled = false;
   /** Response bytes that the upstream is not credited for until the client has room. */
   #owed = 0;
@@ -112,7 +116,8 @@ export class UpstreamSide implements UpstreamUser {
       this.#pool = chosen;
       chosen.request(this);
     } else if ("error" in chosen) {
-      this.#refuse(this.#lastFailure ?? chosen.error, "no backend is left to send the request to");
+      const why = this.#isRepeat ? didNotAnswer : "no backend is left to send the request to";
+      this.#refuse(this.#lastFailure ?? chosen.error, why);
     } else {
       this.#settle(chosen.status);
       exchange.answer(chosen);
@@ -124,6 +129,7 @@ export class UpstreamSide implements UpstreamUser {
   /** While `takesBody`. */
   sendBody(bytes: Buffer): void {
     const { length } = bytes;
+    this.#bodyBegun = true;
     if (this.#converted !== undefined) this.#converted.receiver.data(bytes);
     else if (this.#connection?.sendBody(bytes) === true) this.#client.requestConsumed(length);
     else this.#body.owe(length);
@@ -181,6 +187,8 @@ export class UpstreamSide implements UpstreamUser {
     }
     this.#connection = connection;
     this.isWarm = warm;
+    if (this.#isRepeat) exchange.shared.context.counters.repeated += 1;
+    if (this.#body.size > 0) this.#bodyBegun = true;
     const forwarded = exchange.shared.forwarded(exchange.request, this.#before);
     if (sendRequest(connection, this, exchange.request, forwarded, exchange.id, this.#body)) this.#body.credit();
   }
@@ -240,25 +248,36 @@ export class UpstreamSide implements UpstreamUser {
       this.#tryAnother(reason, unused, why);
       return;
     }
-    const { request } = exchange;
-    const again =
-      this.isWarm &&
-      !connection.answered &&
-      !this.#isRetry &&
-      reason === "upstream_refused" &&
-      request.bodyLength === 0 &&
-      request.upgrade === "" &&
-      idempotent.has(request.method);
-    if (again) {
-      this.#isRetry = true;
-      this.#pool?.request(this, true);
-      return;
-    }
-    this.#refuse(reason, "the upstream did not answer the request");
+    if (this.#mayRepeat(reason, connection)) this.#repeat(reason);
+    else this.#refuse(reason, didNotAnswer);
   }
 
   upstreamDrained(): void {
     this.#body.credit();
+  }
+
+  /** Once, and only where nobody can tell that it was sent twice: a timeout says that somebody is at it. */
+  #mayRepeat(reason: RefusalName, { answered }: UpstreamConnection): boolean {
+    const { method, upgrade } = this.exchange.request;
+    return (
+      !this.#isRepeat &&
+      !answered &&
+      !this.#bodyBegun &&
+      (reason === "upstream_refused" || reason === "tunnel_gone") &&
+      upgrade === "" &&
+      idempotent.has(method)
+    );
+  }
+
+  /** A warm stream may have been closed for being idle: a fresh one to the same place is as good as another place. */
+  #repeat(reason: RefusalName): void {
+    this.#isRepeat = true;
+    const { exchange } = this;
+    const why = `lost before it answered (${reason}); a ${exchange.request.method} may be sent once more`;
+    if (this.isWarm && reason === "upstream_refused") {
+      exchange.steps.push(skipped("backend", why));
+      this.#pool?.request(this, true);
+    } else this.#tryAnother(reason, true, why);
   }
 
   /** Goes on to the next choice when the request can still be sent whole, else answers. */

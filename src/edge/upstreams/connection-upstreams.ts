@@ -17,7 +17,7 @@ import type { Tunnel } from "../agents/tunnel.ts";
 import { proxyPreamble } from "./proxy-preamble.ts";
 
 export interface ConnectionUpstreamsOptions {
-  readonly registry: Pick<AgentRegistry, "tunnel" | "group">;
+  readonly registry: Pick<AgentRegistry, "tunnel" | "group" | "pool">;
   /** How static addresses are reached. */
   readonly dial: DialOptions;
   readonly log: Log;

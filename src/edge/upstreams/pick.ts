@@ -32,7 +32,10 @@ const tunnelGone: Answer = Object.freeze({ error: "tunnel_gone" as const });
 const upstreamRefused: Answer = Object.freeze({ error: "upstream_refused" as const });
 const backendEmpty: Answer = Object.freeze({ error: "backend_empty" as const });
 
-export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group">): Picker {
+/** An agent's endpoint. */
+type TunnelPlan = Extract<UpstreamPlan, { kind: "tunnel" }>;
+
+export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "pool">): Picker {
   const turns = new WeakMap<UpstreamPlan, number[]>();
   const tunnelSteps = new WeakMap<UpstreamPlan, WeakMap<Tunnel, Step>>();
   const planSteps = new WeakMap<UpstreamPlan, Step>();
@@ -60,6 +63,13 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group">): P
     }
     steps.push(taken(plan, tunnel));
     return tunnel;
+  };
+  /** Its own tunnel, or one beside it when that is gone or was tried. */
+  const ofEndpoint = ({ id, beside }: TunnelPlan, { isTried }: Circumstances): Tunnel | undefined => {
+    const own = registry.tunnel(id);
+    if (beside === undefined || (own && !isTried(own))) return own;
+    const alike = ({ endpoint }: Tunnel): boolean => endpoint?.beside?.likeness === beside.likeness;
+    return registry.pool(beside.host).find((one) => alike(one) && !isTried(one)) ?? own;
   };
   /** Fewest requests in flight; the search starts one further each time, so that equals take turns. */
   const fromGroup = (plan: GroupPlan, around: Circumstances): Picked => {
@@ -91,7 +101,7 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group">): P
   const pick = (plan: UpstreamPlan, around: Circumstances): Picked => {
     switch (plan.kind) {
       case "tunnel":
-        return toTunnel(plan, registry.tunnel(plan.id), around);
+        return toTunnel(plan, ofEndpoint(plan, around), around);
       case "tunnel_group":
         return fromGroup(plan, around);
       case "failover":
