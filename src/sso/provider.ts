@@ -34,7 +34,7 @@ export interface Place {
   readonly origin: string;
   /** Where it listens on this machine. */
   readonly port: number;
-  readonly caPem: string;
+  readonly caPem: string | undefined;
 }
 
 /** What both protocols stand on. */

@@ -10,6 +10,7 @@ import { reachService } from "../../agent/service-watch.ts";
 import { startAgent } from "../../agent/agent.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { agentFailure } from "./agent-failure.ts";
+import { startLocalProvider } from "./agent-logins.ts";
 import { liveView, plainView } from "./agent-view.ts";
 import { trustedAuthorities } from "../data/trusted-authorities.ts";
 import { Failure } from "../process/exit.ts";
@@ -43,15 +44,19 @@ type Values = ValuesOf<typeof agentSettings>;
 interface Published {
   readonly proto: PublishedProto;
   readonly proxyProtocol?: 0 | 1 | 2;
+  /** Visitors log in at a provider that comes along. */
+  readonly sso?: boolean;
   /** Throws `Error` with what the operand must be. */
   readonly parse: (target: string) => Upstream;
 }
 
 /** Publishes `target` until a signal ends it; resolves with the exit code. Throws `Failure`. */
 export async function publish(values: Values, target: string, published: Published): Promise<number> {
-  const options = agentOptions(values, target, published);
+  const given = agentOptions(values, target, published);
   const log = openLog(logFormOf(values));
-  if (values.requireUpstream) await requireService(options.upstream);
+  if (values.requireUpstream) await requireService(given.upstream);
+  const sso = published.sso ? await startLocalProvider(given, values.data, log) : undefined;
+  const options = { ...given, ...(sso && { publish: sso.publish }) };
   const stopped = interrupted();
   const isLive = process.stdout.isTTY && !values.json && published.proto === "https";
   const view = isLive ? liveView(options, log) : plainView(options, log, values.json);
@@ -68,6 +73,7 @@ export async function publish(values: Values, target: string, published: Publish
   });
   const end = await Promise.race([stopped, agent.ended]);
   if (typeof end === "number") await agent.close();
+  await sso?.stop();
   view.close();
   if (typeof end === "number") return end;
   throw agentFailure(end, options.server);

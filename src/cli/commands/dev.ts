@@ -18,7 +18,14 @@ import { makeRequestLog } from "../agent/request-log.ts";
 import { defineCommand } from "../command/command.ts";
 import { keepDevUrl, keptDevUrl } from "../data/dev-url.ts";
 import { findServer } from "../data/local-server.ts";
-import { checkLoopback, protect, ssoPort, ssoSetting } from "../platform/dev-logins.ts";
+import {
+  checkLoopback,
+  protect,
+  reachableListener,
+  ssoIssuers,
+  ssoSetting,
+  startSsoProvider,
+} from "../platform/dev-logins.ts";
 import { withFreePort } from "../platform/free-port.ts";
 import { startPlatform } from "../platform/platform.ts";
 import type { Platform, PlatformOptions } from "../platform/platform.ts";
@@ -41,6 +48,9 @@ const own = {
   sso: ssoSetting,
 } as const;
 
+/** For a provider whose usual ports are taken. */
+const anyPort = "http://127.0.0.1:0";
+
 export const dev = defineCommand({
   name: "dev",
   doc: "Run the platform and an agent here, on the loopback, and publish a local port; without one, a sample service that shows the request it got. Everything is kept in one directory, and the URL stays the same.",
@@ -54,12 +64,18 @@ export const dev = defineCommand({
     const stopped = interrupted();
     const log = openLog(logFormOf(values));
     const { sso: kind } = values;
-    if (kind !== undefined) checkSsoListeners(values);
-    const sso = kind === undefined ? undefined : await startSsoProvider(log);
+    const listening = listenersOf(values);
+    if (kind !== undefined) checkLoopback(listening);
+    const sso = kind === undefined ? undefined : await startSsoProvider([...ssoIssuers, anyPort], log);
     const options = {
       ...values,
       ...(await freePorts(values)),
-      loginIssuer: [...values.loginIssuer, ...(sso ? [sso.issuer] : [])],
+      // Whoever uses this machine may bring such a provider along; nobody else can reach one.
+      loginIssuer: [
+        ...values.loginIssuer,
+        ...(reachableListener(listening) ? [] : ssoIssuers),
+        ...(sso ? [sso.issuer] : []),
+      ],
       log,
       version: posternVersion(),
     };
@@ -98,24 +114,13 @@ export const dev = defineCommand({
   },
 });
 
-/** Nothing that believes everybody is reached from elsewhere. */
-function checkSsoListeners({ apiListen, httpsListen, httpListen, agentListen }: ValuesOf<typeof own>): void {
-  checkLoopback({
+function listenersOf({ apiListen, httpsListen, httpListen, agentListen }: ValuesOf<typeof own>) {
+  return {
     [listeners.apiListen]: apiListen,
     [listeners.httpsListen]: httpsListen,
     [listeners.httpListen]: httpListen,
     [listeners.agentListen]: agentListen,
-  });
-}
-
-/** Loaded where it is asked for alone. */
-async function startSsoProvider(log: Log): Promise<SsoProvider> {
-  const { startSso } = await import("../../sso/provider.ts");
-  const options = { clock: systemClock, log };
-  return await startSso({ ...options, port: ssoPort }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EADDRINUSE") throw error;
-    return startSso({ ...options, port: 0 });
-  });
+  };
 }
 
 function upstreamOf(target: string): Upstream {

@@ -1,4 +1,5 @@
 import { parseUpstream } from "../../agent/upstream.ts";
+import { agentSso } from "../agent/agent-logins.ts";
 import { agentSettings, publish } from "../agent/publish.ts";
 import { defineCommand } from "../command/command.ts";
 import { settings } from "../../settings/settings.ts";
@@ -13,16 +14,19 @@ export const http = defineCommand({
     ...agentSettings,
     proxyProtocol: settings.proxyProtocol,
     upstreamProtocol: settings.upstreamProtocol,
+    sso: agentSso,
   },
   examples: [
     "postern http 3000",
     "postern http 3000 --url https://app.t.example.com --server t.example.com:4443",
     "postern http localhost:3000 --label app=web --label dc=eu",
+    "postern http 3000 --sso dev",
   ],
   run: (values, [target = ""]) =>
     publish(values, target, {
       proto: "https",
       proxyProtocol: values.proxyProtocol,
+      sso: values.sso !== undefined,
       parse(given) {
         const upstream = parseUpstream(given);
         // The header would come behind the TLS handshake, where no service looks for it.

@@ -5,6 +5,12 @@ export interface LocalServer {
   readonly apiUrl: string;
   /** `host:port` of the agent listener. */
   readonly agentAddress: string;
+  /** Where visitors come back to from their logins, such as `https://idp.localhost:8443`. */
+  readonly idpUrl: string;
+  /** Where HTTPS is listened on. */
+  readonly httpsPort: number;
+  /** OpenID issuers that routes may name wherever they are. */
+  readonly loginIssuers: readonly string[];
   readonly pid: number;
 }
 

@@ -1,8 +1,9 @@
-/** `--sso`: has what `postern dev` publishes ask for logins at the development identity provider. */
+/** `--sso`: the development identity provider, and what `postern dev` publishes asking for logins there. */
 import { isIP } from "node:net";
 import type { Publication } from "../../agent/publication.ts";
 import { forbiddenAddress } from "../../lib/upstream-address.ts";
-import { idpUrl } from "../../lib/server-names.ts";
+import { systemClock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
 import { oneOf } from "../../settings/kinds/text.ts";
 import { flagOnly, optional } from "../../settings/setting.ts";
@@ -11,8 +12,13 @@ import type { Platform } from "./platform.ts";
 import { Failure } from "../process/exit.ts";
 import type { SsoProvider } from "../../sso/provider.ts";
 
-/** Where the provider listens, unless that is taken: a stable issuer keeps sessions over restarts. */
-export const ssoPort = 4780;
+const issuerAt = (port: number): string => `http://127.0.0.1:${port}`;
+
+/**
+ * Where the provider is: at the first of these that is free, as a stable issuer keeps sessions over restarts. `postern dev`
+ * has them all named, so that agents on the same machine can bring one along.
+ */
+export const ssoIssuers: readonly string[] = [4780, 4781, 4782, 4783].map(issuerAt);
 
 export const ssoSetting = flagOnly(
   optional(
@@ -22,20 +28,47 @@ export const ssoSetting = flagOnly(
   ),
 );
 
-/** What believes everybody must be reached by nobody else. Throws `Failure` (usage). */
-export function checkLoopback(listeners: Readonly<Record<string, ListenAddress | string | undefined>>): void {
+/** A listener that others than this machine can reach; undefined when there is none. */
+export function reachableListener(
+  listeners: Readonly<Record<string, ListenAddress | undefined>>,
+): { readonly name: string; readonly host: string } | undefined {
   for (const [name, address] of Object.entries(listeners)) {
-    const host = typeof address === "string" ? address : address?.host;
-    if (host === undefined || host === "localhost" || isLoopback(host)) continue;
-    throw new Failure(
-      "usage",
-      `--sso dev believes whoever comes, and ${name} listens on ${host === "" ? "every address" : host}: let it listen on 127.0.0.1`,
-    );
+    if (address === undefined) continue;
+    const { host = "" } = address;
+    if (host !== "localhost" && !isLoopback(host)) return { name, host };
   }
+  return undefined;
+}
+
+/** What believes everybody must be reached by nobody else. Throws `Failure` (usage). */
+export function checkLoopback(listeners: Readonly<Record<string, ListenAddress | undefined>>): void {
+  const reachable = reachableListener(listeners);
+  if (!reachable) return;
+  const { name, host } = reachable;
+  throw new Failure(
+    "usage",
+    `--sso dev believes whoever comes, and ${name} listens on ${host === "" ? "every address" : host}: let it listen on 127.0.0.1`,
+  );
 }
 
 function isLoopback(host: string): boolean {
   return isIP(host) !== 0 && forbiddenAddress(host, false) === "a loopback address";
+}
+
+/**
+ * The provider, at the first of `issuers` whose port nobody has; its code is loaded where it is asked for alone. Throws
+ * `Failure` (usage) where all are taken.
+ */
+export async function startSsoProvider(issuers: readonly string[], log: Log): Promise<SsoProvider> {
+  const { startSso } = await import("../../sso/provider.ts");
+  for (const issuer of issuers) {
+    try {
+      return await startSso({ port: Number(new URL(issuer).port), clock: systemClock, log });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    }
+  }
+  throw new Failure("usage", `--sso dev: the ports of ${issuers.join(", ")} are all in use: end what has one of them`);
 }
 
 /** Tells the provider whom it serves; what the agent publishes then, and where if that is known. */
@@ -46,7 +79,7 @@ export async function protect(
   url: string | undefined,
 ): Promise<{ readonly publish: Publication; readonly url?: string }> {
   const { httpsPort, publicHttpsPort, caPem } = platform;
-  sso.serve({ origin: idpUrl(platform, publicHttpsPort), port: httpsPort, caPem });
+  sso.serve({ origin: platform.idpUrl, port: httpsPort, caPem });
   if (kind === "oidc") {
     const { issuer, clientId, clientSecret } = sso;
     return { publish: { kind: "url", url, login: { issuer, clientId, clientSecret } } };

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { systemClock } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { idpUrl } from "../../lib/server-names.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
 import type { PlatformSettings } from "../../settings/settings.ts";
 import { openDataDirectory } from "../data/data-directory.ts";
@@ -28,6 +29,8 @@ export interface Platform {
   readonly agentPort: number;
   /** The port in public URLs. */
   readonly publicHttpsPort: number;
+  /** Where visitors come back to from their logins. */
+  readonly idpUrl: string;
   readonly domain: string;
   readonly apiKey: string;
   readonly authtoken: string;
@@ -57,9 +60,19 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     throw startFailure(error, options);
   });
   const apiUrl = options.apiUrl ?? `http://${hostOf(options.apiListen)}:${ports.apiPort}`;
+  const publicHttpsPort = options.httpsPort ?? ports.httpsPort;
+  const idp = idpUrl(options, publicHttpsPort);
   const agentAddress = `${hostOf(options.agentListen)}:${ports.agentPort}`;
   try {
-    announceServer(data, { apiUrl, agentAddress, pid: process.pid });
+    const { loginIssuer: loginIssuers } = options;
+    announceServer(data, {
+      apiUrl,
+      agentAddress,
+      idpUrl: idp,
+      httpsPort: ports.httpsPort,
+      loginIssuers,
+      pid: process.pid,
+    });
   } catch (error) {
     // It serves nonetheless (S3).
     log.error("commands on this machine will not find the server by themselves: give them its address", { error });
@@ -67,7 +80,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   return {
     ...ports,
     apiUrl,
-    publicHttpsPort: options.httpsPort ?? ports.httpsPort,
+    publicHttpsPort,
+    idpUrl: idp,
     domain,
     apiKey: kept.apiKey,
     authtoken: kept.authtoken,

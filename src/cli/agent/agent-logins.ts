@@ -1,0 +1,61 @@
+/** `postern http --sso`: a development identity provider beside the agent, for a server on the same machine. */
+import type { AgentOptions } from "../../agent/agent.ts";
+import type { Publication } from "../../agent/publication.ts";
+import type { Log } from "../../lib/log.ts";
+import { oneOf } from "../../settings/kinds/text.ts";
+import { flagOnly, optional } from "../../settings/setting.ts";
+import { findServer } from "../data/local-server.ts";
+import { trustedAuthorities } from "../data/trusted-authorities.ts";
+import { ssoIssuers, startSsoProvider } from "../platform/dev-logins.ts";
+import { Failure } from "../process/exit.ts";
+
+export const agentSso = flagOnly(
+  optional(
+    "Ask visitors to log in at a development identity provider that the agent brings along, by OpenID Connect: anybody is whoever they say. For a server on this machine.",
+    oneOf(["dev", "dev=oidc"]),
+    { flag: "sso" },
+  ),
+);
+
+export interface LocalProvider {
+  /** What the agent publishes, behind a login there. */
+  readonly publish: Publication;
+  stop(): Promise<void>;
+}
+
+/** Such a provider is on the loopback, which the server and the browser have in common with it on one machine alone. */
+const onLoopback = /^http:\/\/127\.0\.0\.1:\d+$/;
+
+/**
+ * Starts a provider where the server that runs on `directory` calls one. Throws `Failure` (usage) when the agent is for
+ * another server, or the operator of this one has named no such provider.
+ */
+export async function startLocalProvider(
+  { server, publish }: Pick<AgentOptions, "server" | "publish">,
+  directory: string,
+  log: Log,
+): Promise<LocalProvider> {
+  if (publish.kind === "labels") {
+    throw new Failure("usage", "--sso and --label exclude each other: edges have logins of their own");
+  }
+  const local = findServer(directory);
+  const address = `${server.host}:${server.port}`;
+  if (local?.agentAddress !== address) {
+    throw new Failure(
+      "usage",
+      `--sso dev is for a server on this machine, as the provider is on its loopback, and ${address} is not the one that runs on "${directory}": name that one's directory with --data, publish with \`postern dev --sso dev\`, or have visitors log in with a provider that ${address} reaches`,
+    );
+  }
+  const issuers = local.loginIssuers.filter((one) => onLoopback.test(one));
+  if (issuers.length === 0) {
+    throw new Failure(
+      "usage",
+      `--sso dev: the server here calls no provider on its loopback: start it with --login-issuer ${ssoIssuers[0]}, which lets its routes name that one, or use \`postern dev\`, which does`,
+    );
+  }
+  const sso = await startSsoProvider(issuers, log);
+  sso.serve({ origin: local.idpUrl, port: local.httpsPort, caPem: trustedAuthorities(undefined, directory) });
+  log.info("visitors log in at a development identity provider", { url: sso.issuer });
+  const { issuer, clientId, clientSecret } = sso;
+  return { publish: { ...publish, login: { issuer, clientId, clientSecret } }, stop: () => sso.stop() };
+}

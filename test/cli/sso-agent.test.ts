@@ -1,0 +1,105 @@
+/** `postern http --sso dev`: a login provider that an agent brings along, for a server on the same machine. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { freePorts, runCommand, startCommand } from "../support/command.ts";
+import { freePort } from "../support/connections.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
+
+describe("postern http --sso dev", () => {
+  let service: HttpService;
+  before(async () => {
+    service = await startHttpService(({ headers }, response) =>
+      response.end(`for ${String(headers["ngrok-auth-user-email"])}`),
+    );
+  });
+  after(() => service.stop());
+  const directoryOfItsOwn = (): string => mkdtempSync(join(tmpdir(), "postern-sso-"));
+
+  for (const [server, more] of [
+    ["dev", async () => []],
+    ["serve", async () => ["--domain", "localhost", "--login-issuer", `http://127.0.0.1:${await freePort()}`]],
+  ] as const) {
+    it(
+      `postern http --sso dev has visitors log in, with the server that \`postern ${server}\` has started here`,
+      {
+        skip: chromiumAbsent,
+      },
+      async () => {
+        const directory = directoryOfItsOwn();
+        const data = ["--data", directory];
+        const running = startCommand([server, ...data, "--json", ...(await more())], { env: freePorts });
+        await running.firstLine();
+        const agent = startCommand(["http", String(service.port), "--sso", "dev", "--json", ...data]);
+        const chromium = await startChromium();
+        try {
+          const { url } = JSON.parse(await agent.firstLine()) as { readonly url: string };
+          const page = await (await chromium.newContext({ ignoreHTTPSErrors: true })).newPage();
+          await page.goto(`${url}/a?b=1`);
+          const provider = new URL(page.url()).origin;
+          assert.match(provider, /^http:\/\/127\.0\.0\.1:\d+$/);
+          await page.getByRole("button", { name: /Ada/ }).click();
+          await page.waitForURL(`${url}/a?b=1`);
+          assert.equal(await page.locator("body").innerText(), "for ada@example.com");
+          // The provider tells the server of the end (back-channel).
+          await page.goto(provider);
+          await page.getByRole("button", { name: /Log out everywhere/ }).click();
+          await page.waitForURL(`${provider}/`);
+          await page.goto(url);
+          assert.equal(new URL(page.url()).origin, provider, "the session has ended with it");
+        } finally {
+          await chromium.close();
+          await agent.end("SIGINT");
+          await running.end("SIGINT");
+          rmSync(directory, { recursive: true });
+        }
+      },
+    );
+  }
+
+  it("postern http --sso dev names what to start a server with that calls no provider on its loopback", async () => {
+    const directory = directoryOfItsOwn();
+    const running = startCommand(["serve", "--data", directory, "--domain", "localhost", "--json"], { env: freePorts });
+    try {
+      await running.firstLine();
+      const { code, stderr } = await runCommand(["http", "3000", "--sso", "dev", "--data", directory]);
+      assert.equal(code, 2);
+      assert.match(stderr, /start it with --login-issuer http:\/\/127\.0\.0\.1:4780/);
+    } finally {
+      await running.end();
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it("postern http --sso dev is refused for a server on another machine, and for labels", async () => {
+    const directory = directoryOfItsOwn();
+    const env = { POSTERN_AUTHTOKEN: "postern_at_other" };
+    const other = ["--server", "t.example.com:4443", "--data", directory];
+    const elsewhere = await runCommand(["http", "3000", "--sso", "dev", ...other], { env });
+    assert.equal(elsewhere.code, 2);
+    assert.match(elsewhere.stderr, /t\.example\.com:4443 is not the one that runs on/);
+    const labelled = await runCommand(["http", "3000", "--sso", "dev", "--label", "app=web", ...other], { env });
+    assert.equal(labelled.code, 2);
+    assert.match(labelled.stderr, /--sso and --label exclude each other/);
+    rmSync(directory, { recursive: true });
+  });
+
+  it("postern dev names no provider on its loopback where others can reach it", async () => {
+    const directory = directoryOfItsOwn();
+    const env = { ...freePorts, POSTERN_HTTPS_LISTEN: "0.0.0.0:0" };
+    const running = startCommand(["dev", "--data", directory, "--json"], { env });
+    try {
+      await running.firstLine();
+      const { code, stderr } = await runCommand(["http", "3000", "--sso", "dev", "--data", directory]);
+      assert.equal(code, 2);
+      assert.match(stderr, /calls no provider on its loopback/);
+    } finally {
+      await running.end("SIGINT");
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
