@@ -31,6 +31,7 @@ import type { FlowKey } from "./sealing.ts";
 import type { SessionRecord } from "./session.ts";
 import { makeSessions } from "./sessions.ts";
 import type { LoginSettings } from "./settings.ts";
+import { endTimedOut } from "./time-outs.ts";
 import { everybody } from "./verdict.ts";
 import type { Lists } from "./verdict.ts";
 
@@ -126,10 +127,8 @@ export function makeLogins(options: LoginsOptions): Logins {
     tell,
   };
   const idp = makeIdpSite(context, options.idpPaths ?? []);
-  const activity = clock.every(activityMs, () => {
-    dropUnused(context);
-    reports.activity(sessions.takeActivity());
-  });
+  const activity = clock.every(activityMs, () => reports.activity(sessions.takeActivity()));
+  const stopEnding = endTimedOut(context);
   metrics.gauge("postern_login_sessions", "Logins that hold.", () => sessions.size);
 
   const keys = new Map<string, ResourceObject>();
@@ -186,6 +185,7 @@ export function makeLogins(options: LoginsOptions): Logins {
     },
     close() {
       activity.cancel();
+      stopEnding();
       reports.activity(sessions.takeActivity());
       open.stop();
       jobs.close();
@@ -205,20 +205,6 @@ function jobThreadFor(
   log: Log,
 ): ReturnType<typeof makeJobThread> {
   return makeJobThread({ allowLocal, issuers, ca, skewSeconds }, log);
-}
-
-/** Ends what was unused for so long that no route admits it any more. */
-function dropUnused({ sessions, clock, settings, end }: LoginContext): void {
-  const longestMs = settings.idleDays * 86_400_000;
-  for (const session of sessions.all()) {
-    const { maximumDuration } = session.record;
-    if (
-      session.isBeyond(clock) ||
-      session.idle(clock) >= longestMs ||
-      (maximumDuration > 0 && session.age(clock) >= maximumDuration * 1000)
-    )
-      end(session, "expired");
-  }
 }
 
 function flowKey({ id, doc }: ResourceObject): FlowKey[] {

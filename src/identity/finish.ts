@@ -94,6 +94,10 @@ export function guardOf(site: LoginSite, matches: (guard: Guard) => boolean): Gu
   return site.logins?.find((one): one is Guard => one instanceof Guard && matches(one));
 }
 
+export function guardsOf(site: LoginSite, matches: (guard: Guard) => boolean): readonly Guard[] {
+  return (site.logins ?? []).filter((one): one is Guard => one instanceof Guard && matches(one));
+}
+
 export function checkState(parameters: ReadonlyMap<string, string>, { sealer, clock }: LoginContext) {
   const text = parameters.get("state") ?? "";
   if (text === "") throw new LoginRefusal("login_state_missing", "there is no state");

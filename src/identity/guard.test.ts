@@ -58,7 +58,10 @@ function guarded({ teams = [], renew, ...given }: Options, change: Partial<Sessi
   set();
   const realm = { siteId: "edge", kind: "oauth", provider: "github", clientId: "c", cookiePrefix: "service." };
   const scopes = ["read:user", "user:email", "read:org"];
-  const loginCookies = putSession(logins, clock, realm, { scopes, identity: ada, refreshToken: "r", ...change });
+  const record = { scopes, identity: ada, refreshToken: "r", id: "appses_1", loginAt: clock.now(), ...change };
+  const loginCookies = putSession(logins, clock, realm, record);
+  /** By another edge, now. */
+  const tellOfUse = (): void => void putSession(logins, clock, realm, { ...record, lastActive: clock.now() });
   const ask = async (): Promise<Step> => {
     const module = table.httpsSite("app.example.com")?.findRoute("/", "app.example.com")?.request[0];
     return (await module?.request?.(exchangeOf({ loginCookies, headers: { accept: "text/html" } }))) as Step;
@@ -68,7 +71,7 @@ function guarded({ teams = [], renew, ...given }: Options, change: Partial<Sessi
     return answer && "status" in answer ? answer.status : 200;
   };
   const site = table.httpsSite("app.example.com");
-  return { clock, ask, status, set, logins, site };
+  return { clock, ask, status, set, logins, site, tellOfUse };
 }
 
 describe("I2: a session", () => {
@@ -82,14 +85,24 @@ describe("I2: a session", () => {
     assert.equal(await status(), 302);
   });
 
+  it("I2: a session is inactive only when no edge has seen a use of it", async () => {
+    const { clock, status, tellOfUse } = guarded({ inactivity_timeout: 60 });
+    clock.pass(59_000);
+    tellOfUse();
+    clock.pass(59_000);
+    assert.equal(await status(), 200);
+  });
+
   it("S7: ends with the provider's own session, also when the wall clock is set back", async () => {
     const { clock, status } = guarded({}, { endsAt: Date.now() + 7_205_000 });
     clock.step(-3_600_000);
     clock.pass(7_200_000);
     assert.equal(await status(), 200);
-    // Before the next look for those that are over, after which the control plane would be asked.
     clock.pass(10_000);
-    assert.equal(await status(), 302);
+    const asked = status();
+    // The control plane, which is asked for what is not known here, says nothing.
+    clock.pass(100);
+    assert.equal(await asked, 302);
   });
 
   it("S7: ends after its time also when the wall clock is set back or ahead", async () => {

@@ -42,6 +42,9 @@ export interface SessionRecord {
 /** What a check with the provider came to: `unchecked` when it could not be asked for longer than is borne. */
 export type CheckOutcome = "ok" | "ended" | "unchecked";
 
+/** What time it is, by both clocks. */
+export type Moment = Pick<Clock, "now" | "monotonic">;
+
 /** What a service is told of the session, signed. */
 export interface KeptAssertion {
   readonly routeId: string;
@@ -93,17 +96,17 @@ export class Session {
   }
 
   /** Milliseconds since it began, by the clock that says more. */
-  age(clock: Clock): number {
+  age(clock: Moment): number {
     return Math.max(clock.now() - this.record.loginAt, clock.monotonic() - this.loginMono * 1000);
   }
 
   /** Whether the provider's bound is reached, by the clock that says so first. */
-  isBeyond(clock: Clock): boolean {
+  isBeyond(clock: Moment): boolean {
     const { endsAt = 0, loginAt } = this.record;
     return endsAt > 0 && this.age(clock) >= endsAt - loginAt;
   }
 
-  idle(clock: Clock): number {
+  idle(clock: Moment): number {
     return Math.max(clock.now() - this.lastActive, clock.monotonic() - this.lastActiveMono);
   }
 
@@ -115,6 +118,13 @@ export class Session {
     this.lastActive = clock.now();
     this.lastActiveMono = clock.monotonic();
     this.isDirty = true;
+  }
+
+  /** Another edge tells of a use, milliseconds since 1970. */
+  usedElsewhere(at: number, clock: Clock): void {
+    if (at <= this.lastActive) return;
+    this.lastActive = at;
+    this.lastActiveMono = Math.max(this.lastActiveMono, clock.monotonic() - Math.max(0, clock.now() - at));
   }
 
   /** The provider was asked, and says this. */

@@ -46,7 +46,7 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
       // What this edge has learned since is newer than what it had told.
       const isOlder = record.checkedAt < checkedAt;
       present.replace(isOlder ? { ...record, identity, accessToken, refreshToken, idToken, checkedAt } : record);
-      present.lastActive = Math.max(present.lastActive, record.lastActive);
+      present.usedElsewhere(record.lastActive, clock);
       return present;
     }
     const session = new Session(record, clock);

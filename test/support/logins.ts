@@ -1,6 +1,7 @@
 /** Logins on an edge without one: a key to seal flows by, and one session that is good at the site "edge". */
 import type { LoginJobs } from "../../src/identity/jobs/jobs.ts";
 import { makeLogins } from "../../src/identity/engine.ts";
+import type { LoginContext } from "../../src/identity/context.ts";
 import type { TellLogin } from "../../src/identity/events.ts";
 import type { Logins } from "../../src/identity/engine.ts";
 import { realmOf } from "../../src/identity/realm.ts";
@@ -69,6 +70,12 @@ export function testLogins(
   settings: Partial<LoginSettings> = {},
   own: Partial<LoginJobs> = {},
   tell: TellLogin = () => {},
+  siteFor: LoginContext["siteFor"] = (host) => ({
+    accountId: "ac_1",
+    hosts: [host],
+    findRoute: () => undefined,
+    advertises: () => true,
+  }),
 ): Logins {
   const logins = makeLogins({
     settings: { ...defaults, ...settings },
@@ -78,7 +85,7 @@ export function testLogins(
     send: () => {},
     tell,
     placeOf: () => undefined,
-    siteFor: (host) => ({ accountId: "ac_1", hosts: [host], findRoute: () => undefined, advertises: () => true }),
+    siteFor,
     jobs: { ...jobs, ...own },
   });
   logins.change([{ ...flowKeyObject(clock.now()), object: flowKeyObject(clock.now()) }]);
