@@ -11,7 +11,7 @@ import { maxPauseMs } from "./backoff.ts";
 import { parseUpstream } from "./upstream.ts";
 
 /** An agent of a server that closes every connection; `next` resolves with the pause after the next attempt. */
-async function startLonely(retryFirst: boolean) {
+async function startLonely(retryFirst: boolean, giveUpMs?: number) {
   let attempts = 0;
   const server = createServer((socket) => {
     attempts += 1;
@@ -25,18 +25,25 @@ async function startLonely(retryFirst: boolean) {
     server: { host: "127.0.0.1", port: (server.address() as AddressInfo).port },
     ca: undefined,
     token: "token",
-    upstream: parseUpstream("1"),
     metadata: "",
-    publish: { kind: "url", url: undefined },
+    tunnels: [
+      {
+        name: "one",
+        upstream: parseUpstream("1"),
+        metadata: "",
+        publish: { kind: "url", url: undefined },
+        request: undefined,
+      },
+    ],
     version: "0.0.0",
     clock,
     log: silentLog,
     random: () => 1,
     retryFirst,
+    giveUpMs,
     status: (status) => {
       if (status.state === "waiting") waiting(status);
     },
-    request: undefined,
   });
   return {
     agent,
@@ -80,6 +87,19 @@ describe("an agent", () => {
     const lonely = await startLonely(false);
     assert.equal((await lonely.agent.ended).reason, "unreachable");
     assert.equal(lonely.attempts(), 1);
+    await lonely.stop();
+  });
+
+  it("an agent gives up after the time that it was given, and says until then since when it is offline", async () => {
+    const lonely = await startLonely(true, 1_000);
+    const since = lonely.clock.now();
+    for (const pauseMs of [250, 500]) {
+      const status = await lonely.waits();
+      assert.deepEqual([status.pauseMs, status.since], [pauseMs, since]);
+      lonely.clock.pass(pauseMs);
+    }
+    assert.equal((await lonely.agent.ended).reason, "unreachable");
+    assert.equal(lonely.attempts(), 3);
     await lonely.stop();
   });
 });

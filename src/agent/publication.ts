@@ -4,6 +4,8 @@ export type Publication =
   | {
       readonly kind: "url";
       readonly url: string | undefined;
+      /** First label of a name below the server's domain, where there is no `url`. */
+      readonly subdomain?: string | undefined;
       /** The OpenID provider at which visitors log in before. */
       readonly login?: OpenIdLogin | undefined;
     }
@@ -16,7 +18,7 @@ export interface OpenIdLogin {
   readonly clientSecret: string;
 }
 
-export type PublishedProto = "https" | "tls" | "tcp";
+export type PublishedProto = "https" | "http" | "tls" | "tcp";
 
 /** What is asked of the server: a host name, or the `host:port` of a tcp endpoint. */
 export type Place = { readonly hostname: string } | { readonly address: string };
@@ -28,6 +30,7 @@ export function placeOfUrl(given: string, proto: PublishedProto): Place {
   if (!isBare || url.protocol !== `${proto}:` || url.hostname === "" || (proto === "tcp" && url.port === "")) {
     throw new Error(
       {
+        http: "must be an http:// URL without a path, such as http://app.example.com",
         https: "must be an https:// URL without a path, such as https://app.example.com",
         tls: "must be a tls:// URL, such as tls://mail.example.com",
         tcp: "must be a tcp:// URL with a port, such as tcp://t.example.com:20432",

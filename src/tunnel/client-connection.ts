@@ -129,15 +129,15 @@ export class ClientConnection {
       get roundTripMs() {
         return mux.windows.roundTripMs;
       },
-      bind: (request) => this.#bind(request),
-      startLabelled: (request) => this.#startLabelled(request),
+      bind: (request, bound) => this.#bind(request, bound),
+      startLabelled: (request, started) => this.#startLabelled(request, started),
       changePolicy: (tunnelId, trafficPolicy) => this.#changePolicy(tunnelId, trafficPolicy),
       unbind: (tunnelId) => this.#unbind(tunnelId),
       close: () => mux.close(errorCode.none, ""),
     };
   }
 
-  #bind(request: ClientBind): Promise<BoundTunnel> {
+  #bind(request: ClientBind, bound?: (tunnel: BoundTunnel) => void): Promise<BoundTunnel> {
     const isTcp = request.proto === "tcp";
     const { trafficPolicy, options } = request;
     const policy = { ...options, ...(trafficPolicy !== undefined && { TrafficPolicy: trafficPolicy }) };
@@ -164,18 +164,20 @@ export class ClientConnection {
     return this.#promise(streamType.bind, question, (reply) => {
       const id = textMember(reply, "Id", maxText);
       const options = objectMember(reply, "Opts");
-      this.#tunnels.add(id);
-      return {
+      const tunnel = {
         id,
         url: textMember(reply, "URL", maxText),
         hostname: textMember(options, "Hostname", maxText),
         address: textMember(options, "Addr", maxText),
         token: textMember(objectMember(reply, "Extra"), "Token", maxText),
       };
+      this.#tunnels.add(id);
+      bound?.(tunnel);
+      return tunnel;
     });
   }
 
-  #startLabelled(request: ClientLabelled): Promise<string> {
+  #startLabelled(request: ClientLabelled, started?: (id: string) => void): Promise<string> {
     const question = {
       Labels: request.labels,
       ForwardsTo: request.forwardsTo,
@@ -186,6 +188,7 @@ export class ClientConnection {
     return this.#promise(streamType.startLabelled, question, (reply) => {
       const id = textMember(reply, "Id", maxText);
       this.#tunnels.add(id);
+      started?.(id);
       return id;
     });
   }

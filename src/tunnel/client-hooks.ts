@@ -86,10 +86,13 @@ export interface ClientSession {
   readonly accountName: string;
   readonly region: string;
   readonly serverVersion: string;
-  /** Rejects with `Refusal` when the server names a reason of the catalogue. */
-  bind(request: ClientBind): Promise<BoundTunnel>;
-  /** The tunnel's id. */
-  startLabelled(request: ClientLabelled): Promise<string>;
+  /**
+   * Rejects with `Refusal` when the server names a reason of the catalogue. `bound` is called in the turn of the answer,
+   * before anything that comes for the tunnel.
+   */
+  bind(request: ClientBind, bound?: (tunnel: BoundTunnel) => void): Promise<BoundTunnel>;
+  /** The tunnel's id; `started` as for `bind`. */
+  startLabelled(request: ClientLabelled, started?: (id: string) => void): Promise<string>;
   /** Puts another traffic policy into effect; the present one stays when it is refused. */
   changePolicy(tunnelId: string, trafficPolicy: string): Promise<void>;
   unbind(tunnelId: string): Promise<void>;

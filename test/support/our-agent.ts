@@ -1,6 +1,7 @@
 /** Our own agent as `postern http` runs it: connects again by itself, and says how it goes. */
 import { startAgent } from "../../src/agent/agent.ts";
 import type { AgentOptions, AgentStatus } from "../../src/agent/agent.ts";
+import type { TunnelOptions, TunnelStatus } from "../../src/agent/tunnel.ts";
 import type { AgentEnd } from "../../src/agent/end.ts";
 import type { WatchedRequest } from "../../src/agent/request-watch.ts";
 import { parseUpstream } from "../../src/agent/upstream.ts";
@@ -16,6 +17,7 @@ export interface OurAgentOptions {
   /** Whether to return before it is online. */
   readonly offline?: boolean;
   readonly agent?: Partial<AgentOptions>;
+  readonly tunnel?: Partial<TunnelOptions>;
 }
 
 export interface OurAgent {
@@ -38,25 +40,35 @@ export async function startOurAgent(
   const requests: WatchedRequest[] = [];
   const waiting: { readonly count: number; readonly done: () => void }[] = [];
   let url = "";
-  const timesOnline = (): number => statuses.filter((one) => one.state === "online").length;
+  let timesOnline = 0;
+  const tunnelStatus = (status: TunnelStatus): void => {
+    if (status.state !== "online") return;
+    url = status.url ?? "";
+    timesOnline += 1;
+    for (const one of waiting) if (timesOnline >= one.count) one.done();
+  };
   const agent = startAgent({
     server: { host: "127.0.0.1", port: at.port },
     ca: at.ca,
     token: options.token ?? at.token,
-    upstream: parseUpstream(String(options.upstream)),
     metadata: options.metadata ?? "",
-    publish: options.labels ? { kind: "labels", labels: options.labels } : { kind: "url", url: options.url },
+    tunnels: [
+      {
+        name: "test",
+        upstream: parseUpstream(String(options.upstream)),
+        metadata: options.metadata ?? "",
+        publish: options.labels ? { kind: "labels", labels: options.labels } : { kind: "url", url: options.url },
+        status: tunnelStatus,
+        request: (request) => requests.push(request),
+        ...options.tunnel,
+      },
+    ],
     version: "0.0.0-test",
     clock: systemClock,
     log: silentLog,
     random: Math.random,
     retryFirst: false,
-    status(status) {
-      statuses.push(status);
-      if (status.state === "online") url = status.url ?? "";
-      for (const one of waiting) if (timesOnline() >= one.count) one.done();
-    },
-    request: (request) => requests.push(request),
+    status: (status) => statuses.push(status),
     ...options.agent,
   });
   const started: OurAgent = {
@@ -67,7 +79,7 @@ export async function startOurAgent(
     statuses,
     requests,
     async online(count = 1) {
-      if (timesOnline() >= count) return;
+      if (timesOnline >= count) return;
       await new Promise<void>((done) => waiting.push({ count, done }));
     },
     close: () => agent.close(),

@@ -82,7 +82,7 @@ for (const protocol of protocols) {
       const at = { port: edge.edge.agent.port, ca: edge.authority.certificatePem, token };
       const url = "https://ours.apps.example.com";
       const ours = (trafficPolicy: string, pooling = true) =>
-        startOurAgent(at, { upstream: servicePort, url, agent: { trafficPolicy, pooling } });
+        startOurAgent(at, { upstream: servicePort, url, tunnel: { trafficPolicy, pooling } });
       const one = await ours(answers(418));
       const two = await ours(answers(418));
       assert.equal((await fixture.ask(protocol, { host: "ours.apps.example.com" })).status, 418);
@@ -92,7 +92,7 @@ for (const protocol of protocols) {
         upstream: servicePort,
         url,
         offline: true,
-        agent: { trafficPolicy: "on_request: []" },
+        tunnel: { trafficPolicy: "on_request: []" },
       });
       assert.match((await refused.ended).message, /did you mean|is no phase here/);
     });

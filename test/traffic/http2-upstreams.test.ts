@@ -284,16 +284,23 @@ describe("the agent of a service that speaks HTTP/2", { timeout: 60_000 }, () =>
       server: { host: "127.0.0.1", port: edge.edge.agent.port },
       ca: edge.authority.certificatePem,
       token,
-      upstream: { ...parseUpstream(`https://localhost:${port}`), http2: true },
       metadata: "",
-      publish: { kind: "url", url: undefined },
+      tunnels: [
+        {
+          name: "test",
+          upstream: { ...parseUpstream(`https://localhost:${port}`), http2: true },
+          metadata: "",
+          publish: { kind: "url", url: undefined },
+          status: (status) => status.state === "online" && online.resolve(String(status.url)),
+          request: (request) => shown.push(request),
+        },
+      ],
       version: "0.0.0",
       clock: systemClock,
       log: silentLog,
       random: Math.random,
       retryFirst: false,
-      status: (status) => status.state === "online" && online.resolve(String(status.url)),
-      request: (request) => shown.push(request),
+      status() {},
     });
     stops.push(() => agent.close());
     const { hostname } = new URL(await online.promise);

@@ -39,10 +39,10 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     await secure.stop();
   });
 
-  const tcpAgent = async (url?: string, more: Parameters<TestPlatform["startAgent"]>[0]["agent"] = {}) => {
+  const tcpAgent = async (url?: string, more: Parameters<TestPlatform["startAgent"]>[0]["tunnel"] = {}) => {
     const upstream = parseTcpUpstream(`127.0.0.1:${service.port}`, "tcp");
     const given = { upstream: service.port, ...(url === undefined ? {} : { url }) };
-    return platform.startAgent({ ...given, agent: { proto: "tcp", upstream, ...more } });
+    return platform.startAgent({ ...given, tunnel: { proto: "tcp", upstream, ...more } });
   };
   const portOf = (url: string): number => Number(/^tcp:\/\/localhost:(\d+)$/.exec(url)?.[1]);
   /** What a TLS client with `servername` gets for `text`. */
@@ -151,8 +151,8 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
       backend: { backend_id: backend.id },
     });
     const upstream = parseTcpUpstream(`127.0.0.1:${service.port}`, "tcp");
-    const agent = { proto: "tcp", upstream, proxyProtocol: 1 } as const;
-    const labelled = await platform.startAgent({ upstream: service.port, labels: { app: "db" }, agent });
+    const tunnel = { proto: "tcp", upstream, proxyProtocol: 1 } as const;
+    const labelled = await platform.startAgent({ upstream: service.port, labels: { app: "db" }, tunnel });
     const port = portOf(`tcp://${address.addr}`);
     await portIs("open", port);
     assert.match(await ask(port, "hello"), new RegExp(`^PROXY TCP4 127.0.0.1 127.0.0.1 \\d+ ${port}\r\nHELLO.$`));
@@ -169,7 +169,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     const agent = await platform.startAgent({
       upstream: secure.port,
       url: "tls://mail.example.com",
-      agent: { proto: "tls", upstream },
+      tunnel: { proto: "tls", upstream },
     });
     assert.equal(agent.url, `tls://mail.example.com:${platform.httpsPort}`);
     assert.equal(await visitTls("mail.example.com", "hello"), "HELLO.");

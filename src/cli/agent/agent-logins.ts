@@ -1,5 +1,6 @@
 /** `postern http --sso`: a development identity provider beside the agent, for a server on the same machine. */
 import type { AgentOptions } from "../../agent/agent.ts";
+import type { TunnelOptions } from "../../agent/tunnel.ts";
 import type { Publication } from "../../agent/publication.ts";
 import type { Log } from "../../lib/log.ts";
 import { oneOf } from "../../settings/kinds/text.ts";
@@ -31,7 +32,7 @@ const onLoopback = /^http:\/\/127\.0\.0\.1:\d+$/;
  * another server, or the operator of this one has named no such provider.
  */
 export async function startLocalProvider(
-  { server, publish }: Pick<AgentOptions, "server" | "publish">,
+  { server, publish }: Pick<AgentOptions, "server"> & Pick<TunnelOptions, "publish">,
   directory: string,
   log: Log,
 ): Promise<LocalProvider> {

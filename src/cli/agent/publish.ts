@@ -1,38 +1,27 @@
 /** What the commands that publish have in common: their settings, and what an agent is made of from them. */
 import { readFileSync } from "node:fs";
-import { parseServerAddress } from "../../agent/connect.ts";
 import { placeOfUrl } from "../../agent/publication.ts";
 import type { PublishedProto, Publication } from "../../agent/publication.ts";
-import type { AgentOptions } from "../../agent/agent.ts";
+import type { TunnelOptions } from "../../agent/tunnel.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { describeLoss } from "../../agent/end.ts";
 import { reachService } from "../../agent/service-watch.ts";
-import { startAgent } from "../../agent/agent.ts";
-import { systemClock } from "../../lib/clock.ts";
-import { agentFailure } from "./agent-failure.ts";
 import { startLocalProvider } from "./agent-logins.ts";
-import { liveView, plainView } from "./agent-view.ts";
-import { trustedAuthorities } from "../data/trusted-authorities.ts";
-import { Failure } from "../process/exit.ts";
-import { findServer, localAuthtoken } from "../data/local-server.ts";
+import { accessSettings, agentAccess } from "./agent-access.ts";
+import { runAgent } from "./run-agent.ts";
+import { Failure, named } from "../process/exit.ts";
 import { logFormOf, openLog } from "../process/log-output.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
-import { interrupted } from "../process/signals.ts";
-import { posternVersion } from "../process/version.ts";
 
 export const agentSettings = {
-  config: settings.config,
+  ...accessSettings,
   url: settings.url,
   label: settings.label,
   metadata: settings.metadata,
-  server: settings.server,
-  ca: settings.ca,
-  authtoken: settings.authtoken,
   trafficPolicyFile: settings.trafficPolicyFile,
   pooling: settings.pooling,
   requireUpstream: settings.requireUpstream,
-  data: settings.data,
   logLevel: settings.logLevel,
   logFormat: settings.logFormat,
   json: settings.json,
@@ -52,61 +41,40 @@ interface Published {
 
 /** Publishes `target` until a signal ends it; resolves with the exit code. Throws `Failure`. */
 export async function publish(values: Values, target: string, published: Published): Promise<number> {
-  const given = agentOptions(values, target, published);
+  const access = agentAccess(values);
+  const tunnel = tunnelOf(values, target, published);
   const log = openLog(logFormOf(values));
-  if (values.requireUpstream) await requireService(given.upstream);
-  const sso = published.sso ? await startLocalProvider(given, values.data, log) : undefined;
-  const options = { ...given, ...(sso && { publish: sso.publish }) };
-  const stopped = interrupted();
-  const isLive = process.stdout.isTTY && !values.json && published.proto === "https";
-  const view = isLive ? liveView(options, log) : plainView(options, log, values.json);
-  const agent = startAgent({
-    ...options,
-    clock: systemClock,
-    log: view.log,
-    random: Math.random,
-    retryFirst: false,
-    request: view.request,
-    status: view.status,
-    // A bare connection may be the only one that a service takes; HTTP services take any number.
-    ...(published.proto === "https" && { service: view.service }),
-  });
-  const end = await Promise.race([stopped, agent.ended]);
-  if (typeof end === "number") await agent.close();
-  await sso?.stop();
-  view.close();
-  if (typeof end === "number") return end;
-  throw agentFailure(end, options.server);
+  if (values.requireUpstream) await requireService(tunnel.upstream);
+  const sso = published.sso
+    ? await startLocalProvider({ server: access.server, publish: tunnel.publish }, values.data, log)
+    : undefined;
+  try {
+    return await runAgent({
+      ...access,
+      metadata: tunnel.metadata,
+      tunnels: [{ ...tunnel, ...(sso && { publish: sso.publish }) }],
+      retryFirst: false,
+      log,
+      form: values.json ? "json" : "text",
+      screen: !values.json && published.proto === "https",
+    });
+  } finally {
+    await sso?.stop();
+  }
 }
 
-/** What the agent says of itself, from the settings. Throws `Failure` (usage). */
-function agentOptions(values: Values, target: string, { proto, proxyProtocol = 0, parse }: Published) {
-  const { data } = values;
-  const local = values.server === undefined ? findServer(data) : undefined;
-  const server = values.server ?? local?.agentAddress;
-  if (server === undefined) {
-    throw new Failure(
-      "usage",
-      `no server: name one with --server HOST:PORT, or start one here with \`postern serve\` (its data directory would be "${data}", see --data)`,
-    );
-  }
-  const token = values.authtoken ?? localAuthtoken(data);
-  if (token === undefined) {
-    throw new Failure("usage", "no agent token: give one with POSTERN_AUTHTOKEN or --token-file");
-  }
+/** The tunnel that the flags describe. Throws `Failure` (usage). */
+function tunnelOf(values: Values, target: string, { proto, proxyProtocol = 0, parse }: Published): TunnelOptions {
   return {
-    server: named("--server", () => parseServerAddress(server)),
+    name: "command_line",
     upstream: named(`"${target}"`, () => parse(target)),
-    ca: trustedAuthorities(values.ca, data),
-    token,
     metadata: values.metadata ?? "",
     proto,
     proxyProtocol,
     publish: publication(values.url, values.label, proto),
     trafficPolicy: policyOf(values),
     pooling: values.pooling,
-    version: posternVersion(),
-  } satisfies Partial<AgentOptions>;
+  };
 }
 
 async function requireService(upstream: Upstream): Promise<void> {
@@ -150,13 +118,5 @@ function policyOf({ trafficPolicyFile: file, pooling, label }: Values): string |
     throw new Failure("usage", `--traffic-policy-file: cannot read "${file}": ${(error as Error).message}`, {
       cause: error,
     });
-  }
-}
-
-function named<T>(what: string, parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw new Failure("usage", `${what} ${(error as Error).message}`, { cause: error });
   }
 }

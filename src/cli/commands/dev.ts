@@ -151,24 +151,31 @@ function publishLocally(
     server,
     ca: platform.caPem,
     token: platform.authtoken,
-    upstream,
     metadata: "postern dev",
-    publish,
+    tunnels: [
+      {
+        name: "dev",
+        upstream,
+        metadata: "postern dev",
+        publish,
+        status: (status) => {
+          const at = status.state === "online" ? (status.url ?? url) : undefined;
+          if (at !== undefined) online.resolve(at);
+        },
+        service: (state) => logService(log, upstream, state),
+        request: (request) => {
+          if (process.stdout.isTTY)
+            process.stdout.write(`${renderRequest({ ...request, at: Date.now() }, process.stdout.columns)}\n`);
+          else requests.add(request);
+        },
+      },
+    ],
     version: posternVersion(),
     clock: systemClock,
     log,
     random: Math.random,
     retryFirst: true,
-    status: (status) => {
-      const at = status.state === "online" ? (status.url ?? url) : undefined;
-      if (at !== undefined) online.resolve(at);
-    },
-    service: (state) => logService(log, upstream, state),
-    request: (request) => {
-      if (process.stdout.isTTY)
-        process.stdout.write(`${renderRequest({ ...request, at: Date.now() }, process.stdout.columns)}\n`);
-      else requests.add(request);
-    },
+    status: () => {},
   });
   return { ...agent, server, online: online.promise };
 }

@@ -33,3 +33,12 @@ export class Failure extends Error {
     return exitCodes[this.reason];
   }
 }
+
+/** What `parse` gives; the `Error` with which it says what a value must be becomes the `Failure` (usage) that names it. */
+export function named<T>(what: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new Failure("usage", `${what} ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,49 @@
+/** Runs an agent until a signal or its own end: what it shows, and the exit code. */
+import { startAgent } from "../../agent/agent.ts";
+import type { AgentOptions } from "../../agent/agent.ts";
+import type { TunnelOptions } from "../../agent/tunnel.ts";
+import { systemClock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { interrupted } from "../process/signals.ts";
+import { posternVersion } from "../process/version.ts";
+import { agentFailure } from "./agent-failure.ts";
+import { liveView, plainView } from "./agent-view.ts";
+import type { AgentView, PlainForm } from "./agent-view.ts";
+
+export interface AgentRun extends Pick<
+  AgentOptions,
+  "server" | "ca" | "token" | "metadata" | "tunnels" | "retryFirst" | "giveUpMs"
+> {
+  readonly log: Log;
+  /** How what is online is told where there is no screen. */
+  readonly form: PlainForm;
+  /** A screen, where stdout is a terminal. */
+  readonly screen: boolean;
+}
+
+/** Resolves with the exit code. Throws `Failure` with why the agent has ended by itself. */
+export async function runAgent({ log, form, screen, ...given }: AgentRun): Promise<number> {
+  const stopped = interrupted();
+  const view = screen && process.stdout.isTTY ? liveView(given, log) : plainView(log, form);
+  const agent = startAgent({
+    ...given,
+    tunnels: given.tunnels.map((tunnel) => watched(tunnel, view.watch(tunnel))),
+    version: posternVersion(),
+    clock: systemClock,
+    log: view.log,
+    random: Math.random,
+    status: view.status,
+  });
+  const end = await Promise.race([stopped, agent.ended]);
+  if (typeof end === "number") await agent.close();
+  view.close();
+  if (typeof end === "number") return end;
+  throw agentFailure(end, given.server);
+}
+
+function watched(tunnel: TunnelOptions, { status, request, service }: ReturnType<AgentView["watch"]>): TunnelOptions {
+  const { proto = "https" } = tunnel;
+  // A bare connection may be the only one that a service takes; HTTP services take any number.
+  const isHttp = proto === "https" || proto === "http";
+  return { ...tunnel, status, request, ...(isHttp && { service }) };
+}
