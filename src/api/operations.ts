@@ -15,7 +15,9 @@ import { healthOperations } from "./extra-operations/health.ts";
 import type { Readiness } from "./edges/readiness.ts";
 import { explainEndpointOperation } from "./traffic/explain-endpoint.ts";
 import { explainOperations } from "./traffic/explain-operations.ts";
-import { requestOperations } from "./traffic/requests.ts";
+import { endedConnections } from "./traffic/connections.ts";
+import { endedOperations } from "./traffic/ended-traffic.ts";
+import { endedRequests } from "./traffic/requests.ts";
 import { referenceOperation } from "./description/reference/page.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { requiringBody } from "./http/body.ts";
@@ -65,7 +67,8 @@ export function makeOperations(input: OperationsInput): Operations {
     ...vaultSecretOperations(context),
     ...eventSourceOperations(context),
     ...revisionOperations(context),
-    ...requestOperations(queries),
+    ...endedOperations(endedRequests, queries),
+    ...endedOperations(endedConnections, queries),
     ...explainOperations({ store, queries }),
     explainEndpointOperation({ store, liveObjects, queries }),
     ...declarativeOperations(context),

@@ -136,7 +136,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     log,
     metrics,
     limits: { ...defaultSpliceLimits, ...options.limits?.splices },
-    closed: (connection) => observers.traffic.connection(connection),
+    closed: observers.connectionClosed,
   });
   const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
   const context: HttpContext = {

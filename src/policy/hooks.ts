@@ -178,7 +178,8 @@ interface Settling {
 
 function connected(end: PhaseEnd | undefined, steps: readonly Step[], context: PolicyContext): OpenedDecision {
   const forwardTo = end?.by === "forward" ? end.address : undefined;
-  return { steps, closes: end !== undefined && forwardTo === undefined, forwardTo, logs: context.logs };
+  const closes = end !== undefined && forwardTo === undefined;
+  return { steps: closes ? [...steps, stepOf(end)] : steps, closes, forwardTo, logs: context.logs };
 }
 
 /** The module's own step, behind those of its rules. */

@@ -132,8 +132,10 @@ for (const database of databases) {
           const absent = path
             .replace(/_[0-9a-z]{27}/, `_${unknownTail}`)
             .replace(/^\/revisions\/\d+/, "/revisions/999999");
-          const response = await api.request(method, absent.replace("req_1", "req_2"), { ...(body && { body }) });
-          if (absent === path && names) return assert.equal(id, "getRequest");
+          const response = await api.request(method, absent.replace(/\/(req|con)_1$/, "/$1_2"), {
+            ...(body && { body }),
+          });
+          if (absent === path && names) return assert.match(id, /^get(?:Request|Connection)$/);
           const number = absent.startsWith("/revisions/") ? 242 : 222;
           assert.deepEqual([response.status, response.body.error_code], [404, `ERR_POSTERN_${number}`], response.text);
           const own = path.match(/_([0-9a-z]{27})/)?.[1];

@@ -54,7 +54,7 @@ function request(accountId: string, id = "req_1"): RequestReport {
 }
 
 function connection(accountId: string): ConnectionReport {
-  return { ...shared(accountId), type: tcp, protocol: "tcp", outcome: "served" };
+  return { ...shared(accountId), id: "con_1", type: tcp, protocol: "tcp", outcome: "served" };
 }
 
 for (const database of databases) {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
+import { portIs, visit } from "../support/connections.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { ApiBody, TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
@@ -96,6 +97,32 @@ describe("the requests that have ended", () => {
       await platform.api("GET", new URL(first.next_page_uri).pathname + new URL(first.next_page_uri).search)
     ).body;
     assert.ok(next.requests[0].id < first.requests[1].id);
+  });
+
+  it("the connections that have ended are told beside them, with the reason that their clients are not told", async () => {
+    const policy = await made("POST", "/ip_policies", {});
+    const address = await made("POST", "/reserved_addrs", {});
+    const port = Number(address.addr.split(":")[1]);
+    const blocks = { backend: { backend_id: backend.id }, ip_restriction: { ip_policy_ids: [policy.id] } };
+    const tcp = await made("POST", "/edges/tcp", { hostports: [address.addr], ...blocks });
+    await portIs("open", port);
+    assert.deepEqual(await visit(port), { text: "", error: undefined });
+    const { connections } = (await platform.api("GET", "/connections?limit=1")).body;
+    const { body } = await platform.api("GET", `/connections/${connections[0].id}`);
+    assert.deepEqual(body, connections[0]);
+    assert.equal(body.uri, `${platform.apiUrl}/connections/${body.id}`);
+    assert.deepEqual(
+      [body.outcome, body.protocol, body.site_id, body.source_ip],
+      ["denied", "tcp", tcp.id, "127.0.0.1"],
+    );
+    assert.equal(body.error_code, errorCode("source_denied"));
+    assert.deepEqual(
+      body.steps.map((step: ApiBody) => [step.by, step.outcome]),
+      [["ip_restriction", "denied"]],
+    );
+    assert.equal((await platform.api("GET", `/connections/${body.id}`, undefined, otherKey)).status, 404);
+    assert.deepEqual((await platform.api("GET", "/connections", undefined, otherKey)).body.connections, []);
+    await made("DELETE", `/edges/tcp/${tcp.id}`);
   });
 
   it("P1: the requests that have ended are those of the key's account alone", async () => {

@@ -54,6 +54,8 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
     rollbackToRevision: async () => ({ path: `${await revision()}/rollback` }),
     listRequests: async () => ({ path: "/requests" }),
     getRequest: async () => ({ path: "/requests/req_1", names: true }),
+    listConnections: async () => ({ path: "/connections" }),
+    getConnection: async () => ({ path: "/connections/con_1", names: true }),
     explainHTTPSEdge: () => hosted("https"),
     explainTLSEdge: () => hosted("tls"),
     explainTCPEdge: () => hosted("tcp"),
@@ -64,7 +66,7 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
   };
 }
 
-/** What an edge says to whatever it is asked; it knows one request, of the account `accountId`. */
+/** What an edge says to whatever it is asked; it knows one request and one connection, of the account `accountId`. */
 export function edgeAnswers(accountId: () => string): (message: Downward) => Upward | undefined {
   return (message) => {
     if (message.type === "command") return { type: "command_result", call: message.call };
@@ -79,6 +81,11 @@ function answerTo(question: EdgeQuestion, accountId: string): EdgeAnswer {
     case "requests": {
       const requests = question.accountId === accountId ? [trace] : [];
       return { name: "requests", requests, more: false };
+    }
+    case "connection":
+    case "connections": {
+      const connections = question.accountId === accountId ? [connection] : [];
+      return { name: "connections", connections, more: false };
     }
     case "explain_request":
     case "explain_connection":
@@ -102,6 +109,22 @@ const trace = {
   bytesIn: 0,
   bytesOut: 2,
   cutShort: false,
+  steps: [],
+} as const;
+
+const connection = {
+  id: "con_1",
+  endedAt: 1_767_225_600_000,
+  protocol: "tcp",
+  serverName: undefined,
+  port: undefined,
+  source: "192.0.2.1",
+  siteId: "",
+  outcome: "denied",
+  errorCode: undefined,
+  durationMs: 0,
+  bytesIn: 0,
+  bytesOut: 0,
   steps: [],
 } as const;
 

@@ -19,6 +19,7 @@ import type {
   CloudEndpoint,
   CloudEndpointCreate,
   CloudEndpointUpdate,
+  Connection,
   Credential,
   CredentialCreate,
   CredentialUpdate,
@@ -221,6 +222,7 @@ export interface Resources {
   readonly endpoints: Endpoints;
   readonly revisions: Revisions;
   readonly requests: Requests;
+  readonly connections: Connections;
   /** Say what applying a document of many objects would change, field by field, and change nothing. `POST /plan` */
   plan(body: Document, options?: CallOptions): Promise<Plan>;
   /** Make the account's objects what a document says, all or nothing, as one revision. `POST /apply` */
@@ -1233,4 +1235,18 @@ export interface Requests {
    * /requests/{id}`
    */
   get(id: string, options?: ReadOptions): Promise<Request>;
+}
+
+/** `/connections` */
+export interface Connections {
+  /**
+   * List connections to TLS and TCP edges and endpoints that ended lately, newest first: those that did not reach an
+   * upstream, and a sample of the others. `GET /connections`
+   */
+  list(options?: VaultsSecretsListOptions): Listing<Connection>;
+  /**
+   * Get a connection that ended lately, by the id that the log and its event have, with everything that decided: each
+   * rule of a traffic policy is a step. `GET /connections/{id}`
+   */
+  get(id: string, options?: ReadOptions): Promise<Connection>;
 }

@@ -3200,6 +3200,51 @@ export interface Step {
   } | null;
 }
 
+/** A page of connections. */
+export interface ConnectionList {
+  /** The connections. (at most 100) */
+  readonly connections: readonly Connection[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A connection to a TLS or TCP edge or endpoint that is over. */
+export interface Connection {
+  /** Its id, as the log and its event have it. */
+  readonly id: string;
+  /** URI of the connection. */
+  readonly uri: string;
+  /** When it ended. */
+  readonly ended_at: string;
+  /** What its edge or endpoint is of. */
+  readonly protocol: "tls" | "tcp";
+  /** Host that a TLS client asked for. */
+  readonly server_name: string | null;
+  /** Port that it came to; null when it was not let in. */
+  readonly port: number | null;
+  /** Address of the client. */
+  readonly source_ip: string;
+  /** Id of the edge or endpoint that it came to. */
+  readonly site_id: string;
+  /**
+   * How it was taken: passed on to an upstream, denied, closed as its edge has a fault or its account too many, without
+   * an upstream, or left by its client before it had one.
+   */
+  readonly outcome: "served" | "denied" | "broken" | "account_limit" | "no_upstream" | "abandoned";
+  /** Code of what ended it; clients of connections are told none. */
+  readonly error_code: string | null;
+  /** How long it was open, milliseconds. */
+  readonly duration_ms: number;
+  /** Bytes from the client. */
+  readonly bytes_in: number;
+  /** Bytes to the client. */
+  readonly bytes_out: number;
+  /** What decided, in order. */
+  readonly steps: readonly Step[];
+}
+
 /** What would be done with a request or connection. */
 export interface Explanation {
   /** Revision of the configuration that was asked. */

@@ -3,20 +3,39 @@ import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts
 
 /** Undefined when nobody answered. */
 export function joinAnswers(question: EdgeQuestion, answers: readonly EdgeAnswer[]): EdgeAnswer | undefined {
-  if (question.name === "requests") return joinRequests(question.limit, answers);
+  if (question.name === "requests") {
+    const lists = answers.filter((answer) => answer.name === "requests");
+    const { found, more } = joinLists(question.limit, lists, ({ requests }) => requests);
+    return lists.length < 2 ? (lists.at(0) ?? answers.at(0)) : { name: "requests", requests: found, more };
+  }
+  if (question.name === "connections") {
+    const lists = answers.filter((answer) => answer.name === "connections");
+    const { found, more } = joinLists(question.limit, lists, ({ connections }) => connections);
+    return lists.length < 2 ? (lists.at(0) ?? answers.at(0)) : { name: "connections", connections: found, more };
+  }
   // Only one edge saw a request or has an agent's endpoint; those that know nothing of it have nothing to add.
   return answers.find(knows) ?? answers.at(0);
 }
 
 function knows(answer: EdgeAnswer): boolean {
-  return answer.name === "explanation" || (answer.name === "requests" && answer.requests.length > 0);
+  switch (answer.name) {
+    case "explanation":
+      return true;
+    case "requests":
+      return answer.requests.length > 0;
+    case "connections":
+      return answer.connections.length > 0;
+    default:
+      return false;
+  }
 }
 
 /** Newest first, as each edge lists its own. */
-function joinRequests(limit: number, answers: readonly EdgeAnswer[]): EdgeAnswer | undefined {
-  const lists = answers.filter((answer) => answer.name === "requests");
-  if (lists.length < 2) return lists.at(0) ?? answers.at(0);
-  const all = lists.flatMap(({ requests }) => requests).sort((left, right) => (left.id < right.id ? 1 : -1));
-  const more = all.length > limit || lists.some((list) => list.more);
-  return { name: "requests", requests: all.slice(0, limit), more };
+function joinLists<List extends { readonly more: boolean }, Trace extends { readonly id: string }>(
+  limit: number,
+  lists: readonly List[],
+  tracesOf: (list: List) => readonly Trace[],
+): { readonly found: readonly Trace[]; readonly more: boolean } {
+  const all = lists.flatMap(tracesOf).sort((left, right) => (left.id < right.id ? 1 : -1));
+  return { found: all.slice(0, limit), more: all.length > limit || lists.some(({ more }) => more) };
 }

@@ -27,11 +27,18 @@ const admitted = {
 };
 const sent = { by: "backend", outcome: "passed", reason: "1 of 1 tunnels is online", decided_by: backend, rule: null };
 
-const id = "req_0f6yvqk3c5a9m2x7p4r8t1w6z0b";
+const denied = {
+  by: "ip_restriction",
+  outcome: "denied",
+  reason: "198.51.100.7 is in no rule that allows",
+  decided_by: null,
+  rule: null,
+};
+const tail = "0f6yvqk3c5a9m2x7p4r8t1w6z0b";
 
 export const exampleRequest = {
-  id,
-  uri: `${exampleBaseUrl}/requests/${id}`,
+  id: `req_${tail}`,
+  uri: `${exampleBaseUrl}/requests/req_${tail}`,
   ended_at: exampleTime,
   method: "GET",
   host: "app.example.com",
@@ -46,16 +53,24 @@ export const exampleRequest = {
   bytes_in: 0,
   bytes_out: 412,
   cut_short: false,
-  steps: [
-    matched,
-    {
-      by: "ip_restriction",
-      outcome: "denied",
-      reason: "198.51.100.7 is in no rule that allows",
-      decided_by: null,
-      rule: null,
-    },
-  ],
+  steps: [matched, denied],
+};
+
+export const exampleClosedConnection = {
+  id: `con_${tail}`,
+  uri: `${exampleBaseUrl}/connections/con_${tail}`,
+  ended_at: exampleTime,
+  protocol: "tls",
+  server_name: "db.example.com",
+  port: 443,
+  source_ip: "198.51.100.7",
+  site_id: exampleId("tls_edge"),
+  outcome: "denied",
+  error_code: "ERR_POSTERN_3205",
+  duration_ms: 3,
+  bytes_in: 0,
+  bytes_out: 0,
+  steps: [denied],
 };
 
 export const exampleExplanation = {

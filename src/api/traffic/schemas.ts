@@ -93,6 +93,34 @@ export const requestSchema = object("A request that has ended at the edge.", {
   steps,
 });
 
+export const connectionSchema = object("A connection to a TLS or TCP edge or endpoint that is over.", {
+  id: text("Its id, as the log and its event have it."),
+  uri: text("URI of the connection."),
+  ended_at: { type: "string", format: "date-time", description: "When it ended." },
+  protocol: { type: "string", enum: ["tls", "tcp"], description: "What its edge or endpoint is of." },
+  server_name: textOrNull("Host that a TLS client asked for."),
+  port: { type: ["integer", "null"], description: "Port that it came to; null when it was not let in." },
+  source_ip: text("Address of the client."),
+  site_id: text("Id of the edge or endpoint that it came to."),
+  outcome: {
+    type: "string",
+    enum: ["served", "denied", "broken", "account_limit", "no_upstream", "abandoned"],
+    description:
+      "How it was taken: passed on to an upstream, denied, closed as its edge has a fault or its account too many, without an upstream, or left by its client before it had one.",
+  },
+  error_code: textOrNull("Code of what ended it; clients of connections are told none."),
+  duration_ms: number("How long it was open, milliseconds."),
+  bytes_in: { type: "integer", description: "Bytes from the client." },
+  bytes_out: { type: "integer", description: "Bytes to the client." },
+  steps,
+});
+
+export const connectionListSchema = object("A page of connections.", {
+  connections: { ...list("The connections.", { $ref: schemaRef("Connection") }), maxItems: 100 },
+  uri: text("URI of the list."),
+  next_page_uri: textOrNull("URI of the next page; null on the last one."),
+});
+
 export const requestListSchema = object("A page of requests.", {
   requests: { ...list("The requests.", { $ref: schemaRef("Request") }), maxItems: 100 },
   uri: text("URI of the list."),

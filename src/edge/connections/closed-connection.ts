@@ -1,10 +1,11 @@
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
-import type { ConnectionOutcome } from "../../routing/planes/traffic.ts";
+import type { ConnectionOutcome } from "../../routing/planes/questions.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 
 /** A connection that is over, or was not let in. */
 export interface ClosedConnection {
+  readonly id: string;
   readonly site: ConnectionSite;
   readonly source: string;
   /** Absent where it was closed before anything of it was read. */
@@ -15,4 +16,8 @@ export interface ClosedConnection {
   readonly outcome: ConnectionOutcome;
   readonly bytesIn: number;
   readonly bytesOut: number;
+}
+
+export function protocolOf({ kind }: ConnectionSite): "tls" | "tcp" {
+  return kind === "tls_edge" || kind === "tls_endpoint" ? "tls" : "tcp";
 }

@@ -1,5 +1,5 @@
 import type { Metrics } from "../../lib/metrics.ts";
-import type { ConnectionOutcome } from "../../routing/planes/traffic.ts";
+import type { ConnectionOutcome } from "../../routing/planes/questions.ts";
 
 /** Plain numbers that spliced connections add to; a scrape reads them. */
 export interface SpliceCounters {

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
 import type { Deadlines } from "../../lib/deadlines.ts";
 import type { Log } from "../../lib/log.ts";
+import { newConnectionId } from "../../lib/traffic-ids.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
@@ -89,8 +90,9 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
   };
   const refusal = (site: ConnectionSite, source: string): Refused | undefined => {
     const failed = (error: unknown): void => log.error("module failed", { site: site.id, error });
-    const step = decideConnection(site, source, [], failed);
-    if (step) return step.by === "router" ? { outcome: "broken", steps: [] } : { outcome: "denied", steps: [step] };
+    const steps: Step[] = [];
+    const step = decideConnection(site, source, steps, failed);
+    if (step) return { outcome: step.by === "router" ? "broken" : "denied", steps: [...steps, step] };
     return ofAccount.isFull(site.accountId) ? { outcome: "account_limit", steps: [] } : undefined;
   };
 
@@ -103,8 +105,9 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
       if (refused === undefined) return true;
       const { outcome } = refused;
       counters.ended[outcome] += 1;
-      log.debug("connection refused", { site: site.id, source, why: outcome });
-      options.closed({ site, source, ...refused, bytesIn: 0, bytesOut: 0 });
+      const id = newConnectionId(options.clock.now());
+      log.debug("connection refused", { connection: id, site: site.id, source, why: outcome });
+      options.closed({ id, site, source, ...refused, bytesIn: 0, bytesOut: 0 });
       return false;
     },
     serve(socket, facts, site) {

@@ -4,6 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Deadlines, Timed } from "../../lib/deadlines.ts";
 import type { Log } from "../../lib/log.ts";
 import { cutSocket, socketStream } from "../../lib/socket-stream.ts";
+import { newConnectionId } from "../../lib/traffic-ids.ts";
 import { splice } from "../../lib/splice.ts";
 import type { OwnCertificate } from "../../lib/own-certificate.ts";
 import type { ConnectionFacts, TlsFacts } from "../../traffic/exchange.ts";
@@ -43,6 +44,7 @@ export interface SplicedConnections {
 export class SplicedConnection implements Timed, OpenConnection {
   expiresAt: number;
   tunnel: Tunnel | undefined;
+  readonly id: string;
   readonly site: ConnectionSite;
   readonly #all: SplicedConnections;
   #socket: Socket;
@@ -59,6 +61,7 @@ export class SplicedConnection implements Timed, OpenConnection {
 
   constructor(all: SplicedConnections, socket: Socket, facts: ConnectionFacts, site: ConnectionSite) {
     this.expiresAt = all.deadlines.now + all.limits.openTimeoutMs;
+    this.id = newConnectionId(facts.startedAt);
     this.site = site;
     this.#all = all;
     this.#socket = socket;
@@ -200,6 +203,7 @@ export class SplicedConnection implements Timed, OpenConnection {
     this.#isOver = true;
     this.#all.leave(this);
     this.#all.closed({
+      id: this.id,
       site: this.site,
       source: this.#facts.source,
       facts: this.#facts,
@@ -218,8 +222,8 @@ export class SplicedConnection implements Timed, OpenConnection {
   }
 
   #told(): Record<string, unknown> {
-    const { site, tunnel } = this;
-    return { site: site.id, source: this.#facts.source, ...(tunnel && { tunnel: tunnel.id }) };
+    const { id, site, tunnel } = this;
+    return { connection: id, site: site.id, source: this.#facts.source, ...(tunnel && { tunnel: tunnel.id }) };
   }
 }
 

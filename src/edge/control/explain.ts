@@ -120,19 +120,13 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       if (site?.accountId !== accountId || site.id !== siteId) return unknown;
       const steps: Step[] = [];
       const edge = placeOf(site);
-      const ended = (step: Step): EdgeAnswer =>
-        told({ ...nothing, edge, steps: [...steps, step], ending: step.answer });
       const step = decideConnection(site, source, steps, () => {});
-      if (step) return ended(step);
+      if (step) return told({ ...nothing, edge, steps: [...steps, step], ending: step.answer });
       const opened = facts(source, host === "" ? serverNameOf(site) : host, "https");
       const described = describedConnection({ ...opened, localPort: port }, site);
       const internal = sites.internalConnection;
       const target = await decideOpened(site, described, { steps, logs: [], isRehearsal: true, internal, failed() {} });
-      if (!target)
-        return steps.at(-1)?.answer
-          ? told({ ...nothing, edge, steps, ending: steps.at(-1)?.answer })
-          : ended(closedByRule);
-      if (!target.upstream) return told({ ...nothing, edge, steps, ending: steps.at(-1)?.answer });
+      if (!target?.upstream) return told({ ...nothing, edge, steps, ending: steps.at(-1)?.answer });
       const picked = await upstreams.foresee(target.upstream, steps);
       const ending = "session" in picked || "host" in picked ? undefined : picked;
       return told({ ...nothing, edge, steps, ending, picked });
@@ -176,13 +170,6 @@ function describedConnection(facts: ConnectionFacts, site: ConnectionSite): Open
     },
   };
 }
-
-const closedByRule: Step = Object.freeze({
-  by: "traffic_policy",
-  outcome: "denied" as const,
-  reason: "closed by a rule",
-  answer: { status: 403, headers: {}, body: "" },
-});
 
 const nothing = {
   route: undefined,

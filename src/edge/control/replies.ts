@@ -1,17 +1,30 @@
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 import type { EdgeExplainer } from "./explain.ts";
-import type { Traces } from "../watch/traces.ts";
+import type { AllTraces } from "../watch/observers.ts";
 
 /** What the edge replies when the control plane asks it something. */
-export function makeReplies(traces: Traces, explainer: EdgeExplainer): (question: EdgeQuestion) => Promise<EdgeAnswer> {
+export function makeReplies(
+  { requests, connections }: AllTraces,
+  explainer: EdgeExplainer,
+): (question: EdgeQuestion) => Promise<EdgeAnswer> {
   return async (question) => {
     switch (question.name) {
       case "request": {
-        const found = traces.find(question.accountId, question.id);
+        const found = requests.find(question.accountId, question.id);
         return found ? { name: "requests", requests: [found], more: false } : { name: "unknown" };
       }
-      case "requests":
-        return { name: "requests", ...traces.list(question.accountId, question.limit, question.beforeId) };
+      case "requests": {
+        const { found, more } = requests.list(question.accountId, question.limit, question.beforeId);
+        return { name: "requests", requests: found, more };
+      }
+      case "connection": {
+        const found = connections.find(question.accountId, question.id);
+        return found ? { name: "connections", connections: [found], more: false } : { name: "unknown" };
+      }
+      case "connections": {
+        const { found, more } = connections.list(question.accountId, question.limit, question.beforeId);
+        return { name: "connections", connections: found, more };
+      }
       case "explain_request":
         return await explainer.request(question);
       case "explain_connection":

@@ -7,7 +7,7 @@ import type { ClientConnection } from "./client-connection.ts";
 import type { FinishedExchange } from "./context.ts";
 import type { OwnedAnswer } from "./owned-paths.ts";
 import type { ReceivedRequest } from "./received-request.ts";
-import { newRequestId } from "./request-id.ts";
+import { newRequestId } from "../../lib/traffic-ids.ts";
 
 /** What is known of an exchange, from its first moment on: for modules, the log, the counters and the trace. */
 export class ExchangeRecord implements FinishedExchange {

@@ -23,7 +23,7 @@ import {
 } from "./http1-reader.ts";
 import type { RequestReceiver } from "./http1-reader.ts";
 import { receiveHttp1 } from "./http1-request.ts";
-import { newRequestId } from "./request-id.ts";
+import { newRequestId } from "../../lib/traffic-ids.ts";
 
 /** Request body bytes read ahead of what was taken on, at which the socket is no longer read. */
 const readAheadBytes = 64 * 1024;

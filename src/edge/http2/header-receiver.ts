@@ -1,6 +1,6 @@
 import { admitTrailers } from "../../http1/trailer-fields.ts";
 import type { ClientConnection } from "../http/client-connection.ts";
-import { newRequestId } from "../http/request-id.ts";
+import { newRequestId } from "../../lib/traffic-ids.ts";
 import type { Faults } from "./faults.ts";
 import { errorCode } from "../../http2/frames.ts";
 import { HeadBuilder } from "../../http2/head-builder.ts";

@@ -3,11 +3,15 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
+import type { ConnectionTrace, RequestTrace } from "../../routing/planes/questions.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
+import type { ClosedConnection } from "../connections/closed-connection.ts";
 import type { FinishedExchange } from "../http/context.ts";
 import { makeExchangeLog } from "./exchange-log.ts";
 import { makeFailingRoutes } from "./failing-routes.ts";
 import type { FailingRoutes } from "./failing-routes.ts";
+import { connectionTraces } from "./connection-traces.ts";
+import { requestTraces } from "./request-traces.ts";
 import { defaultTraceLimits, makeTraces } from "./traces.ts";
 import type { TraceLimits, Traces } from "./traces.ts";
 import { makeTrafficReports } from "./traffic-reports.ts";
@@ -28,25 +32,37 @@ export interface ObserversOptions {
 
 export interface Observers {
   readonly traffic: TrafficReports;
-  readonly traces: Traces;
+  readonly traces: AllTraces;
   readonly failing: FailingRoutes;
   /** Tells all of them. */
   readonly exchangeFinished: (exchange: FinishedExchange) => void;
+  readonly connectionClosed: (connection: ClosedConnection) => void;
+}
+
+export interface AllTraces {
+  readonly requests: Traces<FinishedExchange, RequestTrace>;
+  readonly connections: Traces<ClosedConnection, ConnectionTrace>;
 }
 
 export function makeObservers({ table, send, clock, log, metrics, limits }: ObserversOptions): Observers {
   const traffic = makeTrafficReports({ send, clock, metrics, limits: limits.trafficReports ?? {} });
   const logExchange = makeExchangeLog(log);
-  const traces = makeTraces(clock, { ...defaultTraceLimits, ...limits.traces });
+  const traceLimits = { ...defaultTraceLimits, ...limits.traces };
+  const requests = makeTraces(requestTraces, clock, traceLimits);
+  const connections = makeTraces(connectionTraces, clock, traceLimits);
   const failing = makeFailingRoutes(table, (problems) => send({ type: "problems", problems }));
   return {
     traffic,
-    traces,
+    traces: { requests, connections },
     failing,
     exchangeFinished(exchange) {
       logExchange(exchange);
-      traces.note(exchange);
+      requests.note(exchange);
       traffic.request(exchange);
+    },
+    connectionClosed(connection) {
+      connections.note(connection);
+      traffic.connection(connection);
     },
   };
 }

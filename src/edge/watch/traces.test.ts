@@ -5,6 +5,7 @@ import { errorCode } from "../../lib/errors.ts";
 import { denied, passed } from "../../traffic/step.ts";
 import type { FinishedExchange } from "../http/context.ts";
 import { Ring } from "../../lib/ring.ts";
+import { requestTraces } from "./request-traces.ts";
 import { defaultTraceLimits, makeTraces } from "./traces.ts";
 
 const refused = denied("ip_restriction", "source_denied", "denied by rule ipr_1", {
@@ -41,7 +42,7 @@ const forwarded = { status: 200, steps: [matched] };
 
 describe("the traces of requests", () => {
   it("the traces of requests say how each request ended, and by which object of which revision", () => {
-    const traces = makeTraces(makeManualClock(), defaultTraceLimits);
+    const traces = makeTraces(requestTraces, makeManualClock(), defaultTraceLimits);
     traces.note(exchange("req_1"));
     const found = traces.find("ac_1", "req_1");
     assert.equal(found?.outcome, "denied");
@@ -56,48 +57,48 @@ describe("the traces of requests", () => {
   });
 
   it("P1: the traces of requests are kept by account, and not at all where there is no account", () => {
-    const traces = makeTraces(makeManualClock(), defaultTraceLimits);
+    const traces = makeTraces(requestTraces, makeManualClock(), defaultTraceLimits);
     traces.note(exchange("req_1"));
     traces.note(exchange("req_2", { accountId: undefined }));
     assert.equal(traces.find("ac_2", "req_1"), undefined);
-    assert.deepEqual(traces.list("ac_2", 10, undefined), { requests: [], more: false });
-    assert.equal(traces.list("ac_1", 10, undefined).requests.length, 1);
+    assert.deepEqual(traces.list("ac_2", 10, undefined), { found: [], more: false });
+    assert.equal(traces.list("ac_1", 10, undefined).found.length, 1);
   });
 
   it("D10: the traces of requests are bounded per account and in all, the account with the most giving way", () => {
-    const traces = makeTraces(makeManualClock(), { ...defaultTraceLimits, ended: 50, total: 60 });
+    const traces = makeTraces(requestTraces, makeManualClock(), { ...defaultTraceLimits, ended: 50, total: 60 });
     traces.note(exchange("req_0", { accountId: "ac_quiet" }));
     for (let index = 100; index < 900; index += 1) traces.note(exchange(`req_${index}`, { accountId: "ac_loud" }));
     for (let index = 100; index < 900; index += 1) traces.note(exchange(`req_${index}`, { accountId: "ac_more" }));
-    const sizes = ["ac_quiet", "ac_loud", "ac_more"].map((id) => traces.list(id, 1000, undefined).requests.length);
+    const sizes = ["ac_quiet", "ac_loud", "ac_more"].map((id) => traces.list(id, 1000, undefined).found.length);
     assert.equal(sizes[0], 1);
     assert.ok(Math.max(...sizes) <= 50);
     assert.ok(sizes.reduce((sum, size) => sum + size) <= 60, String(sizes));
-    assert.equal(traces.list("ac_more", 1, undefined).requests[0]?.id, "req_899");
+    assert.equal(traces.list("ac_more", 1, undefined).found[0]?.id, "req_899");
   });
 
   it("D10: the traces of requests hold a sample of what was forwarded, never in place of what was denied", () => {
     const clock = makeManualClock();
     const sampled = { perSecond: 1, burst: 3 };
-    const traces = makeTraces(clock, { ...defaultTraceLimits, forwarded: 5, sampled });
+    const traces = makeTraces(requestTraces, clock, { ...defaultTraceLimits, forwarded: 5, sampled });
     traces.note(exchange("req_denied"));
     for (let index = 0; index < 100; index += 1) traces.note(exchange(`req_${index}`, forwarded));
-    assert.equal(traces.list("ac_1", 100, undefined).requests.length, 4);
+    assert.equal(traces.list("ac_1", 100, undefined).found.length, 4);
     for (let index = 0; index < 10; index += 1) {
       clock.pass(1000);
       traces.note(exchange(`req_later_${index}`, forwarded));
     }
-    assert.equal(traces.list("ac_1", 100, undefined).requests.length, 6);
+    assert.equal(traces.list("ac_1", 100, undefined).found.length, 6);
     assert.notEqual(traces.find("ac_1", "req_denied"), undefined);
   });
 
   it("the traces of requests come newest first, page after page", () => {
-    const traces = makeTraces(makeManualClock(), defaultTraceLimits);
+    const traces = makeTraces(requestTraces, makeManualClock(), defaultTraceLimits);
     for (const id of ["req_b", "req_a", "req_c"]) traces.note(exchange(id));
     const first = traces.list("ac_1", 2, undefined);
-    assert.deepEqual([first.requests.map(({ id }) => id), first.more], [["req_c", "req_b"], true]);
+    assert.deepEqual([first.found.map(({ id }) => id), first.more], [["req_c", "req_b"], true]);
     const next = traces.list("ac_1", 2, "req_b");
-    assert.deepEqual([next.requests.map(({ id }) => id), next.more], [["req_a"], false]);
+    assert.deepEqual([next.found.map(({ id }) => id), next.more], [["req_a"], false]);
   });
 });
 

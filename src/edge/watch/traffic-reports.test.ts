@@ -26,7 +26,7 @@ function start(given: Partial<TrafficReportLimits> = {}) {
 
 function connection(accountId: string): ClosedConnection {
   const site = { kind: "tcp_edge", id: "edgtcp_1", accountId } as ClosedConnection["site"];
-  return { site, source: "192.0.2.1", steps: [], outcome: "denied", bytesIn: 0, bytesOut: 0 };
+  return { id: "con_1", site, source: "192.0.2.1", steps: [], outcome: "denied", bytesIn: 0, bytesOut: 0 };
 }
 
 function wanted(...accountIds: readonly string[]) {

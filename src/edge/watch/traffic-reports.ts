@@ -9,6 +9,7 @@ import type { Upward } from "../../routing/planes/messages.ts";
 import { codeOf, outcomeOf } from "../../routing/planes/questions.ts";
 import type { RequestReport, TrafficReport } from "../../routing/planes/traffic.ts";
 import type { TrafficWanted } from "../../routing/planes/traffic.ts";
+import { protocolOf } from "../connections/closed-connection.ts";
 import type { ClosedConnection } from "../connections/closed-connection.ts";
 import type { FinishedExchange } from "../http/context.ts";
 
@@ -117,11 +118,12 @@ export function makeTrafficReports({ send, clock, metrics, ...options }: Traffic
         put(requestReport(exchange, exchange.accountId, clock.now()));
       }
     },
-    connection({ site, source, facts, steps, logs, outcome, bytesIn, bytesOut }) {
+    connection({ id, site, source, facts, steps, logs, outcome, bytesIn, bytesOut }) {
       if (wanted.size === 0 || !wanted.get(site.accountId)?.has("tcp_connection_closed.v0")) return;
       const now = clock.now();
       put({
         type: "tcp_connection_closed.v0",
+        id,
         accountId: site.accountId,
         endedAt: now,
         durationMs: facts ? Math.max(0, now - facts.startedAt) : 0,
@@ -134,7 +136,7 @@ export function makeTrafficReports({ send, clock, metrics, ...options }: Traffic
         bytesOut,
         logs: logs ?? [],
         decision: decisionOf(steps),
-        protocol: site.kind === "tls_edge" || site.kind === "tls_endpoint" ? "tls" : "tcp",
+        protocol: protocolOf(site),
         outcome,
       });
     },

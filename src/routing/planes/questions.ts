@@ -5,10 +5,10 @@ import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 
 export type EdgeQuestion =
-  | { readonly name: "request"; readonly accountId: string; readonly id: string }
+  | { readonly name: "request" | "connection"; readonly accountId: string; readonly id: string }
   /** Newest first, of those that sort before `beforeId`. */
   | {
-      readonly name: "requests";
+      readonly name: "requests" | "connections";
       readonly accountId: string;
       readonly limit: number;
       readonly beforeId: string | undefined;
@@ -35,6 +35,7 @@ export type EdgeQuestion =
 
 export type EdgeAnswer =
   | { readonly name: "requests"; readonly requests: readonly RequestTrace[]; readonly more: boolean }
+  | { readonly name: "connections"; readonly connections: readonly ConnectionTrace[]; readonly more: boolean }
   | { readonly name: "explanation"; readonly explanation: ExplanationReport }
   /** Nothing is known of what was asked about. */
   | { readonly name: "unknown" }
@@ -66,6 +67,9 @@ export type StepReport = Pick<Step, "by" | "outcome" | "reason" | "decidedBy" | 
 /** How an exchange ended. `failed`: for a reason that lies on this side, or cut short. */
 export type Outcome = "forwarded" | "answered" | "denied" | "failed";
 
+/** How a whole connection was taken. `served`: it reached its upstream. */
+export type ConnectionOutcome = "served" | "denied" | "broken" | "account_limit" | "no_upstream" | "abandoned";
+
 /** A request that has ended, and why it ended so. */
 export interface RequestTrace {
   readonly id: string;
@@ -85,6 +89,27 @@ export interface RequestTrace {
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly cutShort: boolean;
+  readonly steps: readonly StepReport[];
+}
+
+/** A whole connection that is over or was not let in, and why it ended so. */
+export interface ConnectionTrace {
+  readonly id: string;
+  /** When it ended, milliseconds since 1970. */
+  readonly endedAt: number;
+  readonly protocol: "tls" | "tcp";
+  /** Whom a TLS client named; undefined where it named nobody, and for TCP. */
+  readonly serverName: string | undefined;
+  /** Port that it came to; undefined when it was not let in. */
+  readonly port: number | undefined;
+  readonly source: string;
+  readonly siteId: string;
+  readonly outcome: ConnectionOutcome;
+  /** What a request would have been told. */
+  readonly errorCode: string | undefined;
+  readonly durationMs: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
   readonly steps: readonly StepReport[];
 }
 

@@ -1,11 +1,12 @@
 /** What an edge tells of finished traffic to accounts that want to know: plain JSON, no secret in it. */
 import type { LoginEvent } from "../../identity/events.ts";
 import type { TrafficEventType } from "../../resources/traffic-event-types.ts";
-import type { Outcome, StepReport } from "./questions.ts";
+import type { ConnectionOutcome, Outcome, StepReport } from "./questions.ts";
 
 export type TrafficReport = RequestReport | ConnectionReport | LoginEvent;
 
 interface Report {
+  readonly id: string;
   readonly accountId: string;
   /** Milliseconds since 1970. */
   readonly endedAt: number;
@@ -28,7 +29,6 @@ interface Report {
 
 export interface RequestReport extends Report {
   readonly type: Extract<TrafficEventType, `http_${string}`>;
-  readonly id: string;
   readonly routeId: string | null;
   readonly method: string;
   readonly scheme: string;
@@ -46,9 +46,6 @@ export interface RequestReport extends Report {
   /** What logins have found out, by the names under which it is told; null under a name where none is asked for. */
   readonly logins: Readonly<Record<string, object | null>>;
 }
-
-/** How a connection was taken. `served`: it reached its upstream. */
-export type ConnectionOutcome = "served" | "denied" | "broken" | "account_limit" | "no_upstream" | "abandoned";
 
 export interface ConnectionReport extends Report {
   readonly type: Extract<TrafficEventType, `tcp_${string}`>;

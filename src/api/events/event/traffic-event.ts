@@ -26,7 +26,6 @@ function finishedEvent(report: RequestReport | ConnectionReport): Event {
 
 function requestObject(report: RequestReport): Record<string, unknown> {
   return {
-    id: report.id,
     ...shared(report),
     route_id: report.routeId,
     method: report.method,
@@ -51,6 +50,7 @@ function connectionObject(report: ConnectionReport): Record<string, unknown> {
 function shared(report: RequestReport | ConnectionReport): Record<string, unknown> {
   const { endedAt, durationMs, tls } = report;
   return {
+    id: report.id,
     started_at: new Date(endedAt - durationMs).toISOString(),
     ended_at: new Date(endedAt).toISOString(),
     duration_ms: durationMs,

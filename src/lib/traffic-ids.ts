@@ -1,3 +1,4 @@
+/** Ids of requests and connections: of what there is far more than of objects. */
 import { randomFillSync } from "node:crypto";
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -15,16 +16,24 @@ let unused = 0;
 let lastMs = 0;
 let timePart = "";
 
-/**
- * A new request id in the form of all ids: time in milliseconds, then 93 random bits. Random bytes are drawn in
- * bulk: one call into OpenSSL per request would cost more than parsing it.
- */
 export function newRequestId(nowMs: number): string {
+  return newTrafficId("req_", nowMs);
+}
+
+export function newConnectionId(nowMs: number): string {
+  return newTrafficId("con_", nowMs);
+}
+
+/**
+ * A new id in the form of all ids: time in milliseconds, then 93 random bits. Random bytes are drawn in bulk: one call
+ * into OpenSSL per request would cost more than parsing it.
+ */
+function newTrafficId(prefix: string, nowMs: number): string {
   if (nowMs !== lastMs) {
     lastMs = nowMs;
-    timePart = `req_${Math.floor(nowMs).toString(36).padStart(9, "0")}`;
+    timePart = Math.floor(nowMs).toString(36).padStart(9, "0");
   }
-  let id = timePart;
+  let id = prefix + timePart;
   for (let count = 0; count < randomPairs;) {
     if (unused === 0) {
       randomFillSync(pool);

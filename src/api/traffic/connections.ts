@@ -1,0 +1,37 @@
+/** Whole connections that are over, or were not let in: what a TLS or TCP client is not told. */
+import type { ConnectionTrace } from "../../routing/planes/questions.ts";
+import { exampleClosedConnection } from "./examples.ts";
+import type { EndedTraffic } from "./ended-traffic.ts";
+import { connectionListSchema, connectionSchema } from "./schemas.ts";
+import { steps } from "./steps.ts";
+
+export const endedConnections: EndedTraffic<ConnectionTrace> = {
+  plural: "connections",
+  singular: "connection",
+  ids: { list: "listConnections", get: "getConnection" },
+  schemaName: "Connection",
+  summaries: {
+    list: "List connections to TLS and TCP edges and endpoints that ended lately, newest first: those that did not reach an upstream, and a sample of the others.",
+    get: "Get a connection that ended lately, by the id that the log and its event have, with everything that decided: each rule of a traffic policy is a step.",
+  },
+  schema: connectionSchema,
+  listSchema: connectionListSchema,
+  example: exampleClosedConnection,
+  tracesIn: (answer) => (answer.name === "connections" ? { traces: answer.connections, more: answer.more } : undefined),
+  view: (trace, uri) => ({
+    id: trace.id,
+    uri,
+    ended_at: new Date(trace.endedAt).toISOString(),
+    protocol: trace.protocol,
+    server_name: trace.serverName ?? null,
+    port: trace.port ?? null,
+    source_ip: trace.source,
+    site_id: trace.siteId,
+    outcome: trace.outcome,
+    error_code: trace.errorCode ?? null,
+    duration_ms: trace.durationMs,
+    bytes_in: trace.bytesIn,
+    bytes_out: trace.bytesOut,
+    steps: steps(trace.steps),
+  }),
+};

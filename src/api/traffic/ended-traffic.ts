@@ -1,0 +1,78 @@
+/** The two operations on what has ended at the edge: requests, and whole connections. */
+import { Refusal } from "../../lib/errors.ts";
+import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
+import { exampleBaseUrl } from "../objects/example-replies.ts";
+import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
+import type { Operation } from "../operation/call.ts";
+
+/** Requests, or connections. */
+export interface EndedTraffic<Trace> {
+  /** In paths, and as the key of lists. */
+  readonly plural: "requests" | "connections";
+  readonly singular: "request" | "connection";
+  /** Names of the operations and of what they answer. */
+  readonly ids: { readonly list: string; readonly get: string };
+  readonly schemaName: string;
+  readonly summaries: { readonly list: string; readonly get: string };
+  readonly schema: JsonSchema;
+  readonly listSchema: JsonSchema;
+  /** Schemas that those refer to. */
+  readonly schemas?: Readonly<Record<string, JsonSchema>>;
+  readonly example: Readonly<Record<string, unknown>>;
+  tracesIn(answer: EdgeAnswer): { readonly traces: readonly Trace[]; readonly more: boolean } | undefined;
+  view(trace: Trace, uri: string): Record<string, unknown>;
+}
+
+export function endedOperations<Trace extends { readonly id: string }>(
+  kind: EndedTraffic<Trace>,
+  queries: Pick<EdgeQueries, "ask">,
+): Operation[] {
+  const { plural, singular, ids, schemaName, summaries, example } = kind;
+  const path = `/${plural}`;
+  const shared = { takes: "nothing", status: 200, refusals: ["edge_silent"] } as const;
+  const ask = async (question: EdgeQuestion): Promise<{ readonly traces: readonly Trace[]; readonly more: boolean }> =>
+    kind.tracesIn(await queries.ask(question)) ?? { traces: [], more: false };
+  const text = (trace: Trace, baseUrl: string): string =>
+    JSON.stringify(kind.view(trace, `${baseUrl}${path}/${trace.id}`));
+  return [
+    {
+      ...shared,
+      id: ids.list,
+      method: "GET",
+      path,
+      query: pageQuery,
+      summary: summaries.list,
+      replySchema: `${schemaName}List`,
+      exampleReply: { [plural]: [example], uri: exampleBaseUrl + path, next_page_uri: null },
+      schemas: { [`${schemaName}List`]: kind.listSchema, [schemaName]: kind.schema, ...kind.schemas },
+      async run(call) {
+        const { limit, beforeId } = readPageQuery(call);
+        const { traces, more } = await ask({ name: plural, accountId: call.principal.accountId, limit, beforeId });
+        const items = traces.map((trace) => text(trace, call.baseUrl));
+        const nextBeforeId = more ? traces.at(-1)?.id : undefined;
+        return { status: 200, body: pageBody(call, path, plural, items, { limit, nextBeforeId }) };
+      },
+    },
+    {
+      ...shared,
+      id: ids.get,
+      method: "GET",
+      path: `${path}/{id}`,
+      summary: summaries.get,
+      replySchema: schemaName,
+      exampleReply: example,
+      async run(call) {
+        const id = call.parameters[0] as string;
+        const { traces } = await ask({ name: singular, accountId: call.principal.accountId, id });
+        const [found] = traces;
+        if (!found) {
+          const named = JSON.stringify(id.slice(0, 64));
+          throw new Refusal("not_found", `${call.operation.id}: no ${singular} ${named} is kept`);
+        }
+        return { status: 200, body: text(found, call.baseUrl) };
+      },
+    },
+  ];
+}

@@ -1,0 +1,47 @@
+import { codeOf, outcomeOf, stepReports } from "../../routing/planes/questions.ts";
+import type { RequestTrace } from "../../routing/planes/questions.ts";
+import type { FinishedExchange } from "../http/context.ts";
+import type { TraceKind } from "./traces.ts";
+
+/** Characters of a path that are kept. */
+const maxPath = 2048;
+
+export const requestTraces: TraceKind<FinishedExchange, RequestTrace> = {
+  accountOf: ({ accountId }) => accountId,
+  isEnded: ({ cutShort, steps }) => cutShort || steps.at(-1)?.answer !== undefined,
+  traceOf(exchange, endedAt) {
+    const {
+      id,
+      method,
+      host,
+      path,
+      source,
+      siteId = "",
+      routeId,
+      status,
+      bytesIn,
+      bytesOut,
+      cutShort,
+      steps,
+    } = exchange;
+    const last = steps.at(-1);
+    return {
+      id,
+      endedAt,
+      method,
+      host,
+      path: path.slice(0, maxPath),
+      source,
+      siteId,
+      routeId,
+      outcome: cutShort ? "failed" : outcomeOf(last, last?.answer, status),
+      status,
+      errorCode: codeOf(last?.answer),
+      durationMs: Math.round(exchange.durationMs * 1000) / 1000,
+      bytesIn,
+      bytesOut,
+      cutShort,
+      steps: stepReports(steps),
+    };
+  },
+};
