@@ -33,10 +33,9 @@ export const cloudEndpoint = defineResource({
       keepIfEmpty: true,
     }),
     bindings: f.list(
-      "Who can reach it: everybody, or with `internal`, which a host below `.internal` implies, only policies of the account.",
+      "Who can reach it: `public`, everybody, or `internal`, only policies of the account. What its host says unless given: `internal` below `.internal`, else `public`.",
       f.oneOf("A binding.", bindingNames()),
       {
-        default: ["public"],
         minItems: 1,
         maxItems: 3,
         unique: true,
@@ -68,7 +67,13 @@ export const cloudEndpoint = defineResource({
     return scheme === "tcp" ? [{ space: "address", name: portOf(hostport) }] : hostportUses({ hostports: [hostport] });
   },
   taken: "hostport_held",
-  refusals: [...hostportRefusals, "binding_unsupported", "internal_name_demanded", ...policyRefusals],
+  refusals: [
+    ...hostportRefusals,
+    "binding_unsupported",
+    "internal_name_demanded",
+    "internal_binding_demanded",
+    ...policyRefusals,
+  ],
   rules: [
     ({ bindings }) => bindingIssue(bindings as readonly string[]),
     ({ url, bindings }) => internalIssue(url, bindings as readonly string[]),
@@ -110,6 +115,10 @@ function internalIssue(url: string, bindings: readonly string[]): Issue | undefi
     return { path: "url", message, reason: "internal_name_demanded" };
   }
   if (!isInternal) return undefined;
+  if (bindings.includes("public")) {
+    const message = 'must not have "public", as the host ends in ".internal"; leave it out, or say "internal"';
+    return { path: "bindings", message, reason: "internal_binding_demanded" };
+  }
   const { host, port } = splitHostport(hostport);
   const demand = internalNameDemand(host);
   if (demand !== undefined) return { path: "url", message: `must ${demand}` };

@@ -230,6 +230,11 @@ for (const database of databases) {
       }
       const inside = cloud("https://bound.example.com", { bindings: ["internal"] });
       refused(await api.request("POST", "/endpoints", { body: inside }), 400, 9028);
+      for (const bindings of [["public"], ["internal", "public"]]) {
+        const open = await api.request("POST", "/endpoints", { body: cloud("https://bound.internal", { bindings }) });
+        refused(open, 400, 9029);
+        assert.match(open.body.details.bindings, /the host ends in "\.internal"/);
+      }
       refused(
         await api.request("POST", "/endpoints", { body: cloud("https://x.example.com", { type: "edge" }) }),
         400,
@@ -237,6 +242,30 @@ for (const database of databases) {
       );
       const { traffic_policy: _, ...bare } = cloud("https://x.example.com");
       refused(await api.request("POST", "/endpoints", { body: bare }), 400, 215);
+    });
+
+    it(`cloud endpoints on ${database.name} have the binding that their host implies, however they are written`, async () => {
+      for (const [url, implied] of [
+        ["https://implied.internal", "internal"],
+        ["https://implied.example.com", "public"],
+      ] as const) {
+        const made = await api.ok("POST", "/endpoints", cloud(url));
+        assert.deepEqual(made.bindings, [implied]);
+        const changed = await api.ok("PATCH", `/endpoints/${made.id}`, { bindings: [implied], description: "d" });
+        assert.deepEqual(changed.bindings, [implied]);
+        const other = { bindings: [implied === "public" ? "internal" : "public"] };
+        refused(
+          await api.request("PATCH", `/endpoints/${made.id}`, { body: other }),
+          400,
+          implied === "public" ? 9028 : 9029,
+        );
+        await api.ok("DELETE", `/endpoints/${made.id}`);
+        const objects = { cloud_endpoint: { one: cloud(url) } };
+        await api.ok("POST", "/apply", { document: "bound", objects });
+        const again = await api.ok("POST", "/plan", { document: "bound", objects });
+        assert.deepEqual([again.changes.length, again.changes[0].action], [1, "unchanged"]);
+        await api.ok("POST", "/apply", { document: "bound", objects: {} });
+      }
     });
 
     it(`cloud endpoints on ${database.name} of one URL are several only if each of them is pooled, whatever way they are written`, async () => {

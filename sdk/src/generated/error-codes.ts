@@ -107,6 +107,7 @@ export const errorCodes = {
   binding_unsupported: "ERR_POSTERN_822",
   endpoint_url_invalid: "ERR_POSTERN_823",
   internal_name_demanded: "ERR_POSTERN_9028",
+  internal_binding_demanded: "ERR_POSTERN_9029",
   endpoint_fixed: "ERR_POSTERN_821",
   command_unsupported: "ERR_POSTERN_804",
   command_failed: "ERR_POSTERN_807",

@@ -2624,8 +2624,8 @@ export interface CloudEndpoint {
   /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
   readonly traffic_policy: string;
   /**
-   * Who can reach it: everybody, or with `internal`, which a host below `.internal` implies, only policies of the
-   * account. (at most 3)
+   * Who can reach it: `public`, everybody, or `internal`, only policies of the account. What its host says unless
+   * given: `internal` below `.internal`, else `public`. (at most 3)
    */
   readonly bindings: readonly ("public" | "internal" | "kubernetes")[];
   /**
@@ -2685,8 +2685,8 @@ export interface CloudEndpointCreate {
   /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
   readonly traffic_policy: string;
   /**
-   * Who can reach it: everybody, or with `internal`, which a host below `.internal` implies, only policies of the
-   * account. (at most 3; default ["public"])
+   * Who can reach it: `public`, everybody, or `internal`, only policies of the account. What its host says unless
+   * given: `internal` below `.internal`, else `public`. (at most 3)
    */
   readonly bindings?: readonly ("public" | "internal" | "kubernetes")[] | null | undefined;
   /**
@@ -2710,8 +2710,8 @@ export interface CloudEndpointUpdate {
   /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
   readonly traffic_policy?: string | undefined;
   /**
-   * Who can reach it: everybody, or with `internal`, which a host below `.internal` implies, only policies of the
-   * account. (at most 3; default ["public"])
+   * Who can reach it: `public`, everybody, or `internal`, only policies of the account. What its host says unless
+   * given: `internal` below `.internal`, else `public`. (at most 3)
    */
   readonly bindings?: readonly ("public" | "internal" | "kubernetes")[] | null | undefined;
   /**

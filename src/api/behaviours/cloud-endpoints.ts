@@ -20,7 +20,8 @@ export interface CloudEndpointRules extends ClaimRules {
 export function cloudEndpointBehaviour(rules: CloudEndpointRules) {
   return behaviourOf(cloudEndpoint, {
     prepare(input) {
-      const { doc, previous } = input;
+      const { previous } = input;
+      const doc = bound(input.doc);
       if (previous?.doc.url !== doc.url || previous.doc.pooling_enabled !== doc.pooling_enabled) {
         const { scheme, hostport } = parseEndpointUrl(doc.url);
         const pool = doc.pooling_enabled ? scheme : undefined;
@@ -36,6 +37,13 @@ export function cloudEndpointBehaviour(rules: CloudEndpointRules) {
     configured: untimed,
     live: (object) => rules.liveObjects.cloudEndpoint(object),
   });
+}
+
+/** With the bindings that its host implies, where none were given. */
+function bound(doc: DocOf<typeof cloudEndpoint>): DocOf<typeof cloudEndpoint> {
+  if (doc.bindings.length > 0) return doc;
+  const { host } = splitHostport(parseEndpointUrl(doc.url).hostport);
+  return { ...doc, bindings: [isInternalName(host) ? "internal" : "public"] };
 }
 
 function untimed(doc: DocOf<typeof cloudEndpoint>): DocOf<typeof cloudEndpoint> {

@@ -48,7 +48,7 @@ export const configurationErrors = {
     822,
     400,
     "The endpoint's binding is not one of this server.",
-    "Use `public`: every endpoint here can be reached by everybody.",
+    "Use `public`, or `internal` for a host that ends in `.internal`.",
   ),
   endpoint_url_invalid: entry(
     823,
