@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { hashToken } from "../../src/lib/tokens.ts";
 import type { Downward } from "../../src/routing/planes/messages.ts";
 import { startApi } from "../support/api.ts";
+import { makeManualClock } from "../support/clock.ts";
 import { databases } from "../support/postgres.ts";
 
 const sqlite = databases[0] as (typeof databases)[number];
@@ -40,6 +41,25 @@ describe("what the edge is told", () => {
         changes.map((one) => one.changes.at(-1)?.object?.revision ?? one.revision),
       );
       assert.deepEqual([changes.at(-1)?.changes[0]?.id, changes.at(-1)?.changes[0]?.object], [bot.id, null]);
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it("a key of logins that is due is made once, however many minutes pass until the database has it", async () => {
+    const clock = makeManualClock();
+    const api = await startApi(sqlite, { clock });
+    try {
+      api.edge.send({ type: "hello", edgeId: "edge" });
+      clock.pass(86_400_000 - 60_000);
+      await api.ok("GET", "/ip_policies");
+      clock.pass(10 * 60_000);
+      await api.ok("POST", "/ip_policies", {});
+      const changes = api.edge.received.flatMap((one) => (one.type === "changes" ? one.changes : []));
+      assert.deepEqual(
+        changes.map(({ kind }) => kind),
+        ["login_key", "ip_policy"],
+      );
     } finally {
       await api.stop();
     }

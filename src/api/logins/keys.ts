@@ -47,12 +47,18 @@ export async function keepLoginKeys(store: Store, clock: Clock, log: Log): Promi
   const check = async (): Promise<void> => {
     for (const rotation of rotations) await rotate(store, rotation, clock);
   };
+  let isChecking = false;
   const attempt = async (): Promise<void> => {
+    // While the database makes one wait, each further minute would make another.
+    if (isChecking) return;
+    isChecking = true;
     try {
       await check();
     } catch (error) {
       // The present keys go on; without any, edges say that nobody can log in yet.
       log.warn("keys that seal logins not renewed", { error });
+    } finally {
+      isChecking = false;
     }
   };
   await attempt();
