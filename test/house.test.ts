@@ -64,7 +64,7 @@ const confined: readonly { readonly what: string; readonly pattern: RegExp; read
   { what: "fetch, which decodes brotli", pattern: /\bfetch\(/, to: [] },
   {
     what: "http.request on the data path",
-    pattern: /from "node:https?"/,
+    pattern: /from "(node:https?|.*\/lib\/http\.ts)"/,
     to: ["api", "cli", "outbound", "agent", "sso"],
   },
 ];
@@ -194,6 +194,14 @@ describe("the house", () => {
       /ERR_POSTERN_\d{2,}/.test(code(file)),
     );
     assert.deepEqual(numbered, clients);
+  });
+
+  it("the house takes node:http from lib/http.ts, which every start is the shorter for", () => {
+    const files = globSync(["src/**/*.ts", "test/**/*.ts"]);
+    assert.deepEqual(
+      files.filter((file) => /^import (?!type )[^;]* from "node:http"/m.test(code(file))),
+      [],
+    );
   });
 
   it("the house imports types as statements of their own, which type stripping removes whole", () => {

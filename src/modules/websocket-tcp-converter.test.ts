@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer as createHttpServer } from "node:http";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { describe, it } from "node:test";
 import type { TestContext } from "node:test";
 import { WebSocket } from "ws";
+import { createServer as createHttpServer } from "../lib/http.ts";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { exchangeOf, runRequest } from "../../test/support/exchange.ts";
 import { routeWith, tableOf } from "../../test/support/routing.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { RequestListener, Server as PlainServer } from "node:http";
-import { createServer as createPlainServer } from "node:http";
 import { createServer } from "node:https";
 import type { Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { createServer as createPlainServer } from "../lib/http.ts";
 import { systemClock } from "../lib/clock.ts";
 import { makeMetrics } from "../lib/metrics.ts";
 import { createAuthority, issueLeaf } from "../lib/x509.ts";

@@ -2,10 +2,10 @@
  * The one way in which this server sends requests of its own: bounded in time, size and connections, to addresses that
  * were checked, without following redirects and without decoding what is compressed (security I7).
  */
-import { Agent as PlainAgent, request as requestHttp } from "node:http";
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Agent as TlsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
+import { Agent as PlainAgent, request as requestHttp } from "../lib/http.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isPublicAddress } from "../lib/public-address.ts";
 import { checkedLookup } from "./addresses.ts";

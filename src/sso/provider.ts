@@ -2,10 +2,10 @@
  * The development identity provider (`--sso`): OpenID Connect and SAML for whoever clicks a name. It listens on the
  * loopback alone, answers to its own names alone (DNS rebinding), and sends visitors back to this server alone.
  */
-import { createServer } from "node:http";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { request as requestHttps } from "node:https";
+import { createServer } from "../lib/http.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { makeOpenId } from "./openid.ts";

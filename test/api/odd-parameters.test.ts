@@ -1,7 +1,7 @@
 /** Whatever stands in a path or a query: no failure, and the same answer whichever database there is. */
 import assert from "node:assert/strict";
-import { Agent } from "node:http";
 import { after, before, describe, it } from "node:test";
+import { Agent } from "../../src/lib/http.ts";
 import { send, startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { Agent } from "node:http";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
+import { Agent } from "../../src/lib/http.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { send, startApi } from "../support/api.ts";
 import type { ApiResponse, TestApi } from "../support/api.ts";

@@ -1,9 +1,9 @@
 /** How often metadata of SAML providers is looked for, by the control plane's clock. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { movableClock } from "../support/clock.ts";

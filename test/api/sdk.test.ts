@@ -1,9 +1,9 @@
 /** The SDK against the API: every operation, and what it adds to them. */
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
 import {
   Postern,
   PosternConnectionError,

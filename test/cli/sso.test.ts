@@ -1,11 +1,11 @@
 /** `postern dev --sso dev`, as somebody sees it who clicks through it. */
 import assert from "node:assert/strict";
-import { request } from "node:http";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { request } from "../../src/lib/http.ts";
 import { chromiumAbsent, startChromium } from "../support/chromium.ts";
 import { freePorts, runCommand, startCommand } from "../support/command.ts";
 

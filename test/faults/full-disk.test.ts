@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { request as tlsRequest } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
+import { request as plainRequest } from "../../src/lib/http.ts";
 import { freePorts, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { request as requestHttp } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { Agent, request as requestHttps } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { request as requestHttp } from "../../src/lib/http.ts";
 import { freePorts, root, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { startHttpService } from "../support/services.ts";

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { CompactSign, exportJWK, exportSPKI, generateKeyPair } from "jose";
 import type { CryptoKey } from "jose";
+import { createServer } from "../../src/lib/http.ts";
 import { issuerTag } from "../../src/identity/realm.ts";
 import { codeOf, startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";

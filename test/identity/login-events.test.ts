@@ -1,9 +1,9 @@
 /** Events of logins, from a visitor's browser to those who are subscribed. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, describe, it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";

@@ -1,10 +1,10 @@
 /** Metadata of identity providers as routes are given it: in their configuration, or by its address. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { codeOf } from "../support/login-world.ts";
 import type { Visited } from "../support/browser.ts";

@@ -1,9 +1,9 @@
 /** Where else a login is told of: header fields that routes add, events of requests, lists of the API. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
 import { issuerTag } from "../../src/identity/realm.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { seen, startLoginWorld } from "../support/login-world.ts";

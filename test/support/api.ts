@@ -3,8 +3,8 @@
  * response that passes through `request` is validated against `/openapi.json`.
  */
 import assert from "node:assert/strict";
-import { request as httpRequest } from "node:http";
 import type { Agent } from "node:http";
+import { request as httpRequest } from "../../src/lib/http.ts";
 import { startControlPlane } from "../../src/api/control-plane.ts";
 import type { ControlPlane, ControlPlaneOptions } from "../../src/api/control-plane.ts";
 import { systemClock } from "../../src/lib/clock.ts";

@@ -1,9 +1,9 @@
 /** A client that keeps cookies and follows redirects as a browser does; names lead to this machine. */
 import { connect as connectHttp2 } from "node:http2";
-import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { IncomingHttpHeaders } from "node:http";
 import { connect as connectTls } from "node:tls";
+import { request as requestHttp } from "../../src/lib/http.ts";
 
 export interface Visited {
   readonly url: string;

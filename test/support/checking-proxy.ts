@@ -1,9 +1,9 @@
 /** Between the API and a client whose answers cannot be seen: each is held against the API's description. */
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { createServer } from "../../src/lib/http.ts";
 import { send } from "./api.ts";
 import type { TestApi } from "./api.ts";
 

@@ -1,9 +1,9 @@
 /** HTTP/2 in front of a real HTTP/1.1 upstream, without tunnel and listeners. */
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
+import { createServer } from "../../src/lib/http.ts";
 import { makeAgentRegistry } from "../../src/edge/agents/registry.ts";
 import { defaultAgentLimits } from "../../src/edge/agents/limits.ts";
 import { makeRequestUpstreams } from "../../src/edge/upstreams/request-upstreams.ts";

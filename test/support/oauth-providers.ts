@@ -4,10 +4,10 @@
  */
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { SignJWT, exportJWK, generateKeyPair } from "jose";
+import { createServer } from "../../src/lib/http.ts";
 
 export interface Person {
   readonly id: string;

@@ -1,8 +1,8 @@
 /** An OpenID provider of its own make (oidc-provider), on loopback without TLS, whose log-in page asks for a name. */
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createServer } from "../../src/lib/http.ts";
 import type { Browser, Visited } from "./browser.ts";
 
 export interface OpenIdProvider {

@@ -1,11 +1,11 @@
 /** The whole platform as its users get it: both planes in their threads, on free ports, in a directory of its own. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { request as requestHttp } from "node:http";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
+import { request as requestHttp } from "../../src/lib/http.ts";
 import { startPlatform as startBoth } from "../../src/cli/platform/platform.ts";
 import type { Platform, PlatformOptions } from "../../src/cli/platform/platform.ts";
 import { silentLog } from "../../src/lib/log.ts";

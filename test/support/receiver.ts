@@ -1,9 +1,9 @@
 /** A server that takes events, and what subscribing to some needs. */
 import { once } from "node:events";
-import { createServer as createPlainServer } from "node:http";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { createServer as createPlainServer } from "../../src/lib/http.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import type { Body, TestApi } from "./api.ts";
 

@@ -2,10 +2,10 @@
  * A process of its own around the public agent SDK, driven by messages: it keeps sockets in its working directory,
  * and one copy of its state per process.
  */
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer as createTcpServer } from "node:net";
 import ngrok from "@ngrok/ngrok";
+import { createServer } from "../../src/lib/http.ts";
 
 export interface SdkCommand {
   readonly call: number;

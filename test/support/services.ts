@@ -1,12 +1,12 @@
 /** What stands behind an agent or a static backend: HTTP services, and services that see every byte. */
 import { once } from "node:events";
-import { createServer as createHttpServer } from "node:http";
 import type { RequestListener, Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { TlsOptions } from "node:tls";
+import { createServer as createHttpServer } from "../../src/lib/http.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 
 export interface HttpService {

@@ -1,8 +1,8 @@
 /** What costs a client little and a server much: bounded, answered with ENHANCE_YOUR_CALM, and closed (security D1). */
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import type { ServerResponse } from "node:http";
 import { after, afterEach, before, describe, it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
 import { budgets } from "../../src/http2/flood-guard.ts";
 import { block, codes, flags, frame, preface, RawH2, settings, types, uint32 } from "../support/h2-frames.ts";
 import { h2Request, h2Session } from "../support/h2-client.ts";

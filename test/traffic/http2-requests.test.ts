@@ -1,12 +1,12 @@
 /** Requests over HTTP/2 as ordinary clients send them, through the pipeline to an HTTP/1.1 upstream. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { ClientHttp2Session } from "node:http2";
 import { createServer as createTcpServer } from "node:net";
 import type { Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
 import { h2Answer, h2Request, h2Session } from "../support/h2-client.ts";
 import { proofOf } from "../support/upgraded.ts";
 import { startH2Server } from "../support/h2-server.ts";

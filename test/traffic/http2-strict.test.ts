@@ -1,7 +1,7 @@
 /** What HTTP/2 forbids, sent as raw frames: it never reaches the upstream (security W3; RFC 9113). */
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import { after, afterEach, before, describe, it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
 import type { Exchange } from "../../src/traffic/exchange.ts";
 import { passed } from "../../src/traffic/step.ts";
 import type { Step } from "../../src/traffic/step.ts";

@@ -10,11 +10,11 @@ import type {
   IncomingHttpHeaders,
   ServerHttp2Stream,
 } from "node:http2";
-import { createServer as createHttp1 } from "node:http";
 import { createServer as createTcp } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
+import { createServer as createHttp1 } from "../../src/lib/http.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { startAgent } from "../../src/agent/agent.ts";
 import { parseUpstream } from "../../src/agent/upstream.ts";

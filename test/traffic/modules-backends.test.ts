@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { RequestListener, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { issueLeaf } from "../../src/lib/x509.ts";
 import { connectAgent } from "../support/agents.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import type { KeyedCertificate } from "../../src/lib/x509.ts";
 import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";

@@ -1,10 +1,10 @@
 /** Endpoints that agents publish at http:// addresses: served by the plain HTTP listener, without TLS. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { request as requestHttp } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { request as requestHttp } from "../../src/lib/http.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { startTestEdge } from "../support/edge.ts";

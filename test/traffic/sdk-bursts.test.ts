@@ -1,7 +1,6 @@
 /** More at once than the public agent SDK survives by itself: its session ends with the 513th stream (R3). */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { ServerResponse } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import type { ClientHttp2Session } from "node:http2";
@@ -9,6 +8,7 @@ import { connect as connectTcp } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
+import { createServer } from "../../src/lib/http.ts";
 import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
 import { newCredential } from "../support/objects.ts";

@@ -1,10 +1,10 @@
 /** Events of traffic through the whole platform: what an edge serves reaches whoever is subscribed. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
 import { connect } from "node:net";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
 import { freePort } from "../support/connections.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { ApiBody, TestPlatform } from "../support/platform.ts";

@@ -1,7 +1,7 @@
 /** Answers to what never becomes an exchange: bytes that are no request, requests that come too late, CONNECT. */
-import { STATUS_CODES } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { STATUS_CODES } from "../../lib/http.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { errorBody } from "./error-body.ts";
 import { clientRefusal } from "./request-checks.ts";

@@ -1,7 +1,7 @@
 /** The listener of the API: Node's server with its bounds, from listening to its end. */
-import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createServer } from "../../lib/http.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { ConnectionRefusals } from "./connection-refusals.ts";

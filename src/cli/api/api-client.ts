@@ -1,7 +1,7 @@
 /** The management API as the commands call it: which one, with which key, and what a failure means to a script. */
-import { request as requestHttp } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
+import { request as requestHttp } from "../../lib/http.ts";
 import { Postern, PosternConnectionError, PosternError, errorCodes } from "../../../sdk/src/index.ts";
 import type { FetchAnswer, FetchInit } from "../../../sdk/src/index.ts";
 import { Failure } from "../process/exit.ts";

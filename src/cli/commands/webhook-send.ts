@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { request as requestHttp } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { rootCertificates } from "node:tls";
+import { request as requestHttp } from "../../lib/http.ts";
 import { providerNamed, providers } from "../../webhooks/providers.ts";
 import type { Signed } from "../../webhooks/scheme.ts";
 import { sign } from "../../webhooks/verify.ts";

@@ -1,6 +1,6 @@
-import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createServer } from "../../lib/http.ts";
 
 /** Most of a request's body that is shown, in bytes. */
 const maxBodyBytes = 4096;

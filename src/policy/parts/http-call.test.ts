@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import type { IncomingMessage, RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
+import { createServer } from "../../lib/http.ts";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
