@@ -1,12 +1,17 @@
 /** The examples in `/openapi.json`: everywhere, and as their schemas say. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import { describeApi } from "../../src/api/description/openapi.ts";
 import { describedOperations } from "../../src/api/operations.ts";
 import { resourceOfId } from "../../src/api/operation/declarations.ts";
+import { startApi } from "../support/api.ts";
 import type { Body } from "../support/api.ts";
+import { root } from "../support/command.ts";
+import { databases } from "../support/postgres.ts";
+import type { TestDatabase } from "../support/postgres.ts";
 
 const description: Body = JSON.parse(JSON.stringify(describeApi(describedOperations())));
 const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -29,6 +34,16 @@ describe("the description of the API", () => {
       answers.push(...examplesIn(`${id} answers ${status}`, resolved(answer).content));
     }
   }
+
+  it("the description of the API that is served is openapi.json of the checkout", async () => {
+    const api = await startApi(databases[0] as TestDatabase);
+    try {
+      const { body } = await api.request("GET", "/openapi.json");
+      assert.deepEqual(body, JSON.parse(readFileSync(`${root}openapi.json`, "utf8")));
+    } finally {
+      await api.stop();
+    }
+  });
 
   it("the description of the API has an example of every body that is taken, and it is as its schema says", () => {
     assert.ok(requests.length > 80);

@@ -10,8 +10,7 @@ import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
 import { send } from "../support/api.ts";
 import type { ApiResponse, Body } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
-import { responseCheck } from "../support/response-check.ts";
-import type { ResponseCheck } from "../support/response-check.ts";
+import { checkResponse } from "../support/response-check.ts";
 import { seededRandom } from "../support/random.ts";
 import type { Random } from "../support/random.ts";
 import { facts, Model } from "./model.ts";
@@ -36,7 +35,6 @@ class Life {
   created = 0;
   #child: ChildProcess | undefined;
   #baseUrl = "";
-  #check: ResponseCheck | undefined;
 
   constructor(random: Random, url: string) {
     this.random = random;
@@ -53,7 +51,6 @@ class Life {
     ended.catch(() => undefined);
     const [port] = (await Promise.race([once(child.stdout, "data"), ended])) as [Buffer];
     this.#baseUrl = `http://127.0.0.1:${port.toString().trim()}`;
-    this.#check ??= responseCheck((await send(this.#baseUrl, "GET", "/openapi.json", undefined, {})).body);
   }
 
   async kill(): Promise<void> {
@@ -71,7 +68,7 @@ class Life {
       ...(body !== undefined && { "content-type": "application/json" }),
       ...headers,
     });
-    this.#check?.(method, path, response);
+    checkResponse(method, path, response);
     return response;
   }
 

@@ -5,6 +5,7 @@ import { Agent } from "../../src/lib/http.ts";
 import { send, startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
+import { checkResponse } from "../support/response-check.ts";
 
 /** As they stand in the URL: NUL, what is no UTF-8, lone surrogates, what databases and patterns read as signs, numbers. */
 const oddValues = [
@@ -66,7 +67,7 @@ describe("odd values in paths and queries", () => {
     const type = body && { "content-type": "application/json" };
     const headers = { authorization: `Bearer ${api.apiKey}`, "service-version": "2", ...type };
     const response = await send(api.baseUrl, method, url, body, headers, agent);
-    api.check(method, url, response);
+    checkResponse(method, url, response);
     return response;
   };
   before(async () => {

@@ -18,6 +18,7 @@ import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
+import { checkResponse } from "../support/response-check.ts";
 import { makeWorld, seedWorld } from "../support/world.ts";
 import type { World } from "../support/world.ts";
 
@@ -60,7 +61,7 @@ describe("the SDK", () => {
         const text = await answer.clone().text();
         const body = text.startsWith("{") ? JSON.parse(text) : {};
         const headers = Object.fromEntries(answer.headers);
-        api.check(init.method, url.slice(api.baseUrl.length), { status: answer.status, headers, text, body });
+        checkResponse(init.method, url.slice(api.baseUrl.length), { status: answer.status, headers, text, body });
         return answer;
       },
     });

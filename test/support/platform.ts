@@ -15,7 +15,7 @@ import { askOver, connectOver } from "./http-client.ts";
 import type { Asked, AskOptions, Protocol } from "./http-client.ts";
 import { startOurAgent } from "./our-agent.ts";
 import type { OurAgent, OurAgentOptions } from "./our-agent.ts";
-import { responseCheck } from "./response-check.ts";
+import { checkResponse } from "./response-check.ts";
 
 export interface Answer {
   readonly status: number;
@@ -76,8 +76,6 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
     agentListen: { ...started.agentListen, port: platform.agentPort },
   };
   const agents = new Set<OurAgent>();
-  const described = await apiRequest(platform, "GET", "/openapi.json", undefined, platform.apiKey);
-  const check = responseCheck(described.body);
   return {
     ...platform,
     directory,
@@ -85,7 +83,7 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
     connect: (host, alpn) => connectOver(alpn ?? ["http/1.1"], platform.httpsPort, platform.caPem, { host }),
     async api(method, path, body, key) {
       const answer = await apiRequest(platform, method, path, body, key ?? platform.apiKey);
-      check(method, path, { ...answer, body: answer.body ?? {} });
+      checkResponse(method, path, { ...answer, body: answer.body ?? {} });
       return answer;
     },
     async startAgent(given) {
