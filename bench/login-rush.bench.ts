@@ -8,7 +8,7 @@ import { api } from "./support/api-client.ts";
 import { startServer, startService } from "./support/postern.ts";
 import { interleave, median, quantile, table, verdict } from "./support/report.ts";
 import { client } from "./support/requests.ts";
-import { run, start, stop } from "./support/system.ts";
+import { run, start, stop, threadTimes } from "./support/system.ts";
 
 const rounds = 5;
 const logins = 2_000;
@@ -60,9 +60,17 @@ async function rush(...more: readonly string[]) {
     ...[server.httpsPort, server.caFile, logins, atOnce].map(String),
     ...more,
   ]);
+  const before = threadTimes(server.pid, "edge");
   const latency = await beside(made);
+  const after = threadTimes(server.pid, "edge");
   const [ms = 0, arrived = 0] = (await made).trim().split(" ").map(Number);
-  return { ...latency, "logins/s": (arrived * 1000) / ms, refused: logins - arrived };
+  return {
+    ...latency,
+    "visitors/s": (arrived * 1000) / ms,
+    "edge CPU ms/visitor": (after.cpuMs - before.cpuMs) / logins,
+    "edge waited for a core ms/visitor": (after.waitedMs - before.waitedMs) / logins,
+    refused: logins - arrived,
+  };
 }
 
 const samples = await interleave(

@@ -61,6 +61,23 @@ export function run(
   });
 }
 
+export interface ThreadTimes {
+  readonly cpuMs: number;
+  /** Ready to run, and no core for it: what a machine with enough cores would not have. */
+  readonly waitedMs: number;
+}
+
+/** What the thread of that name has had so far (Linux: the files of `proc_pid_task`, schedstat). */
+export function threadTimes(pid: number, name: string): ThreadTimes {
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    const at = `/proc/${pid}/task/${task}`;
+    if (readFileSync(`${at}/comm`, "utf8").trim() !== name) continue;
+    const [cpu = 0, waited = 0] = readFileSync(`${at}/schedstat`, "utf8").split(" ").map(Number);
+    return { cpuMs: cpu / 1e6, waitedMs: waited / 1e6 };
+  }
+  throw new Error(`read the times of the thread "${name}": process ${pid} has none`);
+}
+
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));

@@ -37,8 +37,21 @@ export function beginLogin(
   exchange: Exchange,
   options: BeginOptions,
 ): Step | Promise<Step> {
+  const failed = (error: unknown): Step => notBegun(error, guard, context, exchange, options.returnPath);
+  try {
+    const turn = context.gate.enter();
+    const begun = turn
+      ? turn.then(() => begin(guard, context, exchange, options))
+      : begin(guard, context, exchange, options);
+    return begun instanceof Promise ? begun.catch(failed) : begun;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function begin(guard: Guard, context: LoginContext, exchange: Exchange, options: BeginOptions): Step | Promise<Step> {
   const { method, realm, ownerId, accountId } = guard.options;
-  const { clock, sealer, log, tell } = context;
+  const { clock, sealer, tell } = context;
   const { host } = exchange.request;
   if (!sealer.isReady) {
     const shown = { requestId: exchange.id, provider: method.title, asPage: wantsPage(exchange.request) };
@@ -72,19 +85,18 @@ export function beginLogin(
       "error" in to ? to : { ...to, headers: { ...to.headers, "set-cookie": cookies } },
     );
   };
-  const failed = (error: unknown): Step => {
-    if (!(error instanceof LoginRefusal)) throw error;
-    log.warn("login not begun", { request: exchange.id, reason: error.message });
-    const { reason: problem, message: reason } = error;
-    tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
-    return turnedAway(method.kind, reason, guard.refusal(exchange, problem, undefined, options.returnPath));
-  };
-  try {
-    const begun = method.begin(flow, state, options.prompt, host);
-    return begun instanceof Promise ? begun.then(sent, failed) : sent(begun);
-  } catch (error) {
-    return failed(error);
-  }
+  const begun = method.begin(flow, state, options.prompt, host);
+  return begun instanceof Promise ? begun.then(sent) : sent(begun);
+}
+
+/** What a visitor gets who cannot be sent to the provider. Throws what is no refusal. */
+function notBegun(error: unknown, guard: Guard, context: LoginContext, exchange: Exchange, returnPath: string): Step {
+  if (!(error instanceof LoginRefusal)) throw error;
+  const { reason: problem, message: reason } = error;
+  const { method, accountId } = guard.options;
+  context.log.warn("login not begun", { request: exchange.id, reason });
+  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
+  return turnedAway(method.kind, reason, guard.refusal(exchange, problem, undefined, returnPath));
 }
 
 /** For the trace and for dry runs: where to, and what has to be registered there. */

@@ -6,6 +6,7 @@ import type { CompiledModule } from "../traffic/module.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import type { Assertions } from "./assertions.ts";
 import type { LoginEnd, TellLogin } from "./events.ts";
+import type { LoginGate } from "./gate.ts";
 import type { LoginJobs } from "./jobs/jobs.ts";
 import type { LoginReports } from "./reports.ts";
 import type { FlowSealer } from "./sealing.ts";
@@ -48,6 +49,8 @@ export interface LoginContext {
   readonly assertions: Assertions;
   readonly reports: LoginReports;
   readonly open: OpenExchanges;
+  /** Before every piece of work of a login. */
+  readonly gate: LoginGate;
   /** Ids of flows and log-outs that were finished: none is finished twice. */
   readonly used: Lru<string, true>;
   readonly siteFor: (host: string) => LoginSite | undefined;

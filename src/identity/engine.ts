@@ -1,5 +1,5 @@
 /** Logins on an edge: what modules compile to, the paths that the edge owns for them, and the records behind both. */
-import { createPublicKey } from "node:crypto";
+import { createPublicKey, createSecretKey } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { Lru } from "../lib/lru.ts";
@@ -15,6 +15,7 @@ import { codeMethod } from "./code-method.ts";
 import type { LoginContext, LoginSite, RoutePath } from "./context.ts";
 import { endedLogin } from "./events.ts";
 import type { TellLogin } from "./events.ts";
+import { makeLoginGate } from "./gate.ts";
 import { Guard } from "./guard.ts";
 import { makeHostPaths } from "./host-paths.ts";
 import type { HostPaths } from "./host-paths.ts";
@@ -112,6 +113,7 @@ export function makeLogins(options: LoginsOptions): Logins {
     assertions: makeAssertions(jobs, clock),
     reports,
     open,
+    gate: makeLoginGate(),
     used: new Lru(maxUsed),
     siteFor,
     placeOf,
@@ -209,7 +211,7 @@ function jobThreadFor(
 
 function flowKey({ id, doc }: ResourceObject): FlowKey[] {
   if (doc["purpose"] !== "flow") return [];
-  return [{ id, key: Buffer.from(String(doc["key"]), "base64url"), createdAt: Date.parse(String(doc["made_at"])) }];
+  return [{ id, key: createSecretKey(String(doc["key"]), "base64url"), createdAt: Date.parse(String(doc["made_at"])) }];
 }
 
 function assertionKey({ id, doc }: ResourceObject): AssertionKey[] {

@@ -28,6 +28,7 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
   let guard: Guard | undefined;
   let flow: Flow | undefined;
   try {
+    await context.gate.enter();
     const parameters = readParameters(exchange.request.query);
     const found = checkFlow(site, exchange, parameters, context);
     ({ guard, flow } = found);
@@ -37,6 +38,8 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
     const meanwhile = loggedInMeanwhile(guard, flow, exchange, context);
     if (meanwhile) return meanwhile;
     const loggedIn = await guard.options.method.finish(parameters, flow);
+    // Answers of providers come many at once.
+    await context.gate.enter();
     return await establish(guard, flow, loggedIn, exchange, context);
   } catch (error) {
     if (!(error instanceof LoginRefusal)) throw error;

@@ -2,7 +2,8 @@
  * A login under way, without a trace on the server: `state` goes to the provider and back and says where
  * the browser belongs; the flow cookie stays with the browser and holds what only it may bring.
  */
-import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
+import { chance } from "../lib/random-bytes.ts";
 import type { FlowSealer } from "./sealing.ts";
 
 /** What the provider hands back. */
@@ -41,9 +42,9 @@ const maxSealed = 4096;
 
 export function newFlow(known: Pick<Flow, "routeId" | "returnPath" | "tries" | "anew">, nowMs: number): Flow {
   return {
-    id: randomBytes(16).toString("base64url"),
-    verifier: randomBytes(32).toString("base64url"),
-    nonce: randomBytes(16).toString("base64url"),
+    id: chance(16).toString("base64url"),
+    verifier: chance(32).toString("base64url"),
+    nonce: chance(16).toString("base64url"),
     startedAt: nowMs,
     ...known,
   };

@@ -104,8 +104,9 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
 }
 
 /** On to the host where the browser's flow cookie is; nowhere without a state of ours. */
-function switchOver(exchange: Exchange, context: LoginContext): Step {
+async function switchOver(exchange: Exchange, context: LoginContext): Promise<Step> {
   try {
+    await context.gate.enter();
     const parameters = readParameters(exchange.request.query);
     const { host, realm } = checkState(parameters, context);
     const site = context.siteFor(host);

@@ -1,11 +1,13 @@
 /** Seals what a login leaves with the browser, by keys that every edge has: AES-256-GCM, a fresh nonce each time. */
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { chance } from "../lib/random-bytes.ts";
 
 /** One key as the control plane hands it out. */
 export interface FlowKey {
   readonly id: string;
-  /** 32 bytes. */
-  readonly key: Buffer;
+  /** 32 bytes; as an object, which costs less to use than bytes. */
+  readonly key: KeyObject;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
 }
@@ -39,7 +41,7 @@ export function makeFlowSealer(): FlowSealer {
     seal(content, about) {
       const [newest] = keys;
       if (newest === undefined) throw new Error("seal a login: the control plane has sent no key yet");
-      const nonce = randomBytes(nonceBytes);
+      const nonce = chance(nonceBytes);
       const cipher = createCipheriv("aes-256-gcm", newest.key, nonce).setAAD(Buffer.from(about));
       const sealed = [nonce, cipher.update(content, "utf8"), cipher.final(), cipher.getAuthTag()];
       return Buffer.concat(sealed).toString("base64url");

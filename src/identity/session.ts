@@ -1,6 +1,7 @@
 /** A login that holds: one record on every edge, found by the hash of the cookie alone. */
-import { hash, randomBytes } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
+import { chance } from "../lib/random-bytes.ts";
 import type { Visitor } from "../traffic/login.ts";
 import type { Step } from "../traffic/step.ts";
 import type { Identity } from "./calls/identity.ts";
@@ -152,7 +153,7 @@ function secondsUp(milliseconds: number): number {
 
 /** `p1` and 43 characters of chance: 256 bits. */
 export function newSessionCookie(): string {
-  return `p1${randomBytes(32).toString("base64url")}`;
+  return `p1${chance(32).toString("base64url")}`;
 }
 
 export function isSessionCookie(value: string): boolean {

@@ -20,6 +20,7 @@ export async function consumerService(at: AddressedRoute): Promise<Step> {
     leadsHere: async (url) => leadsTo(url, method.route.routeId, place.site, context),
     claim: claimFor(at),
   });
+  await context.gate.enter();
   const { origin } = accepted;
   const host = origin.by === "provider" ? new URL(origin.url).hostname : hostOfCode(origin.host, place.site.hosts);
   if (host === undefined) throw new LoginRefusal("login_elsewhere", "the edge has not the host any more");
