@@ -13,6 +13,7 @@ import { openSession } from "./session.ts";
 import type { Resumption, Session } from "./session.ts";
 import type { TunnelOptions } from "./tunnel.ts";
 import { makeTunnels } from "./tunnels.ts";
+import type { Kept } from "./tunnels.ts";
 
 export interface AgentOptions {
   readonly server: ServerAddress;
@@ -26,6 +27,8 @@ export interface AgentOptions {
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
+  /** How long what is under way may go on when a session is left, milliseconds; 10 s unless given. */
+  readonly finishMs?: number;
   /** From 0 up to 1. */
   readonly random: () => number;
   /** Whether to go on trying when the very first connection fails. */
@@ -53,7 +56,7 @@ export type AgentStatus =
 export interface Agent {
   /** Resolves when the agent has given up for a reason that trying again does not mend; never after `close`. */
   readonly ended: Promise<AgentEnd>;
-  /** Takes the tunnels away, says goodbye and closes. */
+  /** Takes the tunnels away, lets what is under way end within a bound, says goodbye and closes. */
   close(): Promise<void>;
 }
 
@@ -75,6 +78,10 @@ export function startAgent(options: AgentOptions): Agent {
   const ended = Promise.withResolvers<AgentEnd>();
   let session: Session | undefined;
   let resumption: Resumption | undefined;
+  /** It is to be left, but serves until there is another. */
+  let former: Session | undefined;
+  const leaving = new Set<Promise<void>>();
+  const kept: Kept = new Map();
 
   const tunnels = makeTunnels(options.tunnels, options);
   let offlineSince = clock.now();
@@ -105,24 +112,33 @@ export function startAgent(options: AgentOptions): Agent {
     }
   };
   const end = (why: AgentEnd): void => {
+    leave(former);
     tunnels.stop();
-    ended.resolve(why);
+    void Promise.all(leaving).then(() => ended.resolve(why));
+  };
+  const leave = (left: Session | undefined): void => {
+    if (!left) return;
+    const closed = left.close().finally(() => leaving.delete(closed));
+    leaving.add(closed);
   };
   /** One connection from beginning to end. `reason` undefined: there will be no other. */
   const connectOnce = async (): Promise<Connected> => {
     try {
       const socket = await connectServer(options.server, options.ca, closing.signal);
-      session = await openSession(socket, options, tunnels, resumption, closing.signal);
+      const own = tunnels.join(kept);
+      // A session of its own: resuming that of the former would end it.
+      session = await openSession(socket, options, tunnels, own, former ? undefined : resumption, closing.signal);
       resumption = session.resumption;
       status({ state: "online", latencyMs: session.latencyMs });
-      session.publish();
+      const left = former;
+      former = undefined;
+      void session.publish().then(() => leave(left));
       const over = await session.ended;
       if (over.kind === "lost") {
-        if (over.atOnce) await session.close();
-        tunnels.lost();
+        if (over.atOnce) former = session;
         return { ...over, wasOnline: true };
       }
-      await session.close();
+      leave(session);
       end(over.end);
     } catch (error) {
       if (closing.signal.aborted) return last;
@@ -139,8 +155,9 @@ export function startAgent(options: AgentOptions): Agent {
       const current = session;
       closing.abort();
       tunnels.stop();
-      await current?.close();
-      await running;
+      leave(former);
+      leave(current);
+      await Promise.all([...leaving, running]);
     },
   };
 }

@@ -2,11 +2,12 @@
 import type { TLSSocket } from "node:tls";
 import { arch, platform } from "node:os";
 import { connectSession } from "../tunnel/client.ts";
-import type { ClientHandlers, ClientOptions } from "../tunnel/client-hooks.ts";
+import type { ClientHandlers, ClientOptions, ClientSession } from "../tunnel/client-hooks.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { AgentOptions } from "./agent.ts";
 import { describeLoss } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
-import type { Tunnels } from "./tunnels.ts";
+import type { SessionTunnels, Tunnels } from "./tunnels.ts";
 
 /** What is brought back to the server after a loss, so that it gives the same session. */
 export interface Resumption {
@@ -25,20 +26,24 @@ export interface Session {
   readonly latencyMs: number;
   readonly resumption: Resumption;
   readonly ended: Promise<SessionEnd>;
-  /** Opens the tunnels. */
-  publish(): void;
-  /** Takes the tunnels away and says goodbye. */
+  /** Opens the tunnels; resolves when each is open or was refused once. */
+  publish(): Promise<void>;
+  /** Takes the tunnels away, lets what is under way end within a bound, and says goodbye. */
   close(): Promise<void>;
 }
 
 /** How long taking the tunnels away may take, milliseconds. */
 const goodbyeMs = 1_000;
+/** How long what is under way may go on then, unless told otherwise. */
+const defaultFinishMs = 10_000;
+const finishCheckMs = 20;
 
-/** Takes over a connected socket. Rejects with `Refusal` when the server says why it refuses. */
+/** Takes over a connected socket. `own` are the tunnels that this session has. Rejects with `Refusal` when the server says why it refuses. */
 export async function openSession(
   socket: TLSSocket,
   options: AgentOptions,
   tunnels: Tunnels,
+  own: SessionTunnels,
   resumption: Resumption | undefined,
   signal: AbortSignal,
 ): Promise<Session> {
@@ -51,7 +56,7 @@ export async function openSession(
     const line = await connectSession(
       socket,
       clientOptions(options, resumption),
-      handlers(options, tunnels, ended.resolve),
+      handlers(options, own, ended.resolve),
     );
     const latencyMs = clock.monotonic() - since;
     void tunnels.over.then((end) => ended.resolve({ kind: "over", end }));
@@ -59,12 +64,13 @@ export async function openSession(
       latencyMs,
       resumption: { clientId: line.clientId, cookie: line.cookie },
       ended: ended.promise,
-      publish: () => tunnels.open(line),
+      publish: () => own.open(line),
       async close() {
         const bound = Promise.withResolvers<void>();
         const timer = clock.after(goodbyeMs, bound.resolve);
-        await Promise.race([tunnels.unbind(line), bound.promise]);
+        await Promise.race([own.unbind(line), bound.promise]);
         timer.cancel();
+        await finished(line, clock, options.finishMs ?? defaultFinishMs);
         line.close();
       },
     };
@@ -74,6 +80,20 @@ export async function openSession(
   } finally {
     signal.removeEventListener("abort", abandon);
   }
+}
+
+/** Resolves when nothing is under way any more, or after `boundMs`. */
+function finished(line: ClientSession, clock: Clock, boundMs: number): Promise<void> {
+  const endsAt = clock.monotonic() + boundMs;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = (): boolean => line.openStreams === 0 || clock.monotonic() >= endsAt;
+  if (look()) return Promise.resolve();
+  const timer = clock.every(finishCheckMs, () => {
+    if (!look()) return;
+    timer.cancel();
+    resolve();
+  });
+  return promise;
 }
 
 function clientOptions(options: AgentOptions, resumption: Resumption | undefined): ClientOptions {
@@ -90,7 +110,7 @@ function clientOptions(options: AgentOptions, resumption: Resumption | undefined
   };
 }
 
-function handlers({ clock }: AgentOptions, tunnels: Tunnels, end: (end: SessionEnd) => void): ClientHandlers {
+function handlers({ clock }: AgentOptions, tunnels: SessionTunnels, end: (end: SessionEnd) => void): ClientHandlers {
   return {
     proxied: (tunnelId, header, stream) => tunnels.proxied(tunnelId, header, stream),
     command(command) {
@@ -103,6 +123,9 @@ function handlers({ clock }: AgentOptions, tunnels: Tunnels, end: (end: SessionE
       return Promise.resolve();
     },
     stopped: (tunnelId, message, code) => tunnels.stopped(tunnelId, message, code),
-    closed: (error) => end({ kind: "lost", reason: error ? describeLoss(error) : "closed", atOnce: false }),
+    closed(error) {
+      tunnels.lost();
+      end({ kind: "lost", reason: error ? describeLoss(error) : "closed", atOnce: false });
+    },
   };
 }

@@ -6,6 +6,7 @@ import { silentLog } from "../lib/log.ts";
 import type { BoundTunnel, ClientBind, ClientSession } from "../tunnel/client-hooks.ts";
 import type { TunnelStatus } from "./tunnel.ts";
 import { makeTunnels } from "./tunnels.ts";
+import type { Kept } from "./tunnels.ts";
 import { parseUpstream } from "./upstream.ts";
 
 /** A session that answers each question for a tunnel with what `answer` gives or throws. */
@@ -30,8 +31,16 @@ function tunnelsNamed(names: readonly string[], retryFirst: boolean) {
     publish: { kind: "url", url: undefined } as const,
     status: (status: TunnelStatus) => told.push([name, status]),
   }));
-  const tunnels = makeTunnels(given, { clock, log: silentLog, random: () => 1, retryFirst });
-  return { clock, told, tunnels, states: () => told.map(([name, { state }]) => `${name} ${state}`) };
+  const all = makeTunnels(given, { clock, log: silentLog, random: () => 1, retryFirst });
+  const kept: Kept = new Map();
+  return {
+    clock,
+    told,
+    over: all.over,
+    join: () => all.join(kept),
+    tunnels: all.join(kept),
+    states: () => told.map(([name, { state }]) => `${name} ${state}`),
+  };
 }
 
 /** What has been answered is known after this. */
@@ -45,7 +54,7 @@ describe("the tunnels of an agent", () => {
       if (metadata === "full" && isFull) throw new Refusal("agent_limit");
       return metadata;
     });
-    tunnels.open(line);
+    void tunnels.open(line);
     await settled();
     assert.deepEqual(states().toSorted(), ["full waiting", "web online"]);
     const [, waiting] = told.find(([name]) => name === "full") ?? [];
@@ -59,18 +68,18 @@ describe("the tunnels of an agent", () => {
   });
 
   it("the tunnels of an agent bring back what they were given, and one that was not open ends alone", async () => {
-    const { tunnels, states } = tunnelsNamed(["held", "web"], false);
+    const { tunnels, join, states } = tunnelsNamed(["held", "web"], false);
     const asked: ClientBind[] = [];
     const line = sessionOf((request) => {
       asked.push(request);
       if (request.metadata === "held") throw new Refusal("agent_name_taken");
       return "web";
     });
-    tunnels.open(line);
+    void tunnels.open(line);
     await settled();
     assert.deepEqual(states().toSorted(), ["held ended", "web online"]);
     tunnels.lost();
-    tunnels.open(line);
+    void join().open(line);
     await settled();
     assert.deepEqual(
       asked.map(({ metadata, resume }) => [metadata, resume]),
@@ -83,8 +92,8 @@ describe("the tunnels of an agent", () => {
   });
 
   it("the tunnels of an agent are over when the last has ended, with its reason", async () => {
-    const { tunnels } = tunnelsNamed(["one", "two"], false);
-    tunnels.open(
+    const { tunnels, over } = tunnelsNamed(["one", "two"], false);
+    void tunnels.open(
       sessionOf(({ metadata = "" }) => {
         if (metadata === "one") throw new Refusal("agent_denied");
         return metadata;
@@ -92,12 +101,12 @@ describe("the tunnels of an agent", () => {
     );
     await settled();
     tunnels.stopped("tn_two", "the name belongs to another", "");
-    assert.match((await tunnels.over).message, /^the name belongs to another/);
+    assert.match((await over).message, /^the name belongs to another/);
   });
 
   it("the tunnels of an agent are not tried again in a session that is gone", async () => {
     const { clock, tunnels, states } = tunnelsNamed(["full"], true);
-    tunnels.open(
+    void tunnels.open(
       sessionOf(() => {
         throw new Refusal("agent_limit");
       }),

@@ -24,89 +24,141 @@ interface TunnelsOptions {
   readonly retryFirst: boolean;
 }
 
+/** What the sessions of one line to the server were given for each tunnel, one after the other. */
+export type Kept = Map<TunnelOptions, BoundTunnel>;
+
 export interface Tunnels {
   /** Resolves when the last one has ended, with its reason; never while there are none from the beginning. */
   readonly over: Promise<AgentEnd>;
-  /** Opens all in a new session. */
-  open(line: ClientSession): void;
+  /** Has them in one more session, beside others. @param kept gets what this one is given */
+  join(kept: Kept): SessionTunnels;
+  /** Nothing of them is watched or tried any more. */
+  stop(): void;
+}
+
+/** The tunnels in one session. */
+export interface SessionTunnels {
+  /** Opens all. Resolves when each is open or was refused once. */
+  open(line: ClientSession): Promise<void>;
   /** The session is gone: its ids mean nothing any more. */
   lost(): void;
   /** A public connection to one of them. */
   proxied(tunnelId: string, header: ProxiedHeader, stream: ByteStream): void;
   /** The server took one away. */
   stopped(tunnelId: string, message: string, code: string): void;
-  /** Takes all away from the server; resolves when it has answered. */
+  /** Takes all away from the server; resolves when it has answered. What comes until then is served. */
   unbind(line: ClientSession): Promise<void>;
-  /** Nothing of them is watched or tried any more. */
-  stop(): void;
 }
 
 /** A tunnel that has not ended. */
 interface Living {
   readonly options: TunnelOptions;
   readonly service: ServiceWatch | undefined;
-  /** Its id in the present session. */
-  id: string | undefined;
-  /** What an earlier session gave it, to have it again; a labelled one has its id derived by the server. */
-  bound: BoundTunnel | undefined;
   /** It was open once. */
   wasOpen: boolean;
-  failures: number;
-  retry: Timer | undefined;
+}
+
+/** What a session has of them. */
+interface Joined {
+  /** It has ended: the session is not to have it any more. */
+  drop(tunnel: Living): void;
+  /** Nothing is tried any more. */
+  pause(): void;
 }
 
 export function makeTunnels(given: readonly TunnelOptions[], options: TunnelsOptions): Tunnels {
-  const { clock, log } = options;
   const over = Promise.withResolvers<AgentEnd>();
-  const byId = new Map<string, Living>();
   const living = new Set(
     given.map((one): Living => {
-      const service = one.service && watchService(one.upstream, clock, one.service);
-      return { options: one, service, id: undefined, bound: undefined, wasOpen: false, failures: 0, retry: undefined };
+      const service = one.service && watchService(one.upstream, options.clock, one.service);
+      return { options: one, service, wasOpen: false };
     }),
   );
-  let session: ClientSession | undefined;
-
-  const opened = (tunnel: Living, line: ClientSession, id: string, bound: BoundTunnel | undefined): void => {
-    if (line !== session) return;
-    Object.assign(tunnel, { id, bound, wasOpen: true, failures: 0 });
-    byId.set(id, tunnel);
-    tunnel.options.status?.({ state: "online", url: bound?.url });
-  };
-  const open = (tunnel: Living, line: ClientSession): void => {
-    bind(line, tunnel, (id, bound) => opened(tunnel, line, id, bound)).catch((error: unknown) => {
-      if (line === session) refused(tunnel, line, error);
-    });
-  };
-  const refused = (tunnel: Living, line: ClientSession, error: unknown): void => {
-    const end = endOf(error, tunnel.wasOpen || options.retryFirst);
-    if (end) return finish(tunnel, end);
-    tunnel.failures += 1;
-    const pause = pauseMs(tunnel.failures, options.random);
-    tunnel.options.status?.({ state: "waiting", reason: describeLoss(error), pauseMs: pause });
-    tunnel.retry = clock.after(pause, () => open(tunnel, line));
-  };
+  const sessions = new Set<Joined>();
   const finish = (tunnel: Living, end: AgentEnd): void => {
     tunnel.service?.stop();
     living.delete(tunnel);
-    if (tunnel.id !== undefined) byId.delete(tunnel.id);
+    for (const session of sessions) session.drop(tunnel);
     tunnel.options.status?.({ state: "ended", end });
     if (living.size === 0) over.resolve(end);
   };
-
   return {
     over: over.promise,
-    open(line) {
-      session = line;
-      for (const tunnel of living) open(tunnel, line);
+    join: (kept) => joinSession({ ...options, living, sessions, finish, kept }),
+    stop() {
+      for (const session of sessions) session.pause();
+      for (const { service } of living) service?.stop();
+    },
+  };
+}
+
+interface JoinOptions extends TunnelsOptions {
+  readonly living: ReadonlySet<Living>;
+  readonly sessions: Set<Joined>;
+  readonly finish: (tunnel: Living, end: AgentEnd) => void;
+  readonly kept: Kept;
+}
+
+function joinSession({ living, sessions, finish, kept, ...options }: JoinOptions): SessionTunnels {
+  const { clock, log } = options;
+  const byId = new Map<string, Living>();
+  const failures = new Map<Living, number>();
+  const retries = new Map<Living, Timer>();
+  let line: ClientSession | undefined;
+
+  const opened = (tunnel: Living, id: string, bound: BoundTunnel | undefined): void => {
+    if (!line) return;
+    failures.delete(tunnel);
+    tunnel.wasOpen = true;
+    if (bound) kept.set(tunnel.options, bound);
+    byId.set(id, tunnel);
+    tunnel.options.status?.({ state: "online", url: bound?.url });
+  };
+  const open = async (tunnel: Living): Promise<void> => {
+    if (!line) return;
+    try {
+      await bind(line, tunnel.options, kept.get(tunnel.options), (id, bound) => opened(tunnel, id, bound));
+    } catch (error) {
+      if (line) refused(tunnel, error);
+    }
+  };
+  const refused = (tunnel: Living, error: unknown): void => {
+    const end = endOf(error, tunnel.wasOpen || options.retryFirst);
+    if (end) return finish(tunnel, end);
+    const times = (failures.get(tunnel) ?? 0) + 1;
+    failures.set(tunnel, times);
+    const pause = pauseMs(times, options.random);
+    tunnel.options.status?.({ state: "waiting", reason: describeLoss(error), pauseMs: pause });
+    retries.set(
+      tunnel,
+      clock.after(pause, () => void open(tunnel)),
+    );
+  };
+  const joined: Joined = {
+    drop(tunnel) {
+      retries.get(tunnel)?.cancel();
+      for (const [id, one] of byId) {
+        if (one !== tunnel) continue;
+        byId.delete(id);
+        // Where the server has taken it away itself, this tells it nothing new.
+        line?.unbind(id).catch(() => {});
+      }
+    },
+    pause() {
+      line = undefined;
+      for (const retry of retries.values()) retry.cancel();
+    },
+  };
+  return {
+    async open(given) {
+      line = given;
+      sessions.add(joined);
+      await Promise.all([...living].map(open));
     },
     lost() {
-      session = undefined;
+      joined.pause();
+      sessions.delete(joined);
       byId.clear();
-      for (const tunnel of living) {
-        tunnel.id = undefined;
-        tunnel.retry?.cancel();
-      }
     },
     proxied(tunnelId, { proto }, stream) {
       const tunnel = byId.get(tunnelId);
@@ -130,17 +182,12 @@ export function makeTunnels(given: readonly TunnelOptions[], options: TunnelsOpt
     },
     stopped(tunnelId, message, code) {
       const tunnel = byId.get(tunnelId);
+      byId.delete(tunnelId);
       if (tunnel) finish(tunnel, endOfTunnel(message, code));
     },
-    async unbind(line) {
-      await Promise.all([...byId.keys()].map((id) => line.unbind(id).catch(() => {})));
-    },
-    stop() {
-      session = undefined;
-      for (const { service, retry } of living) {
-        service?.stop();
-        retry?.cancel();
-      }
+    async unbind(given) {
+      joined.pause();
+      await Promise.all([...byId.keys()].map((id) => given.unbind(id).catch(() => {})));
     },
   };
 }
@@ -148,7 +195,8 @@ export function makeTunnels(given: readonly TunnelOptions[], options: TunnelsOpt
 /** `opened` is called in the turn of the answer, so that a tunnel is known before its first connection. */
 async function bind(
   line: ClientSession,
-  { options, bound: before }: Living,
+  options: TunnelOptions,
+  before: BoundTunnel | undefined,
   opened: (id: string, bound: BoundTunnel | undefined) => void,
 ): Promise<void> {
   const { upstream, metadata, publish, proxyProtocol = 0 } = options;

@@ -35,6 +35,8 @@ export class ClientConnection {
   readonly #mux: Mux;
   readonly #tunnels = new Set<string>();
   readonly #answered = new AnsweredStreams(maxAnswered);
+  /** Streams of the server that carry no public connection: its heartbeat, and its questions. */
+  readonly #asides = new Set<MuxStream>();
   #heartbeat: Heartbeat | undefined;
   #isOpen = false;
 
@@ -117,6 +119,7 @@ export class ClientConnection {
       region: textMember(extra, "Region", maxText),
       serverVersion: textMember(extra, "Version", maxText),
     };
+    const openStreams = (): number => this.#openStreams;
     this.#isOpen = true;
     this.#heartbeat = new Heartbeat(
       mux,
@@ -128,6 +131,9 @@ export class ClientConnection {
       ...told,
       get roundTripMs() {
         return mux.windows.roundTripMs;
+      },
+      get openStreams() {
+        return openStreams();
       },
       bind: (request, bound) => this.#bind(request, bound),
       startLabelled: (request, started) => this.#startLabelled(request, started),
@@ -198,9 +204,18 @@ export class ClientConnection {
     return this.#promise(streamType.patchTunnel, question, () => undefined);
   }
 
+  /** Streams that the server has opened meanwhile come before its answer. */
   #unbind(tunnelId: string): Promise<void> {
-    this.#tunnels.delete(tunnelId);
-    return this.#promise(streamType.unbind, { Id: tunnelId, Extra: null }, () => undefined);
+    return this.#promise(streamType.unbind, { Id: tunnelId, Extra: null }, () => void this.#tunnels.delete(tunnelId));
+  }
+
+  get #openStreams(): number {
+    this.#dropAsides();
+    return this.#mux.incomingCount - this.#asides.size;
+  }
+
+  #dropAsides(): void {
+    for (const stream of this.#asides) if (stream.over) this.#asides.delete(stream);
   }
 
   /** `read` runs in the turn of the answer, so that a tunnel is known before its first stream. */
@@ -229,6 +244,10 @@ export class ClientConnection {
   }
 
   readonly #typed = (type: number, stream: MuxStream): void => {
+    if (type !== streamType.proxy) {
+      this.#dropAsides();
+      this.#asides.add(stream);
+    }
     switch (type) {
       case streamType.heartbeat:
         stream.receiver = new HeartbeatEcho(stream);

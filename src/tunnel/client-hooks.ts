@@ -95,8 +95,11 @@ export interface ClientSession {
   startLabelled(request: ClientLabelled, started?: (id: string) => void): Promise<string>;
   /** Puts another traffic policy into effect; the present one stays when it is refused. */
   changePolicy(tunnelId: string, trafficPolicy: string): Promise<void>;
+  /** The server sends nothing more; what is under way goes on. */
   unbind(tunnelId: string): Promise<void>;
   close(): void;
+  /** Public connections that are under way. */
+  readonly openStreams: number;
   /** Shortest round trip seen, milliseconds; 0 while unknown. */
   readonly roundTripMs: number;
 }

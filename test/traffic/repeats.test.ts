@@ -30,6 +30,7 @@ before(async () => {
     clock,
     drainMs: 100,
     random: () => 0,
+    limits: { agents: { finishMs: 5_000 } },
   });
 });
 after(() => edge.edge.stop());
@@ -55,7 +56,8 @@ const serves: Fate = (member) => member.reply(answer);
 const loses: Fate = (member) => member.drop();
 const label: Publish = (agent) => agent.label({ app: "shop" });
 const leaves: Fate = (member) => member.agent.close();
-const withdraws: Fate = (member) => void member.agent.session.unbind(member.id);
+/** What is under way then has a while to end. */
+const withdraws: Fate = (member) => void member.agent.session.unbind(member.id).then(() => clock.move(6_000));
 
 /** Agents whose services meet what comes with `fates`, in the order in which it comes to any of them. */
 async function members(

@@ -92,6 +92,15 @@ describe("our own agent", { timeout: 30_000 }, () => {
     assert.equal(server.register.tunnels.size, 0);
   });
 
+  it("our own agent serves what the server sent it before that knew that the tunnel was taken away", async () => {
+    const { session } = await start();
+    const { id } = await session.bind({ proto: "https", forwardsTo: "x" });
+    const unbound = session.unbind(id);
+    const served = through(server, id, "hello");
+    await unbound;
+    assert.equal(await served, "hello");
+  });
+
   it("our own agent comes back to the same session, tunnel and labelled tunnel", async () => {
     const first = await start();
     const bound = await first.session.bind({ proto: "http", forwardsTo: "x" });

@@ -6,6 +6,8 @@ export interface AgentLimits {
   readonly labelsPerTunnel: number;
   /** UTF-8 bytes of one label's name, and of its value. */
   readonly labelBytes: number;
+  /** How long what is under way through a tunnel may go on when its agent has taken it away, milliseconds. */
+  readonly finishMs: number;
   /** UTF-8 bytes of a tunnel's or session's metadata, and of `forwardsTo`. */
   readonly textBytes: number;
 }
@@ -16,5 +18,6 @@ export const defaultAgentLimits: AgentLimits = Object.freeze({
   tunnelsPerAccount: 50_000,
   labelsPerTunnel: 32,
   labelBytes: 255,
+  finishMs: 60_000,
   textBytes: 4096,
 });

@@ -17,6 +17,9 @@ export interface TcpAddresses {
   close(site: ConnectionSite): void;
 }
 
+/** @param boundMs how long what is under way through it may go on; 0: it is cut */
+export type TunnelClosed = (tunnel: Tunnel, boundMs: number) => void;
+
 export interface OpenTunnelsOptions {
   readonly sessions: SessionBook;
   readonly hosts: EndpointHosts;
@@ -24,6 +27,8 @@ export interface OpenTunnelsOptions {
   readonly addresses: EndpointAddresses | undefined;
   readonly tcp: Pick<TcpAddresses, "open" | "close"> | undefined;
   readonly groups: TunnelGroups;
+  /** How long what is under way through a tunnel may go on when its agent has taken it away, milliseconds. */
+  readonly finishMs: number;
   readonly report: (message: Upward) => void;
   readonly region: string;
   readonly log: Log;
@@ -36,18 +41,20 @@ export interface OpenTunnels {
   open(tunnel: Tunnel): void;
   /** It serves another endpoint from now on, at the same place. */
   change(tunnel: Tunnel, endpoint: Endpoint, metadata: string): void;
-  /** Its agent knows, or is gone. Harmless when repeated. */
+  /** Its agent knows, or is gone: what is under way is cut. Harmless when repeated. */
   close(tunnel: Tunnel): void;
+  /** Its agent has taken it away: nothing more is sent through it, and what is under way may end by itself. */
+  withdraw(tunnel: Tunnel): void;
   /** Closes it and tells its agent why. */
   stop(tunnel: Tunnel, message: string, reason: "agent_name_taken" | "agent_denied"): void;
   /** Called once for each tunnel when it is closed, for whatever reason. */
-  onClosed(listener: (tunnel: Tunnel) => void): void;
+  onClosed(listener: TunnelClosed): void;
 }
 
 export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
   const { sessions, hosts, addresses, tcp, groups, report, region, log } = options;
   const tunnels = new Map<string, Tunnel>();
-  const listeners: ((tunnel: Tunnel) => void)[] = [];
+  const listeners: TunnelClosed[] = [];
 
   const publish = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
     if (!isAtPort(site, host)) {
@@ -60,7 +67,7 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
       if (tunnel.online) stop(tunnel, `listen on port ${port}: ${why}`, "agent_name_taken");
     });
   };
-  const withdraw = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
+  const unpublish = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
     if (!isAtPort(site, host)) {
       hosts.release(host, tunnel);
       return;
@@ -68,16 +75,17 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     addresses?.release(port, tunnel);
     tcp?.close(site);
   };
-  const close = (tunnel: Tunnel): void => {
+  const end = (tunnel: Tunnel, boundMs: number): void => {
     if (!tunnel.online) return;
     tunnel.online = false;
     tunnels.delete(tunnel.id);
     sessions.removeTunnel(tunnel);
-    if (tunnel.endpoint) withdraw(tunnel, tunnel.endpoint);
+    if (tunnel.endpoint) unpublish(tunnel, tunnel.endpoint);
     else groups.remove(tunnel);
     report({ type: "tunnel_closed", tunnelId: tunnel.id });
-    for (const listener of listeners) listener(tunnel);
+    for (const listener of listeners) listener(tunnel, boundMs);
   };
+  const close = (tunnel: Tunnel): void => end(tunnel, 0);
   const stop: OpenTunnels["stop"] = (tunnel, message, reason) => {
     close(tunnel);
     log.info("tunnel stopped", { tunnel: tunnel.id, session: tunnel.session.id, why: message });
@@ -100,6 +108,7 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
       report({ type: "tunnel_opened", tunnel: renderTunnel(tunnel, region) });
     },
     close,
+    withdraw: (tunnel) => end(tunnel, options.finishMs),
     stop,
     onClosed: (listener) => void listeners.push(listener),
   };

@@ -88,7 +88,7 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
       const opened = opening.endpoint({ grant, session, id, request, asked });
       if ("ask" in opened) return opened;
       const { tunnel, replaces } = opened;
-      if (before) tunnels.close(before);
+      if (before) tunnels.withdraw(before);
       if (replaces?.online) {
         tunnels.stop(replaces, "a newer session of the same credential serves it", "agent_name_taken");
       }
@@ -106,7 +106,7 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
       demandRoom(session, id);
       const before = earlier(session, id);
       const tunnel = opening.labelled(grant, session, id, request);
-      if (before) tunnels.close(before);
+      if (before) tunnels.withdraw(before);
       tunnels.open(tunnel);
     },
     patch(session, tunnelId, change) {
@@ -118,7 +118,7 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
     },
     unbind(session, tunnelId) {
       const tunnel = tunnels.byId(tunnelId);
-      if (tunnel?.session === session) tunnels.close(tunnel);
+      if (tunnel?.session === session) tunnels.withdraw(tunnel);
     },
     closed: leave,
   };

@@ -15,7 +15,7 @@ import { enforceConfiguration } from "./enforcement.ts";
 import { makeEndpointHosts } from "./hosts.ts";
 import type { AgentLimits } from "./limits.ts";
 import { makeOpenTunnels } from "./open-tunnels.ts";
-import type { OpenTunnels, TcpAddresses } from "./open-tunnels.ts";
+import type { OpenTunnels, TcpAddresses, TunnelClosed } from "./open-tunnels.ts";
 import { makeOpening } from "./opening.ts";
 import { makeProtocolHooks, renderSession } from "./protocol-hooks.ts";
 import { makeSessionBook } from "./session-book.ts";
@@ -61,7 +61,7 @@ export interface AgentRegistry extends ServerHooks {
   /** The online tunnels of a tunnel group backend. */
   group(plan: GroupPlan): Group;
   /** Called once for each tunnel when it is taken away, for whatever reason. */
-  onTunnelClosed(listener: (tunnel: Tunnel) => void): void;
+  onTunnelClosed(listener: TunnelClosed): void;
   /** Everything that is open, as the reports that tell of it: for a control plane that starts again. */
   snapshot(): readonly Upward[];
   /** Passes a command on to a session. Rejects with `Refusal` (not_found, command_*). */
@@ -78,7 +78,17 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   const hosts = makeEndpointHosts(table, monotonic, options.requireReservedNames ? domain : undefined);
   const groups = makeTunnelGroups();
   const addresses = tcp && makeEndpointAddresses(table, domain, tcp.range, monotonic);
-  const tunnels = makeOpenTunnels({ sessions, hosts, addresses, tcp, groups, report, region, log });
+  const tunnels = makeOpenTunnels({
+    sessions,
+    hosts,
+    addresses,
+    tcp,
+    groups,
+    report,
+    region,
+    log,
+    finishMs: limits.finishMs,
+  });
   const leave = (session: AgentSession): void => {
     const held = sessions.remove(session);
     if (!held) return;

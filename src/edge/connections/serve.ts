@@ -65,8 +65,8 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
     ...options,
     load: (tunnel) => ofTunnel.get(tunnel)?.size ?? 0,
   });
-  registry.onTunnelClosed((tunnel) => {
-    for (const served of ofTunnel.get(tunnel) ?? []) served.cut();
+  registry.onTunnelClosed((tunnel, boundMs) => {
+    for (const served of ofTunnel.get(tunnel) ?? []) served.endWithin(boundMs);
   });
 
   const all: SplicedConnections = {

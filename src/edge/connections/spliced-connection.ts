@@ -56,6 +56,8 @@ export class SplicedConnection implements Timed, OpenConnection {
   #opened: Opened | undefined;
   #hasEnded = false;
   #sidesOver = 0;
+  /** Its tunnel was taken away: whatever moves, it is cut then. */
+  #endsBy = Infinity;
   #bytesIn = 0;
   #bytesOut = 0;
 
@@ -128,9 +130,23 @@ export class SplicedConnection implements Timed, OpenConnection {
     cutSocket(this.#socket);
   }
 
+  /** Cuts both sides in `boundMs` at the latest; at once for 0. */
+  endWithin(boundMs: number): void {
+    if (boundMs === 0) {
+      this.cut();
+      return;
+    }
+    this.#endsBy = this.#all.deadlines.now + boundMs;
+    this.#expireIn(this.expiresAt - this.#all.deadlines.now);
+  }
+
   expired(): void {
     this.expiresAt = Infinity;
     this.cut();
+  }
+
+  #expireIn(ms: number): void {
+    this.expiresAt = Math.min(this.#all.deadlines.now + ms, this.#endsBy);
   }
 
   /** The client went away, or was sent away, before there was an upstream. */
@@ -141,7 +157,7 @@ export class SplicedConnection implements Timed, OpenConnection {
   };
 
   #join(opened: Opened | undefined): void {
-    const { counters, deadlines, limits, log } = this.#all;
+    const { counters, limits, log } = this.#all;
     const socket = this.#socket;
     if (socket.destroyed) {
       opened?.stream.abort();
@@ -165,7 +181,7 @@ export class SplicedConnection implements Timed, OpenConnection {
     }
     const client = socketStream(socket, nobody, true);
     splice(client, opened.stream, this);
-    this.expiresAt = deadlines.now + limits.idleTimeoutMs;
+    this.#expireIn(limits.idleTimeoutMs);
     // Paused since it was accepted: nothing was to be read before now.
     socket.resume();
     if (tunnel?.online === false) this.cut();
@@ -190,9 +206,9 @@ export class SplicedConnection implements Timed, OpenConnection {
   }
 
   closed(): void {
-    const { clock, deadlines, limits, log } = this.#all;
+    const { clock, limits, log } = this.#all;
     this.#sidesOver += 1;
-    this.expiresAt = deadlines.now + limits.lingerMs;
+    this.#expireIn(limits.lingerMs);
     if (this.#sidesOver < 2) return;
     this.#over("served");
     const durationMs = clock.now() - this.#facts.startedAt;
@@ -217,8 +233,8 @@ export class SplicedConnection implements Timed, OpenConnection {
 
   #touch(): void {
     if (this.#sidesOver > 0) return;
-    const { deadlines, limits } = this.#all;
-    this.expiresAt = deadlines.now + (this.#hasEnded ? limits.lingerMs : limits.idleTimeoutMs);
+    const { limits } = this.#all;
+    this.#expireIn(this.#hasEnded ? limits.lingerMs : limits.idleTimeoutMs);
   }
 
   #told(): Record<string, unknown> {

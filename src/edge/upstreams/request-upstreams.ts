@@ -86,15 +86,15 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
     else bySession.set(tunnel.session, new Set([http]));
     return pair;
   };
-  registry.onTunnelClosed((tunnel) => {
+  registry.onTunnelClosed((tunnel, boundMs) => {
     const pair = pairs.get(tunnel);
     if (!pair) return;
     pairs.delete(tunnel);
     const siblings = bySession.get(tunnel.session);
     siblings?.delete(pair.http);
     if (siblings?.size === 0) bySession.delete(tunnel.session);
-    pair.http.close();
-    pair.raw.close();
+    pair.http.retire(boundMs);
+    pair.raw.retire(boundMs);
   });
 
   const load = (tunnel: Tunnel): number => {

@@ -125,15 +125,23 @@ export class UpstreamPool implements Timed {
 
   /** The tunnel has gone: every stream is closed, requests in flight fail. */
   close(): void {
+    this.retire(0);
+  }
+
+  /** Takes no more requests. Those in flight have `boundMs` to end, and then fail. */
+  retire(boundMs: number): void {
     if (this.#closed) return;
     this.#closed = true;
+    const { deadlines } = this.options.context;
+    this.expiresAt = deadlines.now + boundMs;
+    deadlines.add(this);
     for (const connection of this.#idle.splice(0)) connection.finish();
-    for (const connection of Array.from(this.#busy)) connection.fail("tunnel_gone");
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const one of waiting) this.#withdrawOpening(one);
     for (const { user } of waiting) user.upstreamFailed("tunnel_gone", true);
-    this.options.context.deadlines.delete(this);
+    if (boundMs === 0) this.#failBusy();
+    else this.#mayBeOver();
   }
 
   /** A connection has finished its exchange and can take the next. */
@@ -141,6 +149,7 @@ export class UpstreamPool implements Timed {
     this.#busy.delete(connection);
     if (this.#closed || !this.options.reuse) {
       connection.finish();
+      this.#mayBeOver();
       return;
     }
     const next = this.#takeWaiting(connection.client);
@@ -153,18 +162,35 @@ export class UpstreamPool implements Timed {
 
   /** A connection is closed and never comes back. */
   forget(connection: UpstreamConnection): void {
-    if (this.#busy.delete(connection)) return;
+    if (this.#busy.delete(connection)) {
+      this.#mayBeOver();
+      return;
+    }
     const at = this.#idle.indexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
   }
 
   expired(): void {
+    if (this.#closed) {
+      this.#failBusy();
+      return;
+    }
     const { now } = this.options.context.deadlines;
     const late = this.#waiting.filter((waiting) => waiting.until <= now);
     this.#waiting = this.#waiting.filter((waiting) => waiting.until > now);
     this.#watch();
     for (const one of late) this.#withdrawOpening(one);
     for (const { user } of late) user.upstreamFailed("upstream_timeout", false);
+  }
+
+  #failBusy(): void {
+    for (const connection of Array.from(this.#busy)) connection.fail("tunnel_gone");
+    this.#mayBeOver();
+  }
+
+  /** Nothing is watched any more once it takes no requests and none is in flight. */
+  #mayBeOver(): void {
+    if (this.#closed && this.#busy.size === 0) this.options.context.deadlines.delete(this);
   }
 
   #opened(

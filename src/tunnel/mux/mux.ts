@@ -102,6 +102,11 @@ export class Mux implements StreamHost, FrameHandler {
     return this.#streams.size;
   }
 
+  /** Streams of the peer that are open now. */
+  get incomingCount(): number {
+    return this.#incomingCount;
+  }
+
   /** A new stream; the peer hears of it with the first write. Undefined when the session is over or out of ids. */
   open(): MuxStream | undefined {
     if (this.#over || this.#nextId >= unusedStreamId) return undefined;
