@@ -25,13 +25,14 @@ export function policiesPage(): string {
   ]);
 }
 
-function actionSection({ type, doc, phases: own, config, results }: ActionDeclaration): string {
+function actionSection({ type, alias, doc, phases: own, config, results }: ActionDeclaration): string {
   const left = results
     ? `Leaves ${Object.entries(results.fields)
         .map(([name, of]) => code(`actions.ngrok.${results.name}.${name}`) + ` (${typeText(of)})`)
         .join(", ")}.\n\n`
     : "";
-  return `### ${type}\n\n${doc} In ${own.map(code).join(", ")}.\n\n${fieldsTable(config)}${left}`;
+  const older = alias === undefined ? "" : ` Also called ${code(alias)}.`;
+  return `### ${type}\n\n${doc}${older} In ${own.map(code).join(", ")}.\n\n${fieldsTable(config)}${left}`;
 }
 
 function variablesTable(): string {

@@ -3,7 +3,7 @@ import type { Exchange } from "../traffic/exchange.ts";
 import type { Step } from "../traffic/step.ts";
 import { LoginRefusal } from "./calls/identity.ts";
 import type { LoginContext, LoginSite } from "./context.ts";
-import { earlierModules, establish, finishLogin, readParameters, refuse } from "./finish.ts";
+import { earlierModules, establish, finishLogin, readParameters, refuse, routeOf } from "./finish.ts";
 import { Guard } from "./guard.ts";
 import type { Arrival } from "./method.ts";
 
@@ -19,7 +19,7 @@ export async function comeBack(site: LoginSite, exchange: Exchange, context: Log
     ({ guard } = found);
     const { arrival, route } = found;
     await claim(arrival, guard, context);
-    const refused = await earlierModules(route, guard, exchange);
+    const refused = await earlierModules(route, guard, exchange, arrival.returnPath);
     if (refused) return refused;
     const flow = { id: arrival.id, returnPath: arrival.returnPath, tries: 0 };
     return await establish(guard, flow, arrival, exchange, context);
@@ -36,8 +36,8 @@ async function arrivalAt(site: LoginSite, exchange: Exchange) {
     if (!(guard instanceof Guard)) continue;
     const arrival = await guard.options.method.arrive?.(parameters, host);
     if (!arrival) continue;
-    const route = site.findRoute(URL.parse(arrival.returnPath, "https://host.invalid")?.pathname ?? "/", host);
-    if (route?.id === guard.options.ownerId && route.request.includes(guard)) return { guard, route, arrival };
+    const route = routeOf(site, guard, arrival.returnPath, host);
+    if (route) return { guard, route, arrival };
     throw new LoginRefusal("login_elsewhere", "the address that it leads to is another route's now");
   }
   throw new LoginRefusal("login_state_unreadable", "there is no ticket of the host, or it is over a minute old");

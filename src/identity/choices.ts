@@ -3,6 +3,7 @@ import type { Exchange } from "../traffic/exchange.ts";
 import { answered } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 import type { LoginContext, LoginSite } from "./context.ts";
+import { routeOf } from "./finish.ts";
 import { Guard } from "./guard.ts";
 import { loginHeaders, renderPage } from "./pages.ts";
 import { wantsJson } from "./request-kind.ts";
@@ -26,7 +27,7 @@ export function choicesAt(site: LoginSite, host: string, { placeOf }: LoginConte
     if (place && place.host !== "" && place.host !== host) continue;
     const path = place?.path ?? "/";
     // What another route has of the path, or of the host, is not this one's.
-    if (site.findRoute(path, host)?.id !== guard.options.ownerId) continue;
+    if (!routeOf(site, guard, path, host)) continue;
     const { tag } = guard.options.realm;
     const known = byRealm.get(tag);
     if (!known || path.length < known.path.length) byRealm.set(tag, { guard, path });

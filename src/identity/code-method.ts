@@ -17,6 +17,8 @@ export const oauthCallback = "/oauth2/callback";
 export interface CodeMethodOptions {
   readonly connection: Connection;
   readonly accountId: string;
+  /** More parameters of the address to which visitors are sent. */
+  readonly authorizeParameters: Readonly<Record<string, string>>;
   readonly forwardsTokens: boolean;
   /** One of these must be granted for what is listed; empty: nothing is needed. */
   readonly neededScopes: readonly string[];
@@ -63,7 +65,8 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
   const location = (found: ProviderMetadata, flow: Flow, state: string, prompt: string | undefined): string => {
     const url = new URL(found.authorizeUrl);
     const set = (name: string, value: string): void => url.searchParams.set(name, value);
-    for (const [name, value] of Object.entries(found.parameters)) set(name, value);
+    for (const [name, value] of Object.entries({ ...found.parameters, ...options.authorizeParameters }))
+      set(name, value);
     set("response_type", "code");
     set("client_id", clientId);
     set("redirect_uri", redirectUri());
@@ -78,7 +81,7 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
     const anew = flow.anew && found.openid ? { prompt: "login", max_age: "0" } : {};
     for (const [name, value] of Object.entries(isOther ? found.otherAccount : anew)) {
       // Several prompts are one parameter (OpenID Connect Core 1.0 §3.1.2.1): without consent there is no refresh token.
-      set(name, [...url.searchParams.getAll(name), value].join(" "));
+      set(name, name === "prompt" ? promptsOf(url.searchParams.get(name), value) : value);
     }
     return url.href;
   };
@@ -86,6 +89,7 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
   return {
     kind,
     clientId,
+    realmId: clientId,
     title: fixed?.title ?? new URL(issuer).host,
     url: fixed?.url ?? issuer,
     scopes,
@@ -122,6 +126,12 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
       logout: async (tokens, returnUrl) => await jobs.logoutUrl(connection, tokens, returnUrl),
     }),
   };
+}
+
+/** `none` stands alone: it would be an error beside another. */
+function promptsOf(present: string | null, more: string): string {
+  const prompts = (present ?? "").split(" ").filter((one) => one !== "" && one !== "none");
+  return [...new Set([...prompts, more])].join(" ");
 }
 
 /** RFC 9207 §2.4: an answer of another issuer is a mix-up. */

@@ -4,6 +4,7 @@ import type { Log } from "../lib/log.ts";
 import type { Lru } from "../lib/lru.ts";
 import type { CompiledModule } from "../traffic/module.ts";
 import type { Exchange } from "../traffic/exchange.ts";
+import type { LoginGuard } from "../traffic/login.ts";
 import type { Assertions } from "./assertions.ts";
 import type { LoginEnd, TellLogin } from "./events.ts";
 import type { LoginGate } from "./gate.ts";
@@ -18,9 +19,11 @@ import type { OpenExchanges } from "./open-exchanges.ts";
 /** What of a site logins have to do with. */
 export interface LoginSite {
   readonly accountId: string;
-  readonly logins?: readonly CompiledModule[];
+  readonly logins?: readonly LoginGuard[];
   /** Lower case, wildcards as `*.example.com`. */
   readonly hosts: readonly string[];
+  /** Those that it stands for, where it is several endpoints of one URL. */
+  readonly members?: readonly LoginSite[];
   findRoute(path: string, host: string): LoginRoute | undefined;
   /** Whether it is reached at the port under this host. */
   advertises(host: string, port: number): boolean;

@@ -11,6 +11,8 @@ import type { AssertionKey } from "./assertions.ts";
 import type { Connection } from "./calls/connection.ts";
 import type { LoginJobs } from "./jobs/jobs.ts";
 import { makeJobThread } from "./jobs/thread.ts";
+import { changingMethod } from "./changing-method.ts";
+import type { CurrentClient } from "./changing-method.ts";
 import { codeMethod } from "./code-method.ts";
 import type { LoginContext, LoginSite, RoutePath } from "./context.ts";
 import { endedLogin } from "./events.ts";
@@ -41,12 +43,20 @@ export interface LoginRouteConfig {
   readonly optionsPassthrough: boolean;
   readonly inactivityTimeout: number;
   readonly maximumDuration: number;
+  /** Seconds, as the two above; 0: never. */
   readonly checkInterval: number;
   readonly lists?: Lists;
+  /** Of a rule of a policy, "" where it names none; absent for a module. */
+  readonly authId?: string;
 }
 
 export interface CodeLoginConfig extends LoginRouteConfig {
+  /** Its client counts for nothing where there is `client`. */
   readonly connection: Connection;
+  /** Which client is used now, where that may change; undefined where that cannot be found out. */
+  readonly client?: CurrentClient | undefined;
+  /** More parameters of the address to which visitors are sent. */
+  readonly authorizeParameters?: Readonly<Record<string, string>>;
   readonly forwardsTokens: boolean;
   readonly neededScopes: readonly string[];
 }
@@ -56,9 +66,9 @@ export interface Logins {
   /** For other methods. */
   readonly context: LoginContext;
   /** The guard of a route whose visitors log in with OAuth or OpenID Connect. */
-  codeLogin(config: CodeLoginConfig, scope: Scope): CompiledModule;
+  codeLogin(config: CodeLoginConfig, scope: Scope): Guard;
   /** The guard of a route whose visitors log in by another method. */
-  guard(method: LoginMethod, provider: string, config: LoginRouteConfig, scope: Scope): CompiledModule;
+  guard(method: LoginMethod, provider: string, config: LoginRouteConfig, scope: Scope): Guard;
   readonly hostPaths: HostPaths;
   /** Answers on the login host. */
   readonly idp: CompiledModule;
@@ -143,11 +153,16 @@ export function makeLogins(options: LoginsOptions): Logins {
   return {
     settings,
     context,
-    codeLogin({ connection, forwardsTokens, neededScopes, ...config }, scope) {
+    codeLogin({ connection, client, authorizeParameters = {}, forwardsTokens, neededScopes, ...config }, scope) {
       const { accountId } = scope;
       const now = (): number => clock.monotonic();
-      const method = codeMethod({ connection, accountId, forwardsTokens, neededScopes, jobs, settings, now });
-      if (connection.kind === "oidc") idp.follows(issuerTag(accountId, connection.issuer), accountId, connection);
+      const shared = { accountId, authorizeParameters, forwardsTokens, neededScopes, jobs, settings, now };
+      const methodOf = (one: Connection): LoginMethod => codeMethod({ connection: one, ...shared });
+      const follow = (one: Connection): void => {
+        if (one.kind === "oidc") idp.follows(issuerTag(accountId, one.issuer), accountId, one);
+      };
+      if (!client) follow(connection);
+      const method = client ? changingMethod(connection, client, methodOf, follow) : methodOf(connection);
       return guard(method, connection.provider || connection.issuer, config, scope);
     },
     guard,
@@ -196,10 +211,10 @@ export function makeLogins(options: LoginsOptions): Logins {
 }
 
 function guardIn(context: LoginContext, ...[method, provider, config, scope]: Parameters<Logins["guard"]>): Guard {
-  const { cookiePrefix, lists = everybody, ...rest } = config;
+  const { cookiePrefix, authId, lists = everybody, ...rest } = config;
   const { siteId, accountId, ownerId, revision } = scope;
-  const realm = realmOf({ siteId, kind: method.kind, provider, clientId: method.clientId, cookiePrefix });
-  return new Guard({ ...rest, method, realm, lists, accountId, siteId, ownerId, revision }, context);
+  const realm = realmOf({ siteId, kind: method.kind, provider, clientId: method.realmId, cookiePrefix, authId });
+  return new Guard({ ...rest, authId, method, realm, lists, accountId, siteId, ownerId, revision }, context);
 }
 
 function jobThreadFor(

@@ -15,6 +15,7 @@ import { LoginRefusal } from "./calls/identity.ts";
 import type { LoggedIn } from "./calls/login-client.ts";
 import { redirect, refusalAnswer } from "./pages.ts";
 import { wantsPage } from "./request-kind.ts";
+import { asVisit } from "./as-visit.ts";
 import { cookieHash, isSessionCookie, newSessionCookie } from "./session.ts";
 import type { SessionRecord } from "./session.ts";
 import { originOf } from "./settings.ts";
@@ -33,7 +34,7 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
     const found = checkFlow(site, exchange, parameters, context);
     ({ guard, flow } = found);
     context.used.set(flow.id, true);
-    const refused = await earlierModules(found.route, guard, exchange);
+    const refused = await earlierModules(found.route, guard, exchange, flow.returnPath);
     if (refused) return refused;
     const meanwhile = loggedInMeanwhile(guard, flow, exchange, context);
     if (meanwhile) return meanwhile;
@@ -92,7 +93,7 @@ export function readParameters(query: string): ReadonlyMap<string, string> {
   return parameters;
 }
 
-/** The guard of a realm at a site. */
+/** The first login of a site that is so. */
 export function guardOf(site: LoginSite, matches: (guard: Guard) => boolean): Guard | undefined {
   return site.logins?.find((one): one is Guard => one instanceof Guard && matches(one));
 }
@@ -120,27 +121,61 @@ function checkFlow(
   const { host } = exchange.request;
   const state = checkState(parameters, context);
   if (state.host !== host) throw new LoginRefusal("login_elsewhere", "the state is of another host");
-  const realm = guardOf(site, ({ options }) => options.realm.tag === state.realm)?.options.realm;
-  if (!realm) throw new LoginRefusal("login_elsewhere", "no route of the host has this login any more");
-  const name = flowCookieName(realm.flowCookie, state.id);
+  const isOfRealm = ({ options }: Guard): boolean => options.realm.tag === state.realm;
+  if (!guardOf(site, isOfRealm)) {
+    throw new LoginRefusal("login_elsewhere", "no route of the host has this login any more");
+  }
+  const cookieOf = ({ options }: Guard): string => flowCookieName(options.realm.flowCookie, state.id);
+  // Routes may differ in nothing but the prefix of their cookies: the browser's cookie says which one it was.
+  const begun = guardOf(
+    site,
+    (one) => isOfRealm(one) && loginCookie(exchange.loginCookies, cookieOf(one)) !== undefined,
+  );
+  const name = begun ? cookieOf(begun) : "";
   const cookie = loginCookie(exchange.loginCookies, name);
   const flow = cookie === undefined ? undefined : openFlow(cookie, host, name, sealer, clock.now());
   if (!flow || !sameId(flow.id, state.id))
     throw new LoginRefusal("login_no_flow", "this browser has no flow cookie of it");
   if (used.get(flow.id)) throw new LoginRefusal("login_used", "the flow was finished before");
-  const route = site.findRoute(URL.parse(flow.returnPath, "https://host.invalid")?.pathname ?? "/", host);
-  const guard = guardOf(site, ({ options }) => options.realm.tag === state.realm && options.ownerId === flow.routeId);
-  if (!guard || !route || route.id !== flow.routeId || !route.request.includes(guard)) {
+  const guard = guardOf(site, (one) => isOfRealm(one) && one.options.ownerId === flow.routeId);
+  const route = guard && routeOf(site, guard, flow.returnPath, host);
+  if (!guard || !route) {
     throw new LoginRefusal("login_elsewhere", "the route that it began at is another one now");
   }
   return { guard, flow, route };
 }
 
-/** What comes before the login on its route decides here as well: an address that is not admitted logs in nowhere. */
-export async function earlierModules(route: LoginRoute, guard: Guard, exchange: Exchange): Promise<Step | undefined> {
+/** The route at a path of the host, where the login is one of its own. */
+export function routeOf(site: LoginSite, guard: Guard, path: string, host: string): LoginRoute | undefined {
+  const { pathname = "/" } = URL.parse(path, "https://host.invalid") ?? {};
+  for (const one of site.members ?? [site]) {
+    const route = one.findRoute(pathname, host);
+    if (route?.id === guard.options.ownerId && guardsIn(route).includes(guard)) return route;
+  }
+  return undefined;
+}
+
+/** The logins of a route, in the order in which they are asked for. */
+export function guardsIn(route: LoginRoute | undefined): readonly Guard[] {
+  return (route?.request ?? []).flatMap(({ logins = [] }) => logins).filter((one) => one instanceof Guard);
+}
+
+/**
+ * What comes before the login on its route decides here as well: an address that is not admitted logs in nowhere.
+ *
+ * @param path where the visitor wants to go: what decides is asked as if that were visited now
+ */
+export async function earlierModules(
+  route: LoginRoute,
+  guard: Guard,
+  exchange: Exchange,
+  path: string,
+): Promise<Step | undefined> {
+  const visit = asVisit(exchange, path);
   for (const module of route.request) {
     if (module === guard) return undefined;
-    const step = await (module.rehearse ?? module.request)?.call(module, exchange);
+    if (module.logins?.includes(guard) === true) return await module.beforeLogin?.(guard, visit);
+    const step = await (module.rehearse ?? module.request)?.call(module, visit);
     if (step?.answer) return step;
     if (step) exchange.steps.push(step);
   }

@@ -1,7 +1,7 @@
 /** A route that asks visitors to log in: one hash, one look-up and one cached verdict per request. */
 import type { Exchange } from "../traffic/exchange.ts";
 import { loginCookie } from "../traffic/login.ts";
-import type { DescribedVisitor, Login, Visitor } from "../traffic/login.ts";
+import type { DescribedVisitor, LoginGuard, Visitor, VisitorSession } from "../traffic/login.ts";
 import type { CompiledModule } from "../traffic/module.ts";
 import { answered, changed, passed } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
@@ -14,6 +14,7 @@ import { refusalAnswer } from "./pages.ts";
 import type { Realm } from "./realm.ts";
 import { describedIdentity, sessionOfVisitor } from "./described-visitor.ts";
 import { recheck } from "./recheck.ts";
+import { expiresAt } from "./records.ts";
 import { requestKind, wantsPage } from "./request-kind.ts";
 import { pathOfRequest } from "./return-path.ts";
 import { cookieHash, isSessionCookie } from "./session.ts";
@@ -33,6 +34,8 @@ export interface GuardOptions {
   /** The route, or an agent's endpoint. */
   readonly ownerId: string;
   readonly revision: number;
+  /** Of a rule of a policy, "" where it names none; undefined for a module. */
+  readonly authId: string | undefined;
   readonly optionsPassthrough: boolean;
   /** Seconds; 0: never. */
   readonly inactivityTimeout: number;
@@ -43,8 +46,8 @@ export interface GuardOptions {
 const dayMs = 86_400_000;
 const wellFormedButUnknown = "the session is not known here";
 
-export class Guard implements CompiledModule {
-  readonly login: Login;
+export class Guard implements CompiledModule, LoginGuard {
+  readonly logins: readonly LoginGuard[];
   readonly options: GuardOptions;
   readonly #context: LoginContext;
   readonly #passedOptions: Step;
@@ -52,7 +55,7 @@ export class Guard implements CompiledModule {
   constructor(options: GuardOptions, context: LoginContext) {
     this.options = options;
     this.#context = context;
-    this.login = Object.freeze({ realm: options.realm.tag });
+    this.logins = Object.freeze([this]);
     this.#passedOptions = passed(options.method.kind, "OPTIONS passes without a login, and without an identity");
   }
 
@@ -88,7 +91,9 @@ export class Guard implements CompiledModule {
       return answered(options.method.kind, `${why}: ${sentAway(this, this.#context)}`, answer, this.#decidedBy);
     }
     const verdict = this.verdictOf(session);
-    return verdict.admits ? this.#passedStep(session, verdict) : this.#unlisted(exchange, session, verdict);
+    if (!verdict.admits) return this.#unlisted(exchange, session, verdict);
+    this.#describe(exchange, session.record.identity, session);
+    return this.#passedStep(session, verdict);
   }
 
   /** As if they logged in now: what the lists say, and what the service would be told. */
@@ -98,12 +103,17 @@ export class Guard implements CompiledModule {
     const { admits, reason, problem = "login_not_listed" } = judge(lists, identity);
     const why = `as ${visitor.email}, after a login with ${method.title}: ${reason}`;
     if (!admits) return this.#answer(exchange, problem, why, visitor.email);
-    exchange.login = this.#visitorOf(identity);
-    const fields = upstreamFields(lists, identity, undefined);
+    this.#describe(exchange, identity, undefined);
+    return changed(method.kind, why);
+  }
+
+  /** What rules and the service would be told of somebody; of tokens nothing. */
+  #describe(exchange: Exchange, identity: Identity, session: Session | undefined): void {
+    exchange.login = this.#visitorOf(identity, session);
+    const fields = upstreamFields(this.options.lists, identity, undefined);
     for (let at = 0; at < fields.length; at += 2) {
       exchange.request.headers.append(fields[at] as string, fields[at + 1] as string);
     }
-    return changed(method.kind, why);
   }
 
   /** Why the session is not good for a host of this route; undefined when it is. */
@@ -115,6 +125,7 @@ export class Guard implements CompiledModule {
     if (record.realm !== options.realm.tag || record.host !== host) return "the session is of another place";
     if (record.accountId !== options.accountId) return "the session is of another account";
     const { maximumDuration, inactivityTimeout, method } = options;
+    if (record.clientId !== method.clientId) return "the session was made with another client";
     if (maximumDuration > 0 && session.age(clock) >= maximumDuration * 1000)
       return "the session has reached its maximum duration";
     if (session.isBeyond(clock)) return "the provider's own session has ended";
@@ -176,7 +187,7 @@ export class Guard implements CompiledModule {
     const { options } = this;
     session.touch(clock);
     open.add(exchange, session, options.maximumDuration * 1000);
-    exchange.login = session.visitor ??= this.#visitorOf(session.record.identity);
+    exchange.login = session.visitor ??= this.#visitorOf(session.record.identity, session);
     const { headers, host } = exchange.request;
     const fields = (session.fields ??= this.#fieldsOf(session));
     for (let at = 0; at < fields.length; at += 2) headers.append(fields[at] as string, fields[at + 1] as string);
@@ -195,9 +206,33 @@ export class Guard implements CompiledModule {
     return this.#passedStep(session, verdict);
   }
 
-  #visitorOf({ subject, email, name }: Identity): Visitor {
-    const { kind, clientId } = this.options.method;
-    return { module: kind, clientId, subject, email, name };
+  #visitorOf({ subject, email, name }: Identity, session: Session | undefined): Visitor {
+    const { method, authId } = this.options;
+    const { kind, clientId } = method;
+    const visitor = { module: kind, clientId, subject, email, name };
+    return authId === undefined || !session ? visitor : { ...visitor, session: this.#readable(session) };
+  }
+
+  /** As rules of a policy read it. */
+  #readable(session: Session): VisitorSession {
+    const { id, userId, accessToken, refreshToken, idToken, loginAt, checkedAt, identity } = session.record;
+    const { maximumDuration, inactivityTimeout, method } = this.options;
+    const { idleDays } = this.#context.settings;
+    const has = (token: string): string => (method.forwardsTokens ? token : "");
+    return {
+      id,
+      userId,
+      accessToken: has(accessToken),
+      refreshToken: has(refreshToken),
+      idToken: has(idToken),
+      loginAt,
+      checkedAt,
+      groups: identity.memberships,
+      get endsAt() {
+        const { record, lastActive } = session;
+        return expiresAt({ ...record, lastActive, maximumDuration, inactivityTimeout }, idleDays);
+      },
+    };
   }
 
   #fieldsOf({ record: { identity, accessToken, refreshToken } }: Session): readonly string[] {
@@ -228,7 +263,7 @@ export class Guard implements CompiledModule {
     const origin = originOf(request.host, settings.httpsPort());
     const isGet = request.method === "GET" || request.method === "HEAD";
     const back = isGet ? pathOfRequest(request.path, request.query) : "/";
-    const path = `/.postern/login?path=${encodeURIComponent(back)}`;
+    const path = this.#loginPath(back);
     const challenge = { "www-authenticate": `Login url="${origin}${path}"` };
     const target = kind === "form" ? ("_blank" as const) : ("_top" as const);
     const asPage = kind === "form" || kind === "framed";
@@ -274,14 +309,20 @@ export class Guard implements CompiledModule {
   /** What a visitor is shown who is not let in. */
   refusal(exchange: Exchange, problem: LoginRefusalName, signedInAs?: string, back?: string) {
     const { request, id } = exchange;
-    const path = encodeURIComponent(back ?? pathOfRequest(request.path, request.query));
+    const path = this.#loginPath(back ?? pathOfRequest(request.path, request.query));
     return refusalAnswer(problem, {
       requestId: id,
       provider: this.options.method.title,
       ...(signedInAs !== undefined && signedInAs !== "" && { signedInAs }),
       asPage: wantsPage(request),
-      links: [{ text: "Use another account", href: `/.postern/login?prompt=select_account&path=${path}` }],
+      links: [{ text: "Use another account", href: `${path}&prompt=select_account` }],
     });
+  }
+
+  /** A route may have several logins by rules: which one is meant is said. */
+  #loginPath(back: string): string {
+    const { authId, realm } = this.options;
+    return `/.postern/login?${authId === undefined ? "" : `realm=${realm.tag}&`}path=${encodeURIComponent(back)}`;
   }
 
   get #decidedBy(): { readonly kind: string; readonly id: string; readonly revision: number } {

@@ -5,9 +5,10 @@ import type { Step } from "../traffic/step.ts";
 import { comeBack } from "./arrive.ts";
 import { beginLogin } from "./begin.ts";
 import { choicePage, choicesAt } from "./choices.ts";
+import type { Choice } from "./choices.ts";
 import type { LoginContext, LoginSite } from "./context.ts";
-import { earlierModules, guardOf } from "./finish.ts";
-import { Guard } from "./guard.ts";
+import { earlierModules, guardOf, guardsIn } from "./finish.ts";
+import type { Guard } from "./guard.ts";
 import { leave, sessionsOf } from "./leave.ts";
 import { loginHeaders } from "./pages.ts";
 import { safePath } from "./return-path.ts";
@@ -54,15 +55,15 @@ async function login(site: LoginSite, exchange: Exchange, context: LoginContext)
   if (request.method !== "GET") return notAllowed("GET");
   const parameters = new URLSearchParams(request.query);
   const choices = choicesAt(site, request.host, context);
-  const chosen = choices.find(({ guard: { options } }) => options.realm.tag === parameters.get("realm"));
-  let returnPath = chosen?.path ?? safePath(parameters.get("path") ?? parameters.get("redirect_path"));
-  let { route, guards } = guardsAt(site, request.host, returnPath);
+  const isMeant = meantBy(parameters, choices);
+  let returnPath = safePath(parameters.get("path") ?? parameters.get("redirect_path"));
+  let { route, guards } = guardsAt(site, request.host, returnPath, isMeant);
   if (guards.length === 0) {
-    const [only, ...others] = choices;
-    if (others.length > 0) return choicePage(choices, exchange, context);
-    // Where the path asks for no login, the one that the host has is meant.
-    returnPath = only?.path ?? returnPath;
-    ({ route, guards } = guardsAt(site, request.host, returnPath));
+    const meant = choices.filter(({ guard }) => isMeant(guard));
+    if (meant.length > 1) return choicePage(meant, exchange, context);
+    // Where the path asks for no such login, the one that the host has is meant.
+    returnPath = meant[0]?.path ?? returnPath;
+    ({ route, guards } = guardsAt(site, request.host, returnPath, isMeant));
   }
   const held = sessionsOf(exchange, context);
   const isHeld = (one: Guard): boolean => held.some((session) => session.record.realm === one.options.realm.tag);
@@ -74,7 +75,7 @@ async function login(site: LoginSite, exchange: Exchange, context: LoginContext)
       headers: { ...loginHeaders, "content-type": "text/plain" },
       body: "No login is asked for at that path.\n",
     });
-  const refused = await earlierModules(route, guard, exchange);
+  const refused = await earlierModules(route, guard, exchange, returnPath);
   if (refused && !guards.some((one) => refused.by === one.options.method.kind)) return refused;
   const asksForAccount = parameters.get("prompt") === "select_account";
   return await beginLogin(guard, context, exchange, {
@@ -85,16 +86,31 @@ async function login(site: LoginSite, exchange: Exchange, context: LoginContext)
   });
 }
 
-function guardsAt(site: LoginSite, host: string, path: string) {
-  const route = site.findRoute(new URL(path, "https://host.invalid").pathname, host);
-  return { route, guards: route?.request.filter((one): one is Guard => one instanceof Guard) ?? [] };
+/** Which logins a visitor asks for: of a realm that the host has, of an `auth_id`, or any. */
+function meantBy(parameters: URLSearchParams, choices: readonly Choice[]): (guard: Guard) => boolean {
+  const tag = parameters.get("realm");
+  const authId = parameters.get("auth_id");
+  const isOfHost = choices.some(({ guard: { options } }) => options.realm.tag === tag);
+  return ({ options }) =>
+    (!isOfHost || options.realm.tag === tag) && (authId === null || (options.authId ?? "") === authId);
+}
+
+function guardsAt(site: LoginSite, host: string, path: string, isMeant: (guard: Guard) => boolean) {
+  const { pathname } = new URL(path, "https://host.invalid");
+  for (const one of site.members ?? [site]) {
+    const route = one.findRoute(pathname, host);
+    const guards = guardsIn(route).filter(isMeant);
+    if (guards.length > 0) return { route, guards };
+  }
+  return { route: undefined, guards: [] };
 }
 
 async function logout(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
   const { method, query } = exchange.request;
   if (method !== "GET" && method !== "POST") return notAllowed("GET, POST");
   const parameters = new URLSearchParams(query);
-  return await leave(site, exchange, safePath(parameters.get("path") ?? parameters.get("redirect_path")), context);
+  const back = safePath(parameters.get("path") ?? parameters.get("redirect_path"));
+  return await leave(site, exchange, { back, authId: parameters.get("auth_id") }, context);
 }
 
 /** Who is logged in, for pages that want to show it. */

@@ -5,6 +5,7 @@ import type { Answer, FixedAnswer, Step } from "../traffic/step.ts";
 import type { LoginContext, LoginSite } from "./context.ts";
 import { dropCookie } from "./cookies.ts";
 import { guardOf } from "./finish.ts";
+import { Guard } from "./guard.ts";
 import { LoginRefusal } from "./calls/identity.ts";
 import { loginHeaders, redirect, renderPage } from "./pages.ts";
 import { wantsJson } from "./request-kind.ts";
@@ -14,18 +15,30 @@ import { originOf } from "./settings.ts";
 
 const by = "login";
 
-/** @param back where the page leads to */
-export async function leave(site: LoginSite, exchange: Exchange, back: string, context: LoginContext): Promise<Step> {
+export interface Leaving {
+  /** Where the page leads to. */
+  readonly back: string;
+  /** Only logins by rules of policies with this one; null: all of the host. */
+  readonly authId: string | null;
+}
+
+export async function leave(
+  site: LoginSite,
+  exchange: Exchange,
+  { back, authId }: Leaving,
+  context: LoginContext,
+): Promise<Step> {
   const { settings, end, log } = context;
   const origin = originOf(exchange.request.host, settings.httpsPort());
   const asJson = wantsJson(exchange.request);
   if (!isMeant(exchange, origin)) {
     const unsure = "a log-out that may be another site's wish is asked for again";
     const fix = `Send a POST with the Origin ${origin}.`;
-    return answered(by, unsure, asJson ? json(403, { signed_in: true, fix }) : confirmPage(exchange, back));
+    return answered(by, unsure, asJson ? json(403, { signed_in: true, fix }) : confirmPage(exchange, back, authId));
   }
-  const sessions = sessionsOf(exchange, context);
-  const cookies = (exchange.loginCookies ?? []).filter((_, at) => at % 2 === 0).map(dropCookie);
+  const { isMeant: isLeft, isCookie } = leftBy(site, authId);
+  const sessions = sessionsOf(exchange, context).filter(isLeft);
+  const cookies = (exchange.loginCookies ?? []).filter((name, at) => at % 2 === 0 && isCookie(name)).map(dropCookie);
   let elsewhere: string | Answer | undefined;
   for (const session of sessions) {
     end(session, "logged_out", exchange);
@@ -50,6 +63,19 @@ export async function leave(site: LoginSite, exchange: Exchange, back: string, c
   if (typeof elsewhere === "string") return answered(by, reason, redirect(303, elsewhere, cookies));
   if (elsewhere !== undefined) return answered(by, reason, withCookies(elsewhere, cookies));
   return answered(by, reason, withCookies(loggedOutPage(back), cookies));
+}
+
+/** Which sessions and cookies a log-out is about. */
+function leftBy(site: LoginSite, authId: string | null) {
+  if (authId === null) return { isMeant: () => true, isCookie: () => true };
+  const realms = (site.logins ?? []).flatMap((one) =>
+    one instanceof Guard && (one.options.authId ?? "") === authId ? [one.options.realm] : [],
+  );
+  return {
+    isMeant: ({ record }: Session) => realms.some(({ tag }) => tag === record.realm),
+    isCookie: (name: string) =>
+      realms.some(({ sessionCookie, flowCookie }) => name === sessionCookie || name.startsWith(flowCookie)),
+  };
 }
 
 function json(status: number, value: object): FixedAnswer {
@@ -84,8 +110,9 @@ function isMeant({ request }: Exchange, origin: string): boolean {
   );
 }
 
-function confirmPage({ request }: Exchange, back: string): Answer {
-  const action = `${request.path}?path=${encodeURIComponent(back)}`;
+function confirmPage({ request }: Exchange, back: string, authId: string | null): Answer {
+  const which = authId === null ? "" : `&auth_id=${encodeURIComponent(authId)}`;
+  const action = `${request.path}?path=${encodeURIComponent(back)}${which}`;
   return renderPage(
     200,
     { title: "Log out?", lines: ["This ends your session here."], form: { action, text: "Log out" } },

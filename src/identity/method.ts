@@ -17,7 +17,10 @@ export interface Arrival extends LoggedIn {
 export interface LoginMethod {
   /** Name of the module. */
   readonly kind: "oauth" | "oidc" | "saml";
+  /** The one that is used now. */
   readonly clientId: string;
+  /** What tells its realm from those of other clients: the client, or where that may change, how it is found. */
+  readonly realmId: string;
   /** As visitors know it. */
   readonly title: string;
   /** What users of it are told from others by: issuer, entity id, or origin. */

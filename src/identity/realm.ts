@@ -1,6 +1,6 @@
 /**
- * A realm is what one login is good for: routes of one site with the same provider, client and cookie prefix. They share
- * sessions; each judges its own lists.
+ * A realm is what one login is good for: routes of one site with the same provider, client and cookie prefix, or rules of
+ * policies there with the same provider, client and `auth_id`. They share sessions; each judges its own lists.
  */
 import { hash } from "node:crypto";
 
@@ -20,11 +20,13 @@ export interface RealmParts {
   readonly provider: string;
   readonly clientId: string;
   readonly cookiePrefix: string;
+  /** Of a rule of a policy, "" where it names none; undefined for a module. */
+  readonly authId?: string | undefined;
 }
 
 /** Equal cookie prefixes of different logins never collide: the tag tells them apart. */
-export function realmOf({ siteId, kind, provider, clientId, cookiePrefix }: RealmParts): Realm {
-  const tag = shortHash([siteId, kind, provider, clientId]);
+export function realmOf({ siteId, kind, provider, clientId, cookiePrefix, authId }: RealmParts): Realm {
+  const tag = shortHash([siteId, kind, provider, clientId, ...(authId === undefined ? [] : [authId])]);
   return Object.freeze({
     tag,
     sessionCookie: `__Host-${cookiePrefix}session.${tag}`,

@@ -52,7 +52,7 @@ export function modulesWith(
     oauthWith(logins),
     oidcWith(logins),
     samlWith(logins, saml),
-    trafficPolicyWith({ ...defaultPolicyServices, webhookBytes: webhooks.webhookMaxBytes, ...policies }),
+    trafficPolicyWith({ ...defaultPolicyServices, webhookBytes: webhooks.webhookMaxBytes, ...policies }, logins),
     circuitBreaker,
     websocketTcpConverter,
     requestHeaders,

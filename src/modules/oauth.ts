@@ -1,13 +1,9 @@
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
-import { oauthCallback } from "../identity/code-method.ts";
 import type { Logins } from "../identity/engine.ts";
-import type { ManagedApp } from "../settings/kinds/oauth-apps.ts";
-import { oauthProviders, scopesAsked } from "../identity/oauth/providers.ts";
-import { callbackUri } from "../identity/settings.ts";
-import { everybody } from "../identity/verdict.ts";
-import { loginConfig } from "../identity/login-fields.ts";
-import { authCheckInterval, emailAddresses, emailDomains, loginFields, scopes } from "../identity/login-fields.ts";
+import { githubNeeds, oauthLogin } from "../identity/oauth-login-config.ts";
+import { authCheckInterval, loginConfig, loginFields } from "../identity/login-fields.ts";
+import { emailAddresses, emailDomains, scopes } from "../schema/login-fields.ts";
 import { defineModule } from "../traffic/module.ts";
 
 const team: StringFormat = {
@@ -27,12 +23,6 @@ const application = {
 
 const provider = (title: string, schemaName: string) =>
   f.object(`Sign-in with ${title}.`, application, { nullable: true, schemaName });
-
-/** Scopes of GitHub without which it does not tell what the lists ask for; one of each is enough. */
-const githubNeeds = [
-  { lists: ["email_addresses", "email_domains"], scopes: ["user", "user:email"] },
-  { lists: ["teams", "organizations"], scopes: ["read:org", "write:org", "admin:org"] },
-] as const;
 
 const chosenProvider = f.object(
   "Identity provider and who may access; exactly one of them is set.",
@@ -108,69 +98,23 @@ export function oauthWith(logins: Logins | undefined) {
     compile(config, scope) {
       if (!logins) throw new Error("enforce oauth: this server cannot log visitors in");
       const [[name, app] = ["", undefined], other] = chosen(config.provider);
-      const provider = oauthProviders.get(name);
-      if (!app || !provider || other) throw new Error("enforce oauth: it must have exactly one provider");
-      const managed = logins.settings.apps[provider.name];
-      const isOwn = app.client_id !== "";
-      if (!isOwn && !managed?.clientId) {
-        throw new Error(
-          `enforce oauth: there is no app for ${name}: register one there with the callback ` +
-            `${callbackUri(logins.settings, oauthCallback)}, and set client_id and client_secret, or have the operator ` +
-            `name one (--oauth-apps)`,
-        );
-      }
-      const teams = listOf(app, "teams");
-      const organizations = listOf(app, "organizations");
-      const needs = {
-        memberships: teams.length + organizations.length > 0,
-        refreshes: config.auth_check_interval > 0 || isOwn,
-      };
-      // Only where tokens are kept there is something to validate.
-      const { validatesEvery = Infinity } = provider;
-      const checkInterval = needs.refreshes
-        ? finite(Math.min(config.auth_check_interval || Infinity, validatesEvery))
-        : config.auth_check_interval;
-      const wantsEmail = app.email_addresses.length + app.email_domains.length > 0;
-      return logins.codeLogin(
+      if (!app || other) throw new Error("enforce oauth: it must have exactly one provider");
+      const login = oauthLogin(
         {
-          connection: {
-            kind: "oauth",
-            provider: name,
-            issuer: "",
-            clientId: isOwn ? app.client_id : (managed as ManagedApp).clientId,
-            clientSecret: isOwn ? app.client_secret : (managed as ManagedApp).clientSecret,
-            scopes: scopesAsked(provider, app.scopes, needs),
-            refreshes: needs.refreshes,
-            baseUrl: managed?.baseUrl ?? "",
-            graphVersion: managed?.graphVersion ?? "",
-          },
-          forwardsTokens: isOwn,
-          neededScopes: name === "github" ? githubScopes(wantsEmail, needs.memberships) : [],
-          ...loginConfig(config, checkInterval),
-          lists: {
-            ...everybody,
-            emailAddresses: new Set(app.email_addresses),
-            emailDomains: new Set(app.email_domains),
-            teams: new Set(teams.map((one) => one.toLowerCase())),
-            organizations: new Set(organizations.map((one) => one.toLowerCase())),
-            managedDomains: provider.managedDomains ?? false,
-          },
+          provider: name,
+          client: app.client_id === "" ? undefined : { id: app.client_id, secret: app.client_secret },
+          scopes: app.scopes,
+          emailAddresses: app.email_addresses,
+          emailDomains: app.email_domains,
+          teams: listOf(app, "teams"),
+          organizations: listOf(app, "organizations"),
+          checkInterval: config.auth_check_interval,
         },
-        scope,
+        logins.settings,
       );
+      return logins.codeLogin({ ...loginConfig(config, 0), ...login }, scope);
     },
   });
-}
-
-/** One of these must be granted, or nothing that is listed can be told; with lists of both kinds either will do. */
-function githubScopes(wantsEmail: boolean, wantsMemberships: boolean): readonly string[] {
-  if (wantsEmail === wantsMemberships) return [];
-  return wantsEmail ? githubNeeds[0].scopes : githubNeeds[1].scopes;
-}
-
-/** Seconds; 0: never. */
-function finite(seconds: number): number {
-  return seconds === Infinity ? 0 : seconds;
 }
 
 interface App {

@@ -1,7 +1,8 @@
 import { f } from "../schema/fields.ts";
 import type { Logins } from "../identity/engine.ts";
-import { everybody } from "../identity/verdict.ts";
-import { loginConfig, loginFields, providerUrl, scopes } from "../identity/login-fields.ts";
+import { oidcLogin } from "../identity/oidc-login-config.ts";
+import { loginConfig, loginFields } from "../identity/login-fields.ts";
+import { providerUrl, scopes } from "../schema/login-fields.ts";
 import { defineModule } from "../traffic/module.ts";
 import type { CompiledModule, Scope } from "../traffic/module.ts";
 
@@ -52,29 +53,12 @@ interface OidcConfig {
 
 function compileOidc(config: OidcConfig, logins: Logins | undefined, scope: Scope): CompiledModule {
   if (!logins) throw new Error("enforce oidc: this server cannot log visitors in");
-  const asked = config.scopes.length === 0 ? ["openid", "profile", "email"] : config.scopes;
-  return logins.codeLogin(
-    {
-      connection: {
-        kind: "oidc",
-        provider: "",
-        issuer: config.issuer,
-        clientId: config.client_id,
-        clientSecret: config.client_secret,
-        scopes: asked.includes("openid") ? asked : ["openid", ...asked],
-        refreshes: true,
-        baseUrl: "",
-        graphVersion: "",
-      },
-      forwardsTokens: true,
-      neededScopes: [],
-      ...loginConfig(config, 0),
-      lists: {
-        ...everybody,
-        emailAddresses: new Set(config.email_addresses),
-        emailDomains: new Set(config.email_domains),
-      },
-    },
-    scope,
-  );
+  const login = oidcLogin({
+    issuer: config.issuer,
+    client: { id: config.client_id, secret: config.client_secret },
+    scopes: config.scopes,
+    emailAddresses: config.email_addresses,
+    emailDomains: config.email_domains,
+  });
+  return logins.codeLogin({ ...loginConfig(config, 0), ...login }, scope);
 }

@@ -3,7 +3,8 @@ import { createSelfSigned } from "../lib/x509.ts";
 import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import type { Logins } from "../identity/engine.ts";
-import { loginConfig, loginFields, providerUrl } from "../identity/login-fields.ts";
+import { loginConfig, loginFields } from "../identity/login-fields.ts";
+import { providerUrl } from "../schema/login-fields.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { defineModule } from "../traffic/module.ts";
 

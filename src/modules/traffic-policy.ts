@@ -1,3 +1,5 @@
+import type { Logins } from "../identity/engine.ts";
+import { askedLogin } from "../identity/asked-login.ts";
 import type { Layer } from "../policy/language/action.ts";
 import { compilePolicy, policyModuleName } from "../policy/compile.ts";
 import type { CompiledPolicy } from "../policy/compiled.ts";
@@ -12,8 +14,8 @@ import type { Scope } from "../traffic/module.ts";
 import { authorityPem } from "../traffic/parts/authorities.ts";
 import { compilePolicy as compileIpPolicy } from "../traffic/parts/ip-policy.ts";
 
-/** The module, as the server that it runs in provides for it. */
-export function trafficPolicyWith(services: PolicyServices) {
+/** The module, as the server that it runs in provides for it; without `logins` a policy that asks for one is closed. */
+export function trafficPolicyWith(services: PolicyServices, logins: Logins | undefined) {
   return defineModule({
     name: policyModuleName,
     schemaName: "EndpointTrafficPolicy",
@@ -48,6 +50,10 @@ export function trafficPolicyWith(services: PolicyServices) {
         keep: (key, make) => scope.keep(`${policyModuleName} ${scope.ownerId} ${key}`, make),
         ipPolicy: (id) => sharedIpPolicy(id, scope),
         authority: (id) => authorityPem(scope, id),
+        login(asked) {
+          if (!logins) throw new Error("enforce a login: this server cannot log visitors in");
+          return askedLogin(asked, logins, scope);
+        },
       });
     },
   });

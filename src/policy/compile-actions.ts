@@ -5,7 +5,7 @@ import type { Program } from "../cel/program.ts";
 import { parseFields } from "../schema/parse.ts";
 import type { Issue } from "../schema/fields.ts";
 import type { ActionDeclaration, ActionScope, CompiledAction, Layer, Phase } from "./language/action.ts";
-import { actions, unsupportedActions } from "./actions/index.ts";
+import { actions, actionsByName, unsupportedActions } from "./actions/index.ts";
 import type { CompiledActionOf } from "./compiled.ts";
 import { isObject, pathOf } from "./findings.ts";
 import type { Findings, Keys } from "./findings.ts";
@@ -15,8 +15,6 @@ import { compileTemplate } from "./language/template.ts";
 
 export const maxActions = 20;
 
-const byType = new Map(actions.map((action) => [action.type, action]));
-
 /** What the actions of one phase are compiled with. */
 export interface ActionReader {
   readonly findings: Findings;
@@ -25,6 +23,8 @@ export interface ActionReader {
   readonly environment: Environment;
   /** Names of variables that tell of a secret, as far as the phase has been read. */
   readonly tainted: Set<string>;
+  /** Where logins are asked for, by what tells them apart, as far as the phase has been read. */
+  readonly logins: Map<string, string>;
   /** Compiles an expression; undefined, and noted, when it is wrong. */
   program(source: string, at: string, result?: Parameters<ActionScope["expression"]>[2]): Program | undefined;
 }
@@ -45,6 +45,7 @@ export function compileActions(given: unknown, keys: Keys, reader: ActionReader)
     return [];
   }
   let ender: string | undefined;
+  let login: string | undefined;
   const compiled: CompiledActionOf[] = [];
   for (const [index, action] of given.entries()) {
     const found = compileAction(action, [...keys, index], reader);
@@ -54,9 +55,25 @@ export function compileActions(given: unknown, keys: Keys, reader: ActionReader)
       const message = `stands behind "${ender}", which ends the phase: "${type}" would never run`;
       findings.wrong(`${path}[${index}]`, message, "policy_action_unreachable");
     } else if (terminating === "always") ender = type;
+    if (found.compiled.login) {
+      oneLogin(found.compiled.login.authId, `${path}[${index}]`, login, reader);
+      login = `${path}[${index}]`;
+    }
     compiled.push(found);
   }
   return compiled;
+}
+
+/** Notes a login that is beside another one in its rule, or that nothing tells from another one of the policy. */
+function oneLogin(authId: string, at: string, inRule: string | undefined, { findings, logins }: ActionReader): void {
+  const same = logins.get(authId);
+  logins.set(authId, at);
+  if (inRule !== undefined) {
+    findings.wrong(at, `asks for a login beside ${inRule}: a rule has one`, "policy_logins_many");
+  } else if (same !== undefined) {
+    const how = authId === "" ? "no auth_id either" : `the auth_id "${shortened(authId)}" as well`;
+    findings.wrong(at, `asks for a login as ${same} does, which has ${how}`, "policy_logins_many");
+  }
 }
 
 function compileAction(given: unknown, keys: Keys, reader: ActionReader): CompiledActionOf | undefined {
@@ -72,7 +89,7 @@ function compileAction(given: unknown, keys: Keys, reader: ActionReader): Compil
     findings.wrong(`${path}.${shortened(key)}`, message, "policy_config_unreadable");
   }
   const { type, config } = given;
-  const declared = typeof type === "string" ? byType.get(type) : undefined;
+  const declared = typeof type === "string" ? actionsByName.get(type) : undefined;
   if (!declared) {
     findings.wrong(`${path}.type`, unknownAction(type), "policy_action_unknown");
     return undefined;
@@ -176,7 +193,7 @@ function fieldIssue(path: string, issue: Issue, findings: Findings): void {
 const actionKeys = ["type", "config"];
 
 function unknownAction(type: unknown): string {
-  const known = [...byType.keys()];
+  const known = actions.map((action) => action.type);
   if (typeof type !== "string") return `must name an action; known are: ${known.join(", ")}`;
   const why = Object.hasOwn(unsupportedActions, type) ? unsupportedActions[type] : undefined;
   if (why !== undefined) return `"${type}" is not supported by this server: ${why}`;

@@ -55,6 +55,7 @@ interface PhaseReader {
   readonly phase: Phase;
   readonly environment: Environment;
   readonly tainted: Set<string>;
+  readonly logins: Map<string, string>;
 }
 
 /** An expression, and what is known of it. */
@@ -126,7 +127,8 @@ class PolicyReader {
       this.findings.wrong(name, `must have at most ${maxRules} rules, has ${given.length}`, "policy_rules_many");
       return [];
     }
-    const reader = { phase, environment: environmentOf(phase, this.#layer, actions), tainted: new Set<string>() };
+    const environment = environmentOf(phase, this.#layer, actions);
+    const reader: PhaseReader = { phase, environment, tainted: new Set(), logins: new Map() };
     const rules = given.map((rule: unknown, index) => this.#rule(rule, index, [name, index], reader));
     const last = rules.findIndex(({ expressions, actions: own }) => expressions.length === 0 && own.some(isEnd));
     if (last >= 0 && last < rules.length - 1 && this.findings.issues.length === 0) {

@@ -7,12 +7,11 @@ import type * as Yaml from "../lib/yaml.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { secretMask } from "../schema/concealment.ts";
 import type { Concealment, Field, Fields } from "../schema/fields.ts";
-import { actions } from "./actions/index.ts";
+import { actionsByName } from "./actions/index.ts";
 import { idsInPolicy, secretsInPolicy } from "./mentions.ts";
 
 const require = createRequire(import.meta.url);
 
-const configs = new Map(actions.map(({ type, config }) => [type, config]));
 /** Formats of texts that cannot be a credential. */
 const harmless: ReadonlySet<string> = new Set(["cidr", "duration", "header-name"]);
 
@@ -50,7 +49,7 @@ function rule(given: unknown): unknown {
 function action(given: unknown): unknown {
   if (!isObject(given)) return masked(given);
   const { type, config, ...rest } = given;
-  const fields = typeof type === "string" ? configs.get(type) : undefined;
+  const fields = typeof type === "string" ? actionsByName.get(type)?.config : undefined;
   return {
     ...(type !== undefined && { type }),
     ...(config !== undefined && { config: configured(fields ?? {}, config) }),

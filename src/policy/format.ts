@@ -2,7 +2,7 @@
 import { isMap, isScalar, isSeq, parseDocument, visit } from "yaml";
 import type { Pair, YAMLMap, YAMLSeq } from "yaml";
 import type { Field, Fields } from "../schema/fields.ts";
-import { actions } from "./actions/index.ts";
+import { actionsByName } from "./actions/index.ts";
 import { compilePolicy } from "./compile.ts";
 import type { PolicyCompilation } from "./compile.ts";
 import type { OlderName } from "./findings.ts";
@@ -13,8 +13,6 @@ import { phaseNamed } from "./phases.ts";
 const topKeys: readonly string[] = ["enabled", ...phases];
 const ruleKeys: readonly string[] = ["name", "expressions", "actions"];
 const actionKeys: readonly string[] = ["type", "config"];
-
-const configs = new Map(actions.map(({ type, config }) => [type, config]));
 
 /** The text; or what is wrong with the policy, which stays as it is then. JSON stays JSON. */
 export function formatPolicy(text: string, layer: Layer): string | PolicyCompilation["issues"] {
@@ -60,8 +58,10 @@ function formatRule(rule: YAMLMap): void {
   for (const action of list.items) {
     if (!isMap(action)) continue;
     inOrder(action, actionKeys);
+    const declared = actionsByName.get(String(action.get("type")));
+    if (declared) action.set("type", declared.type);
     const config = action.get("config");
-    if (isMap(config)) presentFields(config, configs.get(String(action.get("type"))) ?? {});
+    if (isMap(config)) presentFields(config, declared?.config ?? {});
   }
 }
 

@@ -4,6 +4,7 @@ import type { Transform } from "node:stream";
 import { Refusal } from "../lib/errors.ts";
 import type { Exchange, HeaderFields, ResponseHead } from "../traffic/exchange.ts";
 import { HeaderList } from "../traffic/header-list.ts";
+import type { LoginGuard } from "../traffic/login.ts";
 import type { CompiledModule, OpenedDecision } from "../traffic/module.ts";
 import type { OpenConnection } from "../traffic/open-connection.ts";
 import { denied, passed } from "../traffic/step.ts";
@@ -22,8 +23,10 @@ const none: readonly CompiledRule[] = Object.freeze([]);
 const through = passed(policyModuleName, "no rule ended it");
 
 /** Attaches the policy. Throws when one of its actions cannot be attached. */
-export function policyHooks(policy: CompiledPolicy, place: PolicyPlace): CompiledModule {
+export function policyHooks(policy: CompiledPolicy, given: PolicyPlace): CompiledModule {
   if (!policy.enabled) return {};
+  const logins: LoginGuard[] = [];
+  const place: PolicyPlace = { ...given, login: (asked) => added(logins, given.login(asked)) };
   const connect = attached(policy.phases.on_tcp_connect, place);
   const request = attached(policy.phases.on_http_request, place);
   const response = attached(policy.phases.on_http_response, place);
@@ -43,10 +46,19 @@ export function policyHooks(policy: CompiledPolicy, place: PolicyPlace): Compile
       response: (exchange) => hooks.response(exchange, false),
       rehearseResponse: (exchange) => hooks.response(exchange, true),
     }),
+    ...(logins.length > 0 && {
+      logins,
+      beforeLogin: (login, exchange) => hooks.beforeLogin(login, exchange),
+    }),
     ...(hooks.settles && {
       settled: (exchange, status) => hooks.settled(exchange, status),
     }),
   };
+}
+
+function added<T>(list: T[], one: T): T {
+  list.push(one);
+  return one;
 }
 
 /** Whether one of the rules may end TLS. */
@@ -131,6 +143,15 @@ class PolicyHooks {
     return end instanceof Promise ? end.then((ended) => this.#ended(ended, context)) : this.#ended(end, context);
   }
 
+  /** What the rules before the login say of a visit; those may also lead past it, which is no refusal. */
+  beforeLogin(login: LoginGuard, exchange: Exchange): Step | undefined | Promise<Step | undefined> {
+    const { rules, states } = this.#request;
+    const context = new PolicyContext(this.#place, "on_http_request", exchange.connection, exchange, true);
+    context.until = login;
+    const end = runRules(rules, states, context, exchange.steps);
+    return end instanceof Promise ? end.then(stoppedBefore) : stoppedBefore(end);
+  }
+
   response(exchange: Exchange, isRehearsal: boolean): Step | Promise<Step> {
     const { rules, states } = this.#response;
     const context =
@@ -182,11 +203,19 @@ function connected(end: PhaseEnd | undefined, steps: readonly Step[], context: P
   return { steps: closes ? [...steps, stepOf(end)] : steps, closes, forwardTo, logs: context.logs };
 }
 
+function stoppedBefore(end: PhaseEnd | undefined): Step | undefined {
+  if (end === undefined || end.by === "reached" || end.by === "forward") return undefined;
+  return end.by === "login" ? end.step : stepOf(end);
+}
+
 /** The module's own step, behind those of its rules. */
 function stepOf(end: PhaseEnd | undefined): Step {
   switch (end?.by) {
     case undefined:
+    case "reached":
       return through;
+    case "login":
+      return { ...end.step, by: policyModuleName };
     case "answer":
       return { by: policyModuleName, outcome: "answered", reason: "answered by a rule", answer: end.answer };
     case "refusal":

@@ -35,6 +35,9 @@ async function run(text: string, exchange: Exchange = exchangeOf(), random: () =
     authority() {
       throw new Error("there is none");
     },
+    login() {
+      throw new Error("there is none");
+    },
   });
   const asked = (await hooks.request?.(exchange)) as Step | undefined;
   const answered = asked?.answer ? undefined : ((await hooks.response?.(exchange)) as Step | undefined);

@@ -65,13 +65,16 @@ function rulesSchema(of: readonly Phase[], description: string): JsonSchema {
   };
 }
 
-function actionSchema({ type, doc, config, raw = [], alsoTakes = {} }: ActionDeclaration): JsonSchema {
+function actionSchema({ type, alias, doc, config, raw = [], alsoTakes = {} }: ActionDeclaration): JsonSchema {
   const schema = fieldsSchema(config, raw, alsoTakes);
   const needsConfig = Object.values(config).some(({ required }) => required === true);
   return {
     description: doc,
     type: "object",
-    properties: { type: { const: type }, config: needsConfig ? schema : orNull(schema) },
+    properties: {
+      type: alias === undefined ? { const: type } : { enum: [type, alias] },
+      config: needsConfig ? schema : orNull(schema),
+    },
     required: ["type", ...(needsConfig ? ["config"] : [])],
     additionalProperties: false,
   };

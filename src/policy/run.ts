@@ -161,11 +161,17 @@ class RuleRun {
     const isChanged = actions.some(({ outcome }) => outcome === "done" || outcome === "ended");
     this.#steps.push({
       by: policyModuleName,
-      outcome: end === undefined ? (isChanged ? "changed" : "passed") : end.by === "answer" ? "answered" : "denied",
+      outcome: outcomeOf(end, isChanged),
       reason: `${label}: ${said}`,
       ...(this.#values && { rule: { ...ruleOf(this.#rule, counts), values: this.#values, actions } }),
     });
   }
+}
+
+function outcomeOf(end: PhaseEnd | undefined, isChanged: boolean): Step["outcome"] {
+  if (end === undefined) return isChanged ? "changed" : "passed";
+  if (end.by === "login") return end.step.outcome;
+  return end.by === "answer" ? "answered" : "denied";
 }
 
 /** A fault of an action's own: the request ends, and the route stays. */

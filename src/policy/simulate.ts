@@ -12,6 +12,8 @@ import type { InternalCalls } from "../traffic/calls.ts";
 import type { ConnectionFacts, Exchange, RequestHead, ResponseHead } from "../traffic/exchange.ts";
 import { HeaderList } from "../traffic/header-list.ts";
 import type { HeaderPairs } from "../traffic/header-list.ts";
+import type { LoginGuard } from "../traffic/login.ts";
+import { answered } from "../traffic/step.ts";
 import type { Answer, Step } from "../traffic/step.ts";
 import type { CompiledPolicy } from "./compiled.ts";
 import type { Layer } from "./language/action.ts";
@@ -117,6 +119,7 @@ export function startSimulation(policy: CompiledPolicy, place: SimulatedPlace): 
     keep: (_key, make) => make(),
     ipPolicy: none("IP policy"),
     authority: none("certificate authority"),
+    login: () => nobodyLoggedIn,
   });
   return {
     async request(given, isDry = false) {
@@ -131,6 +134,13 @@ export function startSimulation(policy: CompiledPolicy, place: SimulatedPlace): 
       return { isClosed: closes, forwardedTo: forwardTo && urlOf(forwardTo), steps, logs };
     },
   };
+}
+
+/** There are no cookies here: whoever comes has to log in first. */
+const nobodyLoggedIn: LoginGuard = Object.freeze({ request: sentToLogIn, rehearse: sentToLogIn });
+
+function sentToLogIn(): Step {
+  return answered("login", "no session: sent away to log in", { status: 302, headers: {}, body: "" });
 }
 
 type Hooks = ReturnType<typeof policyHooks>;

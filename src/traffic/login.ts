@@ -3,12 +3,32 @@
  * of a site that has a login they are cut from requests and may not be set by responses: another service on the same
  * host must neither read nor plant one (security I2).
  */
-import type { HeaderFields } from "./exchange.ts";
+import type { Exchange, HeaderFields } from "./exchange.ts";
+import type { Step } from "./step.ts";
 
-/** Made by a module that lets visitors in who have logged in; the edge asks it for what belongs to the whole site. */
-export interface Login {
-  /** Names what its sessions are good for: 8 base-36 digits. */
-  readonly realm: string;
+/** Lets visitors in who have logged in: a module, or what a rule of a policy asks. */
+export interface LoginGuard {
+  request(exchange: Exchange): Step | Promise<Step>;
+  /** What `request` would answer now, without its side effects. */
+  rehearse(exchange: Exchange): Step | Promise<Step>;
+}
+
+/** A login that holds, as rules of a policy read it. */
+export interface VisitorSession {
+  /** Public ids of it and of its user. */
+  readonly id: string;
+  readonly userId: string;
+  /** The provider's, each "" unless the service behind may have it. */
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly idToken: string;
+  /** Milliseconds since 1970. */
+  readonly loginAt: number;
+  readonly checkedAt: number;
+  /** When it ends if it is not used any more, milliseconds since 1970. */
+  readonly endsAt: number;
+  /** Teams, organizations or groups. */
+  readonly groups: readonly string[];
 }
 
 /** Who is logged in, as far as variables and reports tell of it. */
@@ -18,6 +38,8 @@ export interface Visitor {
   readonly subject: string;
   readonly email: string;
   readonly name: string;
+  /** Where a rule of a policy has asked for the login. */
+  readonly session?: VisitorSession | undefined;
 }
 
 /** Somebody as a dry run describes them: what a provider would say. */

@@ -16,7 +16,7 @@ import type { ByteStream } from "../lib/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
 import type { Place, ResourceObject } from "../schema/object.ts";
-import type { Login } from "./login.ts";
+import type { LoginGuard } from "./login.ts";
 import type { InternalAddress } from "../lib/internal-names.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Handshake } from "./handshake.ts";
@@ -110,8 +110,13 @@ export interface CompiledModule {
   readonly upstream?: UpstreamPlan;
   /** Stands between an upgraded client and a plain byte stream to the upstream, instead of HTTP. */
   readonly converter?: Converter;
-  /** Set by a module that lets in who has logged in. */
-  readonly login?: Login | undefined;
+  /** What of it lets in who has logged in: itself, or what is inside it. */
+  readonly logins?: readonly LoginGuard[] | undefined;
+  /**
+   * What comes before a login inside it says of the request, without side effects; undefined where that lets it come
+   * to the login. Absent where nothing comes before one.
+   */
+  beforeLogin?(login: LoginGuard, exchange: Exchange): Step | undefined | Promise<Step | undefined>;
   /** Changes the response head, or sets a transform of its body. A step with an `answer` takes its place. */
   response?(exchange: Exchange): Step | Promise<Step>;
   /** What `response` would do, without its side effects; absent when it has none. */

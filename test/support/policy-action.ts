@@ -60,6 +60,9 @@ export function makeAction(
     ipPolicy() {
       throw new Error("there is none");
     },
+    login() {
+      throw new Error("there is none");
+    },
   };
   const state = action.attach?.(place);
   const contextOf = (exchange: Exchange, isRehearsal: boolean, vars: PolicyContext["vars"] = {}) => {

@@ -10,7 +10,11 @@ interface Online {
 }
 
 export const applicationSessionBehaviour = behaviourOf(applicationSession, {
-  live: ({ doc }) => ({ edge: doc.edge_id || null, route: doc.route_id || null, endpoint: null }),
+  live: ({ doc: { edge_id, route_id } }) =>
+    // Endpoints, of agents and cloud endpoints, have neither edge nor routes.
+    route_id.startsWith("ep_")
+      ? { edge: null, route: null, endpoint: route_id }
+      : { edge: edge_id || null, route: route_id || null, endpoint: null },
 });
 
 export function tunnelGroupBackendBehaviour({ liveObjects }: Online) {

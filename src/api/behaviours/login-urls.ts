@@ -1,5 +1,5 @@
 /** Where logins send visitors and fetch from: over http only in networks that the operator has opened. */
-import { providerUrl } from "../../identity/login-fields.ts";
+import { providerUrl } from "../../schema/login-fields.ts";
 import type { Issue } from "../../schema/fields.ts";
 import type { Doc } from "../../schema/doc.ts";
 import { modulesOf, resourceNamed } from "../operation/declarations.ts";

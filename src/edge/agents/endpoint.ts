@@ -82,7 +82,7 @@ export function endpointSite(options: EndpointSiteOptions, advertisedPort: numbe
     pooled: options.beside !== undefined,
     handshake: handshakeOf(modules),
     problem: undefined,
-    logins: Object.freeze(modules.filter(({ login }) => login !== undefined)),
+    logins: Object.freeze(modules.flatMap(({ logins = [] }) => logins)),
     findRoute: () => (restriction() === undefined ? route : restricted),
     advertises: (_host: string, port: number) => port === advertisedPort,
   });

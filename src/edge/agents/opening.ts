@@ -118,11 +118,11 @@ function endpointAt(
     const message = "end TLS by a rule of the traffic policy: the option TLSTermination ends it before";
     throw new Refusal("agent_policy_invalid", message);
   }
-  if (isInternalKey(host) && compiled.some(({ login }) => login !== undefined)) {
+  if (isInternalKey(host) && compiled.some(({ logins }) => logins !== undefined)) {
     const message = `publish "${proto}://${internalNameOf(host)}" with a login: visitors log in where they come to`;
     throw new Refusal("agent_option_unsupported", message);
   }
-  if (proto === "http" && compiled.some(({ login }) => login !== undefined)) {
+  if (proto === "http" && compiled.some(({ logins }) => logins !== undefined)) {
     throw new Refusal("agent_option_unsupported", `publish "http://${host}" with a login: that takes HTTPS`);
   }
   const beside = request.pools === true ? { host, likeness: likenessOf(proto, request.options) } : undefined;

@@ -1,7 +1,7 @@
 /** Several endpoints of one URL as one site, of which one is chosen for each request or connection. */
 import { Lru } from "../../lib/lru.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
-import type { CompiledModule } from "../../traffic/module.ts";
+import type { LoginGuard } from "../../traffic/login.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
 import { sameDemands } from "../tls/demands.ts";
@@ -58,7 +58,7 @@ export function membersUnder(site: Site, handshake: Handshake): readonly Site[] 
 function joinedSite(members: readonly Site[]): Site {
   const first = members[0] as Site;
   const { kind, id, accountId, revision, hosts, handshake, problem } = first;
-  const logins: readonly CompiledModule[] = members.flatMap((one) => one.logins ?? []);
+  const logins: readonly LoginGuard[] = members.flatMap((one) => one.logins ?? []);
   return Object.freeze({
     kind,
     id,

@@ -78,6 +78,10 @@ export class SamlMethod implements LoginMethod {
     return this.route.entityId;
   }
 
+  get realmId(): string {
+    return this.clientId;
+  }
+
   get callbackPath(): string {
     return `/saml/${this.route.routeId}/acs`;
   }

@@ -2,6 +2,30 @@ import { entry } from "./entry.ts";
 
 /** Traffic policies, under the numbers that their users know. */
 export const policyErrors = {
+  policy_login_secret_missing: entry(
+    383,
+    400,
+    "A login of the traffic policy has a client_id without a client_secret.",
+    "Give both, or neither where the server has an app for the provider.",
+  ),
+  policy_login_client_missing: entry(
+    384,
+    400,
+    "A login of the traffic policy has a client_secret without a client_id.",
+    "Give both, or neither where the server has an app for the provider.",
+  ),
+  policy_login_client_empty: entry(
+    389,
+    500,
+    "This address could not be served.",
+    "Its operator finds in the trace of the request that the id or the secret of its login's client has come to nothing.",
+  ),
+  policy_login_scopes: entry(
+    390,
+    400,
+    "A login of the traffic policy names scopes without an app of its own.",
+    "Give client_id and client_secret, or leave out the scopes.",
+  ),
   policy_expression_invalid: entry(
     2200,
     400,
@@ -167,6 +191,18 @@ export const policyErrors = {
     400,
     "A text in the traffic policy is too short.",
     "`details` says how long it must be.",
+  ),
+  policy_logins_many: entry(
+    2239,
+    400,
+    "The traffic policy asks for two logins that nothing tells apart.",
+    "Give each an auth_id of its own, in rules of their own.",
+  ),
+  policy_login_domain: entry(
+    2241,
+    400,
+    "The cookie of a login cannot be for a domain.",
+    "Leave out auth_cookie_domain: each host has logins of its own.",
   ),
   policy_field_needs_other: entry(
     2240,

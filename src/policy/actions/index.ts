@@ -11,6 +11,8 @@ import { forwardInternal } from "./forward-internal.ts";
 import { httpRequest } from "./http-request.ts";
 import { jwtValidation } from "./jwt-validation.ts";
 import { log } from "./log.ts";
+import { oauth } from "./oauth.ts";
+import { openidConnect } from "./openid-connect.ts";
 import { rateLimit } from "./rate-limit.ts";
 import { redirect } from "./redirect.ts";
 import { removeHeaders } from "./remove-headers.ts";
@@ -36,6 +38,8 @@ export const actions: readonly ActionDeclaration[] = [
   httpRequest,
   jwtValidation,
   log,
+  oauth,
+  openidConnect,
   rateLimit,
   redirect,
   requestBodyFindReplace,
@@ -48,12 +52,17 @@ export const actions: readonly ActionDeclaration[] = [
   verifyWebhook,
 ];
 
+/** The same by their names, the older ones as well. */
+export const actionsByName: ReadonlyMap<string, ActionDeclaration> = new Map(
+  actions.flatMap((action) =>
+    [action.type, ...(action.alias === undefined ? [] : [action.alias])].map((name) => [name, action] as const),
+  ),
+);
+
 /** Actions of the vendor's policies that this server does not have, and why. */
 export const unsupportedActions: Readonly<Record<string, string>> = {
   "ai-gateway": "it needs a service of the vendor's",
-  oauth: "logins are modules of a route: oauth",
-  "openid-connect": "logins are modules of a route: oidc",
-  saml: "logins are modules of a route: saml",
+  saml: "logins with SAML are modules of a route: saml",
   "owasp-crs-request": "its rule set is not part of this server; put a web application firewall behind it",
   "owasp-crs-response": "its rule set is not part of this server; put a web application firewall behind it",
 };

@@ -36,6 +36,7 @@ const context = new PolicyContext(
     services: { ...defaultPolicyServices, random: () => random },
     keep: (_key, make) => make(),
     authority: () => "",
+    login: () => assert.fail("no login"),
     ipPolicy: () => assert.fail("no IP policy"),
   },
   "on_http_response",

@@ -17,7 +17,7 @@ import type { RefusalName } from "../../lib/errors.ts";
 import type { Fields, Issue, StoredOf } from "../../schema/fields.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
-import type { Answer } from "../../traffic/step.ts";
+import type { Answer, Step } from "../../traffic/step.ts";
 import type { PolicyContext, PolicyPlace } from "./context.ts";
 import type { Template } from "./template.ts";
 
@@ -31,6 +31,8 @@ export type Layer = "http" | "tls" | "tcp";
 export interface ActionDeclaration<F extends Fields = Fields> {
   /** As the policy names it, e.g. `add-headers`. */
   readonly type: string;
+  /** An older name. */
+  readonly alias?: string;
   readonly phases: readonly Phase[];
   /** Layers that have it, where not all that have its phases. */
   readonly layers?: readonly Layer[];
@@ -85,6 +87,8 @@ export interface ActionScope {
 export interface CompiledAction<S = unknown> {
   /** With this configuration it ends the phase whatever comes, also where its type need not. */
   readonly isFinal?: boolean;
+  /** It asks visitors to log in: what tells this login from others of the policy. */
+  readonly login?: { readonly authId: string };
   /** Asked once for each route or edge that has the policy; may throw: the route then fails closed. */
   attach?(place: PolicyPlace): S;
   run(context: PolicyContext, state: S): ActionOutcome | Promise<ActionOutcome>;
@@ -110,6 +114,10 @@ export type PhaseEnd =
   | { readonly by: "answer"; readonly answer: Answer }
   /** Refused: nothing of the policy acts any more. */
   | { readonly by: "refusal"; readonly answer: Answer }
+  /** Whoever has to log in first is sent there or told so: nothing of the policy acts any more. */
+  | { readonly by: "login"; readonly step: Step }
+  /** A rehearsal has come to the login that it was to come to. */
+  | { readonly by: "reached" }
   /** The connection is dropped without a byte. */
   | { readonly by: "close" }
   /** It goes to an internal endpoint of the account instead of upstream: of HTTP, or of whole connections. */

@@ -5,9 +5,11 @@ import type { KeySets } from "../../jose/key-sets.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { ConnectionFacts, Exchange, ResponseHead } from "../../traffic/exchange.ts";
+import type { LoginGuard } from "../../traffic/login.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { CompiledPolicy as CompiledIpPolicy } from "../../traffic/parts/ip-policy.ts";
 import type { Phase } from "./action.ts";
+import type { AskedLogin } from "../../traffic/asked-login.ts";
 import type { HttpCaller } from "./http-caller.ts";
 import type { WindowPool } from "./window-pool.ts";
 
@@ -58,6 +60,8 @@ export interface PolicyPlace {
   ipPolicy(id: string): CompiledIpPolicy;
   /** The certificates of an authority of the account, PEM; in `attach` only. Throws when there is none. */
   authority(id: string): string;
+  /** Has visitors log in; in `attach` only. Throws where they cannot. */
+  login(asked: AskedLogin): LoginGuard;
 }
 
 export interface PolicyEndpoint {
@@ -81,6 +85,8 @@ export class PolicyContext {
   readonly exchange: Exchange | undefined;
   /** Nothing with side effects is carried out. */
   readonly isRehearsal: boolean;
+  /** The rehearsal ends where this login is asked for. */
+  until: LoginGuard | undefined;
   readonly budget: Budget = { steps: requestSteps };
   phase: Phase;
   /** Of `set-vars`: of this phase alone. */
@@ -129,8 +135,13 @@ export class PolicyContext {
   secret(vault: string, name: string): string | undefined {
     const { accountId, services } = this.place;
     const found = services.secret(accountId, vault, name);
-    if (found !== undefined && this.isRehearsal) (this.#secrets ??= new Set()).add(found);
+    if (found !== undefined) this.conceal(found);
     return found;
+  }
+
+  /** What a rehearsal may not show either, such as a visitor's token. */
+  conceal(text: string): void {
+    if (this.isRehearsal && text !== "") (this.#secrets ??= new Set()).add(text);
   }
 
   /** What a rehearsal may not show: every secret that it has read so far. */

@@ -21,6 +21,8 @@ export interface Template {
   readonly constant: string | undefined;
   /** Names of the variables that it mentions. */
   readonly variables: readonly string[];
+  /** Names of the functions that it calls whose value may be another one each time. */
+  readonly volatile: readonly string[];
   /** The text with its expressions' values; a failure of one of them, or of too much text. */
   text(context: PolicyContext): string | Failure;
   /** As `text`, but what is exactly one `${…}` keeps its type. */
@@ -37,7 +39,13 @@ export function compileTemplate(
   wrong: (issue: Issue) => void,
   read: (checked: CheckedTree, offset: number) => void = () => {},
 ): Template {
-  const parts = partsOf(source, environment, wrong, read);
+  const volatile: string[] = [];
+  const parts = partsOf(source, environment, wrong, (checked, offset) => {
+    for (const { name, overloads } of checked.calls.values()) {
+      if (overloads.some(({ isVolatile }) => isVolatile === true)) volatile.push(name);
+    }
+    read(checked, offset);
+  });
   const [first] = parts;
   if (parts.length === 0) return constant(source, "");
   if (parts.length === 1 && typeof first === "string") return constant(source, first);
@@ -60,13 +68,14 @@ export function compileTemplate(
     source,
     constant: undefined,
     variables: parts.flatMap((part) => (typeof part === "string" ? [] : part.variables)),
+    volatile,
     text,
     value: only ? (context) => only.evaluate(context, context.budget) : text,
   };
 }
 
 function constant(source: string, text: string): Template {
-  return { source, constant: text, variables: [], text: () => text, value: (): Value => text };
+  return { source, constant: text, variables: [], volatile: [], text: () => text, value: (): Value => text };
 }
 
 /** `$${` is a literal `${`; any other `$` is itself. */

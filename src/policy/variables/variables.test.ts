@@ -124,6 +124,7 @@ function contextOf(phase: Phase): PolicyContext {
       keep: (_key, make) => make(),
       ipPolicy: () => assert.fail("no IP policy"),
       authority: () => assert.fail("no authority"),
+      login: () => assert.fail("no authority"),
     },
     phase,
     exchange.connection,

@@ -1,6 +1,6 @@
 import { hostMatches, parsePort } from "../../lib/hostport.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
-import type { CompiledModule } from "../../traffic/module.ts";
+import type { LoginGuard } from "../../traffic/login.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { isPooled } from "./cloud-endpoints.ts";
 import { emptyChain } from "./chain.ts";
@@ -104,7 +104,7 @@ class HttpsSite implements Site {
     return this.#routes.find(path, host);
   }
 
-  get logins(): readonly CompiledModule[] {
+  get logins(): readonly LoginGuard[] {
     return this.#routes.logins;
   }
 

@@ -1,6 +1,7 @@
 /** Configuration as the data plane uses it: immutable objects, replaced whole by a change. */
 import type { OwnCertificate } from "../../lib/own-certificate.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
+import type { LoginGuard } from "../../traffic/login.ts";
 import type { CompiledModule, Converter } from "../../traffic/module.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
@@ -23,8 +24,8 @@ export interface Site {
    * without one, the exact path, else the longest prefix on segment boundaries.
    */
   findRoute(path: string, host: string): CompiledRoute | undefined;
-  /** Modules of its routes that let in who has logged in; empty or absent where nobody has to. */
-  readonly logins?: readonly CompiledModule[];
+  /** What of its routes lets in who has logged in; empty or absent where nobody has to. */
+  readonly logins?: readonly LoginGuard[];
   /** Whether a hostport of it says that `host`, lower case, is reached at `port`. */
   advertises(host: string, port: number): boolean;
   /** Other endpoints of its URL may serve beside it. */

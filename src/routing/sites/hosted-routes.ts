@@ -1,4 +1,4 @@
-import type { CompiledModule } from "../../traffic/module.ts";
+import type { LoginGuard } from "../../traffic/login.ts";
 import type { CompiledRoute } from "./compiled.ts";
 import { HostMap } from "./host-map.ts";
 import { RouteIndex } from "./route-index.ts";
@@ -20,10 +20,10 @@ export class HostedRoutes {
   readonly #anywhere = new RouteIndex();
   /** Made with the first route that names a host: there are many edges without one. */
   #hosted: HostMap<RouteIndex> | undefined;
-  #logins: readonly CompiledModule[] = noLogins;
+  #logins: readonly LoginGuard[] = noLogins;
 
-  /** Modules of its routes that let in who has logged in; another list after each change. */
-  get logins(): readonly CompiledModule[] {
+  /** What of its routes lets in who has logged in; another list after each change. */
+  get logins(): readonly LoginGuard[] {
     return this.#logins;
   }
 
@@ -65,12 +65,10 @@ export class HostedRoutes {
   }
 }
 
-const noLogins: readonly CompiledModule[] = Object.freeze([]);
+const noLogins: readonly LoginGuard[] = Object.freeze([]);
 
-function loginsOf({ request }: CompiledRoute): readonly CompiledModule[] {
-  return request.some(({ login }) => login !== undefined)
-    ? request.filter(({ login }) => login !== undefined)
-    : noLogins;
+function loginsOf({ request }: CompiledRoute): readonly LoginGuard[] {
+  return request.some(({ logins }) => logins !== undefined) ? request.flatMap(({ logins = [] }) => logins) : noLogins;
 }
 
 function findHosted(hosted: HostMap<RouteIndex>, path: string, host: string): CompiledRoute | undefined {

@@ -1,0 +1,51 @@
+/** A login that a rule of a policy asks for. */
+import type { AskedLogin } from "../traffic/asked-login.ts";
+import type { LoginGuard } from "../traffic/login.ts";
+import type { Scope } from "../traffic/module.ts";
+import type { Logins } from "./engine.ts";
+import { oauthLogin } from "./oauth-login-config.ts";
+import { oidcLogin } from "./oidc-login-config.ts";
+import type { LoginSettings } from "./settings.ts";
+
+/** Throws where there is no app to log in with, or its issuer may not be asked. */
+export function askedLogin(asked: AskedLogin, logins: Logins, scope: Scope): LoginGuard {
+  const { provider, client, scopes, emailAddresses, emailDomains, authorizeParameters, ...route } = asked;
+  if (provider.kind === "oidc") checkIssuer(provider.issuer, logins.settings);
+  // Where it changes, it is read when it is needed.
+  const own = client && (client.mayChange ? { id: client.name, secret: "" } : client.read());
+  const lists = { emailAddresses, emailDomains };
+  const login =
+    provider.kind === "oauth"
+      ? oauthLogin(
+          {
+            provider: provider.name,
+            client: own,
+            scopes,
+            ...lists,
+            teams: [],
+            organizations: [],
+            checkInterval: asked.checkInterval,
+          },
+          logins.settings,
+        )
+      : oidcLogin({ issuer: provider.issuer, client: own ?? { id: "", secret: "" }, scopes, ...lists });
+  return logins.codeLogin(
+    {
+      ...route,
+      cookiePrefix: "",
+      optionsPassthrough: false,
+      ...login,
+      authorizeParameters,
+      client: client?.mayChange === true ? client : undefined,
+    },
+    scope,
+  );
+}
+
+function checkIssuer(issuer: string, { allowLocal, issuers }: LoginSettings): void {
+  if (!/^http:/i.test(issuer) || allowLocal || issuers.includes(issuer)) return;
+  throw new Error(
+    `enforce openid-connect: "${issuer}" must be an https URL: http is for local addresses, which this server does not ` +
+      `allow (--allow-local-upstreams)`,
+  );
+}

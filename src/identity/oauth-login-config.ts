@@ -1,0 +1,92 @@
+/** What a route, or a rule of a policy, says of a login with an OAuth provider, as the engine takes it. */
+import type { CodeLoginConfig } from "./engine.ts";
+import { oauthCallback } from "./code-method.ts";
+import { oauthProviders, scopesAsked } from "./oauth/providers.ts";
+import { callbackUri } from "./settings.ts";
+import type { LoginSettings } from "./settings.ts";
+import { everybody } from "./verdict.ts";
+
+export interface OAuthLogin {
+  /** Its name. */
+  readonly provider: string;
+  /** An app of one's own; undefined: the server's, where it has one. */
+  readonly client: { readonly id: string; readonly secret: string } | undefined;
+  readonly scopes: readonly string[];
+  readonly emailAddresses: readonly string[];
+  readonly emailDomains: readonly string[];
+  readonly teams: readonly string[];
+  readonly organizations: readonly string[];
+  /** Seconds; 0: only at login. */
+  readonly checkInterval: number;
+}
+
+/** Scopes of GitHub without which it does not tell what the lists ask for; one of each is enough. */
+export const githubNeeds = [
+  { lists: ["email_addresses", "email_domains"], scopes: ["user", "user:email"] },
+  { lists: ["teams", "organizations"], scopes: ["read:org", "write:org", "admin:org"] },
+] as const;
+
+/** Throws where there is no app to log in with. */
+export function oauthLogin(
+  login: OAuthLogin,
+  settings: LoginSettings,
+): Pick<CodeLoginConfig, "connection" | "forwardsTokens" | "neededScopes" | "lists" | "checkInterval"> {
+  const { provider: name, client, scopes, emailAddresses, emailDomains, teams, organizations } = login;
+  const provider = oauthProviders.get(name);
+  if (!provider) throw new Error(`enforce oauth: there is no provider "${name}"`);
+  const managed = settings.apps[provider.name];
+  const clientId = client?.id ?? managed?.clientId ?? "";
+  const isOwn = client !== undefined;
+  if (!isOwn && clientId === "") {
+    throw new Error(
+      `enforce oauth: there is no app for ${name}: register one there with the callback ` +
+        `${callbackUri(settings, oauthCallback)}, and set client_id and client_secret, or have the operator ` +
+        `name one (--oauth-apps)`,
+    );
+  }
+  const needs = {
+    memberships: teams.length + organizations.length > 0,
+    refreshes: login.checkInterval > 0 || isOwn,
+  };
+  // Only where tokens are kept there is something to validate.
+  const { validatesEvery = Infinity } = provider;
+  const checkInterval = needs.refreshes
+    ? finite(Math.min(login.checkInterval || Infinity, validatesEvery))
+    : login.checkInterval;
+  const wantsEmail = emailAddresses.length + emailDomains.length > 0;
+  return {
+    connection: {
+      kind: "oauth",
+      provider: name,
+      issuer: "",
+      clientId,
+      clientSecret: client?.secret ?? managed?.clientSecret ?? "",
+      scopes: scopesAsked(provider, scopes, needs),
+      refreshes: needs.refreshes,
+      baseUrl: managed?.baseUrl ?? "",
+      graphVersion: managed?.graphVersion ?? "",
+    },
+    forwardsTokens: isOwn,
+    neededScopes: name === "github" ? githubScopes(wantsEmail, needs.memberships) : [],
+    checkInterval,
+    lists: {
+      ...everybody,
+      emailAddresses: new Set(emailAddresses),
+      emailDomains: new Set(emailDomains),
+      teams: new Set(teams.map((one) => one.toLowerCase())),
+      organizations: new Set(organizations.map((one) => one.toLowerCase())),
+      managedDomains: provider.managedDomains ?? false,
+    },
+  };
+}
+
+/** One of these must be granted, or nothing that is listed can be told; with lists of both kinds either will do. */
+function githubScopes(wantsEmail: boolean, wantsMemberships: boolean): readonly string[] {
+  if (wantsEmail === wantsMemberships) return [];
+  return wantsEmail ? githubNeeds[0].scopes : githubNeeds[1].scopes;
+}
+
+/** Seconds; 0: never. */
+function finite(seconds: number): number {
+  return seconds === Infinity ? 0 : seconds;
+}

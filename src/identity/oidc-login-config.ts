@@ -1,0 +1,37 @@
+/** What a route, or a rule of a policy, says of a login with an OpenID Connect provider, as the engine takes it. */
+import type { CodeLoginConfig } from "./engine.ts";
+import { everybody } from "./verdict.ts";
+
+export interface OidcLogin {
+  readonly issuer: string;
+  readonly client: { readonly id: string; readonly secret: string };
+  readonly scopes: readonly string[];
+  readonly emailAddresses: readonly string[];
+  readonly emailDomains: readonly string[];
+}
+
+export function oidcLogin({
+  issuer,
+  client,
+  scopes,
+  emailAddresses,
+  emailDomains,
+}: OidcLogin): Pick<CodeLoginConfig, "connection" | "forwardsTokens" | "neededScopes" | "lists"> {
+  const asked = scopes.length === 0 ? ["openid", "profile", "email"] : scopes;
+  return {
+    connection: {
+      kind: "oidc",
+      provider: "",
+      issuer,
+      clientId: client.id,
+      clientSecret: client.secret,
+      scopes: asked.includes("openid") ? asked : ["openid", ...asked],
+      refreshes: true,
+      baseUrl: "",
+      graphVersion: "",
+    },
+    forwardsTokens: true,
+    neededScopes: [],
+    lists: { ...everybody, emailAddresses: new Set(emailAddresses), emailDomains: new Set(emailDomains) },
+  };
+}

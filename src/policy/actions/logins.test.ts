@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { errorCode } from "../../lib/errors.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+import { compilePolicy } from "../compile.ts";
+import { oauthProviders } from "../../identity/oauth/providers.ts";
+import { oauth } from "./oauth.ts";
+
+const github = { provider: "github" };
+const issuer = { issuer_url: "https://login.example.com", client_id: "c", client_secret: "s" };
+const login = (config: object, type = "oauth") => ({ type, config });
+
+/** Codes and messages of what is wrong with a policy of these rules. */
+function faultsOf(rules: readonly object[], phase = "on_http_request"): string[] {
+  const { issues } = compilePolicy(JSON.stringify({ [phase]: rules }), "http");
+  return issues.map(({ path, message, reason }) => `${errorCode(reason)} ${path} ${message}`);
+}
+
+function faultOf(type: string, config: object): string {
+  return faultsOf([{ actions: [login(config, type)] }]).join("; ");
+}
+
+function isRefused(fault: string, reason: RefusalName, message: RegExp): void {
+  assert.match(fault, message);
+  assert.ok(fault.startsWith(errorCode(reason)), fault);
+}
+
+describe("logins of traffic policies", () => {
+  it("logins of traffic policies take all that is documented, under both names of the idle time", () => {
+    const shared = {
+      auth_id: "staff",
+      scopes: ["read:user"],
+      authz_url_params: { prompt: "consent", hd: "example.com" },
+      max_session_duration: "8h",
+      userinfo_refresh_interval: "10m",
+      allow_cors_preflight: true,
+      email_addresses: ["ada@example.com"],
+      email_domains: ["example.com"],
+    };
+    const client = { client_id: "c", client_secret: "${secrets.get('vault', 'name')}" };
+    for (const idle of ["idle_session_timeout", "idle_session_duration"]) {
+      assert.equal(faultOf("oauth", { ...github, ...client, ...shared, [idle]: "30m" }), "");
+      for (const type of ["openid-connect", "oidc"]) {
+        assert.equal(faultOf(type, { ...issuer, ...shared, [idle]: "30m" }), "");
+      }
+    }
+  });
+
+  it("an oauth action of a policy knows the providers that logins know", () => {
+    const { provider } = oauth.config;
+    assert.deepEqual(provider?.type === "oneOf" && [...provider.values].sort(), [...oauthProviders.keys()].sort());
+  });
+
+  const refused: readonly (readonly [type: string, config: object, reason: RefusalName, message: RegExp])[] = [
+    ["oauth", {}, "policy_field_missing", /config\.provider is required/],
+    ["oauth", { provider: "githib" }, "policy_value_refused", /provider must be one of/],
+    ["oauth", { ...github, client_id: "c" }, "policy_login_secret_missing", /client_secret is required/],
+    ["oauth", { ...github, client_secret: "s" }, "policy_login_client_missing", /client_id is required/],
+    ["oauth", { ...github, scopes: ["user"] }, "policy_login_scopes", /scopes must be empty/],
+    [
+      "oauth",
+      { ...github, auth_cookie_domain: "example.com" },
+      "policy_login_domain",
+      /auth_cookie_domain must be left/,
+    ],
+    ["oauth", { ...github, max_session: "1h" }, "policy_config_unreadable", /max_session_duration/],
+    ["oauth", { ...github, max_session_duration: "a day" }, "policy_value_refused", /must be a duration/],
+    ["oauth", { ...github, idle_session_timeout: "0s" }, "policy_value_refused", /must be from 1s/],
+    ["oauth", { ...github, authz_url_params: { state: "x" } }, "policy_value_refused", /that the login itself sends/],
+    [
+      "oauth",
+      { ...github, authz_url_params: { Code_Challenge_Method: "plain" } },
+      "policy_value_refused",
+      /itself sends/,
+    ],
+    ["openid-connect", { client_id: "c", client_secret: "s" }, "policy_field_missing", /issuer_url is required/],
+    ["openid-connect", { ...issuer, client_id: undefined }, "policy_field_missing", /client_id is required/],
+    ["openid-connect", { ...issuer, issuer_url: "http://8.8.8.8" }, "policy_url_invalid", /https URL/],
+    ["openid-connect", { ...issuer, client_id: "${req.host}" }, "policy_interpolation_invalid", /not "req\.host"/],
+    [
+      "openid-connect",
+      { ...issuer, client_secret: "${getReqHeader('x')[0]}" },
+      "policy_interpolation_invalid",
+      /getReqHeader/,
+    ],
+    [
+      "openid-connect",
+      { ...issuer, client_secret: "${string(rand.int())}" },
+      "policy_interpolation_invalid",
+      /rand\.int/,
+    ],
+    ["openid-connect", { ...issuer, client_secret: "${secrets.get('a'" }, "policy_interpolation_invalid", /not closed/],
+  ];
+  for (const [type, config, reason, message] of refused) {
+    it(`a traffic policy is refused with ${reason} for ${type} ${JSON.stringify(config)}`, () => {
+      isRefused(faultOf(type, config), reason, message);
+    });
+  }
+
+  it("a login of a traffic policy acts on requests alone", () => {
+    const rules = [{ actions: [login(github)] }];
+    isRefused(faultsOf(rules, "on_http_response").join(), "policy_action_misplaced", /on_http_request/);
+    const { issues } = compilePolicy(JSON.stringify({ on_tcp_connect: rules }), "tcp");
+    assert.equal(issues[0]?.reason, "policy_action_misplaced");
+  });
+
+  it("two logins of a traffic policy are told apart by their auth_id, and stand in rules of their own", () => {
+    const two = (first: object, second: object) => faultsOf([{ actions: [first] }, { actions: [second] }]).join();
+    const oidc = (config: object = {}) => login({ ...issuer, ...config }, "openid-connect");
+    isRefused(two(login(github), oidc()), "policy_logins_many", /no auth_id either/);
+    isRefused(two(login({ ...github, auth_id: "a" }), oidc({ auth_id: "a" })), "policy_logins_many", /auth_id "a"/);
+    assert.equal(two(login(github), oidc({ auth_id: "b" })), "");
+    const beside = faultsOf([{ actions: [login(github), oidc({ auth_id: "b" })] }]).join();
+    isRefused(beside, "policy_logins_many", /a rule has one/);
+  });
+
+  it("results of logins are read with their types, and no others are", () => {
+    const condition = (text: string) => faultsOf([{ expressions: [text], actions: [{ type: "deny" }] }]);
+    for (const text of [
+      "actions.ngrok.oauth.identity.email == '' && actions.ngrok.oauth.identity.current_provider_session_id == ''",
+      "actions.ngrok.oidc.identity.current_session_id == '' && actions.ngrok.oidc.identity_token == ''",
+      "!actions.ngrok.oauth.userinfo_refreshed && !actions.ngrok.oidc.user_info_refreshed",
+      "actions.ngrok.oauth.error.code == '' && !actions.ngrok.oauth.session_timed_out",
+    ]) {
+      assert.deepEqual(condition(text), [], text);
+    }
+    assert.equal(condition("actions.ngrok.oauth.identity.mail == ''").length, 1);
+  });
+});

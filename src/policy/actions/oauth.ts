@@ -1,0 +1,88 @@
+import { types } from "../../cel/checking/types.ts";
+import { f } from "../../schema/fields.ts";
+import { defineAction } from "../language/action.ts";
+import { clientAt, compileClient } from "../parts/login-client.ts";
+import { codeLoginFields, idleField, noCookieDomain, timesOf } from "../parts/login-fields.ts";
+import { identityOf, loginAction, loginResults } from "../parts/login.ts";
+
+const providers = ["amazon", "facebook", "github", "gitlab", "google", "linkedin", "microsoft", "twitch"] as const;
+
+const sessionField = "current_provider_session_id";
+
+export const oauth = defineAction({
+  type: "oauth",
+  phases: ["on_http_request"],
+  doc: "Lets visitors past who have logged in with a social identity provider, and sends others there.",
+  config: {
+    provider: f.oneOf("The provider.", providers, { required: true }),
+    client_id: f.string(
+      "Id of an app of your own; may hold `${…}` that reads secrets. The server's app unless given, where it has one.",
+      { maxBytes: 1024 },
+    ),
+    client_secret: f.string("Its secret; may hold `${…}` that reads secrets.", { secret: true, maxBytes: 1024 }),
+    ...codeLoginFields,
+    idle_session_timeout: idleField("idle_session_duration"),
+  },
+  rules: [
+    noCookieDomain,
+    ({ client_id, client_secret }) => {
+      if ((client_id === "") === (client_secret === "")) return undefined;
+      return client_id === ""
+        ? {
+            path: "client_id",
+            message: "is required: a client_secret is nothing without it",
+            reason: "policy_login_client_missing",
+          }
+        : {
+            path: "client_secret",
+            message: "is required: a client_id is nothing without it",
+            reason: "policy_login_secret_missing",
+          };
+    },
+    ({ client_id, scopes }) =>
+      client_id === "" && scopes.length > 0
+        ? {
+            path: "scopes",
+            message: "must be empty without client_id and client_secret of your own app",
+            reason: "policy_login_scopes",
+          }
+        : undefined,
+  ],
+  terminating: "may",
+  results: {
+    name: "oauth",
+    fields: {
+      ...loginResults(sessionField),
+      access_token: types.string,
+      refresh_token: types.string,
+      userinfo_refreshed: types.bool,
+    },
+  },
+  compile(config, scope) {
+    const { provider, client_id, client_secret, scopes, authz_url_params, email_addresses, email_domains } = config;
+    const templates = client_id === "" ? undefined : compileClient(client_id, client_secret, scope);
+    return loginAction({
+      authId: config.auth_id,
+      allowsPreflight: config.allow_cors_preflight,
+      asked(place) {
+        const client = templates && clientAt(templates, place);
+        const login = {
+          ...timesOf(config, config.idle_session_timeout),
+          provider: { kind: "oauth", name: provider } as const,
+          client,
+          scopes,
+          authorizeParameters: authz_url_params,
+          emailAddresses: email_addresses,
+          emailDomains: email_domains,
+        };
+        return { login, client };
+      },
+      result: (visitor, session, wasChecked) => ({
+        identity: identityOf(visitor, session, sessionField),
+        access_token: session?.accessToken ?? "",
+        refresh_token: session?.refreshToken ?? "",
+        userinfo_refreshed: wasChecked,
+      }),
+    });
+  },
+});

@@ -1,0 +1,84 @@
+/** What the configurations of logins have in common. */
+import { f } from "../../schema/fields.ts";
+import type { Issue, StringFormat } from "../../schema/fields.ts";
+import { emailAddresses, emailDomains, scopes } from "../../schema/login-fields.ts";
+import { parseDuration } from "../language/duration.ts";
+import { duration } from "../language/formats.ts";
+import type { AskedLogin } from "../../traffic/asked-login.ts";
+
+const longest = 10 * 365 * 86_400;
+
+const lifetime = (doc: string) => f.string(doc, { format: duration(1, longest, 0) });
+
+const authId = f.string(
+  "Tells the login from others: those of a host with the same provider, client and `auth_id` are one. `/ngrok/login?auth_id=…` and `/ngrok/logout?auth_id=…` mean this one.",
+  { maxBytes: 128 },
+);
+
+/** What the flow itself says (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core 1.0 §3.1.2.1 and §6). */
+const ownParameters = /^(?:client_id|redirect_uri|response_.*|scope|state|nonce|code_challenge.*|request.*)$/i;
+
+const parameterName: StringFormat = {
+  name: "parameter-name",
+  example: "prompt",
+  reason: "policy_value_refused",
+  check(text) {
+    if (ownParameters.test(text)) return "not be a parameter that the login itself sends";
+    return /^[\x21-\x7e]+$/.test(text) ? undefined : "be visible ASCII";
+  },
+};
+
+/** Of logins by the authorization code flow. */
+export const codeLoginFields = {
+  auth_id: authId,
+  scopes,
+  authz_url_params: f.map(
+    "More parameters of the address that visitors are sent to.",
+    f.string("A value.", { maxBytes: 2048 }),
+    {
+      maxItems: 32,
+      key: f.string("A name.", { minBytes: 1, maxBytes: 128, format: parameterName }),
+    },
+  ),
+  max_session_duration: lifetime("How long a login lasts at most; without end unless given."),
+  userinfo_refresh_interval: lifetime(
+    "After which time the provider is asked again who the visitor is; only at login unless given.",
+  ),
+  allow_cors_preflight: f.boolean("Lets the preflight requests of CORS pass without a login, and without an identity."),
+  auth_cookie_domain: f.string("Refused: each host has logins of its own."),
+  email_addresses: emailAddresses,
+  email_domains: emailDomains,
+} as const;
+
+/** @param alias the name that the other kind of login has for it */
+export function idleField(alias: string) {
+  const doc = "After which time without a request a login ends; unless given, the server's own.";
+  return f.string(doc, { format: duration(1, longest, 0), alias });
+}
+
+/** Fixed names of hosts are what keeps siblings from planting cookies. */
+export function noCookieDomain({ auth_cookie_domain: domain }: { readonly auth_cookie_domain: string }) {
+  if (domain === "") return undefined;
+  const message = `must be left out: a cookie for "${domain}" would be open to every host below it`;
+  return { path: "auth_cookie_domain", message, reason: "policy_login_domain" } satisfies Issue;
+}
+
+interface Times {
+  readonly auth_id: string;
+  readonly max_session_duration: string;
+  readonly userinfo_refresh_interval: string;
+}
+
+/** @param idle "" where it is not limited */
+export function timesOf(
+  { auth_id, max_session_duration, userinfo_refresh_interval }: Times,
+  idle: string,
+): Pick<AskedLogin, "authId" | "maximumDuration" | "inactivityTimeout" | "checkInterval"> {
+  const seconds = (text: string): number => parseDuration(text) ?? 0;
+  return {
+    authId: auth_id,
+    maximumDuration: seconds(max_session_duration),
+    inactivityTimeout: seconds(idle),
+    checkInterval: seconds(userinfo_refresh_interval),
+  };
+}

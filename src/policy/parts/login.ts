@@ -1,0 +1,109 @@
+/** What every action does that asks visitors to log in. */
+import type { Value } from "../../cel/values/values.ts";
+import { objectType, types } from "../../cel/checking/types.ts";
+import type { RequestHead } from "../../traffic/exchange.ts";
+import type { LoginGuard, Visitor, VisitorSession } from "../../traffic/login.ts";
+import type { Step } from "../../traffic/step.ts";
+import { brokenAction, done, endedBy, skippedAction } from "../language/action.ts";
+import type { ActionOutcome, CompiledAction } from "../language/action.ts";
+import type { PolicyContext, PolicyPlace } from "../language/context.ts";
+import type { AskedClient, AskedLogin } from "../../traffic/asked-login.ts";
+
+const { bool, string } = types;
+
+/** What is the same in the results of all logins. @param sessionField how they name the login itself */
+export function loginResults(sessionField: string) {
+  const texts = { id: string, email: string, name: string, provider_user_id: string, [sessionField]: string };
+  return {
+    identity: objectType("an identity", texts),
+    expires_at: string,
+    session_timed_out: bool,
+    session_max_duration_reached: bool,
+  } as const;
+}
+
+export type LoginResult = Readonly<Record<string, Value>>;
+
+interface Run {
+  readonly guard: LoginGuard;
+  readonly client: AskedClient | undefined;
+}
+
+export interface LoginAction {
+  readonly authId: string;
+  readonly allowsPreflight: boolean;
+  asked(place: PolicyPlace): { readonly login: AskedLogin; readonly client: AskedClient | undefined };
+  /** @param wasChecked the provider was asked again for this request */
+  result(visitor: Visitor, session: VisitorSession | undefined, wasChecked: boolean): LoginResult;
+}
+
+export function loginAction(action: LoginAction): CompiledAction {
+  const { authId, allowsPreflight, asked } = action;
+  const ask = (context: PolicyContext, state: unknown, isRun: boolean): ActionOutcome | Promise<ActionOutcome> => {
+    const { guard, client } = state as Run;
+    const { exchange } = context;
+    if (!exchange) return skippedAction("there is no request");
+    if (context.until === guard) return endedBy("the login", { by: "reached" });
+    if (allowsPreflight && isPreflight(exchange.request)) {
+      return skippedAction("a preflight request of CORS passes without a login");
+    }
+    const unfit = client && faultOf(client);
+    if (unfit) return unfit;
+    const step = isRun ? guard.request(exchange) : guard.rehearse(exchange);
+    return step instanceof Promise
+      ? step.then((one) => outcomeOf(one, action, context))
+      : outcomeOf(step, action, context);
+  };
+  return {
+    login: { authId },
+    attach(place): Run {
+      const { login, client } = asked(place);
+      return { guard: place.login(login), client: client?.mayChange === true ? client : undefined };
+    },
+    run: (context, state) => ask(context, state, true),
+    rehearse: (context, state) => ask(context, state, false),
+  };
+}
+
+function faultOf(client: AskedClient): ActionOutcome | undefined {
+  const present = client.read();
+  if (!present) return brokenAction("policy_interpolation_failed", "the client's id or secret could not be made");
+  if (present.id !== "" && present.secret !== "") return undefined;
+  return brokenAction("policy_login_client_empty", `the client's ${present.id === "" ? "id" : "secret"} is empty`);
+}
+
+function outcomeOf(step: Step, { result }: LoginAction, context: PolicyContext): ActionOutcome {
+  const { exchange } = context;
+  if (!exchange) return skippedAction("there is no request");
+  // What tells of logins looks for the login's own step, as it is of modules.
+  exchange.steps.push(step);
+  if (step.answer !== undefined) return endedBy(step.reason, { by: "login", step });
+  const { login: visitor } = exchange;
+  if (!visitor) return done(step.reason);
+  const { session } = visitor;
+  for (const token of session ? [session.accessToken, session.refreshToken, session.idToken] : [])
+    context.conceal(token);
+  const wasChecked =
+    session !== undefined && session.checkedAt > session.loginAt && session.checkedAt >= exchange.receivedAt;
+  const expires = session ? new Date(session.endsAt).toISOString() : "";
+  return done(step.reason, {
+    ...result(visitor, session, wasChecked),
+    expires_at: expires,
+    session_timed_out: false,
+    session_max_duration_reached: false,
+  });
+}
+
+/** Fetch standard, "CORS-preflight request". */
+function isPreflight({ method, headers }: RequestHead): boolean {
+  return method === "OPTIONS" && headers.has("origin") && headers.has("access-control-request-method");
+}
+
+/** @param sessionField how the action names the login itself */
+export function identityOf(
+  { subject, email, name }: Visitor,
+  session: VisitorSession | undefined,
+  sessionField: string,
+): Readonly<Record<string, Value>> {
+  return { id: session?.userId ?? "", email, name, provider_user_id: subject, [sessionField]: session?.id ?? "" };
+}

@@ -1,0 +1,71 @@
+/** Fields of logins that modules and policies have in common: who may come in, and what is asked of a provider. */
+import { hostIssue } from "../lib/hostport.ts";
+import { isPublicAddress } from "../lib/public-address.ts";
+import { f } from "./fields.ts";
+import type { StringFormat } from "./fields.ts";
+
+const lowerCase = (text: string): string | undefined =>
+  text === text.toLowerCase() ? undefined : `be in lower case: "${text.toLowerCase()}"`;
+
+const email: StringFormat = {
+  name: "email",
+  example: "user@example.com",
+  check(text) {
+    const at = text.lastIndexOf("@");
+    if (at < 1 || !/^[\x21-\x7e]+$/.test(text)) return 'be an e-mail address such as "user@example.com"';
+    return lowerCase(text) ?? domainIssue(text.slice(at + 1));
+  },
+};
+
+const emailDomain: StringFormat = {
+  name: "email-domain",
+  example: "example.com",
+  check: (text) => lowerCase(text) ?? domainIssue(text),
+};
+
+function domainIssue(domain: string): string | undefined {
+  if (domain.startsWith("*.")) return "name one domain: subdomains are not included";
+  const issue = hostIssue(domain);
+  return issue && `have a domain that must ${issue}`;
+}
+
+const scope: StringFormat = {
+  name: "oauth-scope",
+  example: "openid",
+  check: (text) =>
+    // RFC 6749 §3.3: scope-token.
+    /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text) ? undefined : 'be a scope: visible ASCII without spaces, "\\" and quotes',
+};
+
+export const scopes = f.list("Scopes requested from the provider.", f.string("A scope.", { format: scope }), {
+  maxItems: 100,
+  unique: true,
+});
+
+export const emailAddresses = f.list(
+  "E-mail addresses of authenticated users allowed access.",
+  f.string("An e-mail address.", { format: email }),
+  { unique: true },
+);
+
+export const emailDomains = f.list(
+  "E-mail domains of authenticated users allowed access; subdomains are not included.",
+  f.string("A domain.", { format: emailDomain }),
+  { unique: true },
+);
+
+/**
+ * An absolute URL of https; of http only for local addresses, and only where the operator allows those: the API sees
+ * to that, and whoever fetches it to where a name leads.
+ */
+export const providerUrl: StringFormat = {
+  name: "uri",
+  example: "https://login.example.com",
+  check(text) {
+    const url = URL.parse(text);
+    if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) return "be an absolute URL";
+    if (url.protocol === "http:" && isPublicAddress(url.hostname.replace(/^\[|\]$/g, ""))) return "be an https URL";
+    if (url.username !== "" || url.password !== "") return "not contain credentials";
+    return url.hash === "" ? undefined : "not have a fragment";
+  },
+};
