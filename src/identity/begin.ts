@@ -101,7 +101,9 @@ function notBegun(error: unknown, guard: Guard, context: LoginContext, exchange:
 
 /** For the trace and for dry runs: where to, and what has to be registered there. */
 export function sentAway({ options: { method } }: Guard, { settings }: LoginContext): string {
-  return `sent to ${method.title} to log in, and to come back to ${callbackUri(settings, method.callbackPath)}`;
+  const { title, callbackPath, warning } = method;
+  const sent = `sent to ${title} to log in, and to come back to ${callbackUri(settings, callbackPath)}`;
+  return warning === undefined ? sent : `${sent}; ${warning}`;
 }
 
 /** The oldest flows of the browser beyond what it may have, this one counted. */

@@ -31,6 +31,8 @@ export interface LoginMethod {
   readonly forwardsTokens: boolean;
   /** The path on the login host at which its visitors come back. */
   readonly callbackPath: string;
+  /** What its operator should know though logins work, for traces and explanations. */
+  readonly warning?: string | undefined;
   /** What sends the visitor there: a location, or an answer of its own such as a form. Rejects with `LoginRefusal`. */
   begin(
     flow: Flow,

@@ -17,7 +17,9 @@ export const samlMetadata = defineResource({
     url: f.string("The address.", { maxBytes: 2048 }),
     entity_id: f.string("Whose it is: another provider's is not taken from there.", { maxBytes: 4096 }),
     metadata: f.string("What was read of it, as JSON; empty while nothing good was found.", { maxBytes: 131_072 }),
-    problem: f.string("Why nothing was found.", { maxBytes: 4096 }),
+    problem: f.string("Why nothing was found the last time, if it was not; what was good before stays in use.", {
+      maxBytes: 4096,
+    }),
     etag: f.string("Its entity tag.", { maxBytes: 1024 }),
     fetched_at: f.timestamp("When it was last seen there."),
     good_until: f.timestamp("When it may not be used any more, unless it is seen again."),

@@ -17,9 +17,11 @@ for (const database of databases) {
     it(`metadata of a SAML provider with an address of its own, on ${database.name} is looked for hourly, or as often as it wishes, and goes with its route`, async () => {
       const asked: (string | undefined)[] = [];
       let attributes = "";
+      let isAway = false;
       const server = createServer((request, response) => {
         const tag = request.headers["if-none-match"];
         asked.push(tag);
+        if (isAway) return response.writeHead(503).end();
         const etag = `"${attributes}"`;
         if (tag === etag) return response.writeHead(304).end();
         const certificates = [derOf(keys.certificatePem)];
@@ -54,10 +56,22 @@ for (const database of databases) {
         assert.equal(asked.length, length);
         clock.move(20_000);
         await until(() => asked.length === length + 1);
+        isAway = true;
+        await until(() => {
+          clock.move(300_000);
+          return kept(api, "problem") === "it answers 503";
+        });
+        assert.ok(kept(api)?.includes("PT10M"), "what is good is kept");
+        isAway = false;
+        await until(() => {
+          clock.move(30_000);
+          return kept(api, "problem") === "";
+        });
+        const before = asked.length;
         await api.ok("DELETE", `/edges/https/${edge.id}/routes/${route.id}`);
         await until(() => kept(api) === undefined);
         clock.move(7_200_000);
-        assert.equal(asked.length, length + 1);
+        assert.equal(asked.length, before);
       } finally {
         await api.stop();
         server.close();
@@ -67,7 +81,7 @@ for (const database of databases) {
 }
 
 /** The one that the edge has; undefined for none. */
-function kept(api: TestApi): string | undefined {
+function kept(api: TestApi, field = "etag"): string | undefined {
   const has = new Map<string, string>();
   for (const message of api.edge.received) {
     const changes =
@@ -78,7 +92,7 @@ function kept(api: TestApi): string | undefined {
           : [];
     for (const { kind, id, object } of changes) {
       if (kind !== "saml_metadata") continue;
-      if (object) has.set(id, String(object.doc["etag"]));
+      if (object) has.set(id, String(object.doc[field]));
       else has.delete(id);
     }
   }

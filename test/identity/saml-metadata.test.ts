@@ -110,6 +110,31 @@ for (const { name, create } of databases) {
       assert.equal(told(await signIn({ keys: third, keyType: "ec" })), "200", "the last good one is kept");
     });
 
+    it(`metadata of a SAML provider, on ${name} that cannot be renewed is told of by explanations, and closes nothing while it is good`, async () => {
+      const { provider } = world;
+      const renewed = await startMetadataServer();
+      try {
+        renewed.serve(provider.metadata());
+        const route = await world.samlRoute("/warned", { idp_metadata: "", idp_metadata_url: renewed.url });
+        await becomes("/warned", "302");
+        const explained = async (): Promise<string> => {
+          const asked = { method: "GET", url: at("/warned"), headers: html };
+          return (await world.platform.api("POST", `/edges/https/${world.edgeId}/explain`, asked)).text;
+        };
+        assert.doesNotMatch(await explained(), /not renewed/);
+        renewed.serve("", {}, 500);
+        const unknown = { keys: await makeProviderKeys() };
+        await provider.signIn(world.browser(), at("/warned"), route, unknown);
+        const until = performance.now() + 10_000;
+        while (!/not renewed/.test(await explained()) && performance.now() < until);
+        assert.match(await explained(), /good until 20\S+, and was not renewed: it answers 500/);
+        assert.equal(told(await provider.signIn(world.browser(), at("/warned"), route, {})), "200");
+        await world.platform.api("DELETE", `/edges/https/${world.edgeId}/routes/${route.id}`);
+      } finally {
+        renewed.stop();
+      }
+    });
+
     it(`metadata of a SAML provider, on ${name} is never another provider's, from the same address or beside a document`, async () => {
       const { provider } = world;
       const pinned = await startMetadataServer();

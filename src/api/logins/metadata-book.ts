@@ -19,7 +19,7 @@ export interface MetadataBook {
   goodOf(route: MetadataRoute): StoredObject | undefined;
   /** Resolves with whether it is another one than before. */
   keep(route: MetadataRoute, metadata: IdpMetadata, etag: string): Promise<boolean>;
-  /** For the trace of requests that are refused for it; what is good is left as it is. */
+  /** For explanations, and for the trace of requests that are refused for it; what is good stays in use beside it. */
   keepProblem(route: MetadataRoute, problem: string): Promise<void>;
 }
 
@@ -60,15 +60,18 @@ export function makeMetadataBook(
     const text = JSON.stringify(metadata);
     const now = clock.now();
     const isNew = present?.doc["metadata"] !== text;
+    const isMended = present !== undefined && present.doc["problem"] !== "";
     const isOld = now - Date.parse(String(present?.doc["fetched_at"])) > dayMs;
-    if (!isNew && !isOld && present?.doc["etag"] === etag) return false;
+    if (!isNew && !isOld && !isMended && present?.doc["etag"] === etag) return false;
     const goodUntil = Math.min(now + keptMs, metadata.validUntilMs ?? Number.POSITIVE_INFINITY);
     await write(route, { entity_id: metadata.entityId, metadata: text, etag, good_until: timestamp(goodUntil) });
     return isNew;
   };
   const keepProblem = async (route: MetadataRoute, problem: string): Promise<void> => {
-    if (goodOf(route) || presentOf(route)?.doc["problem"] === problem) return;
-    await write(route, { problem });
+    const present = presentOf(route);
+    if (present?.doc["problem"] === problem) return;
+    // When it was last seen stays what it was.
+    await write(route, { ...goodOf(route)?.doc, problem });
   };
   return { goodOf, keep, keepProblem };
 }

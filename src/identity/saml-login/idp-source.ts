@@ -8,6 +8,8 @@ import type { SamlWorker } from "./calls.ts";
 export interface IdpSource {
   /** Undefined until it was read. */
   readonly known: IdpMetadata | undefined;
+  /** What an operator should know though it is good. */
+  readonly warning?: string | undefined;
   /** Rejects with `LoginRefusal`: `saml_metadata` where it cannot be used. */
   get(): Promise<IdpMetadata>;
 }
@@ -39,8 +41,12 @@ export function documentSource(text: string, worker: SamlWorker, clock: Clock): 
 export function keptSource(doc: Readonly<Record<string, unknown>>, clock: Clock): IdpSource {
   const metadata = JSON.parse(String(doc["metadata"])) as IdpMetadata;
   const goodUntilMs = Date.parse(String(doc["good_until"]));
+  const problem = String(doc["problem"]);
   return {
     known: metadata,
+    ...(problem !== "" && {
+      warning: `its metadata is of ${String(doc["fetched_at"])}, good until ${String(doc["good_until"])}, and was not renewed: ${problem}`,
+    }),
     async get() {
       if (clock.now() < goodUntilMs) return stillGood(metadata, clock.now());
       throw new LoginRefusal("saml_metadata", "the metadata was not seen at its address for too long");

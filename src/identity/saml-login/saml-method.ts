@@ -95,6 +95,10 @@ export class SamlMethod implements LoginMethod {
     return this.#needs.source.known?.entityId ?? "";
   }
 
+  get warning(): string | undefined {
+    return this.#needs.source.warning;
+  }
+
   async begin(flow: Flow, _state: string, prompt: string | undefined, host: string): Promise<string | Answer> {
     const { source, worker, context } = this.#needs;
     const code = hostCodeOf(host, context.siteFor(host)?.hosts ?? []);
