@@ -14,6 +14,7 @@ import { openStore } from "../storage/open.ts";
 import type { Store } from "../storage/store.ts";
 import { trackApplied } from "./edges/applied.ts";
 import { openKeyRing } from "./http/authenticate.ts";
+import { keepDirectory } from "./edges/directory.ts";
 import { makeEdges } from "./edges/edges.ts";
 import { trackProblems } from "./edges/problems.ts";
 import { makeEdgeQueries } from "./edges/queries.ts";
@@ -132,6 +133,7 @@ async function serve(
     liveObjects,
     queries,
     logins.book,
+    keepDirectory(links.length),
   ]);
   const { domain, idpHost, tcpPorts, requireReservedDomains, requireDomainProof, allowLocalUpstreams } = options;
   const suffixes = { more: options.publicSuffix, allowed: options.allowPublicSuffix };

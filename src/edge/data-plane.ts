@@ -17,7 +17,7 @@ import { makeAgentServer } from "../tunnel/server.ts";
 import type { AgentServer } from "../tunnel/server.ts";
 import { defaultAgentLimits } from "./agents/limits.ts";
 import { makeAgentRegistry } from "./agents/registry.ts";
-import type { AgentRegistry } from "./agents/registry.ts";
+import type { AgentRegistry, AgentRegistryOptions } from "./agents/registry.ts";
 import { defaultSpliceLimits } from "./connections/limits.ts";
 import { makeConnectionServer } from "./connections/serve.ts";
 import type { ConnectionServer } from "./connections/serve.ts";
@@ -34,6 +34,9 @@ import type { ListenerContext } from "./listeners/listener.ts";
 import { networksOf } from "./listeners/networks.ts";
 import { makeTcpPorts } from "./listeners/tcp-ports.ts";
 import type { TcpPorts } from "./listeners/tcp-ports.ts";
+import type { PeerHost } from "./peers/arriving-stream.ts";
+import { makePeers } from "./peers/peers.ts";
+import type { Peers } from "./peers/peers.ts";
 import { makePools } from "./sites/pools.ts";
 import type { Pools } from "./sites/pools.ts";
 import { makePublicSites } from "./sites/public-sites.ts";
@@ -53,6 +56,8 @@ export interface DataPlane {
   readonly certificates: Certificates;
   readonly challenges: AcmeChallenges;
   readonly registry: AgentRegistry;
+  /** The lines to other edges; undefined where there are none. */
+  readonly peers: Peers | undefined;
   /** What agents are served by. */
   readonly agents: AgentServer;
   readonly sites: PublicSites;
@@ -111,7 +116,10 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     log,
   });
   const challenges = makeAcmeChallenges(log);
-  const registry = openRegistry(options, ports, { table, modules, send, tcpPorts: () => tcpPorts });
+  const host = lateHost(() => registry.peerHost);
+  const peers = options.peers && makePeers({ ...options.peers, host, clock, log, metrics });
+  const others = peers && options.peers && { peers, count: options.peers.count };
+  const registry = openRegistry(options, ports, { table, modules, send, others, tcpPorts: () => tcpPorts });
   const { serverVersion } = options;
   const secret = Buffer.from(options.tunnelSecret);
   const agents = makeAgentServer(registry, { clock, log, secret, region, serverVersion });
@@ -164,7 +172,8 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     finished: observers.exchangeFinished,
   };
   const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
-  const listening = { ready, limits: listenerLimits, clock, log, metrics };
+  const isShared = options.peers !== undefined;
+  const listening = { ready, limits: listenerLimits, isShared, clock, log, metrics };
   const tcpPorts = makeTcpPorts({
     ...listening,
     random,
@@ -178,7 +187,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const pools = makePools(table, registry, random);
   const sites = makePublicSites(table, registry, idpSite(logins, ports.https), pools);
   const carrying = { context, upstreams, splices, tcpPorts, observers, listening, loaded };
-  return { table, certificates, challenges, registry, agents, sites, pools, logins, saml, ...carrying };
+  return { table, certificates, challenges, registry, peers, agents, sites, pools, logins, saml, ...carrying };
 }
 
 function loginSettings(options: EdgeOptions, ports: PublicPorts): LoginSettings {
@@ -221,10 +230,19 @@ function policyServices(
   };
 }
 
+/** What the register, which is made after the lines, does for other edges. */
+function lateHost(host: () => PeerHost): PeerHost {
+  return {
+    openProxy: (header, take) => host().openProxy(header, take),
+    ask: (sessionId, done) => host().ask(sessionId, done),
+  };
+}
+
 interface RegistryParts {
   readonly table: RoutingTable;
   readonly modules: readonly ModuleDeclaration[];
   readonly send: (message: Upward) => void;
+  readonly others: AgentRegistryOptions["others"];
   /** Made after it. */
   readonly tcpPorts: () => TcpPorts;
 }
@@ -232,7 +250,7 @@ interface RegistryParts {
 function openRegistry(
   options: EdgeOptions,
   ports: PublicPorts,
-  { table, modules, send, tcpPorts }: RegistryParts,
+  { table, modules, send, others, tcpPorts }: RegistryParts,
 ): AgentRegistry {
   return makeAgentRegistry({
     table,
@@ -243,6 +261,7 @@ function openRegistry(
     clock: options.clock,
     log: options.log,
     modules,
+    others,
     requireReservedNames: options.requireDomainProof !== "none",
     advertisedHttpsPort: ports.https,
     advertisedHttpPort: ports.http,

@@ -9,6 +9,7 @@ import type { DataPlane } from "./data-plane.ts";
 import { drained } from "./drain.ts";
 import type { Edge, EdgeOptions } from "./edge-options.ts";
 import type { ServedConnection } from "./http/context.ts";
+import { renderPeerAddress } from "./peers/address.ts";
 import { listenForAgents, listenHttp, listenHttps } from "./listen.ts";
 import type { Listener } from "./listeners/listener.ts";
 
@@ -39,6 +40,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     splices.destroy();
     plane.logins.close();
     void plane.saml.close();
+    plane.peers?.close();
     for (const listener of listeners) listener.destroy();
     context.deadlines.stop();
   };
@@ -56,6 +58,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     const http = httpListen && (await started(listenHttp(httpListen, options, plane, advertisedHttpsPort(), serving)));
     httpPort = http?.port;
     const agent = await started(listenForAgents(options, plane));
+    if (options.peers) await plane.peers?.listen(options.peers.listen);
     follow(options, link, plane, { advertised: advertisedHttpsPort(), https: https.port, http: http?.port ?? 0 });
     return {
       https: place(https),
@@ -78,7 +81,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
 
 /** @param ports the one of public URLs, and those that are really listened on; 0 for none */
 function follow(
-  { clock, metrics, log }: EdgeOptions,
+  { clock, metrics, log, peers }: EdgeOptions,
   link: Link<Upward, Downward>,
   plane: DataPlane,
   ports: { readonly advertised: number; readonly https: number; readonly http: number },
@@ -92,6 +95,8 @@ function follow(
     link,
     edgeId: newId("edge", clock.now()),
     httpsPort: ports.advertised,
+    ...(peers && { peerAddress: renderPeerAddress(peers.listen) }),
+    shared: registry.shared,
     table,
     certificates: certificates.uploaded,
     challenges,

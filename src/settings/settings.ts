@@ -7,7 +7,7 @@ import { controlPlaneSettings } from "./control-plane.ts";
 import { edgeSettings } from "./edge.ts";
 import { placeSettings } from "./places.ts";
 import type { ValuesOf } from "./setting.ts";
-import { firstSecretSettings, logSettings } from "./start-up.ts";
+import { firstSecretSettings, logSettings, planeSettings } from "./start-up.ts";
 
 /** What says how a platform runs, by whichever command. */
 export const platformSettings = {
@@ -15,6 +15,7 @@ export const platformSettings = {
   ...controlPlaneSettings,
   ...edgeSettings,
   ...firstSecretSettings,
+  ...planeSettings,
   ...logSettings,
 } as const;
 

@@ -1,6 +1,7 @@
 /** Read while the platform starts, and by nothing that runs afterwards. */
 import { logLevels } from "../lib/log.ts";
 import { maxTokenBytes } from "../lib/tokens.ts";
+import { count } from "./kinds/number.ts";
 import { chosenSecret, named, oneOf } from "./kinds/text.ts";
 import { one, optional } from "./setting.ts";
 
@@ -20,6 +21,14 @@ export const firstSecretSettings = {
     "Keys that stored secrets are sealed under, 32 bytes in base64 each, the newest first (default: one made by the first start, kept in the data directory).",
     named("KEY"),
     { secret: true },
+  ),
+} as const;
+
+export const planeSettings = {
+  edges: optional(
+    "Threads that carry traffic, all on the same ports; each takes its share of the connections.",
+    count("NUMBER", 1, 64),
+    { shownDefault: "one less than there are cores; 1 for dev, and on macOS and Windows" },
   ),
 } as const;
 

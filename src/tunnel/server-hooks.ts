@@ -61,6 +61,19 @@ export interface TunnelChange {
 /** Whether the agents of sessions were there when they were asked. */
 export type Asked = ReadonlyMap<AgentSession, boolean>;
 
+/** What has come of the claim of a name, over the repetitions of one bind: the register's own notes. */
+export interface BindProgress {
+  granted?: { readonly name: string; readonly replaces: readonly string[] } | undefined;
+  conflicts?: number;
+  isSilent?: boolean;
+}
+
+/** A name must be claimed first: then the bind is repeated. */
+export interface Unclaimed {
+  /** Calls `done` once and soon. */
+  claim(done: () => void): void;
+}
+
 export interface Bound {
   readonly url: string;
   readonly hostname: string;
@@ -78,9 +91,18 @@ export interface ServerHooks {
   /**
    * Throws `Refusal`. `id` is the one to use: new ones are made by the protocol layer. Where another session of the same
    * credential serves what is asked for, and it is not known whether its agent is there, nothing is bound: the answer
-   * names the session to be asked, and the bind is repeated with what `asked` says of it.
+   * names the session to be asked, and the bind is repeated with what `asked` says of it. Likewise a claim; `progress`
+   * is the same for all repetitions.
    */
-  bind(session: AgentSession, id: string, request: BindRequest, asked: Asked): Bound | { readonly ask: AgentSession };
+  bind(
+    session: AgentSession,
+    id: string,
+    request: BindRequest,
+    asked: Asked,
+    progress?: BindProgress,
+  ): Bound | { readonly ask: AgentSession } | Unclaimed;
+  /** A bind is not repeated any more: its agent has gone meanwhile. */
+  abandoned(id: string, progress: BindProgress): void;
   label(session: AgentSession, id: string, request: LabelRequest): void;
   /** Throws `Refusal`: the tunnel is then as it was. */
   patch(session: AgentSession, tunnelId: string, change: TunnelChange): void;

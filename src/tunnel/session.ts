@@ -20,12 +20,13 @@ import { ProxySlots } from "./proxy-slots.ts";
 import type { Proofs } from "./proofs.ts";
 import type {
   AgentSession,
-  Asked,
+  BindProgress,
   LabelRequest,
   PendingStream,
   ProxyHeader,
   ServerHooks,
   TakeStream,
+  Unclaimed,
 } from "./server-hooks.ts";
 import { streamType } from "./typed-stream.ts";
 import { parseWireError, renderWireError, wireCode } from "./wire-error.ts";
@@ -58,6 +59,14 @@ export interface Reply {
 /** A bind that must wait for what another session says. */
 interface Unasked {
   readonly ask: AgentSession;
+}
+
+/** A question of an agent, over the repetitions of its answering. */
+interface Attempt {
+  readonly asked: Map<AgentSession, boolean>;
+  readonly progress: BindProgress;
+  /** Of the tunnel that a bind makes. */
+  id: string | undefined;
 }
 
 /** Ids that a returning agent may bring: short and safe in a file name, since agents make socket paths of them. */
@@ -153,27 +162,34 @@ export class ServerSession implements AgentSession {
    * @param isWanted whether the agent still waits for it
    */
   answer(type: number, message: JsonObject, isWanted: () => boolean, done: (reply: Reply | undefined) => void): void {
+    const { mux, hooks, limits } = this.#parts;
     const asked = new Map<AgentSession, boolean>();
+    const attempt: Attempt = { asked, progress: {}, id: undefined };
+    const repeat = (): void => {
+      if (!mux.over && isWanted()) replyOrAsk();
+      else if (attempt.id !== undefined) hooks.abandoned(attempt.id, attempt.progress);
+    };
     const replyOrAsk = (): void => {
-      const outcome = this.#reply(type, message, asked);
+      const outcome = this.#reply(type, message, attempt);
+      if (outcome && "claim" in outcome) return outcome.claim(repeat);
       if (!outcome || !("ask" in outcome)) return done(outcome);
       const { ask: holder } = outcome;
-      if (asked.size >= this.#parts.limits.maxAsked) {
+      if (asked.size >= limits.maxAsked) {
         asked.set(holder, true);
         return replyOrAsk();
       }
       holder.ask((isThere) => {
         asked.set(holder, isThere);
-        if (!this.#parts.mux.over && isWanted()) replyOrAsk();
+        repeat();
       });
     };
     replyOrAsk();
   }
 
-  #reply(type: number, message: JsonObject, asked: Asked): Reply | Unasked | undefined {
+  #reply(type: number, message: JsonObject, attempt: Attempt): Reply | Unasked | Unclaimed | undefined {
     let learning: string | undefined;
-    const body = this.#answer(type, message, asked, (tunnelId) => (learning = tunnelId));
-    if (!body || isUnasked(body)) return body;
+    const body = this.#answer(type, message, attempt, (tunnelId) => (learning = tunnelId));
+    if (!body || isWaiting(body)) return body;
     if (learning === undefined || !this.#learnsLate) return { body, answered: undefined };
     const tunnelId = learning;
     return { body, answered: () => this.#slots.release(tunnelId) };
@@ -199,12 +215,12 @@ export class ServerSession implements AgentSession {
   #answer(
     type: number,
     message: JsonObject,
-    asked: Asked,
+    attempt: Attempt,
     bound: (tunnelId: string) => void,
-  ): JsonObject | Unasked | undefined {
+  ): JsonObject | Unasked | Unclaimed | undefined {
     switch (type) {
       case streamType.bind:
-        return this.#refusing(() => this.#bind(message, asked, bound), renderRefusedBind);
+        return this.#refusing(() => this.#bind(message, attempt, bound), renderRefusedBind);
       case streamType.startLabelled:
         return this.#refusing(
           () => this.#label(message, bound),
@@ -227,7 +243,7 @@ export class ServerSession implements AgentSession {
     }
   }
 
-  #bind(message: JsonObject, asked: Asked, bound: (tunnelId: string) => void): JsonObject | Unasked {
+  #bind(message: JsonObject, attempt: Attempt, bound: (tunnelId: string) => void): JsonObject | Unasked | Unclaimed {
     this.#checkTunnelCount();
     const { proofs, hooks, clock } = this.#parts;
     const { token, ...request } = parseBind(message);
@@ -235,12 +251,14 @@ export class ServerSession implements AgentSession {
       adoptable.test(request.id) &&
       !this.#tunnels.has(request.id) &&
       proofs.provesTunnel(token, this.accountId, request.id);
-    const id = returning ? request.id : newId("tn", clock.now());
+    const id = returning ? request.id : (attempt.id ?? newId("tn", clock.now()));
+    attempt.id = id;
     const options = openOptions(request.options, proofs, this.accountId);
     this.#slots.add(id, this.#learnsLate);
     try {
-      const given = hooks.bind(this, id, { ...request, id: returning ? id : "", options }, asked);
-      if (isUnasked(given)) {
+      const asking = { ...request, id: returning ? id : "", options };
+      const given = hooks.bind(this, id, asking, attempt.asked, attempt.progress);
+      if (isWaiting(given)) {
         this.#slots.remove(id);
         return given;
       }
@@ -329,6 +347,6 @@ export class ServerSession implements AgentSession {
   }
 }
 
-function isUnasked(outcome: object): outcome is Unasked {
-  return "ask" in outcome;
+function isWaiting(outcome: object): outcome is Unasked | Unclaimed {
+  return "ask" in outcome || "claim" in outcome;
 }

@@ -38,10 +38,14 @@ export interface TestEdge {
 const account = "ac_1";
 let shared: KeyedCertificate | undefined;
 
-/** @param snapshot what is configured at first; null: nothing is sent until the test does */
+/**
+ * @param snapshot what is configured at first; null: nothing is sent until the test does
+ * @param told is given each message that the edge sends up, with the way down
+ */
 export async function startTestEdge(
   snapshot: readonly ResourceObject[] | null = [],
   options: Partial<EdgeOptions> = {},
+  told: (message: Upward, send: (message: Downward) => void) => void = () => {},
 ): Promise<TestEdge> {
   shared ??= await createAuthority({ commonName: "Test", now: Date.now() });
   const authority = shared;
@@ -72,6 +76,7 @@ export async function startTestEdge(
       send(message) {
         reports.push(structuredClone(message));
         for (const one of waiting.filter(({ wanted }) => wanted(message))) one.done(message);
+        told(message, send);
       },
       receive: (take) => (handler = take),
     },

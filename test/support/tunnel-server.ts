@@ -70,6 +70,10 @@ export class Register implements ServerHooks {
     return { url: `tcp://${address}`, hostname: "", address };
   }
 
+  abandoned(id: string): void {
+    this.#note(`abandoned ${id}`);
+  }
+
   label(session: AgentSession, id: string, request: LabelRequest): void {
     this.labelled.push({ id, request });
     this.tunnels.set(id, session);

@@ -32,9 +32,11 @@ export function makeAgentObjects(reader: Reader): AgentObjects {
   const openTunnels = new Map<string, Reported<TunnelReport>>();
   const openSessions = new Map<string, Reported<SessionReport>>();
 
-  const closeTunnel = (id: string): void => {
-    const report = openTunnels.get(id)?.report;
-    if (!report) return;
+  /** What another edge has reported since is not the line's to close. */
+  const closeTunnel = (id: string, line: EdgeLine): void => {
+    const open = openTunnels.get(id);
+    if (open?.line !== line) return;
+    const { report } = open;
     const { accountId, labels, endpoint } = report;
     openTunnels.delete(id);
     tunnels.remove(accountId, id);
@@ -43,7 +45,8 @@ export function makeAgentObjects(reader: Reader): AgentObjects {
     names.remove(report);
   };
   const openTunnel = (report: TunnelReport, line: EdgeLine): void => {
-    closeTunnel(report.id);
+    const before = openTunnels.get(report.id);
+    if (before) closeTunnel(report.id, before.line);
     openTunnels.set(report.id, { report, line });
     tunnels.put(tunnelObject(report));
     if (report.labels) labelled.add(report.accountId, report.id, report.labels, report);
@@ -51,9 +54,10 @@ export function makeAgentObjects(reader: Reader): AgentObjects {
     if (endpoint) endpoints.put(endpoint);
     names.add(report);
   };
-  const closeSession = (id: string): void => {
-    const report = openSessions.get(id)?.report;
-    if (report) sessions.remove(report.accountId, id);
+  const closeSession = (id: string, line: EdgeLine): void => {
+    const open = openSessions.get(id);
+    if (open?.line !== line) return;
+    sessions.remove(open.report.accountId, id);
     openSessions.delete(id);
   };
   return {
@@ -65,21 +69,22 @@ export function makeAgentObjects(reader: Reader): AgentObjects {
     receive(message, line) {
       switch (message.type) {
         case "hello":
-          for (const [id, one] of openTunnels) if (one.line === line) closeTunnel(id);
-          for (const [id, one] of openSessions) if (one.line === line) closeSession(id);
+        case "gone":
+          for (const id of openTunnels.keys()) closeTunnel(id, line);
+          for (const id of openSessions.keys()) closeSession(id, line);
           return;
         case "session_opened":
           openSessions.set(message.session.id, { report: message.session, line });
           sessions.put(sessionObject(message.session));
           return;
         case "session_closed":
-          closeSession(message.sessionId);
+          closeSession(message.sessionId, line);
           return;
         case "tunnel_opened":
           openTunnel(message.tunnel, line);
           return;
         case "tunnel_closed":
-          closeTunnel(message.tunnelId);
+          closeTunnel(message.tunnelId, line);
       }
     },
   };

@@ -43,15 +43,19 @@ export function trackApplied(clock: Clock): AppliedRevisions {
     }
     return { applied: revisions.size > 0 && behind.length === 0, behind };
   };
+  const settleServed = (): void => {
+    const served = everywhere();
+    if (served === undefined) return;
+    for (const one of waiting) if (one.revision <= served) one.settle();
+  };
   return {
     everywhere,
     receive(message, line) {
       if (message.type === "hello") revisions.set(line, undefined);
+      if (message.type === "gone" && revisions.delete(line)) settleServed();
       if (message.type !== "applied" || !revisions.has(line)) return;
       revisions.set(line, message.revision);
-      const served = everywhere();
-      if (served === undefined) return;
-      for (const one of waiting) if (one.revision <= served) one.settle();
+      settleServed();
     },
     wait(revision, timeoutMs) {
       const now = progress(revision);

@@ -3,14 +3,14 @@ import type { Downward, Link, Upward } from "../../routing/planes/messages.ts";
 
 /** The line to one edge at a time: to the one that said hello last, or to none that is known yet. */
 export interface EdgeLine {
-  /** As the edge's hello says; undefined before it. */
+  /** As the edge's hello says; undefined before it, and when the edge has gone. */
   readonly edgeId: string | undefined;
   send(message: Downward): void;
 }
 
 /**
  * Is told of every message, in order. A hello begins a line anew: what was reported over it before is over, as the
- * edge was started again or takes this control plane for a new one, and tells everything that holds once more.
+ * edge was started again or takes this control plane for a new one, and tells everything that holds once more. An edge that is gone leaves nothing behind.
  */
 export interface EdgeObserver {
   receive(message: Upward, line: EdgeLine): void;
@@ -38,6 +38,7 @@ export function makeEdges(links: readonly Link<Downward, Upward>[]): Edges {
     follow(observers) {
       for (const [at, line] of lines.entries()) {
         links[at]?.receive((message) => {
+          if (message.type === "gone") line.edgeId = undefined;
           if (message.type === "hello") {
             line.edgeId = message.edgeId;
             httpsPort = message.httpsPort ?? httpsPort;

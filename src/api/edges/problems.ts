@@ -14,7 +14,7 @@ export function trackProblems(log: Log): EdgeProblems {
     count: () => new Set([...byLine.values()].flatMap((problems) => [...problems.keys()])).size,
     receive(message, line) {
       // The first configuration that it loads is followed by everything that it cannot do.
-      if (message.type === "hello") byLine.delete(line);
+      if (message.type === "hello" || message.type === "gone") byLine.delete(line);
       if (message.type !== "problems") return;
       const problems = byLine.get(line) ?? new Map<string, Problem>();
       byLine.set(line, problems);

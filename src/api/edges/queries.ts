@@ -26,7 +26,7 @@ const maxQueries = 1_000;
 
 type Answer = Extract<Upward, { type: "command_result" | "metrics" | "answer" }>;
 
-export function makeEdgeQueries(edges: Pick<Edges, "lines">, clock: Clock): EdgeQueries {
+export function makeEdgeQueries(edges: Pick<Edges, "joined">, clock: Clock): EdgeQueries {
   const waiting = new Map<number, (answer: Answer | undefined) => void>();
   /** Where the agent of a session is connected. */
   const lineOfSession = new Map<string, EdgeLine>();
@@ -52,7 +52,7 @@ export function makeEdgeQueries(edges: Pick<Edges, "lines">, clock: Clock): Edge
     });
   };
   const queryAll = (message: (call: number) => Downward, timeoutMs: number): Promise<readonly (Answer | undefined)[]> =>
-    Promise.all(edges.lines.map((line) => query(line, message, timeoutMs)));
+    Promise.all(edges.joined().map((line) => query(line, message, timeoutMs)));
   return {
     async command(session, command) {
       const line = lineOfSession.get(session.id);
@@ -78,6 +78,7 @@ export function makeEdgeQueries(edges: Pick<Edges, "lines">, clock: Clock): Edge
     receive(message, line) {
       switch (message.type) {
         case "hello":
+        case "gone":
           for (const [id, one] of lineOfSession) if (one === line) lineOfSession.delete(id);
           return;
         case "session_opened":

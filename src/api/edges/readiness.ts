@@ -28,6 +28,7 @@ export function trackReadiness(store: Pick<Store, "condition">, metrics: Metrics
       if (message.type === "hello" && message.edgeId !== state?.edgeId) {
         states.set(line, { edgeId: message.edgeId, isConfigured: false, isDraining: false });
       } else if (message.type === "applied" && state) state.isConfigured = true;
+      else if (message.type === "gone") states.delete(line);
       else if (message.type === "draining" && state) state.isDraining = true;
     },
     stop: () => void (isStopping = true),

@@ -1,5 +1,6 @@
 import { defineCommand } from "../command/command.ts";
 import { logFormOf, openLog } from "../process/log-output.ts";
+import { usualEdges } from "../platform/edge-count.ts";
 import { startPlatform } from "../platform/platform.ts";
 import type { Platform } from "../platform/platform.ts";
 import { platformSettings, settings } from "../../settings/settings.ts";
@@ -20,7 +21,10 @@ export const serve = defineCommand({
     const stopped = interrupted();
     const log = openLog(logFormOf(values));
     const version = posternVersion();
-    const platform = await Promise.race([startPlatform({ ...values, log, version }), stopped]);
+    const platform = await Promise.race([
+      startPlatform({ ...values, edges: values.edges ?? usualEdges(), log, version }),
+      stopped,
+    ]);
     if (typeof platform === "number") return platform;
     process.stdout.write(values.json ? `${JSON.stringify(startReport(platform))}\n` : welcome(platform));
     const code = await stopped;

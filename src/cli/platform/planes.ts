@@ -1,4 +1,4 @@
-/** Control plane and edge in threads of their own, linked: what each is started with, and in which order they end. */
+/** Control plane and edges in threads of their own, linked: what each is started with, and in which order they end. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { controlPlaneSettings } from "../../settings/control-plane.ts";
@@ -10,6 +10,8 @@ import type { DataDirectory } from "../data/data-directory.ts";
 import { logFormOf } from "../process/log-output.ts";
 import type { ControlPlanePorts, ControlPlaneThreadOptions } from "./threads/control-plane.ts";
 import type { EdgePorts, EdgeThreadOptions } from "./threads/edge.ts";
+import type { PeerOptions } from "../../edge/edge-options.ts";
+import { openPeerRoom } from "./peer-room.ts";
 import { makeLine } from "./threads/line.ts";
 import { supervise } from "./threads/supervise.ts";
 import type { Supervised } from "./threads/supervise.ts";
@@ -25,11 +27,11 @@ export interface PlanesOptions {
 }
 
 export interface Planes {
-  /** Resolves when both run for the first time; rejects when one cannot, with both ended. */
+  /** Resolves when all run for the first time; rejects when one cannot, with all ended. */
   readonly started: Promise<ControlPlanePorts & EdgePorts>;
-  /** Drains the edge and then the control plane, and ends them. */
+  /** Drains the edges and then the control plane, and ends them. */
   stop(): Promise<void>;
-  /** Ends the control plane alone; the edge serves on. */
+  /** Ends the control plane alone; the edges serve on. */
   stopControlPlane(): Promise<void>;
   /** Starts a control plane that was stopped; on the port it had. */
   startControlPlane(): Promise<void>;
@@ -41,39 +43,59 @@ const stopMarginMs = 1_000;
 export function startPlanes(options: PlanesOptions): Planes {
   const { clock, log, drainMs } = options;
   const shared = { log, logForm: logFormOf(options.settings), clock };
-  const takeEnd = makeLine((plane, end) => (plane === "edge" ? edge : control).relink(end));
+  const count = options.settings.edges ?? 1;
+  const room = count > 1 ? openPeerRoom(count) : undefined;
+  const edges: Supervised<EdgePorts>[] = [];
+  const takeEnds = Array.from({ length: count }, (_one, at) =>
+    makeLine((to, end) => (to === "edge" ? edges[at]?.relink(0, end) : control.relink(at, end))),
+  );
   let apiPort: number | undefined;
   const startControl = (): Supervised<ControlPlanePorts> =>
     supervise<ControlPlaneThreadOptions, ControlPlanePorts>({
       ...shared,
       name: "control plane",
       file: new URL("./threads/control-plane.ts", import.meta.url),
-      line: () => takeEnd("control plane"),
+      lines: () => takeEnds.map((take) => take("control plane")),
       options: (ports) => controlPlaneOptions(options, ports?.apiPort ?? apiPort),
     });
   let control = startControl();
-  const edge = supervise<EdgeThreadOptions, EdgePorts>({
-    ...shared,
-    name: "edge",
-    file: new URL("./threads/edge.ts", import.meta.url),
-    line: () => takeEnd("edge"),
-    options: (ports) => edgeOptions(options, ports),
-  });
-  const bothStarted = async (): Promise<ControlPlanePorts & EdgePorts> => {
+  /** @param first the ports that another edge has chosen */
+  const startEdge = (at: number, first?: EdgePorts): Supervised<EdgePorts> => {
+    const take = takeEnds[at] as (typeof takeEnds)[number];
+    const edge = supervise<EdgeThreadOptions, EdgePorts>({
+      ...shared,
+      name: count === 1 ? "edge" : `edge ${at + 1}`,
+      file: new URL("./threads/edge.ts", import.meta.url),
+      lines: () => [take("edge")],
+      options: (ports) => edgeOptions(options, ports ?? first, room?.place()),
+    });
+    edges[at] = edge;
+    return edge;
+  };
+  /** All listen where the first one does. */
+  const startEdges = async (): Promise<EdgePorts> => {
+    const ports = await startEdge(0).started;
+    await Promise.all(takeEnds.slice(1).map((_take, at) => startEdge(at + 1, ports).started));
+    return ports;
+  };
+  const stopEdges = (boundMs: number): Promise<unknown> => Promise.all(edges.map((edge) => edge.stop(boundMs)));
+  const allStarted = async (): Promise<ControlPlanePorts & EdgePorts> => {
     try {
-      const [controlPorts, edgePorts] = await Promise.all([control.started, edge.started]);
+      const [controlPorts, edgePorts] = await Promise.all([control.started, startEdges()]);
       apiPort = controlPorts.apiPort;
       return { ...controlPorts, ...edgePorts };
     } catch (error) {
-      await Promise.all([control.stop(drainMs), edge.stop(drainMs)]);
+      await Promise.all([control.stop(drainMs), stopEdges(drainMs)]);
+      room?.close();
       throw error;
     }
   };
   return {
-    started: bothStarted(),
+    started: allStarted(),
     async stop() {
-      await edge.stop(drainMs + stopMarginMs);
+      await stopEdges(drainMs + stopMarginMs);
       await control.stop(drainMs + stopMarginMs);
+      room?.close();
     },
     stopControlPlane: () => control.stop(drainMs),
     async startControlPlane() {
@@ -95,10 +117,11 @@ function controlPlaneOptions(
   };
 }
 
-/** @param ports of the run before */
+/** @param ports of the run before, or of another edge */
 function edgeOptions(
   { settings, kept, version, drainMs }: PlanesOptions,
   ports: EdgePorts | undefined,
+  peers: PeerOptions | undefined,
 ): EdgeThreadOptions {
   return {
     settings: {
@@ -112,6 +135,7 @@ function edgeOptions(
     region: "local",
     serverVersion: version,
     drainMs,
+    peers,
   };
 }
 

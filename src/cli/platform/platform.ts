@@ -10,6 +10,7 @@ import { openDataDirectory } from "../data/data-directory.ts";
 import type { DataDirectory } from "../data/data-directory.ts";
 import { dataFiles } from "../data/data-files.ts";
 import { announceServer, withdrawServer } from "../data/local-server.ts";
+import { checkEdges } from "./edge-count.ts";
 import { startPlanes } from "./planes.ts";
 import { startFailure } from "./start-failure.ts";
 
@@ -54,6 +55,10 @@ const defaultDrainMs = 10_000;
  */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const { log, version, data, domain, clock = systemClock, drainMs = defaultDrainMs } = options;
+  const { httpsListen, httpListen, agentListen } = options;
+  await checkEdges(options.edges ?? 1, [httpsListen, httpListen, agentListen]).catch((error: unknown) => {
+    throw startFailure(error, options);
+  });
   const kept = await openKept(options, clock);
   const planes = startPlanes({ settings: options, kept, version, clock, log, drainMs });
   const ports = await planes.started.catch((error: unknown) => {

@@ -32,7 +32,7 @@ export interface Claims<Name> {
   put(name: Name, tunnel: Tunnel): void;
   release(name: Name, tunnel: Tunnel): void;
   /**
-   * Tunnels whose very name has meanwhile been given to an edge or reserved by another account. A wildcard takes
+   * Tunnels of this edge whose very name has meanwhile been given to an edge or reserved by another account. A wildcard takes
    * nothing from those that are there (R5).
    */
   dispossessed(): Tunnel[];
@@ -111,7 +111,9 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
     },
     dispossessed: () =>
       [...serving].flatMap(([name, tunnels]) =>
-        tunnels.filter((one) => reservation(name, one.session.accountId, true, poolOf(one)) !== undefined),
+        tunnels.filter(
+          (one) => !one.isElsewhere && reservation(name, one.session.accountId, true, poolOf(one)) !== undefined,
+        ),
       ),
   };
 }

@@ -37,7 +37,7 @@ export interface Unasked {
   readonly ask: AgentSession;
 }
 
-interface PublicPlace {
+export interface PublicPlace {
   readonly host: string;
   readonly port: number;
 }

@@ -7,6 +7,8 @@ export type GroupPlan = Extract<UpstreamPlan, { kind: "tunnel_group" }>;
 export interface Group {
   /** The matching tunnels now; changes in place. */
   readonly members: readonly Tunnel[];
+  /** How many of them this edge has itself. */
+  readonly localCount: number;
   /** Where the next choice among equals starts. */
   turn: number;
 }
@@ -26,6 +28,7 @@ interface Entry extends Group {
   readonly accountId: string;
   readonly labels: readonly (readonly [string, string])[];
   readonly members: Tunnel[];
+  localCount: number;
   used: boolean;
 }
 
@@ -71,7 +74,8 @@ export function makeTunnelGroups(): TunnelGroups {
     const members = [...(labelled.get(plan.accountId) ?? [])].filter(
       (tunnel) => labels.length > 0 && labels.every(([one, wanted]) => tunnel.labels?.[one] === wanted),
     );
-    const entry = { key, anchor, accountId: plan.accountId, labels, members, turn: 0, used: true };
+    const localCount = members.filter(({ isElsewhere }) => !isElsewhere).length;
+    const entry = { key, anchor, accountId: plan.accountId, labels, members, localCount, turn: 0, used: true };
     groups.set(key, entry);
     const siblings = byAnchor.get(anchor);
     if (siblings) siblings.add(entry);
@@ -85,7 +89,10 @@ export function makeTunnelGroups(): TunnelGroups {
       const siblings = labelled.get(accountId);
       if (siblings) siblings.add(tunnel);
       else labelled.set(accountId, new Set([tunnel]));
-      for (const group of concerned(tunnel)) group.members.push(tunnel);
+      for (const group of concerned(tunnel)) {
+        group.members.push(tunnel);
+        if (!tunnel.isElsewhere) group.localCount += 1;
+      }
     },
     remove(tunnel) {
       const siblings = labelled.get(tunnel.session.accountId);
@@ -93,7 +100,9 @@ export function makeTunnelGroups(): TunnelGroups {
       if (siblings?.size === 0) labelled.delete(tunnel.session.accountId);
       for (const group of concerned(tunnel)) {
         const at = group.members.indexOf(tunnel);
-        if (at >= 0) group.members.splice(at, 1);
+        if (at < 0) continue;
+        group.members.splice(at, 1);
+        if (!tunnel.isElsewhere) group.localCount -= 1;
       }
     },
     of(plan) {

@@ -1,13 +1,13 @@
 /** The tunnels that are open, each where traffic finds it: at a host name, at a port, or in the groups of its labels. */
-import { isInternalKey } from "../../lib/internal-names.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
+import type { SharedTunnel } from "../../routing/planes/directory.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import type { EndpointAddresses, PortRange } from "./addresses.ts";
 import type { TunnelGroups } from "./groups.ts";
 import type { EndpointHosts } from "./hosts.ts";
 import type { SessionBook } from "./session-book.ts";
-import { renderTunnel } from "./tunnel.ts";
+import { isAtPort, renderTunnel } from "./tunnel.ts";
 import type { Endpoint, Tunnel } from "./tunnel.ts";
 
 export interface TcpAddresses {
@@ -31,6 +31,8 @@ export interface OpenTunnelsOptions {
   readonly finishMs: number;
   readonly report: (message: Upward) => void;
   readonly region: string;
+  /** What other edges are told of a tunnel; undefined where there are none. */
+  readonly share: ((tunnel: Tunnel) => SharedTunnel) | undefined;
   readonly log: Log;
 }
 
@@ -52,10 +54,16 @@ export interface OpenTunnels {
 }
 
 export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
-  const { sessions, hosts, addresses, tcp, groups, report, region, log } = options;
+  const { sessions, hosts, addresses, tcp, groups, report, region, share, log } = options;
   const tunnels = new Map<string, Tunnel>();
   const listeners: TunnelClosed[] = [];
 
+  /** Only the edge that has a tunnel tells of it. */
+  const tellOpened = (tunnel: Tunnel): void => {
+    if (tunnel.isElsewhere) return;
+    const shared = share?.(tunnel);
+    report({ type: "tunnel_opened", tunnel: renderTunnel(tunnel, region), ...(shared && { shared }) });
+  };
   const publish = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
     if (!isAtPort(site, host)) {
       hosts.put(host, tunnel);
@@ -64,7 +72,8 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     addresses?.put(port, tunnel);
     tcp?.open(site, (why) => {
       addresses?.avoid(port);
-      if (tunnel.online) stop(tunnel, `listen on port ${port}: ${why}`, "agent_name_taken");
+      if (tunnel.isElsewhere) log.warn("port of a tunnel of another edge not opened", { tunnel: tunnel.id, port, why });
+      else if (tunnel.online) stop(tunnel, `listen on port ${port}: ${why}`, "agent_name_taken");
     });
   };
   const unpublish = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
@@ -82,7 +91,8 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     sessions.removeTunnel(tunnel);
     if (tunnel.endpoint) unpublish(tunnel, tunnel.endpoint);
     else groups.remove(tunnel);
-    report({ type: "tunnel_closed", tunnelId: tunnel.id });
+    const closed = { type: "tunnel_closed" as const, tunnelId: tunnel.id };
+    if (!tunnel.isElsewhere) report(boundMs > 0 ? { ...closed, finishes: true } : closed);
     for (const listener of listeners) listener(tunnel, boundMs);
   };
   const close = (tunnel: Tunnel): void => end(tunnel, 0);
@@ -99,22 +109,17 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
       sessions.addTunnel(tunnel);
       if (tunnel.endpoint) publish(tunnel, tunnel.endpoint);
       else groups.add(tunnel);
-      report({ type: "tunnel_opened", tunnel: renderTunnel(tunnel, region) });
+      tellOpened(tunnel);
     },
     change(tunnel, endpoint, metadata) {
       tunnel.endpoint = endpoint;
       tunnel.metadata = metadata;
       publish(tunnel, endpoint);
-      report({ type: "tunnel_opened", tunnel: renderTunnel(tunnel, region) });
+      tellOpened(tunnel);
     },
     close,
     withdraw: (tunnel) => end(tunnel, options.finishMs),
     stop,
     onClosed: (listener) => void listeners.push(listener),
   };
-}
-
-/** Whether it is found by a port of the server, and not by its name. */
-function isAtPort(site: Endpoint["site"], host: string): site is ConnectionSite {
-  return site.kind === "tcp_endpoint" && !isInternalKey(host);
 }

@@ -2,6 +2,7 @@
 import { internalNameOf, isInternalKey } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
+import type { SharedTunnel } from "../../routing/planes/directory.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Place } from "../../schema/object.ts";
@@ -10,7 +11,7 @@ import type { Grant } from "./credentials.ts";
 import { connectionEndpoint, endpointSite } from "./endpoint.ts";
 import type { EndpointSiteOptions } from "./endpoint.ts";
 import { makeEndpointPlaces } from "./endpoint-places.ts";
-import type { ClaimedPlace, EndpointPlacesOptions, EndpointRequest, Unasked } from "./endpoint-places.ts";
+import type { EndpointPlacesOptions, EndpointRequest, PublicPlace, Unasked } from "./endpoint-places.ts";
 import type { AgentLimits } from "./limits.ts";
 import { compileOptions, likenessOf } from "./options.ts";
 import { readTermination } from "./termination.ts";
@@ -32,6 +33,10 @@ export interface Opening {
   endpoint(asking: EndpointRequest): { readonly tunnel: Tunnel; readonly replaces: Tunnel | undefined } | Unasked;
   /** What the tunnel's endpoint becomes. Throws `Refusal`. */
   changed(tunnel: Tunnel, change: TunnelChange): Endpoint;
+  /** What the tunnel's endpoint was made of. */
+  requestOf(tunnel: Tunnel): BindRequest | undefined;
+  /** A tunnel of another edge, as that one tells of it. Throws where its endpoint does not compile here. */
+  elsewhere(shared: SharedTunnel, session: AgentSession): Tunnel;
   /** Throws `Refusal`. */
   labelled(grant: Grant, session: AgentSession, id: string, request: LabelRequest): Tunnel;
 }
@@ -71,9 +76,16 @@ export function makeOpening(options: OpeningOptions): Opening {
         },
       };
       checkTexts(after.request, limits);
-      const made = endpointAt({ ...endpoint, replaces: undefined }, after, options);
+      const made = endpointAt(endpoint, after, options);
       askedFor.set(tunnel, after);
       return made;
+    },
+    requestOf: (tunnel) => askedFor.get(tunnel)?.request,
+    elsewhere(shared, session) {
+      const { id, forwardsTo, metadata, startedAt, http2, proxyProtocol, labels } = shared;
+      const endpoint = shared.endpoint && endpointOf(shared.endpoint, id, session, options);
+      const known = { id, session, forwardsTo, metadata, startedAt, http2, proxyProtocol };
+      return { ...known, endpoint, labels, online: true, isElsewhere: true };
     },
     labelled(grant, session, id, request) {
       checkTexts(request, limits);
@@ -93,10 +105,20 @@ function withoutPolicy({ options }: BindRequest): BindRequest["options"] {
   return Object.fromEntries(Object.entries(options).filter(([name]) => !/^(?:traffic)?policy$/i.test(name)));
 }
 
+/** The endpoint of another edge's tunnel: what its agent has asked for, compiled for visitors that arrive here. */
+function endpointOf(
+  { host, port, request }: NonNullable<SharedTunnel["endpoint"]>,
+  id: string,
+  session: AgentSession,
+  options: OpeningOptions,
+): Endpoint {
+  return endpointAt({ host, port }, { session, id, request: JSON.parse(request) as BindRequest }, options);
+}
+
 /** The endpoint that is published at the place. Throws `Refusal` for options that it cannot have. */
 function endpointAt(
-  { host, port }: ClaimedPlace,
-  { session, id, request }: EndpointRequest,
+  { host, port }: PublicPlace,
+  { session, id, request }: Pick<EndpointRequest, "session" | "id" | "request">,
   { clock, modules, table }: OpeningOptions,
 ): Endpoint {
   const { accountId } = session;
@@ -159,7 +181,8 @@ function tunnelOf(
 ): Tunnel {
   const { forwardsTo, forwardsProto, metadata, proxyProtocol = 0 } = request;
   const http2 = forwardsProto === "http2";
-  return { id, session, forwardsTo, metadata, http2, proxyProtocol, startedAt, online: true, ...published };
+  const known = { id, session, forwardsTo, metadata, http2, proxyProtocol, startedAt };
+  return { ...known, online: true, isElsewhere: false, ...published };
 }
 
 /** Whose modules an endpoint may have: it is an edge and its route in one. */

@@ -8,10 +8,12 @@ import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";
 import type { Credentials, Grant } from "./credentials.ts";
 import { admitsAgent } from "./enforcement.ts";
+import type { Elsewhere } from "./elsewhere.ts";
 import type { AgentLimits } from "./limits.ts";
 import type { OpenTunnels } from "./open-tunnels.ts";
 import type { Opening } from "./opening.ts";
 import type { SessionBook } from "./session-book.ts";
+import type { SharedNames } from "./shared-names.ts";
 import type { Endpoint, Tunnel } from "./tunnel.ts";
 
 export interface ProtocolHooksOptions {
@@ -20,6 +22,9 @@ export interface ProtocolHooksOptions {
   readonly sessions: SessionBook;
   readonly tunnels: OpenTunnels;
   readonly opening: Opening;
+  /** Who else gives out names, and what other edges hold; undefined where there is one edge. */
+  readonly names: Pick<SharedNames, "demand" | "drop"> | undefined;
+  readonly elsewhere: Pick<Elsewhere, "session" | "countOfAccount"> | undefined;
   readonly limits: AgentLimits;
   readonly region: string;
   readonly report: (message: Upward) => void;
@@ -30,8 +35,12 @@ export interface ProtocolHooksOptions {
   readonly watchExpiry: () => void;
 }
 
+/** What the agent of a tunnel is told whose name was taken over. */
+export const newerSession = "a newer session of the same credential serves it";
+
 export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
   const { table, credentials, sessions, tunnels, opening, limits, region, report, log, leave } = options;
+  const { names, elsewhere } = options;
 
   const grantOf = (session: AgentSession): Grant => {
     const grant = sessions.has(session) ? credentials.current(session.credentialId) : undefined;
@@ -46,6 +55,8 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
       throw new Refusal("agent_limit", `open a tunnel: the account holds ${inAccount}, as many as it may`);
     }
   };
+  const sessionsOf = (accountId: string): number =>
+    sessions.countOfAccount(accountId) + (elsewhere?.countOfAccount(accountId) ?? 0);
   /** The tunnel that has the id already; it is the same one, from before a reconnect. */
   const earlier = (session: AgentSession, id: string): Tunnel | undefined => {
     const tunnel = tunnels.byId(id);
@@ -55,15 +66,22 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
     return tunnel;
   };
 
+  /** A tunnel of this edge that a newer one takes the name from. */
+  const makeWay = (tunnel: Tunnel): void => {
+    // Another edge's is told by the control plane, once the newer one is open.
+    if (tunnel.isElsewhere) tunnels.close(tunnel);
+    else if (tunnel.online) tunnels.stop(tunnel, newerSession, "agent_name_taken");
+  };
+
   return {
     authenticate(request) {
       const grant = credentials.authenticate(request);
       if (!admitsAgent(table, grant.accountId, request.ip)) {
         throw new Refusal("agent_source_denied");
       }
-      const resumed = sessions.byId(request.resumes);
+      const resumed = sessions.byId(request.resumes) ?? elsewhere?.session(request.resumes);
       if (resumed && resumed.credentialId !== grant.credentialId) throw new Refusal("agent_token_unknown");
-      if (!resumed && sessions.countOfAccount(grant.accountId) >= limits.sessionsPerAccount) {
+      if (!resumed && sessionsOf(grant.accountId) >= limits.sessionsPerAccount) {
         throw new Refusal("agent_limit", "connect an agent: the account has as many sessions as it may");
       }
       const { accountId, credentialId } = grant;
@@ -81,16 +99,22 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
       options.watchExpiry();
       log.info("agent connected", { session: session.id, credential: session.credentialId, ip: session.ip });
     },
-    bind(session, id, request, asked) {
-      const grant = grantOf(session);
-      demandRoom(session, id);
-      const before = earlier(session, id);
-      const opened = opening.endpoint({ grant, session, id, request, asked });
-      if ("ask" in opened) return opened;
-      const { tunnel, replaces } = opened;
-      if (before) tunnels.withdraw(before);
-      if (replaces?.online) {
-        tunnels.stop(replaces, "a newer session of the same credential serves it", "agent_name_taken");
+    bind(session, id, request, asked, progress = {}) {
+      let tunnel: Tunnel;
+      try {
+        const grant = grantOf(session);
+        demandRoom(session, id);
+        const before = earlier(session, id);
+        const opened = opening.endpoint({ grant, session, id, request, asked });
+        if ("ask" in opened) return opened;
+        const unclaimed = names?.demand(opened.tunnel, opened.replaces, progress);
+        if (unclaimed) return unclaimed;
+        ({ tunnel } = opened);
+        if (before) tunnels.withdraw(before);
+        if (opened.replaces) makeWay(opened.replaces);
+      } catch (error) {
+        names?.drop(id, progress);
+        throw error;
       }
       tunnels.open(tunnel);
       const { host, port, url, proto } = tunnel.endpoint as Endpoint;
@@ -101,6 +125,7 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
         address: isTcp ? `${internalNameOf(host)}:${port}` : "",
       };
     },
+    abandoned: (id, progress) => names?.drop(id, progress),
     label(session, id, request) {
       const grant = grantOf(session);
       demandRoom(session, id);

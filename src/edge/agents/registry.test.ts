@@ -148,6 +148,7 @@ function platform(limits: Partial<AgentLimits> = {}) {
     const asked = new Map<AgentSession, boolean>();
     for (;;) {
       const outcome = registry.bind(session, id, { ...plainBind, ...request }, asked);
+      assert.ok(!("claim" in outcome));
       if (!("ask" in outcome)) return { id, ...outcome };
       const { ask } = outcome;
       assert.equal(asked.has(ask), false, "it was asked already");

@@ -7,20 +7,26 @@ import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { SessionCommand, Upward } from "../../routing/planes/messages.ts";
 import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";
+import type { PeerHost } from "../peers/arriving-stream.ts";
+import type { Peers } from "../peers/peers.ts";
 import { makeCredentials } from "./credentials.ts";
 import { makeTunnelGroups } from "./groups.ts";
 import type { Group, GroupPlan } from "./groups.ts";
 import { makeEndpointAddresses } from "./addresses.ts";
 import { enforceConfiguration } from "./enforcement.ts";
+import { followElsewhere } from "./elsewhere.ts";
+import type { Elsewhere } from "./elsewhere.ts";
 import { makeEndpointHosts } from "./hosts.ts";
 import type { AgentLimits } from "./limits.ts";
 import { makeOpenTunnels } from "./open-tunnels.ts";
 import type { OpenTunnels, TcpAddresses, TunnelClosed } from "./open-tunnels.ts";
 import { makeOpening } from "./opening.ts";
-import { makeProtocolHooks, renderSession } from "./protocol-hooks.ts";
+import { makeProtocolHooks, newerSession, renderSession } from "./protocol-hooks.ts";
 import { makeSessionBook } from "./session-book.ts";
 import type { SessionBook } from "./session-book.ts";
-import { renderTunnel } from "./tunnel.ts";
+import { makeSharedNames } from "./shared-names.ts";
+import type { SharedNames } from "./shared-names.ts";
+import { renderTunnel, shareTunnel } from "./tunnel.ts";
 import type { Tunnel } from "./tunnel.ts";
 
 export interface AgentRegistryOptions {
@@ -44,6 +50,18 @@ export interface AgentRegistryOptions {
   readonly modules?: readonly ModuleDeclaration[] | undefined;
   /** Where tcp endpoints are published; undefined: nowhere. */
   readonly tcp?: TcpAddresses | undefined;
+  /** The lines to other edges, and how many edges there are; undefined where there is one. */
+  readonly others?: { readonly peers: Peers; readonly count: number } | undefined;
+}
+
+/** What only a register has that shares names with those of other edges. */
+export interface SharedRegister {
+  readonly names: SharedNames;
+  readonly elsewhere: Elsewhere;
+  /** Another edge has the tunnel, or its name, now. */
+  tunnelTaken(id: string): void;
+  /** The session goes on at another edge. */
+  sessionTaken(id: string): void;
 }
 
 export interface AgentRegistry extends ServerHooks {
@@ -66,18 +84,23 @@ export interface AgentRegistry extends ServerHooks {
   snapshot(): readonly Upward[];
   /** Passes a command on to a session. Rejects with `Refusal` (not_found, command_*). */
   command(sessionId: string, command: SessionCommand): Promise<void>;
+  /** What the control plane says of other edges, and of what this one shares with them. */
+  readonly shared: SharedRegister | undefined;
+  /** What other edges ask of this one. */
+  readonly peerHost: PeerHost;
   /** Says goodbye to every agent. */
   close(reason: string): void;
 }
 
 export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry {
-  const { table, report, region, clock, log, limits, domain, tcp } = options;
+  const { table, report, region, clock, log, limits, domain, tcp, others } = options;
   const monotonic = (): number => clock.monotonic();
   const credentials = makeCredentials(table, clock);
   const sessions = makeSessionBook();
   const hosts = makeEndpointHosts(table, monotonic, options.requireReservedNames ? domain : undefined);
   const groups = makeTunnelGroups();
   const addresses = tcp && makeEndpointAddresses(table, domain, tcp.range, monotonic);
+  const share = others && ((tunnel: Tunnel) => shareTunnel(tunnel, opening.requestOf(tunnel)));
   const tunnels = makeOpenTunnels({
     sessions,
     hosts,
@@ -86,6 +109,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     groups,
     report,
     region,
+    share,
     log,
     finishMs: limits.finishMs,
   });
@@ -99,8 +123,25 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   const shared = { table, credentials, sessions, tunnels, leave, log };
   const { watchExpiry } = enforceConfiguration({ ...shared, hosts, addresses, clock });
   const opening = makeOpening({ ...options, modules: options.modules ?? modules, hosts, addresses });
+  const elsewhere = others && followElsewhere({ ...others, tunnels, opening, log });
+  const names = others && makeSharedNames({ report, clock, wasHere: () => false });
   return {
-    ...makeProtocolHooks({ ...shared, opening, limits, region, report, watchExpiry }),
+    ...makeProtocolHooks({ ...shared, opening, names, elsewhere, limits, region, report, watchExpiry }),
+    shared: names && elsewhere && { names, elsewhere, ...makeTakings(shared) },
+    peerHost: {
+      openProxy(header, take) {
+        const tunnel = tunnels.byId(header.tunnelId);
+        if (tunnel?.isElsewhere === false) return tunnel.session.openProxy(header, take);
+        // One hop at most: what has moved on is for the visitor's own edge to find.
+        take(undefined, "tunnel_gone");
+        return undefined;
+      },
+      ask(sessionId, done) {
+        const session = sessions.byId(sessionId);
+        if (session) session.ask(done);
+        else done(false);
+      },
+    },
     siteFor: (host) => httpSite(hosts.tunnel(host), "https"),
     plainSiteFor: (host) => httpSite(hosts.tunnel(host), "http"),
     tlsSiteFor: (host) => connectionSite(hosts.tunnel(host)),
@@ -122,6 +163,30 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   };
 }
 
+/** What the control plane gives to another edge. */
+function makeTakings({
+  sessions,
+  tunnels,
+  leave,
+}: {
+  readonly sessions: SessionBook;
+  readonly tunnels: OpenTunnels;
+  readonly leave: (session: AgentSession) => void;
+}): Pick<SharedRegister, "tunnelTaken" | "sessionTaken"> {
+  return {
+    tunnelTaken(id) {
+      const tunnel = tunnels.byId(id);
+      if (tunnel?.isElsewhere === false) tunnels.stop(tunnel, newerSession, "agent_name_taken");
+    },
+    sessionTaken(id) {
+      const session = sessions.byId(id);
+      if (!session) return;
+      leave(session);
+      session.close("replaced by a new connection");
+    },
+  };
+}
+
 function httpSite(tunnel: Tunnel | undefined, proto: "https" | "http"): Site | undefined {
   const endpoint = tunnel?.endpoint;
   return endpoint?.proto === proto && "findRoute" in endpoint.site ? endpoint.site : undefined;
@@ -135,6 +200,8 @@ function connectionSite(tunnel: Tunnel | undefined): ConnectionSite | undefined 
 function reportsOf(sessions: SessionBook, tunnels: OpenTunnels, region: string): Upward[] {
   return [
     ...sessions.all().map((session) => ({ type: "session_opened" as const, session: renderSession(session, region) })),
-    ...[...tunnels.all()].map((tunnel) => ({ type: "tunnel_opened" as const, tunnel: renderTunnel(tunnel, region) })),
+    ...[...tunnels.all()]
+      .filter(({ isElsewhere }) => !isElsewhere)
+      .map((tunnel) => ({ type: "tunnel_opened" as const, tunnel: renderTunnel(tunnel, region) })),
   ];
 }

@@ -28,6 +28,9 @@ export function makeSessionBook(): SessionBook {
     if (!counts) accounts.set(accountId, (counts = { sessions: 0, tunnels: 0 }));
     return counts;
   };
+  const tidy = (accountId: string, { sessions, tunnels }: { sessions: number; tunnels: number }): void => {
+    if (sessions === 0 && tunnels === 0) accounts.delete(accountId);
+  };
   return {
     add(session) {
       byId.set(session.id, session);
@@ -49,7 +52,7 @@ export function makeSessionBook(): SessionBook {
       const counts = countsOf(session.accountId);
       counts.sessions -= 1;
       counts.tunnels -= last.length;
-      if (counts.sessions === 0) accounts.delete(session.accountId);
+      tidy(session.accountId, counts);
       return last;
     },
     has: (session) => held.has(session),
@@ -62,7 +65,11 @@ export function makeSessionBook(): SessionBook {
       countsOf(tunnel.session.accountId).tunnels += 1;
     },
     removeTunnel(tunnel) {
-      if (held.get(tunnel.session)?.delete(tunnel)) countsOf(tunnel.session.accountId).tunnels -= 1;
+      const { accountId } = tunnel.session;
+      if (!held.get(tunnel.session)?.delete(tunnel) && !tunnel.isElsewhere) return;
+      const counts = countsOf(accountId);
+      counts.tunnels -= 1;
+      tidy(accountId, counts);
     },
     tunnelsOf: (session) => [...(held.get(session) ?? [])],
     tunnelCounts: (session) => ({

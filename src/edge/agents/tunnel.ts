@@ -1,8 +1,10 @@
 import { timestamp } from "../../lib/clock.ts";
+import type { SharedTunnel } from "../../routing/planes/directory.ts";
 import type { TunnelReport } from "../../routing/planes/messages.ts";
 import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import type { Beside } from "../../traffic/upstream-plan.ts";
-import type { AgentSession } from "../../tunnel/server-hooks.ts";
+import { isInternalKey } from "../../lib/internal-names.ts";
+import type { AgentSession, BindRequest } from "../../tunnel/server-hooks.ts";
 
 /** A tunnel that is online: an endpoint of its own, or one with labels for backends. */
 export interface Tunnel {
@@ -21,6 +23,8 @@ export interface Tunnel {
   readonly proxyProtocol: 0 | 1 | 2;
   /** False once it was taken away; nothing is sent through it any more. */
   online: boolean;
+  /** It is another edge's, which `session` leads to. */
+  readonly isElsewhere: boolean;
 }
 
 export interface Endpoint {
@@ -58,5 +62,40 @@ export function renderTunnel(tunnel: Tunnel, region: string): TunnelReport {
       },
     }),
     ...(labels && { labels }),
+  };
+}
+
+/** The name that an endpoint claims: a host, with its account where it is internal, or `:` and a port. */
+export function claimedName({ host, port, site }: Endpoint): string {
+  return isAtPort(site, host) ? `:${port}` : host;
+}
+
+/** Whether it is found by a port of the server, and not by its name. */
+export function isAtPort(site: Endpoint["site"], host: string): site is ConnectionSite {
+  return site.kind === "tcp_endpoint" && !isInternalKey(host);
+}
+
+/** What other edges have to know of it. @param request what its endpoint was made of */
+export function shareTunnel(tunnel: Tunnel, request: BindRequest | undefined): SharedTunnel {
+  const { id, session, forwardsTo, metadata, startedAt, http2, proxyProtocol, labels, endpoint } = tunnel;
+  return {
+    id,
+    sessionId: session.id,
+    accountId: session.accountId,
+    forwardsTo,
+    metadata,
+    startedAt,
+    http2,
+    proxyProtocol,
+    ...(labels && { labels }),
+    ...(endpoint && {
+      endpoint: {
+        name: claimedName(endpoint),
+        ...(endpoint.site.pooled === true && { pool: endpoint.proto }),
+        host: endpoint.host,
+        port: endpoint.port,
+        request: JSON.stringify(request),
+      },
+    }),
   };
 }

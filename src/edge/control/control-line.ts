@@ -8,6 +8,7 @@ import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Downward, Link, Problem, SessionCommand, Upward } from "../../routing/planes/messages.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 import type { ResourceObject } from "../../schema/object.ts";
+import type { SharedRegister } from "../agents/registry.ts";
 import type { AcmeChallenges } from "../tls/acme-challenges.ts";
 import type { TrafficReports } from "../watch/traffic-reports.ts";
 import type { UploadedCertificates } from "../tls/uploaded-certificates.ts";
@@ -17,6 +18,10 @@ export interface ControlLineOptions {
   readonly edgeId: string;
   /** The port of HTTPS in public URLs. */
   readonly httpsPort: number;
+  /** Where other edges reach this one. */
+  readonly peerAddress?: string;
+  /** What it shares with other edges; undefined where there are none. */
+  readonly shared: SharedRegister | undefined;
   readonly table: RoutingTable;
   readonly certificates: UploadedCertificates;
   readonly challenges: AcmeChallenges;
@@ -41,7 +46,8 @@ type CommandError = (Upward & { readonly type: "command_result" })["error"];
  * falls silent, what was last put into effect stays in effect (S4).
  */
 export function followControlPlane(options: ControlLineOptions): void {
-  const { link, edgeId, httpsPort, table, certificates, challenges, metrics, log } = options;
+  const { link, edgeId, httpsPort, peerAddress, table, certificates, challenges, shared, metrics, log } = options;
+  const hello = { type: "hello" as const, edgeId, httpsPort, ...(peerAddress !== undefined && { peerAddress }) };
   let arriving: ResourceObject[] = [];
   let arrivingRevision = 0;
   /** After a change that could not be put into effect only a new snapshot says what holds. */
@@ -61,7 +67,7 @@ export function followControlPlane(options: ControlLineOptions): void {
       log.error(`${what} not applied`, { error });
       if (isLost) return;
       isLost = true;
-      link.send({ type: "hello", edgeId, httpsPort });
+      link.send(hello);
     }
   };
   const reply = async (call: number, question: EdgeQuestion): Promise<void> => {
@@ -74,7 +80,9 @@ export function followControlPlane(options: ControlLineOptions): void {
     link.send({ type: "answer", call, answer: found });
   };
 
+  link.lost?.(() => shared?.names.reachable(false));
   link.receive((message) => {
+    if (message.type === "snapshot") shared?.names.reachable(true);
     switch (message.type) {
       case "snapshot":
         // the rest of an earlier one never came: the control plane was started anew
@@ -130,11 +138,23 @@ export function followControlPlane(options: ControlLineOptions): void {
       case "traffic_taken":
         options.traffic.taken(message.batch);
         return;
+      case "directory":
+        shared?.elsewhere.follow(message.news);
+        return;
+      case "claimed":
+        shared?.names.answered(message.call, message.answer);
+        return;
+      case "tunnel_taken":
+        shared?.tunnelTaken(message.tunnelId);
+        return;
+      case "session_taken":
+        shared?.sessionTaken(message.sessionId);
+        return;
       case "metrics_request":
         link.send({ type: "metrics", call: message.call, text: metrics.render() });
     }
   });
-  link.send({ type: "hello", edgeId, httpsPort });
+  link.send(hello);
 }
 
 async function carryOut(

@@ -25,6 +25,8 @@ export interface ListenAddress {
 export interface ListenerContext {
   /** Until then connections are accepted and wait, as long as for a ClientHello; then they are closed. */
   readonly ready: Promise<void>;
+  /** Other edges of this machine listen on the same ports, each for its part of the connections. */
+  readonly isShared?: boolean | undefined;
   readonly limits: ListenerLimits;
   readonly clock: Clock;
   readonly log: Log;
@@ -102,8 +104,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       .add();
   };
   const accepted = metrics.counter("postern_connections_total", "Connections accepted.", { listener: name });
-  const isShared = options.admission !== undefined;
-  const count = (): number => (isShared ? admission.open : open.size);
+  const isCountedTogether = options.admission !== undefined;
+  const count = (): number => (isCountedTogether ? admission.open : open.size);
   metrics.gauge("postern_connections_open", "Connections open.", count, { listener: name });
 
   let isReady = false;
@@ -160,7 +162,12 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     if (proxies?.(address)) enterProxied(socket, peer);
     else enter(socket, peer);
   });
-  server.listen({ ...(at.host !== undefined && { host: at.host }), port: at.port, backlog });
+  server.listen({
+    ...(at.host !== undefined && { host: at.host }),
+    port: at.port,
+    backlog,
+    reusePort: options.isShared === true,
+  });
   await once(server, "listening");
 
   let loggedAt = -Infinity;

@@ -34,9 +34,13 @@ export function makePools(
     const configured = table.pool(name);
     const before = made.get(name);
     if (before && before.agents === agents && sameList(before.configured, configured)) return before.site as S;
-    const all = [...configured, ...agents.flatMap(({ endpoint }) => (endpoint ? [endpoint.site] : []))];
+    // Visitors are spread over the edges: each has its own agents serve them, where it has any.
+    const near = agents.some(({ isElsewhere }) => !isElsewhere)
+      ? agents.filter(({ isElsewhere }) => !isElsewhere)
+      : agents;
+    const all = [...configured, ...near.flatMap(({ endpoint }) => (endpoint ? [endpoint.site] : []))];
     const members = all.filter((one) => one.pooled === true && schemeOf(one) === schemeOf(site)) as S[];
-    const joined = members.length > 1 ? join(members) : site;
+    const joined = members.length > 1 ? join(members) : (members[0] ?? site);
     made.set(name, { agents, configured, site: joined });
     return joined;
   };

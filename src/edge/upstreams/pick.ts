@@ -71,10 +71,14 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
     const alike = ({ endpoint }: Tunnel): boolean => endpoint?.beside?.likeness === beside.likeness;
     return registry.pool(beside.host).find((one) => alike(one) && !isTried(one)) ?? own;
   };
-  /** Fewest requests in flight; the search starts one further each time, so that equals take turns. */
+  /**
+   * Fewest requests in flight; the search starts one further each time, so that equals take turns. Another edge's only
+   * where this one has none: the connections of visitors are spread over the edges already.
+   */
   const fromGroup = (plan: GroupPlan, around: Circumstances): Picked => {
     const group = registry.group(plan);
-    const { members } = group;
+    const { members, localCount } = group;
+    const hasLocal = localCount > 0;
     if (members.length === 0) {
       around.steps.push(passedOver(plan, "no tunnel that has its labels is online"));
       return backendEmpty;
@@ -86,10 +90,12 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
     for (let step = 0; step < members.length && least > 0; step += 1) {
       const tunnel = members[(turn + step) % members.length] as Tunnel;
       const load = around.load(tunnel);
+      if (tunnel.isElsewhere && hasLocal) continue;
       if (load >= least || around.isTried(tunnel)) continue;
       best = tunnel;
       least = load;
     }
+    if (!best && hasLocal) best = members.find((tunnel) => tunnel.isElsewhere && !around.isTried(tunnel));
     return toTunnel(plan, best ?? members[0], around);
   };
   const fixed = (plan: FixedPlan, { steps }: Circumstances): Picked => {

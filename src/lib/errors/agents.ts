@@ -39,6 +39,12 @@ export const agentErrors = {
     "The requested name is in use.",
     "Pick another name, or stop the tunnel or edge that has it.",
   ),
+  agent_name_unconfirmed: entry(
+    9051,
+    503,
+    "The control plane cannot say now whether the requested name is free.",
+    "Try again: agents of ours do so by themselves.",
+  ),
   internal_name_demanded: entry(
     9028,
     400,

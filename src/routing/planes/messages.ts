@@ -4,6 +4,7 @@
  */
 import type { ClaimOutcome, LoginReport } from "../../identity/reports.ts";
 import type { ResourceObject } from "../../schema/object.ts";
+import type { Claim, ClaimAnswer, DirectoryNews, SharedTunnel } from "./directory.ts";
 import type { EdgeAnswer, EdgeQuestion } from "./questions.ts";
 import type { TrafficReport, TrafficWanted } from "./traffic.ts";
 
@@ -33,7 +34,15 @@ export type Downward =
   /** Whose traffic is to be told of, from now on; sent when an edge says hello, too. */
   | { readonly type: "traffic_wanted"; readonly wanted: readonly TrafficWanted[] }
   /** The batches of `traffic` up to this one were taken; the edge has only a few of them under way. */
-  | { readonly type: "traffic_taken"; readonly batch: number };
+  | { readonly type: "traffic_taken"; readonly batch: number }
+  /** What other edges hold from now on; in order, and before anything that rests on it. */
+  | { readonly type: "directory"; readonly news: readonly DirectoryNews[] }
+  /** What came of this call's `claim`. */
+  | { readonly type: "claimed"; readonly call: number; readonly answer: ClaimAnswer }
+  /** Another edge has the tunnel, or its name, from now on. */
+  | { readonly type: "tunnel_taken"; readonly tunnelId: string }
+  /** The session goes on at another edge. */
+  | { readonly type: "session_taken"; readonly sessionId: string };
 
 export type SessionCommand =
   | { readonly name: "stop" }
@@ -51,8 +60,15 @@ export interface RoutingChange {
 export type Upward =
   /** Logins: made, used, checked, ended, looked for. */
   | LoginReport
-  /** Sent on connecting: asks for a snapshot. `httpsPort`: the port of HTTPS in public URLs. */
-  | { readonly type: "hello"; readonly edgeId: string; readonly httpsPort?: number }
+  /**
+   * Sent on connecting: asks for a snapshot. `httpsPort`: the port of HTTPS in public URLs. `peerAddress`: where other
+   * edges reach it, whose tunnels it wants to know of.
+   */
+  | { readonly type: "hello"; readonly edgeId: string; readonly httpsPort?: number; readonly peerAddress?: string }
+  /** Everything that was open when it said hello has been told. */
+  | { readonly type: "told" }
+  /** The edge is no more: said by the line, when its other end has gone. */
+  | { readonly type: "gone" }
   /** It takes no new traffic any more, and finishes what is under way. */
   | { readonly type: "draining" }
   /** Everything up to `revision` is in effect. */
@@ -60,8 +76,14 @@ export type Upward =
   | { readonly type: "problems"; readonly problems: readonly Problem[] }
   | { readonly type: "session_opened"; readonly session: SessionReport }
   | { readonly type: "session_closed"; readonly sessionId: string }
-  | { readonly type: "tunnel_opened"; readonly tunnel: TunnelReport }
-  | { readonly type: "tunnel_closed"; readonly tunnelId: string }
+  /** `shared`: what other edges have to know of it. */
+  | { readonly type: "tunnel_opened"; readonly tunnel: TunnelReport; readonly shared?: SharedTunnel }
+  /** `finishes`: what is under way through it may end by itself. */
+  | { readonly type: "tunnel_closed"; readonly tunnelId: string; readonly finishes?: true }
+  /** Asks for a public name, before an agent is told that it has it; answered by `claimed`. */
+  | { readonly type: "claim"; readonly call: number; readonly claim: Claim }
+  /** The tunnel that a name was granted to will not be opened. */
+  | { readonly type: "claim_dropped"; readonly tunnelId: string }
   | {
       readonly type: "command_result";
       readonly call: number;
@@ -132,4 +154,6 @@ export interface Link<Out, In> {
   send(message: Out): void;
   /** Called once, before the first message can arrive. */
   receive(handler: (message: In) => void): void;
+  /** `handler` is called each time that the other end has gone; another may take its place. */
+  lost?(handler: () => void): void;
 }

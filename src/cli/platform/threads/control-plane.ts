@@ -4,7 +4,7 @@ import { startControlPlane } from "../../../api/control-plane.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import type { Downward, Upward } from "../../../routing/planes/messages.ts";
 import type { ControlPlaneSettings } from "../../../settings/control-plane.ts";
-import { portLink } from "./port-link.ts";
+import { controlPlanePortLink } from "./port-link.ts";
 import { runThread } from "./run-thread.ts";
 import type { ThreadData } from "./thread-messages.ts";
 
@@ -19,10 +19,11 @@ export interface ControlPlanePorts {
   readonly apiPort: number;
 }
 
-const { settings, sealingKeys, bootstrap } = (workerData as ThreadData<ControlPlaneThreadOptions>).options;
-const link = portLink<Downward, Upward>();
-await runThread<ControlPlanePorts, Downward, Upward>(link, async (log) => {
+const { options, ports } = workerData as ThreadData<ControlPlaneThreadOptions>;
+const { settings, sealingKeys, bootstrap } = options;
+const links = ports.map(() => controlPlanePortLink());
+await runThread<ControlPlanePorts, Downward, Upward>(links, async (log) => {
   const sealingKey = sealingKeys.map((key) => Buffer.from(key));
-  const controlPlane = await startControlPlane({ ...settings, sealingKey, bootstrap, clock: systemClock, log }, [link]);
+  const controlPlane = await startControlPlane({ ...settings, sealingKey, bootstrap, clock: systemClock, log }, links);
   return { ports: { apiPort: controlPlane.address.port }, stop: () => controlPlane.stop() };
 });

@@ -4,6 +4,7 @@ import { startEdge } from "../../../edge/edge.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { makeMetrics } from "../../../lib/metrics.ts";
 import type { KeyedCertificate } from "../../../lib/x509.ts";
+import type { PeerOptions } from "../../../edge/edge-options.ts";
 import type { Downward, Upward } from "../../../routing/planes/messages.ts";
 import type { EdgeSettings } from "../../../settings/edge.ts";
 import { edgePortLink } from "./port-link.ts";
@@ -17,6 +18,8 @@ export interface EdgeThreadOptions {
   readonly region: string;
   readonly serverVersion: string;
   readonly drainMs: number;
+  /** Where there are other edges beside it. */
+  readonly peers: PeerOptions | undefined;
 }
 
 export interface EdgePorts {
@@ -27,7 +30,7 @@ export interface EdgePorts {
 
 const { settings, ...own } = (workerData as ThreadData<EdgeThreadOptions>).options;
 const link = edgePortLink();
-await runThread<EdgePorts, Upward, Downward>(link, async (log) => {
+await runThread<EdgePorts, Upward, Downward>([link], async (log) => {
   const edge = await startEdge({ ...settings, ...own, clock: systemClock, log, metrics: makeMetrics() }, link);
   await link.configured;
   return {

@@ -7,16 +7,19 @@ export interface PortLink<Out, In> extends Link<Out, In> {
   attach(port: MessagePort): void;
 }
 
-/** The control plane's end: an edge that is new to it says hello by itself. */
-export function portLink<Out, In>(): PortLink<Out, In> {
+function portLink<Out, In>(): PortLink<Out, In> & { lost(handler: () => void): void } {
   let port: MessagePort | undefined;
   let handler: ((message: In) => void) | undefined;
+  let lost: () => void = () => {};
   // Listening starts the port: before there is a handler, what comes waits in it.
   const listen = (): void => {
     const current = port;
     if (!current || !handler) return;
     current.on("message", (text: string) => {
       if (port === current) handler?.(JSON.parse(text) as In);
+    });
+    current.once("close", () => {
+      if (port === current) lost();
     });
   };
   return {
@@ -26,10 +29,23 @@ export function portLink<Out, In>(): PortLink<Out, In> {
       handler = take;
       listen();
     },
+    lost: (tell) => void (lost = tell),
     attach(next) {
       port?.close();
       port = next;
       listen();
+    },
+  };
+}
+
+/** The control plane's end: an edge that is new to it says hello by itself, and one that dies is gone at once. */
+export function controlPlanePortLink(): PortLink<Downward, Upward> {
+  const line = portLink<Downward, Upward>();
+  return {
+    ...line,
+    receive(take) {
+      line.lost(() => take({ type: "gone" }));
+      line.receive(take);
     },
   };
 }
@@ -50,12 +66,26 @@ export function edgePortLink(): EdgePortLink {
   let draining: Upward | undefined;
   const sessions = new Map<string, Upward>();
   const tunnels = new Map<string, Upward>();
+  /** A hello begins anew: what is open is told once more. */
+  const greet = (): void => {
+    if (!hello) return;
+    line.send(hello);
+    if (draining) line.send(draining);
+    for (const message of sessions.values()) line.send(message);
+    for (const message of tunnels.values()) line.send(message);
+    line.send({ type: "told" });
+  };
   return {
     configured: configured.promise,
     receive: (take) => line.receive(take),
+    lost: (tell) => line.lost(tell),
     send(message) {
-      if (message.type === "hello") hello = message;
-      else if (message.type === "draining") draining = message;
+      if (message.type === "hello") {
+        hello = message;
+        greet();
+        return;
+      }
+      if (message.type === "draining") draining = message;
       else if (message.type === "applied") configured.resolve();
       else if (message.type === "session_opened") sessions.set(message.session.id, message);
       else if (message.type === "session_closed") sessions.delete(message.sessionId);
@@ -65,10 +95,7 @@ export function edgePortLink(): EdgePortLink {
     },
     attach(port) {
       line.attach(port);
-      if (hello) line.send(hello);
-      if (draining) line.send(draining);
-      for (const message of sessions.values()) line.send(message);
-      for (const message of tunnels.values()) line.send(message);
+      greet();
     },
   };
 }

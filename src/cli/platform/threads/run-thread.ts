@@ -11,9 +11,9 @@ export interface Plane<Ports> {
   stop(): Promise<void>;
 }
 
-/** Runs a plane in this worker thread until it is told to stop. */
+/** Runs a plane in this worker thread until it is told to stop. @param links one for each port that it was given */
 export async function runThread<Ports, Out, In>(
-  link: PortLink<Out, In>,
+  links: readonly PortLink<Out, In>[],
   start: (log: Log) => Promise<Plane<Ports>>,
 ): Promise<void> {
   const data = workerData as ThreadData<unknown>;
@@ -31,10 +31,10 @@ export async function runThread<Ports, Out, In>(
     }
   };
   parent.on("message", (message: ToThread) => {
-    if (message.type === "link") link.attach(message.port);
+    if (message.type === "link") links[message.at]?.attach(message.port);
     else void stop();
   });
-  link.attach(data.port);
+  for (const [at, port] of data.ports.entries()) links[at]?.attach(port);
   try {
     plane = await start(openLog(data.log));
     tell({ type: "ready", ports: plane.ports });

@@ -22,16 +22,16 @@ export interface ThreadPlan<Options, Ports> {
   readonly clock: Clock;
   /** Options for a start; `ports` of the run before, so that chosen ports are kept. */
   options(ports: Ports | undefined): Options;
-  /** A line to the other plane, asked for before each start. */
-  line(): MessagePort;
+  /** Its lines, asked for before each start. */
+  lines(): readonly MessagePort[];
 }
 
 /** A worker thread that is started again when it dies. */
 export interface Supervised<Ports> {
   /** Resolves when it runs for the first time; rejects when it cannot. */
   readonly started: Promise<Ports>;
-  /** Gives it a new line to the other plane, which was started anew. */
-  relink(port: MessagePort): void;
+  /** Gives it a new line in place of the one `at`: what is at its other end was started anew. */
+  relink(at: number, port: MessagePort): void;
   /** Ends it, gracefully within `boundMs`, and leaves it ended. */
   stop(boundMs: number): Promise<void>;
 }
@@ -49,9 +49,14 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   first.promise.catch(() => {});
 
   const start = (): void => {
-    const port = plan.line();
-    const data: ThreadData<Options> = { options: plan.options(ports), port, log: plan.logForm };
-    const current = new Worker(plan.file, { name: plan.name, workerData: data, transferList: [port], stderr: true });
+    const lines = plan.lines();
+    const data: ThreadData<Options> = { options: plan.options(ports), ports: lines, log: plan.logForm };
+    const current = new Worker(plan.file, {
+      name: plan.name,
+      workerData: data,
+      transferList: [...lines],
+      stderr: true,
+    });
     current.stderr.on("data", writeLines);
     worker = current;
     startedAt = plan.clock.monotonic();
@@ -100,7 +105,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   start();
   return {
     started: first.promise,
-    relink: (port) => worker?.postMessage({ type: "link", port } satisfies ToThread, [port]),
+    relink: (at, port) => worker?.postMessage({ type: "link", at, port } satisfies ToThread, [port]),
     async stop(boundMs) {
       stopping = true;
       restart?.cancel();

@@ -3,8 +3,8 @@ import type { MessagePort } from "node:worker_threads";
 import type { LogForm } from "../../process/log-output.ts";
 
 export type ToThread =
-  /** The other plane was started anew; this is the line to it. */
-  { readonly type: "link"; readonly port: MessagePort } | { readonly type: "stop" };
+  /** What is at the other end of the line `at` was started anew; this is the line to it. */
+  { readonly type: "link"; readonly at: number; readonly port: MessagePort } | { readonly type: "stop" };
 
 export type FromThread<Ports> =
   | { readonly type: "ready"; readonly ports: Ports }
@@ -24,6 +24,7 @@ export interface ThreadError {
 
 export interface ThreadData<Options> {
   readonly options: Options;
-  readonly port: MessagePort;
+  /** To the edges in their order; an edge has one, to the control plane. */
+  readonly ports: readonly MessagePort[];
   readonly log: LogForm;
 }

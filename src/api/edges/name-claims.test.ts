@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Claim } from "../../routing/planes/directory.ts";
+import type { EdgeLine } from "./edges.ts";
+import { makeNameClaims } from "./name-claims.ts";
+
+const name = "app.example.com";
+
+function two() {
+  const claims = makeNameClaims();
+  const lines = ["edge_1", "edge_2"].map((edgeId): EdgeLine => ({ edgeId, send() {} }));
+  const [first, second] = lines as [EdgeLine, EdgeLine];
+  const answers: string[] = [];
+  const claim = (tunnelId: string, line: EdgeLine, more: Partial<Claim> = {}): void =>
+    claims.claim({ name, tunnelId, accountId: "ac_1", replaces: [], ...more }, line, (answer) =>
+      answers.push(`${tunnelId} ${answer}`),
+    );
+  const open = (tunnelId: string, line: EdgeLine, pool?: string): readonly string[] => {
+    const made = claims.open(name, { tunnelId, accountId: "ac_1", pool, line }).map((one) => one.tunnelId);
+    claims.settle(name);
+    return made;
+  };
+  return { claims, first, second, answers, claim, open };
+}
+
+describe("claims of names", () => {
+  it("claims of names come into conflict with whom an edge does not know of", () => {
+    const { first, second, answers, claim, open } = two();
+    claim("tn_1", first);
+    open("tn_1", first);
+    claim("tn_2", second);
+    claim("tn_3", second, { replaces: ["tn_1"] });
+    assert.deepEqual(answers, ["tn_1 granted", "tn_2 conflict", "tn_3 granted"]);
+    assert.deepEqual(open("tn_3", second), ["tn_1"]);
+  });
+
+  it("claims of names wait for the tunnel that the name was granted to, or for what becomes of its edge", () => {
+    const { claims, first, second, answers, claim, open } = two();
+    claim("tn_1", first);
+    claim("tn_2", second);
+    assert.deepEqual(answers, ["tn_1 granted"]);
+    open("tn_1", first);
+    assert.deepEqual(answers.splice(0), ["tn_1 granted", "tn_2 conflict"]);
+    claims.release(name, "tn_1", first);
+    claim("tn_3", first);
+    claim("tn_4", second);
+    claims.leave(first);
+    assert.deepEqual(answers.splice(0), ["tn_3 granted", "tn_4 granted"]);
+    claim("tn_5", first);
+    claims.drop("tn_4", second);
+    assert.deepEqual(answers, ["tn_5 granted"]);
+  });
+
+  it("claims of names let those of one account and pool have a name together, and nobody else", () => {
+    const { first, second, answers, claim, open } = two();
+    claim("tn_1", first, { pool: "https" });
+    open("tn_1", first, "https");
+    claim("tn_2", second, { pool: "https" });
+    assert.deepEqual(open("tn_2", second, "https"), []);
+    claim("tn_3", second, { pool: "https", accountId: "ac_2" });
+    claim("tn_4", second, { pool: "http" });
+    claim("tn_5", second);
+    assert.deepEqual(answers, ["tn_1 granted", "tn_2 granted", "tn_3 conflict", "tn_4 conflict", "tn_5 conflict"]);
+  });
+
+  it("claims of names know that another edge has a tunnel that one of them closes late", () => {
+    const { claims, first, second, answers, claim, open } = two();
+    claim("tn_1", first);
+    open("tn_1", first);
+    claim("tn_1", second);
+    open("tn_1", second);
+    claims.release(name, "tn_1", first);
+    claim("tn_2", first);
+    assert.deepEqual(answers, ["tn_1 granted", "tn_1 granted", "tn_2 conflict"]);
+  });
+});

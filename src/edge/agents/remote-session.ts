@@ -1,0 +1,77 @@
+import { Refusal } from "../../lib/errors.ts";
+import type { SessionReport } from "../../routing/planes/messages.ts";
+import type { MuxStream, StreamWatcher } from "../../tunnel/mux/stream.ts";
+import type { AgentSession, PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";
+import type { Peers } from "../peers/peers.ts";
+
+/** The session of an agent that is connected to another edge: its streams are opened there. */
+export class RemoteSession implements AgentSession, StreamWatcher {
+  readonly id: string;
+  readonly accountId: string;
+  readonly credentialId: string;
+  readonly agentVersion: string;
+  readonly os: string;
+  readonly metadata: string;
+  readonly ip: string;
+  readonly startedAt: number;
+  readonly #peers: Peers;
+  readonly #address: string;
+  readonly #share: number;
+  #open = 0;
+
+  /**
+   * @param address of the edge that has it
+   * @param share how many edges have a part in what the agent can take
+   */
+  constructor(report: SessionReport, peers: Peers, address: string, share: number) {
+    this.id = report.id;
+    this.accountId = report.accountId;
+    this.credentialId = report.credentialId;
+    this.agentVersion = report.agentVersion;
+    this.os = report.os;
+    this.metadata = report.metadata;
+    this.ip = report.ip;
+    this.startedAt = Date.parse(report.startedAt);
+    this.#peers = peers;
+    this.#address = address;
+    this.#share = share;
+  }
+
+  /** As if every edge had as many open as this one: each keeps to its part of what the agent can take. */
+  get openStreams(): number {
+    return this.#open * this.#share;
+  }
+
+  openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined {
+    return this.#peers.open(this.#address, header, this, (stream, why) => {
+      if (stream) this.#open += 1;
+      take(stream, why);
+    });
+  }
+
+  released(): void {
+    this.#open -= 1;
+  }
+
+  accepted(_stream: MuxStream): void {}
+
+  forgotten(): void {}
+
+  ask(done: (isThere: boolean) => void): void {
+    this.#peers.ask(this.#address, this.id, done);
+  }
+
+  command(): Promise<void> {
+    return Promise.reject(
+      new Refusal("not_found", `command the tunnel session "${this.id}": it is not connected here`),
+    );
+  }
+
+  stopTunnel(): void {
+    // The edge that has the tunnel is told by the control plane that it is taken.
+  }
+
+  close(): void {
+    // Likewise.
+  }
+}

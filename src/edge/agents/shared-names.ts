@@ -1,0 +1,106 @@
+/** Public names where several edges give them out: each is claimed at the control plane before an agent is told of it. */
+import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { ClaimAnswer } from "../../routing/planes/directory.ts";
+import type { Upward } from "../../routing/planes/messages.ts";
+import type { BindProgress, Unclaimed } from "../../tunnel/server-hooks.ts";
+import { poolOf } from "./claims.ts";
+import { claimedName } from "./tunnel.ts";
+import type { Tunnel } from "./tunnel.ts";
+
+export interface SharedNames {
+  /**
+   * What must come before `tunnel` is opened; undefined when nothing does. Throws `agent_name_unconfirmed` where the
+   * control plane cannot be asked and the name was not this credential's here. `progress` is the one of this bind.
+   */
+  demand(tunnel: Tunnel, replaces: Tunnel | undefined, progress: BindProgress): Unclaimed | undefined;
+  /** The bind has come to nothing: what was granted to it is free again. */
+  drop(tunnelId: string, progress: BindProgress): void;
+  /** The control plane's answer. */
+  answered(call: number, answer: ClaimAnswer): void;
+  /** The control plane has gone, or is there again. */
+  reachable(isReachable: boolean): void;
+  /** Whether the control plane can be asked, as far as is known. */
+  readonly isReachable: boolean;
+}
+
+export interface SharedNamesOptions {
+  readonly report: (message: Upward) => void;
+  /** Whether the last tunnel at the name was one of this edge, and of the same credential. */
+  readonly wasHere: (tunnel: Tunnel) => boolean;
+  readonly clock: Clock;
+}
+
+/** How long the control plane may take for a claim; it takes longer where another claim of the name is under way. */
+const claimMs = 3_000;
+/** Claims of one bind that somebody else was faster with. */
+const maxConflicts = 16;
+
+type Answered = (answer: ClaimAnswer | "silent") => void;
+
+export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions): SharedNames {
+  const waiting = new Map<number, Answered>();
+  let lastCall = 0;
+  let isReachable = true;
+
+  const ask = (tunnel: Tunnel, name: string, replaces: readonly string[], done: Answered): void => {
+    lastCall += 1;
+    const call = lastCall;
+    const pool = poolOf(tunnel);
+    const settle: Answered = (answer) => {
+      waiting.delete(call);
+      deadline.cancel();
+      done(answer);
+    };
+    const deadline = clock.after(claimMs, () => {
+      report({ type: "claim_dropped", tunnelId: tunnel.id });
+      settle("silent");
+    });
+    waiting.set(call, settle);
+    const claim = { name, tunnelId: tunnel.id, accountId: tunnel.session.accountId, replaces };
+    report({ type: "claim", call, claim: { ...claim, ...(pool !== undefined && { pool }) } });
+  };
+  return {
+    get isReachable() {
+      return isReachable;
+    },
+    demand(tunnel, replaces, progress) {
+      if (!tunnel.endpoint) return undefined;
+      const name = claimedName(tunnel.endpoint);
+      const { granted } = progress;
+      if (granted && granted.name === name && (!replaces || granted.replaces.includes(replaces.id))) return undefined;
+      if (!isReachable || progress.isSilent === true) {
+        if (replaces?.isElsewhere !== true && wasHere(tunnel)) return undefined;
+        throw new Refusal(
+          "agent_name_unconfirmed",
+          `publish "${tunnel.endpoint.url}": it cannot be made sure that nobody else has it`,
+        );
+      }
+      if ((progress.conflicts ?? 0) >= maxConflicts) {
+        throw new Refusal("agent_name_unconfirmed", `publish "${tunnel.endpoint.url}": others ask for it all the time`);
+      }
+      const wanted = { name, replaces: replaces ? [replaces.id] : [] };
+      return {
+        claim: (done) =>
+          ask(tunnel, name, wanted.replaces, (answer) => {
+            progress.granted = answer === "granted" ? wanted : undefined;
+            if (answer === "conflict") progress.conflicts = (progress.conflicts ?? 0) + 1;
+            if (answer === "silent") progress.isSilent = true;
+            done();
+          }),
+      };
+    },
+    drop(tunnelId, progress) {
+      if (progress.granted) report({ type: "claim_dropped", tunnelId });
+      progress.granted = undefined;
+    },
+    answered(call, answer) {
+      waiting.get(call)?.(answer);
+    },
+    reachable(isNow) {
+      isReachable = isNow;
+      if (isNow) return;
+      for (const settle of waiting.values()) settle("silent");
+    },
+  };
+}

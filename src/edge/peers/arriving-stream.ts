@@ -1,0 +1,86 @@
+import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
+import { splice } from "../../lib/splice.ts";
+import { ProtocolViolation, errorCode } from "../../tunnel/mux/frame.ts";
+import type { MuxStream } from "../../tunnel/mux/stream.ts";
+import type { NoStream, PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";
+import { maxRequestBytes, parsePeerRequest, peerAnswer } from "./request.ts";
+
+/** What an edge does for its peers, with what it holds itself: nothing is passed on to a third. */
+export interface PeerHost {
+  /** As `AgentSession.openProxy`, for the tunnel of this edge that the header names; `tunnel_gone` where it has none. */
+  openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined;
+  /** As `AgentSession.ask`, for a session of this edge. */
+  ask(sessionId: string, done: (isThere: boolean) => void): void;
+}
+
+const answers = Object.fromEntries(
+  Object.entries(peerAnswer).map(([name, byte]) => [name, Buffer.of(byte)]),
+) as Readonly<Record<keyof typeof peerAnswer, Buffer>>;
+
+/** A stream that another edge has opened here: its request is read, answered, and for a tunnel joined with its stream. */
+export class ArrivingStream implements ByteReceiver {
+  readonly #stream: MuxStream;
+  readonly #host: PeerHost;
+  #head: Buffer = Buffer.alloc(0);
+  #isRead = false;
+  #isOver = false;
+  #pending: PendingStream | undefined;
+
+  constructor(stream: MuxStream, host: PeerHost) {
+    this.#stream = stream;
+    this.#host = host;
+  }
+
+  data(bytes: Buffer): void {
+    if (this.#isRead) throw new ProtocolViolation(errorCode.protocol, "bytes before the answer");
+    this.#stream.consumed(bytes.length);
+    const head = this.#head.length === 0 ? bytes : Buffer.concat([this.#head, bytes]);
+    this.#head = head;
+    if (head.length < 4) return;
+    const length = head.readUInt32BE();
+    if (length > maxRequestBytes || head.length > length + 4) {
+      throw new ProtocolViolation(errorCode.protocol, "no request of an edge");
+    }
+    if (head.length < length + 4) return;
+    this.#isRead = true;
+    this.#carryOut(head.toString("utf8", 4));
+  }
+
+  ended(): void {
+    // Nobody waits for the answer any more: the line was cut, or the request withdrawn.
+    this.#stream.abort();
+  }
+
+  drained(): void {}
+
+  closed(): void {
+    this.#isOver = true;
+    this.#pending?.withdraw();
+  }
+
+  #carryOut(text: string): void {
+    const request = parsePeerRequest(text);
+    if (request.name === "ask") {
+      this.#host.ask(request.sessionId, (isThere) => this.#answer(isThere ? answers.opened : answers.gone));
+      return;
+    }
+    this.#pending = this.#host.openProxy(request.header, (stream, why) => this.#join(stream, why));
+  }
+
+  #join(stream: ByteStream | undefined, why: NoStream | undefined): void {
+    this.#pending = undefined;
+    if (this.#isOver) {
+      stream?.abort();
+      return;
+    }
+    if (!stream) return this.#answer(why === "tunnel_busy" ? answers.busy : answers.gone);
+    this.#stream.write(answers.opened);
+    splice(this.#stream, stream);
+  }
+
+  #answer(bytes: Buffer): void {
+    if (this.#isOver) return;
+    this.#stream.write(bytes);
+    this.#stream.end();
+  }
+}

@@ -1,0 +1,58 @@
+/** The first bytes of a line between edges: each end proves that it has the secret, without showing it. */
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Socket } from "node:net";
+import type { Clock } from "../../lib/clock.ts";
+
+/** Of a nonce, and of a proof. */
+const partBytes = 32;
+const handshakeMs = 5_000;
+
+type Role = "dialler" | "acceptor";
+
+/**
+ * Calls `done` once: with no error when the other end has proven itself, and nothing of what it sent afterwards was
+ * read. The socket is destroyed where it has not.
+ */
+export function provePeer(
+  socket: Socket,
+  role: Role,
+  secret: Uint8Array,
+  clock: Clock,
+  done: (error: Error | undefined) => void,
+): void {
+  const own = randomBytes(partBytes);
+  let theirs: Buffer | undefined;
+  const proofOf = (prover: Role, other: Buffer): Buffer => {
+    const [dialled, accepted] = role === "dialler" ? [own, other] : [other, own];
+    return createHmac("sha256", secret).update(`postern peer ${prover}`).update(dialled).update(accepted).digest();
+  };
+  const settle = (error: Error | undefined): void => {
+    deadline.cancel();
+    socket.off("readable", read);
+    socket.off("close", closed);
+    if (error) socket.destroy();
+    done(error);
+  };
+  const closed = (): void => settle(new Error("the other edge closed the line"));
+  const read = (): void => {
+    for (;;) {
+      const part = socket.read(partBytes) as Buffer | null;
+      if (part === null) return;
+      if (part.length < partBytes) return settle(new Error("the other edge said too little"));
+      if (theirs === undefined) {
+        theirs = part;
+        // The one that was dialled proves itself first: whoever listens in its place learns nothing.
+        if (role === "acceptor") socket.write(Buffer.concat([own, proofOf("acceptor", theirs)]));
+        continue;
+      }
+      const isProven = timingSafeEqual(part, proofOf(role === "dialler" ? "acceptor" : "dialler", theirs));
+      if (!isProven) return settle(new Error("the other end does not have the secret of the edges"));
+      if (role === "dialler") socket.write(proofOf("dialler", theirs));
+      return settle(undefined);
+    }
+  };
+  const deadline = clock.after(handshakeMs, () => settle(new Error("the other edge did not prove itself in time")));
+  socket.on("readable", read);
+  socket.on("close", closed);
+  if (role === "dialler") socket.write(own);
+}

@@ -1,0 +1,33 @@
+/** What a stream between edges begins with: a length, and what is asked for as JSON. */
+import type { ProxyHeader } from "../../tunnel/server-hooks.ts";
+
+export type PeerRequest =
+  /** A stream of a tunnel that the other edge has: its bytes follow once the answer is `opened`. */
+  | { readonly name: "open"; readonly header: ProxyHeader }
+  /** Whether the agent of a session gives a sign of life: answered by `opened` for yes, `gone` for no. */
+  | { readonly name: "ask"; readonly sessionId: string };
+
+/** The one byte that answers. */
+export const peerAnswer = { opened: 0, gone: 1, busy: 2 } as const;
+
+/** A PROXY protocol header with all that it may carry is less than half of it. */
+export const maxRequestBytes = 8 * 1024;
+
+export function renderPeerRequest(request: PeerRequest): Buffer {
+  const plain =
+    request.name === "open" && request.header.preamble
+      ? { ...request, header: { ...request.header, preamble: Buffer.from(request.header.preamble).toString("base64") } }
+      : request;
+  const text = Buffer.from(`0000${JSON.stringify(plain)}`);
+  text.writeUInt32BE(text.length - 4);
+  return text;
+}
+
+/** Throws when it is none. */
+export function parsePeerRequest(text: string): PeerRequest {
+  const request = JSON.parse(text) as PeerRequest;
+  if (request.name !== "open") return request;
+  const { preamble, ...header } = request.header;
+  if (preamble === undefined) return request;
+  return { name: "open", header: { ...header, preamble: Buffer.from(String(preamble), "base64") } };
+}

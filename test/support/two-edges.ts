@@ -1,0 +1,56 @@
+/** Two edges, each on ports of its own so that a test chooses where agents and visitors come to, under one directory. */
+import { keepDirectory } from "../../src/api/edges/directory.ts";
+import type { EdgeLine } from "../../src/api/edges/edges.ts";
+import { openPeerRoom } from "../../src/cli/platform/peer-room.ts";
+import type { EdgeOptions } from "../../src/edge/edge-options.ts";
+import type { ResourceObject } from "../../src/schema/object.ts";
+import { startTestEdge } from "./edge.ts";
+import type { TestEdge } from "./edge.ts";
+
+export interface TwoEdges {
+  readonly edges: readonly [TestEdge, TestEdge];
+  /** Commits one object at both. */
+  put(object: Pick<ResourceObject, "kind" | "id" | "doc"> & { account_id?: string }): void;
+  /** What the edges tell the directory waits until `release`. */
+  hold(): void;
+  release(): void;
+  stop(): Promise<void>;
+}
+
+export async function startTwoEdges(
+  snapshot: readonly ResourceObject[],
+  options: Partial<EdgeOptions> = {},
+): Promise<TwoEdges> {
+  const room = openPeerRoom(2);
+  const directory = keepDirectory(2);
+  let held: (() => void)[] | undefined;
+  const start = (): Promise<TestEdge> => {
+    const line: { -readonly [K in keyof EdgeLine]: EdgeLine[K] } = { edgeId: undefined, send: () => {} };
+    return startTestEdge(snapshot, { ...options, peers: room.place() }, (message, send) => {
+      line.send = send;
+      const deliver = (): void => {
+        directory.receive(message, line);
+        if (message.type === "hello") directory.receive({ type: "told" }, line);
+      };
+      if (held) held.push(deliver);
+      else deliver();
+    });
+  };
+  const edges = [await start(), await start()] as const;
+  return {
+    edges,
+    put(object) {
+      for (const edge of edges) edge.put(object);
+    },
+    hold: () => void (held = []),
+    release() {
+      const waiting = held ?? [];
+      held = undefined;
+      for (const deliver of waiting) deliver();
+    },
+    async stop() {
+      for (const { edge } of edges) await edge.stop();
+      room.close();
+    },
+  };
+}
