@@ -232,6 +232,7 @@ function exchangeOf(given: SimulatedRequest, place: SimulatedPlace): Exchange {
     connection: factsOf(given, place, tls),
     request,
     receivedAt: given.nowMs,
+    bodyReceivedAt: given.nowMs,
     response: undefined,
     steps: [],
     abandoned: false,

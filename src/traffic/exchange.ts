@@ -12,6 +12,8 @@ export interface Exchange {
   readonly request: RequestHead;
   /** When its head was read, milliseconds since 1970. */
   readonly receivedAt: number;
+  /** When its body had come whole, as `receivedAt`; undefined until then. */
+  readonly bodyReceivedAt?: number | undefined;
   /** Present from the upstream's response head on. */
   readonly response: ResponseHead | undefined;
   /** The upstream's connection had carried a request before; known once there is a response of it. */

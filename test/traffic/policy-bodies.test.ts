@@ -1,9 +1,10 @@
 /** Bodies that rules of policies replace, on real traffic: their length, what waits for them, and what is bounded. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { request } from "node:https";
+import type { Duplex, Writable } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -176,4 +177,55 @@ for (const protocol of protocols) {
       socket.destroy();
     });
   });
+}
+
+for (const protocol of protocols) {
+  describe(`the end of a request's body over ${protocol}`, () => {
+    const received = "req.ts.body_received";
+
+    it(`the end of a request's body over ${protocol} is known to response rules, and to request rules that waited for it`, async () => {
+      const requestRules = [
+        { expressions: [`${received} == timestamp(0)`], ...add("x-before", "not yet") },
+        { expressions: ["req.url.path == '/waits'"], ...replace("request", "y", "z") },
+        { expressions: [`${received} > req.ts.header_received`], ...add("x-after", "here") },
+      ];
+      const took = add("x-took", `\${(${received} - req.ts.header_received).getSeconds()}`);
+      const value = JSON.stringify({ on_http_request: requestRules, on_http_response: [{ ...took }] });
+      fixture.route({ traffic_policy: { enabled: true, value } });
+      fixture.answer((_request, response) => response.end());
+      for (const path of ["/streams", "/waits"]) {
+        const socket = await fixture.connect(protocol);
+        const [outgoing, answer] = protocol === "h1" ? h1Post(socket, path) : h2Post(socket, path);
+        const reached = path === "/waits" ? eventually(() => heldBytes() === 5) : once(fixture.service, "request");
+        outgoing.write("first");
+        await reached;
+        fixture.clock.move(7000);
+        outgoing.end(" last");
+        assert.match(String((await answer)["x-took"]), /^[78]$/);
+        const seen = fixture.received.at(-1)?.headers;
+        assert.deepEqual([seen?.["x-before"], seen?.["x-after"]], ["not yet", path === "/waits" ? "here" : undefined]);
+        socket.destroy();
+      }
+    });
+
+    it(`the end of a request's body over ${protocol} is that of its head, where it has none`, async () => {
+      policy("on_http_request", [{ expressions: [`${received} == req.ts.header_received`], ...add("x-same", "yes") }]);
+      fixture.answer((_request, response) => response.end());
+      await fixture.ask(protocol);
+      assert.equal(fixture.received.at(-1)?.headers["x-same"], "yes");
+    });
+  });
+}
+
+type Post = readonly [outgoing: Writable, headers: Promise<Readonly<Record<string, unknown>>>];
+
+function h1Post(socket: Duplex, path: string): Post {
+  const outgoing = request({ createConnection: () => socket, method: "POST", path, headers: { host } });
+  return [outgoing, once(outgoing, "response").then(([message]) => (message as IncomingMessage).headers)];
+}
+
+function h2Post(socket: Duplex, path: string): Post {
+  const session = connectHttp2(`https://${host}`, { createConnection: () => socket });
+  const stream = session.request({ ":method": "POST", ":path": path, ":authority": host });
+  return [stream, once(stream, "response").then(([headers]) => headers as Record<string, unknown>)];
 }

@@ -47,6 +47,7 @@ export class Rehearsal extends DecidedExchange {
   constructor(client: ClientConnection, described: Described, upstreams: Pick<RequestUpstreams, "foresee">) {
     super(client, described.request, "explain");
     this.#described = described;
+    this.bodyReceivedAt = this.receivedAt;
     this.#body = described.body;
     this.#upstreams = upstreams;
   }

@@ -14,6 +14,7 @@ export class ExchangeRecord implements FinishedExchange {
   readonly id: string;
   readonly request: ReceivedRequest;
   readonly receivedAt: number;
+  bodyReceivedAt: number | undefined;
   readonly shared: ClientConnection;
   readonly steps: Step[] = [];
   logs: readonly Readonly<Record<string, unknown>>[] | undefined;
@@ -44,6 +45,7 @@ export class ExchangeRecord implements FinishedExchange {
     this.connection = shared.facts;
     this.calls = shared.calls;
     this.receivedAt = context.clock.now();
+    if (request.bodyLength === 0) this.bodyReceivedAt = this.receivedAt;
     this.id = id ?? newRequestId(this.receivedAt);
     this.#startedAt = context.finished === undefined ? 0 : context.clock.monotonic();
     context.counters.openExchanges += 1;

@@ -113,6 +113,7 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
   requestEnded(trailers: FieldTable | undefined): void {
     this.#body.hasEnded = true;
     if (this.isOver) return;
+    this.bodyReceivedAt ??= this.shared.context.clock.now();
     if (trailers !== undefined) stripRequest(trailers, false);
     this.request.trailers = trailers;
     this.#body.end(trailers);

@@ -74,7 +74,10 @@ export const requestVariables: Variables = {
     ofRequest(({ headers }) => headers.get("location")),
   ),
   "req.ts.header_received": variable(timestamp, ({ exchange }) => exchange && timestampOf(exchange.receivedAt)),
-  "req.ts.body_received": absent(timestamp),
+  "req.ts.body_received": variable(timestamp, ({ exchange }) => {
+    const at = exchange?.bodyReceivedAt;
+    return at === undefined ? undefined : timestampOf(at);
+  }),
   ...contentVariables("req", ({ exchange }) => exchange?.request.headers),
   ...userAgentVariables,
 };

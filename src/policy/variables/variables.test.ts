@@ -135,7 +135,7 @@ function contextOf(phase: Phase): PolicyContext {
 
 /** What a described request without header fields, TLS and response still has. */
 const known =
-  /^(?:conn\.(?:client_ip|server_ip|client_port|server_port|ts\.start)|endpoint\.(?:addr|host|port|protocol|url)|time\.now|req\.(?:version|url|url\.(?:raw|port)|ts\.header_received))$/;
+  /^(?:conn\.(?:client_ip|server_ip|client_port|server_port|ts\.start)|endpoint\.(?:addr|host|port|protocol|url)|time\.now|req\.(?:version|url|url\.(?:raw|port)|ts\.(?:header|body)_received))$/;
 
 describe("variables of policies", () => {
   for (const [phase, layer, rows] of places) {
