@@ -34,10 +34,11 @@ function makeIssuer() {
     },
     close() {},
   };
-  const sets = openKeySets(outbound);
+  const setsOf = openKeySets(outbound);
+  const sets = setsOf("ac_1");
   const idsFor = async (keyId?: string): Promise<readonly (string | undefined)[] | undefined> =>
     (await sets.keysFor(url, keyId))?.map(({ id }) => id);
-  return { issuer, sets, idsFor };
+  return { issuer, sets, setsOf, idsFor };
 }
 
 describe("kept key sets", () => {
@@ -141,6 +142,7 @@ describe("kept key sets", () => {
       clock,
       times,
       maxSets: 1,
+      maxFetches: 1,
       async fetchKeys() {
         fetches += 1;
         if (failure) throw failure;
@@ -183,5 +185,31 @@ describe("kept key sets", () => {
     assert.equal(sets.has("https://0.example.test/", "one"), false);
     assert.equal(sets.has("https://299.example.test/", "one"), true);
     assert.equal(await sets.keysFor("no URL", "one"), undefined);
+  });
+
+  it("D9: kept key sets are each account's own: what one asks for costs another neither its keys nor its fetches", async () => {
+    const { issuer, setsOf } = makeIssuer();
+    const [greedy, quiet] = [setsOf("ac_greedy"), setsOf("ac_quiet")];
+    assert.equal(setsOf("ac_quiet"), quiet);
+    await quiet.keysFor(url, "one");
+    for (let index = 0; index < 300; index += 1) await greedy.keysFor(`https://${index}.example.test/`, "one");
+    assert.equal(quiet.has(url, "one"), true);
+    assert.equal(greedy.has(url, "one"), false);
+    let release = (): void => {};
+    issuer.hold = new Promise((resolve) => (release = resolve));
+    const asked = issuer.asked.length;
+    const open = Array.from({ length: 400 }, (_, index) => greedy.keysFor(`https://x${index}.example.test/`, "one"));
+    assert.equal(issuer.asked.length - asked, 16);
+    open.push(quiet.keysFor("https://other.example.test/", "one"));
+    assert.equal(issuer.asked.length - asked, 17);
+    for (let account = 0; account < 100; account += 1) {
+      for (let index = 0; index < 16; index += 1) {
+        open.push(setsOf(`ac_${account}`).keysFor(`https://${account}-${index}.example.test/`, "one"));
+      }
+    }
+    assert.equal(issuer.asked.length - asked, 256, "all of them together");
+    release();
+    await Promise.all(open);
+    assert.notEqual(await quiet.keysFor("https://later.example.test/", "one"), undefined);
   });
 });

@@ -41,8 +41,18 @@ export interface KeySetSource {
   readonly times: KeySetTimes;
   /** Sets that are kept; more push out the one unused for longest. */
   readonly maxSets: number;
+  /** Fetches under way at a time. */
+  readonly maxFetches: number;
+  /** Shared with others, where all together are bounded as well. */
+  readonly together?: FetchesTogether;
   /** Rejects when there is no set to be had. Bounds time and size, and says where key sets may be. */
   fetchKeys(url: string): Promise<readonly PublicKey[]>;
+}
+
+/** Fetches of several sources, counted as one. */
+interface FetchesTogether {
+  underWay: number;
+  readonly max: number;
 }
 
 interface KeptSet {
@@ -57,9 +67,12 @@ interface KeptSet {
   failure: unknown;
 }
 
-/** Sets of one server. */
+/** Of one account: what it asks for costs others neither their sets nor their fetches. */
 const maxSets = 256;
 const maxFetches = 16;
+const maxFetchesTogether = 256;
+/** Accounts whose sets are kept. */
+const maxAccounts = 4096;
 const minute = 60_000;
 const times: KeySetTimes = {
   freshMs: 15 * minute,
@@ -72,22 +85,38 @@ const times: KeySetTimes = {
 const jsonTypes =
   /^(?:application\/(?:[\w.-]+\+)?json|text\/plain|application\/octet-stream|binary\/octet-stream)(?:$|[\s;])/i;
 
+/** The key sets of each account, by its id. */
+export type KeySetsOf = (accountId: string) => KeySets;
+
 /** @param outbound bounds of time and size, and where key sets may be */
-export function openKeySets(outbound: Outbound): KeySets {
-  return keepKeySets({ clock: outbound.clock, times, maxSets, fetchKeys: (url) => fetchKeys(outbound, url) });
+export function openKeySets(outbound: Outbound): KeySetsOf {
+  const accounts = new Lru<string, KeySets>(maxAccounts);
+  const together = { underWay: 0, max: maxFetchesTogether };
+  const source = { clock: outbound.clock, times, maxSets, maxFetches, together };
+  return (accountId) => {
+    let sets = accounts.get(accountId);
+    if (!sets) {
+      sets = keepKeySets({ ...source, fetchKeys: (url) => fetchKeys(outbound, url) });
+      accounts.set(accountId, sets);
+    }
+    return sets;
+  };
 }
 
-export function keepKeySets({ clock, times, maxSets, fetchKeys }: KeySetSource): KeptKeySets {
+export function keepKeySets({ clock, times, maxSets, fetchKeys, ...bounds }: KeySetSource): KeptKeySets {
+  const { maxFetches, together = { underWay: 0, max: maxFetches } } = bounds;
   const sets = new Lru<string, KeptSet>(maxSets);
   const { monotonic } = clock;
   let fetching = 0;
 
-  const mayAsk = (set: KeptSet): boolean => fetching < maxFetches && monotonic() - set.askedAt >= times.coolDownMs;
+  const isFree = (): boolean => fetching < maxFetches && together.underWay < together.max;
+  const mayAsk = (set: KeptSet): boolean => isFree() && monotonic() - set.askedAt >= times.coolDownMs;
   const mayMiss = (set: KeptSet): boolean => monotonic() - set.missedAt >= times.missingMs;
   /** Never rejects: without an answer, the set stays as it is. */
   const ask = (url: string, set: KeptSet): Promise<void> => {
     set.askedAt = monotonic();
     fetching += 1;
+    together.underWay += 1;
     set.asking = fetchKeys(url)
       .then((keys) => {
         set.keys = keys;
@@ -99,6 +128,7 @@ export function keepKeySets({ clock, times, maxSets, fetchKeys }: KeySetSource):
       })
       .finally(() => {
         fetching -= 1;
+        together.underWay -= 1;
         set.asking = undefined;
       });
     return set.asking;

@@ -102,6 +102,7 @@ export function startSimulation(policy: CompiledPolicy, place: SimulatedPlace): 
   const none = (what: string) => (id: string) => {
     throw new Error(`find ${what} "${id}": nothing of an account is known here`);
   };
+  const keySets = keySetsAmong(place.keySets);
   const hooks = policyHooks(policy, {
     accountId: "ac_test",
     ownerId: "edghtsrt_test",
@@ -113,7 +114,7 @@ export function startSimulation(policy: CompiledPolicy, place: SimulatedPlace): 
       internalEndpoint: (_account, host) => world.online.has(host),
       internalConnection: (_account, address) => world.online.has(urlOf(address)),
       secret: (_account, vault, name) => ownText(ownObject(place.secrets, vault), name),
-      keySets: keySetsAmong(place.keySets),
+      keySets: () => keySets,
       calls,
     },
     keep: (_key, make) => make(),

@@ -30,6 +30,7 @@ export function makeKeySet(url: string, fetcher: ProviderFetch, clock: Clock): K
     clock,
     times,
     maxSets: 1,
+    maxFetches: 1,
     async fetchKeys() {
       const { status, json } = await fetcher.get(url);
       if (status !== 200) throw new LoginRefusal("login_unreachable", `the issuer's key set is answered ${status}`);

@@ -1,7 +1,7 @@
 /** What expressions and actions of a policy see of one request or connection. */
 import type { Budget } from "../../cel/values/run.ts";
 import type { Value } from "../../cel/values/values.ts";
-import type { KeySets } from "../../jose/key-sets.ts";
+import type { KeySetsOf } from "../../jose/key-sets.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { ConnectionFacts, Exchange, ResponseHead } from "../../traffic/exchange.ts";
@@ -31,7 +31,7 @@ export interface PolicyServices {
   /** What an expression that has no value does to its rule: it does not match, or the request is refused. */
   readonly expressionErrors: "no_match" | "refuse";
   /** Of issuers of tokens; those of this server when absent. */
-  readonly keySets?: KeySets;
+  readonly keySets?: KeySetsOf;
   /** Bounds what all limits of rates remember together; each by itself is bounded anyway. */
   readonly windows?: WindowPool;
   /** Requests that rules send; where it is absent they reach no internal endpoint, and no host outside. */

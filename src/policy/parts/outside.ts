@@ -1,6 +1,6 @@
 /** What policies ask outside by the one way out (security I7), where whoever runs a policy gives nothing else. */
 import { openKeySets } from "../../jose/key-sets.ts";
-import type { KeySets } from "../../jose/key-sets.ts";
+import type { KeySets, KeySetsOf } from "../../jose/key-sets.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { hostMatches } from "../../lib/hostport.ts";
@@ -24,7 +24,7 @@ export interface OutsideOptions {
 }
 
 export interface Outside {
-  readonly keySets: KeySets;
+  readonly keySets: KeySetsOf;
   readonly calls: HttpCaller;
 }
 
@@ -47,8 +47,8 @@ function sharedOutside(): Outside {
   return (shared ??= openOutside({ clock: systemClock, ...nobody }));
 }
 
-export function keySetsOf({ services }: PolicyPlace): KeySets {
-  return services.keySets ?? sharedOutside().keySets;
+export function keySetsOf({ services, accountId }: PolicyPlace): KeySets {
+  return (services.keySets ?? sharedOutside().keySets)(accountId);
 }
 
 export function callsOf({ services }: PolicyPlace): HttpCaller {
