@@ -219,7 +219,7 @@ function policyServices(
     windows: new WindowPool(options.policyRateKeys),
     ...openOutside({
       clock: options.clock,
-      allowLocal: options.allowLocalUpstreams,
+      allowLocal: options.policyLocalAddresses,
       ca: options.policyCa,
       hosts: options.policyHosts,
       inside: makeInternalCalls(

@@ -7,7 +7,7 @@ import type { ValuesOf } from "./setting.ts";
 export const bothPlanesSettings = {
   tcpPorts: one("Ports that tcp tunnels and reserved addresses are given.", portRange, { default: "20000-29999" }),
   allowLocalUpstreams: toggle(
-    "Let static backends name loopback and link-local addresses of the server, events and requests of traffic policies go to any address, and identity providers be reached over http.",
+    "Let static backends name loopback and link-local addresses of the server, events go to any address, and identity providers be reached over http.",
   ),
   requireDomainProof: one(
     "How accounts prove that host names outside of the server's domain are theirs: by a TXT record, or by the operator's word alone.",

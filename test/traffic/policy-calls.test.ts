@@ -13,7 +13,7 @@ import { makeToken } from "../support/tokens.ts";
 
 const account = "ac_1";
 let fixture: EdgeWithAgent;
-/** Allows no host outside, and nothing local. */
+/** Lets policies reach nothing local, whatever else may. */
 let strict: EdgeWithAgent;
 let outside: HttpsService;
 let port: number;
@@ -42,8 +42,12 @@ before(async () => {
   );
   port = outside.port;
   const policyCa = outside.authorityPem;
-  fixture = await startEdgeWithAgent({ clock, allowLocalUpstreams: true, policyHosts: ["localhost"], policyCa });
-  strict = await startEdgeWithAgent({ policyHosts: ["localhost", "*.localhost"], policyCa });
+  fixture = await startEdgeWithAgent({ clock, policyLocalAddresses: true, policyHosts: ["localhost"], policyCa });
+  strict = await startEdgeWithAgent({
+    allowLocalUpstreams: true,
+    policyHosts: ["localhost", "*.localhost"],
+    policyCa,
+  });
 });
 after(async () => {
   await fixture.stop();

@@ -89,7 +89,7 @@ before(async () => {
     random: () => random,
     tcpBind: "127.0.0.1",
     // The issuer is on this machine.
-    allowLocalUpstreams: true,
+    policyLocalAddresses: true,
     policyCa: issuer.authorityPem,
     limits: { traces: { sampled: { perSecond: 1e6, burst: 1e6 } } },
   });
