@@ -156,6 +156,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     counters,
     upstreams,
     internalSite: (accountId, host) => sites.internal(accountId, host),
+    wholeSite: (site) => pools.https(site) ?? site,
     connections: new Set(),
     advertisedPort: {
       get https() {

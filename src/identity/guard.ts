@@ -206,10 +206,10 @@ export class Guard implements CompiledModule, LoginGuard {
     return this.#passedStep(session, verdict);
   }
 
-  #visitorOf({ subject, email, name }: Identity, session: Session | undefined): Visitor {
+  #visitorOf({ subject, email, emailVerified, name }: Identity, session: Session | undefined): Visitor {
     const { method, authId } = this.options;
     const { kind, clientId } = method;
-    const visitor = { module: kind, clientId, subject, email, name };
+    const visitor = { module: kind, clientId, subject, email, emailVerified, name };
     return authId === undefined || !session ? visitor : { ...visitor, session: this.#readable(session) };
   }
 

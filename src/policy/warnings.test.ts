@@ -109,6 +109,19 @@ const doubtful: readonly (readonly [what: string, policy: object, path: string, 
     /told to the client/,
   ],
   [
+    "a visitor's token in an answer",
+    {
+      on_http_request: [
+        {
+          expressions: ["req.method == 'GET'"],
+          actions: [{ type: "custom-response", config: { body: "${actions.ngrok.oauth.access_token}" } }],
+        },
+      ],
+    },
+    "on_http_request[0].actions[0].config.body",
+    /a secret, or what is made of one, is told to the client/,
+  ],
+  [
     "a secret in an address that the client is sent to",
     { on_http_request: [{ actions: [{ type: "redirect", config: { to: `https://a.example/?t=${secret}` } }] }] },
     "on_http_request[0].actions[0].config.to",

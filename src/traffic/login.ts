@@ -37,6 +37,8 @@ export interface Visitor {
   readonly clientId: string;
   readonly subject: string;
   readonly email: string;
+  /** The provider answers for the address. */
+  readonly emailVerified: boolean;
   readonly name: string;
   /** Where a rule of a policy has asked for the login. */
   readonly session?: VisitorSession | undefined;

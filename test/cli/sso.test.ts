@@ -13,6 +13,10 @@ interface Facts {
   readonly url: string;
   readonly sso_url: string;
   readonly https_port: number;
+  readonly api_url: string;
+  readonly api_key: string;
+  readonly sso_client_id: string;
+  readonly sso_client_secret: string;
 }
 
 for (const kind of ["oidc", "saml"] as const) {
@@ -38,6 +42,21 @@ for (const kind of ["oidc", "saml"] as const) {
       page = await context.newPage();
     });
     afterEach(() => context.close());
+    const createEndpoint = (body: object): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const headers = {
+          authorization: `Bearer ${facts.api_key}`,
+          "ngrok-version": "2",
+          "content-type": "application/json",
+        };
+        const sent = request(`${facts.api_url}/endpoints`, { method: "POST", headers }, (response) => {
+          response.resume();
+          if (response.statusCode === 201) resolve();
+          else reject(new Error(`create an endpoint: answered ${response.statusCode}`));
+        });
+        sent.on("error", reject);
+        sent.end(JSON.stringify(body));
+      });
     const text = (): Promise<string> => page.locator("body").innerText();
     const click = async (name: RegExp, url: string | RegExp): Promise<void> => {
       await page.getByRole("button", { name }).click();
@@ -103,6 +122,32 @@ for (const kind of ["oidc", "saml"] as const) {
         await click(/new key/, `${facts.sso_url}/`);
         await logIn(/Nils/);
         assert.match(await text(), /ngrok-auth-user-id: nils/i);
+      });
+
+      it(`postern dev --sso dev=${kind} logs in visitors of whom a rule of a policy asks it`, async () => {
+        const { sso_url: issuer_url, sso_client_id: client_id, sso_client_secret: client_secret } = facts;
+        const config = { issuer_url, client_id, client_secret };
+        const body = "hello ${actions.ngrok.oidc.identity.name} at ${req.url.path}";
+        const rules = [
+          { expressions: ["req.url.path != '/open'"], actions: [{ type: "openid-connect", config }] },
+          { actions: [{ type: "custom-response", config: { body, headers: { "content-type": "text/plain" } } }] },
+        ];
+        const url = `https://rules.localhost:${facts.https_port}`;
+        await createEndpoint({
+          url: "https://rules.localhost",
+          type: "cloud",
+          traffic_policy: JSON.stringify({ on_http_request: rules }),
+        });
+        await page.goto(`${url}/open`);
+        assert.equal(await text(), "hello  at /open");
+        await page.goto(`${url}/private?a=1`);
+        await click(/Ada/, `${url}/private?a=1`);
+        assert.equal(await text(), "hello Ada Lovelace at /private");
+        await page.goto(`${url}/open`);
+        assert.equal(await text(), "hello  at /open");
+        await page.goto(`${url}/ngrok/logout`);
+        await page.goto(`${url}/private`);
+        assert.notEqual(await text(), "hello Ada Lovelace at /private");
       });
     } else {
       it(`postern dev --sso dev=${kind} can begin a login by itself`, async () => {

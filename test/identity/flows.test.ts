@@ -194,6 +194,7 @@ for (const http of ["h1", "h2"] as const) {
         "another cookie prefix is another realm",
       );
       assert.equal((await one.ask(at("/google"), { headers: html })).status, 302, "another provider is another realm");
+      assert.equal((await one.visit(at("/own"))).url, at("/own"), "and its login comes to its end");
     });
 
     it(`I2: a login under way, over ${http} has cookies that no service on the host reads or plants, on routes without a login either`, async () => {

@@ -54,7 +54,8 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
   it("a login by a rule is read by the rules after it, those of responses as well", async () => {
     const headers = {
       "x-id": "${actions.ngrok.oauth.identity.id}",
-      "x-who": "${actions.ngrok.oauth.identity.provider_user_id} ${actions.ngrok.oauth.identity.email}",
+      "x-who":
+        "${actions.ngrok.oauth.identity.provider_user_id} ${actions.ngrok.oauth.identity.email} ${actions.ngrok.oauth.identity.email_verified}",
       "x-session": "${actions.ngrok.oauth.identity.current_provider_session_id}",
       "x-token": "${actions.ngrok.oauth.access_token}",
       "x-times": "${actions.ngrok.oauth.session_timed_out} ${actions.ngrok.oauth.userinfo_refreshed}",
@@ -79,7 +80,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
       const arrived = await browser.visit(at("/facts"));
       const told = seen(arrived);
       assert.match(String(told["x-id"]), /^appusr_/);
-      assert.equal(told["x-who"], "4711 ada@example.com");
+      assert.equal(told["x-who"], "4711 ada@example.com true");
       assert.match(String(told["x-session"]), /^appses_/);
       assert.equal(told["x-token"], told["ngrok-auth-oauth-access-token"]);
       assert.ok(String(told["x-token"]).length > 3);
@@ -225,6 +226,34 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     const sessions: ApiBody[] = (await world.platform.api("GET", "/app/sessions?limit=100")).body.application_sessions;
     const [mine] = sessions.filter(({ public_url }) => String(public_url).includes("cloud.localhost"));
     assert.deepEqual([mine?.endpoint?.id, mine?.edge, mine?.route], [made.body.id, null, null]);
+  });
+
+  it("a login by a rule is the same for several endpoints of one URL, whichever of them it began and ended at", async () => {
+    for (const name of ["a", "b"]) {
+      const says = { type: "custom-response", config: { body: name } };
+      const made = await world.platform.api("POST", "/endpoints", {
+        url: "https://pooled.localhost",
+        type: "cloud",
+        pooling_enabled: true,
+        traffic_policy: textOf([{ actions: [oauth()] }, { actions: [says] }]),
+      });
+      assert.equal(made.status, 201, JSON.stringify(made.body));
+    }
+    const url = world.origin("pooled.localhost");
+    for (const http of protocols) {
+      for (let login = 0; login < 8; login += 1) {
+        assert.equal((await world.browser(http).visit(`${url}/`)).status, 200);
+      }
+      const browser = world.browser(http);
+      await browser.visit(`${url}/`);
+      const answers = new Set<string>();
+      // Of fifty choices among two, one is never all.
+      for (let count = 0; count < 50; count += 1) {
+        const { status, text } = await browser.ask(`${url}/`, { headers: html });
+        answers.add(`${status} ${text}`);
+      }
+      assert.deepEqual([...answers].sort(), ["200 a", "200 b"]);
+    }
   });
 
   it("a login by a rule of an agent's policy works with our agent and with the public SDK", async () => {

@@ -84,8 +84,8 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
 
   /** What is served at the host asks visitors to log in, on this route or on another one. */
   protected get hasLogins(): boolean {
-    const { site } = this;
-    return site?.logins !== undefined && site.logins.length > 0;
+    const logins = this.wholeSite?.logins;
+    return logins !== undefined && logins.length > 0;
   }
 
   /**

@@ -71,6 +71,12 @@ export class ExchangeRecord implements FinishedExchange {
     return this.ownerAccount ?? this.site?.accountId;
   }
 
+  /** Everything that is served at the host: logins belong to all of it, whichever of several endpoints was chosen. */
+  get wholeSite(): Site | undefined {
+    const { site, shared } = this;
+    return site?.pooled === true ? (shared.context.wholeSite?.(site) ?? site) : site;
+  }
+
   get siteId(): string | undefined {
     return this.site?.id;
   }

@@ -26,7 +26,7 @@ export function matchRoute(record: ExchangeRecord): Step | undefined {
   if (record.owned !== undefined) return undefined;
   if (site === "unknown_host") return unknownHost(host);
   if (typeof site === "string") return misdirected(site, request);
-  record.owned = owned?.ofSite(host, path, site);
+  record.owned = owned?.ofSite(host, path, record.wholeSite ?? site);
   if (record.owned !== undefined) return undefined;
   const route = site.problem === undefined ? site.findRoute(path, host) : undefined;
   record.route = route;

@@ -119,6 +119,7 @@ describe("logins of traffic policies", () => {
     for (const text of [
       "actions.ngrok.oauth.identity.email == '' && actions.ngrok.oauth.identity.current_provider_session_id == ''",
       "actions.ngrok.oidc.identity.current_session_id == '' && actions.ngrok.oidc.identity_token == ''",
+      "actions.ngrok.oauth.identity.email_verified || actions.ngrok.oidc.identity.email_verified",
       "!actions.ngrok.oauth.userinfo_refreshed && !actions.ngrok.oidc.user_info_refreshed",
       "actions.ngrok.oauth.error.code == '' && !actions.ngrok.oauth.session_timed_out",
     ]) {

@@ -15,7 +15,7 @@ const { bool, string } = types;
 export function loginResults(sessionField: string) {
   const texts = { id: string, email: string, name: string, provider_user_id: string, [sessionField]: string };
   return {
-    identity: objectType("an identity", texts),
+    identity: objectType("an identity", { ...texts, email_verified: bool }),
     expires_at: string,
     session_timed_out: bool,
     session_max_duration_reached: bool,
@@ -101,9 +101,10 @@ function isPreflight({ method, headers }: RequestHead): boolean {
 
 /** @param sessionField how the action names the login itself */
 export function identityOf(
-  { subject, email, name }: Visitor,
+  { subject, email, emailVerified, name }: Visitor,
   session: VisitorSession | undefined,
   sessionField: string,
 ): Readonly<Record<string, Value>> {
-  return { id: session?.userId ?? "", email, name, provider_user_id: subject, [sessionField]: session?.id ?? "" };
+  const ids = { id: session?.userId ?? "", provider_user_id: subject, [sessionField]: session?.id ?? "" };
+  return { ...ids, email, email_verified: emailVerified, name };
 }

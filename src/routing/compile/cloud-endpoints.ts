@@ -58,6 +58,19 @@ function edgesOf(object: ResourceObject): readonly ResourceObject[] {
   ];
 }
 
+/**
+ * What serves the host of a cloud endpoint, as agents' endpoints name it: those of one URL are the same site. Undefined
+ * for what is not the route of one. @param edge what its edge is
+ */
+export function endpointSite(
+  { kind, account_id }: ResourceObject,
+  edge: ResourceObject | undefined,
+): string | undefined {
+  if (kind !== "https_edge_route" || !edge) return undefined;
+  const [hostport = ""] = edge.doc["hostports"] as readonly string[];
+  return `${account_id} ${splitHostport(hostport).host}`;
+}
+
 /** Whether the two, which have the same URL, may serve it beside one another. */
 export function arePooled(one: ResourceObject, other: ResourceObject): boolean {
   return isPooled(one) && isPooled(other) && one.kind === other.kind && one.account_id === other.account_id;

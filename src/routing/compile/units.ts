@@ -1,6 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Look, Scope } from "../../traffic/module.ts";
 import type { ResourceObject } from "../../schema/object.ts";
+import { endpointSite } from "./cloud-endpoints.ts";
 import { childrenKey, objectKey, ownerOf } from "./object-set.ts";
 import type { ObjectSet } from "./object-set.ts";
 
@@ -131,7 +132,7 @@ export class Units {
     return {
       ...this.#look(unit, asked, accountId),
       ownerId: object.id,
-      siteId: ownerOf(object) ?? object.id,
+      siteId: endpointSite(object, this.#objects.get("https_edge", object.id)) ?? ownerOf(object) ?? object.id,
       revision: object.revision,
       clock: this.#clock,
       shared: (key, make) => {
