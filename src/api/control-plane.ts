@@ -43,6 +43,8 @@ import type { ApiLimits } from "./http/server.ts";
 export interface ControlPlaneOptions extends ControlPlaneSettings {
   /** 32 bytes each: the first one seals stored secrets, all open them. */
   readonly sealingKey: Buffer | readonly Buffer[];
+  /** Shown to other nodes. */
+  readonly version?: string;
   readonly clock: Clock;
   readonly log: Log;
   /** Tokens that must work; on a first start the ones that are absent are made. */

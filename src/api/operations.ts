@@ -8,6 +8,7 @@ import { resourceOperations } from "./crud/operations.ts";
 import { resourceNamed, resources } from "./operation/declarations.ts";
 import { declarativeOperations } from "./documents/operations.ts";
 import { revisionOperations } from "./history/revisions.ts";
+import { refreshed } from "./objects/refreshed.ts";
 import { makePageCache } from "./objects/page-cache.ts";
 import { describeApi } from "./description/openapi.ts";
 import { eventSourceOperations } from "./extra-operations/event-sources.ts";
@@ -76,7 +77,7 @@ export function makeOperations(input: OperationsInput): Operations {
   ];
   return {
     operations: described(operations).map((one) =>
-      waiting(scoped(requiringBody(one), store, liveObjects), input.applied),
+      waiting(refreshed(scoped(requiringBody(one), store, liveObjects), store), input.applied),
     ),
     uriOf(accountId, kind, id, baseUrl) {
       const reader = resourceNamed(kind).live ? liveObjects : store;

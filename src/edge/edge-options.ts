@@ -30,7 +30,6 @@ export interface EdgeOptions extends EdgeSettings {
   readonly agentNames?: readonly string[];
   /** At least 32 bytes, the same after a restart. */
   readonly tunnelSecret: Uint8Array;
-  readonly region: string;
   readonly serverVersion: string;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,6 +1,6 @@
 /** Read by both planes. */
 import { portRange } from "./kinds/address.ts";
-import { oneOf } from "./kinds/text.ts";
+import { named, oneOf } from "./kinds/text.ts";
 import { one, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 
@@ -9,6 +9,9 @@ export const bothPlanesSettings = {
   allowLocalUpstreams: toggle(
     "Let static backends name loopback and link-local addresses of the server, events go to any address, and identity providers be reached over http.",
   ),
+  region: one("Where this server stands, as it is shown with agents and servers.", named("NAME"), {
+    default: "local",
+  }),
   requireDomainProof: one(
     "How accounts prove that host names outside of the server's domain are theirs: by a TXT record, or by the operator's word alone.",
     oneOf(["none", "dns", "operator"]),

@@ -1,6 +1,6 @@
 /** Read by storage, for the control plane. */
 import { count } from "./kinds/number.ts";
-import { one } from "./setting.ts";
+import { one, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 
 export const quotaSettings = {
@@ -26,6 +26,9 @@ export const storageSettings = {
     { default: 365 },
   ),
   ...quotaSettings,
+  cluster: toggle(
+    "Share the PostgreSQL database with other servers, each started with it: every one takes writes and has the same configuration.",
+  ),
 } as const;
 
 /** What each account may store. */

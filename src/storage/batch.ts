@@ -1,5 +1,6 @@
 /** Writes that are stored together, run one after the other on what the earlier ones left. */
 import { timestamp } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
 import type { Idempotency } from "./idempotency.ts";
 import type { Kinds } from "./kinds.ts";
 import { Overlay } from "./overlay.ts";
@@ -36,6 +37,8 @@ export interface BatchRun {
   readonly usage: Usage;
   readonly entries: readonly Entry[];
   readonly commits: readonly Commit[];
+  /** Those that are in no revision of their own. */
+  readonly unrecorded: readonly Commit[];
   /** Answers the writers: called once everything is stored. */
   reply(): void;
 }
@@ -47,11 +50,13 @@ export function runBatch(waiting: readonly WaitingWrite[], context: BatchContext
   const usage = new Usage(context.usage);
   const entries: Entry[] = [];
   const commits: Commit[] = [];
+  const unrecorded: Commit[] = [];
   const replies: (() => void)[] = [];
   let { revision } = context;
   for (const { context: of, work, once, resolve, reject } of waiting) {
     const { accountId, id: principalId } = of.principal;
     try {
+      if (of.job?.isHeld() === false) throw new Refusal("write_unavailable", "another node has the job by now");
       const replayed = once && answers.find(accountId, once);
       if (replayed) {
         replies.push(() => resolve(replayed));
@@ -67,13 +72,16 @@ export function runBatch(waiting: readonly WaitingWrite[], context: BatchContext
       const { result, changes, added } = runWork({ kinds, revision: revision + 1, nowMs, at, ...limits }, work);
       const answer = once?.answer(result as never, changes.length > 0 ? revision + 1 : revision);
       if (changes.length > 0) {
-        if (principalId !== "system" || changes.some(({ kind }) => !kindNamed(kinds, kind).unrecorded)) {
+        const isRecorded = principalId !== "system" || changes.some(({ kind }) => !kindNamed(kinds, kind).unrecorded);
+        if (isRecorded) {
           revision += 1;
           entries.push({ revision, at, context: of, changes });
         }
         overlay.merge(changes);
         usage.add(added);
-        commits.push({ revision, accountId, changes });
+        const commit = { revision, accountId, changes };
+        commits.push(commit);
+        if (!isRecorded) unrecorded.push(commit);
       }
       if (once) answers.add(accountId, once, revision, answer as string, nowMs);
       const written = { revision, result };
@@ -88,6 +96,7 @@ export function runBatch(waiting: readonly WaitingWrite[], context: BatchContext
     usage,
     entries,
     commits,
+    unrecorded,
     reply() {
       for (const reply of replies) reply();
     },

@@ -2,26 +2,23 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Availability } from "./availability.ts";
-import { CommitInDoubt, Superseded } from "./database/database.ts";
+import { CommitInDoubt, superseded } from "./database/database.ts";
 import type { Database, Step } from "./database/database.ts";
+import { settled } from "./doubt.ts";
 import type { Overlay } from "./overlay.ts";
+import type { Published } from "./published.ts";
 import { holderStep, stepsOf, takeOverStep } from "./record.ts";
 import type { Batch, Head } from "./record.ts";
-import type { State } from "./state.ts";
 import type { Commit } from "./store.ts";
 import type { Usage } from "./usage.ts";
 
-/** How long the writers of a commit in doubt wait to learn its outcome. */
-const doubtMs = 10_000;
-const doubtPauseMs = 250;
-
 export interface CommitsOptions {
-  readonly state: State;
-  readonly usage: Usage;
+  readonly published: Published;
   readonly database: Database;
   readonly head: Head;
   /** Whom the database names instead of `head.holder` when that could not be stored yet. */
   readonly predecessor?: string | undefined;
+  readonly availability: Pick<Availability, "works">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -32,22 +29,42 @@ export interface Outcome {
   readonly overlay: Overlay;
   readonly usage: Usage;
   readonly commits: readonly Commit[];
+  /** Those that are in no revision of their own. */
+  readonly unrecorded: readonly Commit[];
 }
 
-export class Commits {
+/** What a batch comes to on the present state; it is made again where the state has turned out to be an older one. */
+export interface Attempt {
+  /** Undefined when there is nothing to store. */
+  readonly outcome: Outcome | undefined;
+}
+
+/** How batches get into the database. */
+export interface Commits {
+  readonly head: Head;
+  /** Nothing is in doubt afterwards, and this process may write. */
+  settle(): Promise<void>;
+  /**
+   * Stores what `make` comes to and makes it visible; resolves with the attempt that counts.
+   * @throws Error when nothing was stored, or when that could not be found out in time
+   */
+  store<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A>;
+  /** Carries out steps that no revision is made of. */
+  maintain(steps: readonly Step[]): Promise<void>;
+  /** Finds out whether writes can be stored, without one. */
+  probe(): Promise<void>;
+}
+
+/** The commits of the one process that writes. */
+export class LoneCommits implements Commits {
   readonly #options: CommitsOptions;
-  readonly #availability: Pick<Availability, "works">;
-  readonly #listeners: ((commit: Commit) => void)[] = [];
   #head: Head;
-  #count = 0;
   #doubt: Outcome | undefined;
   /** Set while the database is still to be taken over from this holder. */
   #predecessor: string | undefined;
 
-  /** @param availability is told when something was stored */
-  constructor(options: CommitsOptions, availability: Pick<Availability, "works">) {
+  constructor(options: CommitsOptions) {
     this.#options = options;
-    this.#availability = availability;
     this.#head = options.head;
     this.#predecessor = options.predecessor;
   }
@@ -56,47 +73,38 @@ export class Commits {
     return this.#head;
   }
 
-  /** How many were made visible since the start. */
-  get count(): number {
-    return this.#count;
-  }
-
-  subscribe(listener: (commit: Commit) => void): void {
-    this.#listeners.push(listener);
-  }
-
-  /** Nothing is in doubt afterwards, and the database is this process's. */
   async settle(): Promise<void> {
     await this.#settleDoubt();
     await this.#takeOver();
   }
 
-  /** Carries out steps that no revision is made of. */
   async maintain(steps: readonly Step[]): Promise<void> {
     const { database } = this.#options;
     await this.#takeOver();
     await database.store([holderStep(database.dialect, this.#head.holder), ...steps]);
   }
 
-  /** Finds out whether writes can be stored, without one. */
   async probe(): Promise<void> {
-    const { database } = this.#options;
+    const { database, availability } = this.#options;
     await database.store([holderStep(database.dialect, this.#head.holder)]);
-    this.#availability.works();
+    availability.works();
   }
 
-  /** @throws Error when nothing was stored, or when that could not be found out in time */
-  async store(outcome: Outcome): Promise<void> {
-    const { database } = this.#options;
+  async store<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A> {
+    const { database, clock } = this.#options;
+    const attempt = await make(this.#head);
+    const { outcome } = attempt;
+    if (!outcome) return attempt;
     try {
       await database.store(stepsOf(database.dialect, outcome.batch));
     } catch (error) {
       if (!(error instanceof CommitInDoubt)) throw error;
       this.#doubt = outcome;
-      if (await this.#settled(error)) return;
+      if (await settled(error, clock, () => this.#settleDoubt())) return attempt;
       throw new Error("commit: the database undid it", { cause: error });
     }
     this.#publish(outcome);
+    return attempt;
   }
 
   /** Puts this process's name into the head where the start could not. */
@@ -105,21 +113,6 @@ export class Commits {
     const { database } = this.#options;
     await database.store([takeOverStep(database.dialect, this.#head, this.#predecessor)]);
     this.#predecessor = undefined;
-  }
-
-  /** Asks until it knows whether the commit in doubt was stored, for a while. */
-  async #settled(doubt: CommitInDoubt): Promise<boolean> {
-    const { clock } = this.#options;
-    const until = clock.monotonic() + doubtMs;
-    for (;;) {
-      try {
-        return await this.#settleDoubt();
-      } catch (error) {
-        if (error instanceof Superseded) throw error;
-        if (clock.monotonic() >= until) throw doubt;
-      }
-      await new Promise<void>((resume) => void clock.after(doubtPauseMs, resume));
-    }
   }
 
   /** Finds out whether the commit in doubt was stored, and if so makes it visible. */
@@ -133,9 +126,7 @@ export class Commits {
     );
     const stands = (at: Head): boolean =>
       head.revision === at.revision && head.hash === at.hash && head.holder === at.holder;
-    if (!stands(before) && !stands(after)) {
-      throw new Superseded("store writes: another process has taken the database over; this one must be restarted");
-    }
+    if (!stands(before) && !stands(after)) throw superseded();
     this.#doubt = undefined;
     const stored = !stands(before);
     log.warn("commit in doubt settled", { stored, revision: head.revision });
@@ -143,21 +134,16 @@ export class Commits {
     return stored;
   }
 
-  #publish({ batch, overlay, usage, commits }: Outcome): void {
-    const { state, log } = this.#options;
-    state.merge(overlay.changes());
-    this.#options.usage.add(usage.added());
-    this.#head = batch.after;
-    this.#availability.works();
-    this.#count += commits.length;
-    for (const commit of commits) {
-      for (const listener of this.#listeners) {
-        try {
-          listener(commit);
-        } catch (error) {
-          log.error("a listener failed on a commit", { revision: commit.revision, error });
-        }
-      }
-    }
+  #publish(outcome: Outcome): void {
+    const { published, availability } = this.#options;
+    published.take(effectOf(outcome));
+    this.#head = outcome.batch.after;
+    availability.works();
+    published.tell(outcome.commits);
   }
+}
+
+/** What a stored batch does. */
+export function effectOf({ overlay, usage, commits }: Outcome): Parameters<Published["take"]>[0] {
+  return { changes: overlay.changes(), added: usage.added(), commits };
 }

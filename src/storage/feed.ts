@@ -64,6 +64,7 @@ export function feedOf({ database: { reads }, documents, past, retained, keep }:
         const { oldest } = retained;
         const start = from.revision < oldest ? { revision: oldest, position: -1 } : from;
         const changes = await after(accountId, start, wanted);
+        await retained.refresh?.();
         const [first] = changes;
         // Pruning may have overtaken the reading.
         if (!first || first.at.revision >= retained.oldest) return changes;

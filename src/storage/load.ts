@@ -3,20 +3,18 @@ import type { Database } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
 import type { Kinds } from "./kinds.ts";
 import { State } from "./state.ts";
-import type { Change } from "./store.ts";
+import type { StoredObject } from "./store.ts";
 import { Usage, bytesAdded } from "./usage.ts";
 
 /** Rows in memory at a time besides the objects made of them. */
 const step = 2000;
 
-/** Reads every object into memory. */
-export async function loadState(
-  { reads }: Database,
+/** Every object, some thousand at a time. */
+export async function* readObjects(
+  reads: Database["reads"],
   kinds: Kinds,
   documents: Documents,
-): Promise<{ readonly state: State; readonly usage: Usage }> {
-  const state = new State(kinds);
-  const usage = new Usage();
+): AsyncGenerator<readonly StoredObject[]> {
   let last = "";
   // Neighbours mostly share kind and account: as one string each, not one per row.
   let kind = "";
@@ -29,8 +27,7 @@ export async function loadState(
       .orderBy("id")
       .limit(step)
       .execute();
-    const changes: Change[] = [];
-    for (const row of rows) {
+    yield rows.map((row) => {
       if (row.kind !== kind) {
         const declared = kinds.get(row.kind);
         if (!declared) {
@@ -39,12 +36,25 @@ export async function loadState(
         kind = declared.name;
       }
       if (row.account_id !== account_id) account_id = row.account_id;
-      changes.push({ kind, id: row.id, before: undefined, after: documents.read({ ...row, kind, account_id }) });
-    }
+      return documents.read({ ...row, kind, account_id });
+    });
+    if (rows.length < step) return;
+    last = rows.at(-1)?.id as string;
+  }
+}
+
+/** Reads every object into memory. */
+export async function loadState(
+  reads: Database["reads"],
+  kinds: Kinds,
+  documents: Documents,
+): Promise<{ readonly state: State; readonly usage: Usage }> {
+  const state = new State(kinds);
+  const usage = new Usage();
+  for await (const objects of readObjects(reads, kinds, documents)) {
+    const changes = objects.map((after) => ({ kind: after.kind, id: after.id, before: undefined, after }));
     state.merge(changes);
     usage.add(bytesAdded(kinds, changes));
-    if (rows.length < step) break;
-    last = rows.at(-1)?.id as string;
   }
   for (const id of state.newestIds()) continueAfter(id);
   return { state, usage };

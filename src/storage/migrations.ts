@@ -1,6 +1,7 @@
 /** The tables, as a list of steps. A step that has been released is never changed; later ones are added. */
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
+import { createNodeTables } from "./cluster/tables.ts";
 import type { Database, Transaction } from "./database/database.ts";
 import { toSeal } from "./seal-stored.ts";
 
@@ -16,11 +17,13 @@ interface ColumnTypes {
   readonly revisionKey: RawBuilder<unknown>;
   /** After a table whose rows are kept in the order of its primary key, without a second tree for it. */
   readonly byKey: RawBuilder<unknown>;
+  /** Several nodes may share the database. */
+  readonly isSharable: boolean;
 }
 
 const columnTypes: Record<Database["dialect"], ColumnTypes> = {
-  sqlite: { id: sql`text`, revisionKey: sql`integer`, byKey: sql`without rowid` },
-  postgres: { id: sql`text collate "C"`, revisionKey: sql`bigint`, byKey: sql`` },
+  sqlite: { id: sql`text`, revisionKey: sql`integer`, byKey: sql`without rowid`, isSharable: false },
+  postgres: { id: sql`text collate "C"`, revisionKey: sql`bigint`, byKey: sql``, isSharable: true },
 };
 
 export const migrations: readonly Migration[] = [
@@ -28,6 +31,7 @@ export const migrations: readonly Migration[] = [
   { name: "0002-cursors", up: createCursors },
   { name: "0003-anchor", up: createAnchor },
   { name: "0004-sealed-values", up: leaveToSeal },
+  { name: "0005-nodes", up: prepareForNodes },
 ];
 
 /**
@@ -160,4 +164,45 @@ async function leaveToSeal(transaction: Transaction): Promise<void> {
     .addColumn("name", "text", (column) => column.primaryKey())
     .execute();
   await transaction.insertInto("pending").values({ name: toSeal }).execute();
+}
+
+/** What several nodes need to follow one another; one alone leaves it as it is. */
+async function prepareForNodes(
+  transaction: Transaction,
+  { id, revisionKey, byKey, isSharable }: ColumnTypes,
+): Promise<void> {
+  const { schema } = transaction;
+  if (isSharable) await createNodeTables(transaction);
+  for (const column of ["sequence", "sequence_kept"]) {
+    await schema
+      .alterTable("head")
+      .addColumn(column, "bigint", (one) => one.notNull().defaultTo(0))
+      .execute();
+  }
+  await schema
+    .alterTable("head")
+    .addColumn("batch", "text", (column) => column.notNull().defaultTo(""))
+    .execute();
+  await schema
+    .createTable("batches")
+    .addColumn("sequence", revisionKey, (column) => column.primaryKey())
+    .addColumn("name", "text", (column) => column.notNull())
+    .addColumn("at_ms", "bigint", (column) => column.notNull())
+    .execute();
+  await schema
+    .createTable("unrecorded")
+    .addColumn("sequence", "bigint", (column) => column.notNull())
+    .addColumn("write", "integer", (column) => column.notNull())
+    .addColumn("position", "integer", (column) => column.notNull())
+    .addColumn("after_revision", "bigint", (column) => column.notNull())
+    .addColumn("writer_id", id, (column) => column.notNull())
+    .addColumn("account_id", id, (column) => column.notNull())
+    .addColumn("kind", id, (column) => column.notNull())
+    .addColumn("id", id, (column) => column.notNull())
+    .addColumn("revision", "bigint", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("doc", "text")
+    .addPrimaryKeyConstraint("unrecorded_key", ["sequence", "write", "position"])
+    .modifyEnd(byKey)
+    .execute();
 }

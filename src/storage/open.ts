@@ -6,35 +6,45 @@ import type { Clock } from "../lib/clock.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import { readAnchor } from "./anchor.ts";
-import { chainStart } from "./database/chain.ts";
-import { checkKeys, dataKeys } from "./sealing/data-keys.ts";
-import { Superseded } from "./database/database.ts";
+import { ownJobs } from "./cluster/jobs.ts";
+import { LoneCommits } from "./commits.ts";
 import type { Database } from "./database/database.ts";
 import { documentsOf } from "./documents.ts";
+import type { Documents } from "./documents.ts";
 import { feedOf } from "./feed.ts";
 import { historyOf } from "./history.ts";
-import { pastObjectsOf } from "./past-objects.ts";
-import type { Retained } from "./retention.ts";
-import { emptyDoc } from "../schema/doc.ts";
 import { kindsOf } from "./kinds.ts";
-import type { Declarations } from "./kinds.ts";
+import type { Declarations, Kinds } from "./kinds.ts";
 import { loadState } from "./load.ts";
 import { migrate, migrations } from "./migrations.ts";
-import type { openPostgres } from "./postgres/postgres.ts";
+import { readHead } from "./missed.ts";
+import { makeNode } from "./node.ts";
+import type { Node } from "./node.ts";
+import { pastObjectsOf } from "./past-objects.ts";
 import { startPruning } from "./prune.ts";
+import { Published } from "./published.ts";
+import type { Retained } from "./retention.ts";
+import { emptyDoc } from "../schema/doc.ts";
 import { defaultsOf, sliceOf } from "../settings/setting.ts";
 import { storageSettings } from "../settings/storage.ts";
 import type { StorageSettings } from "../settings/storage.ts";
-import type { Head } from "./record.ts";
 import { sealStored } from "./seal-stored.ts";
+import { checkKeys, dataKeys } from "./sealing/data-keys.ts";
 import { sealerWith } from "./sealing/sealing.ts";
 import type { Sealer } from "./sealing/sealing.ts";
 import { openSqlite } from "./sqlite/sqlite.ts";
 import type { State } from "./state.ts";
 import type { Account, Draft, Feed, Once, Store, WriteContext } from "./store.ts";
+import { nodesHolder, takeOver, takeOverForNodes } from "./take-over.ts";
 import { verify } from "./verify.ts";
 import { kindNamed, readerOf } from "./view.ts";
 import { Writer } from "./writer.ts";
+
+/** The database is none that several nodes can share. */
+class NotSharable extends Error {
+  /** Names the condition where only plain data arrives, such as in another thread. */
+  readonly code = "DATABASE_NOT_SHARABLE";
+}
 
 /** Settings that are not given have their defaults. */
 export interface StoreOptions extends Partial<StorageSettings> {
@@ -44,6 +54,9 @@ export interface StoreOptions extends Partial<StorageSettings> {
   readonly declarations: Declarations;
   /** The operator's keys, see `loadSealingKey`: the first one seals, all open. */
   readonly sealingKey: Buffer | readonly Buffer[];
+  /** Shown to other nodes, with the version. */
+  readonly region?: string;
+  readonly version?: string;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -54,12 +67,8 @@ export interface StoreOptions extends Partial<StorageSettings> {
  * @throws Error one sentence: another process has it, it is of a newer version, the sealing key is another's
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { database, dataDirectory, clock, log } = options;
-  const holder = randomBytes(12).toString("hex");
-  const opened = isUrl(database)
-    ? await openUrl({ url: database, holder, clock, log })
-    : await openSqlite(resolve(dataDirectory, database), log);
-  return await openStoreOn(opened, holder, options);
+  const { database, holder } = await openDatabase(options);
+  return await openStoreOn(database, holder, options);
 }
 
 /**
@@ -67,188 +76,259 @@ export async function openStore(options: StoreOptions): Promise<Store> {
  * behind: to be asked before files are made that would have to go with the database.
  * @throws Error as `openStore`
  */
-export async function checkStore({
+export async function checkStore(
+  options: Pick<StoreOptions, "database" | "dataDirectory" | "clock" | "log" | "cluster"> & {
+    readonly sealingKey: readonly Buffer[];
+  },
+): Promise<void> {
+  const { database: place, dataDirectory, sealingKey } = options;
+  if (!isUrl(place) && !existsSync(resolve(dataDirectory, place))) return;
+  const { database } = await openDatabase(options);
+  try {
+    await checkKeys(database, sealingKey);
+  } finally {
+    await database.close();
+  }
+}
+
+/** The database, and whom its head is to name as the one who may write. */
+async function openDatabase({
   database,
   dataDirectory,
-  sealingKey,
+  cluster: isShared = false,
   clock,
   log,
-}: Pick<StoreOptions, "database" | "dataDirectory" | "clock" | "log"> & {
-  readonly sealingKey: readonly Buffer[];
-}): Promise<void> {
-  const file = resolve(dataDirectory, database);
-  if (!isUrl(database) && !existsSync(file)) return;
-  const opened = isUrl(database)
-    ? await openUrl({ url: database, holder: randomBytes(12).toString("hex"), clock, log })
-    : await openSqlite(file, log);
-  try {
-    await checkKeys(opened, sealingKey);
-  } finally {
-    await opened.close();
+}: Pick<StoreOptions, "database" | "dataDirectory" | "clock" | "log" | "cluster">): Promise<{
+  readonly database: Database;
+  readonly holder: string;
+}> {
+  const process = randomBytes(12).toString("hex");
+  if (!isUrl(database)) {
+    if (isShared) {
+      throw new NotSharable(
+        "open database: several nodes (--cluster) share a PostgreSQL database: give its URL, postgres://…, as --database",
+      );
+    }
+    return { database: await openSqlite(resolve(dataDirectory, database), log), holder: process };
   }
+  const holder = isShared ? nodesHolder : process;
+  // The driver is loaded only by those who use it: every start would wait for it.
+  const { openPostgres } = await import("./postgres/postgres.ts");
+  return { database: await openPostgres({ url: database, holder, process, isShared, clock, log }), holder };
 }
 
 function isUrl(database: string): boolean {
   return /^postgres(ql)?:\/\//.test(database);
 }
 
-/** Its driver is loaded only by those who use it: every start would wait for it. */
-async function openUrl(options: Parameters<typeof openPostgres>[0]): Promise<Database> {
-  const { openPostgres } = await import("./postgres/postgres.ts");
-  return await openPostgres(options);
-}
-
-/** `openStore` on a database that is open. `holder` names this process in it. */
+/** `openStore` on a database that is open. `holder` names this process in it, or all nodes that share it. */
 export async function openStoreOn(
   database: Database,
   holder: string,
-  { declarations, sealingKey, clock, log, ...given }: Omit<StoreOptions, "database" | "dataDirectory">,
+  options: Omit<StoreOptions, "database" | "dataDirectory">,
 ): Promise<Store> {
-  const settings = sliceOf(storageSettings, { ...defaultsOf(storageSettings), ...given });
   try {
-    const at = timestamp(clock.now());
-    const operatorKeys = [sealingKey].flat() as readonly Buffer[];
-    await checkKeys(database, operatorKeys);
-    await migrate(database, migrations, at);
-    const sealer = sealerWith(await dataKeys(database, operatorKeys, at, log));
-    const kinds = kindsOf(declarations);
-    const documents = documentsOf(kinds, sealer);
-    const { head, predecessor } = await takeOver(database, holder, log);
-    await sealStored(database, documents, kinds.keys(), log);
-    const { state, usage } = await loadState(database, kinds, documents);
-    const rest = { head, predecessor, clock, log };
-    const writer = new Writer({ kinds, quotas: settings, state, usage, database, documents, sealer, ...rest });
-    const retained = await retainedIn(database, sealer, log);
-    const past = pastObjectsOf(database.reads, documents, (kind) => kinds.get(kind)?.owner?.field);
-    const history = historyOf(database, past, retained);
-    const keep: Feed["keep"] = (name, cursor) => writer.keepCursor(name, cursor);
-    const feed = feedOf({ database, documents, past, retained, keep });
-    const addAccount = async (name: string, operator: string | undefined): Promise<Account> => {
-      const { fields, idPrefix } = kindNamed(kinds, "account");
-      const id = newId(idPrefix, clock.now());
-      // The first account belongs to itself, the others to the first.
-      const account_id = operator ?? id;
-      await writer.write(systemContext(account_id, clock), (draft) =>
-        draft.revive({
-          kind: "account",
-          id,
-          account_id,
-          revision: 0,
-          created_at: timestamp(clock.now()),
-          doc: { ...emptyDoc(fields), name },
-        }),
-      );
-      return state.accounts().find((account) => account.id === id) as Account;
-    };
-    if (state.accounts().length === 0) await addAccount("default", undefined);
-    const pruner = startPruning({
-      database,
-      documents,
-      sealer,
-      retained,
-      settings,
-      clock,
-      log,
-      store: (steps) => writer.maintain(steps),
-    });
-    const close = async (): Promise<void> => {
-      await Promise.all([pruner.stop(), writer.close()]);
-      await database.close();
-    };
-    let closing: Promise<void> | undefined;
-    return storeOf(state, writer, {
-      history: Object.assign(history, { verify: () => pruner.inTurn(() => verify(database.reads, sealer, documents)) }),
-      feed,
-      createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
-      close: () => (closing ??= close()),
-    });
+    const opening = (): Promise<Store> => opened(database, holder, options);
+    return await (database.shared ? database.shared.alone(opening) : opening());
   } catch (error) {
     await database.close();
     throw error;
   }
 }
 
+async function opened(
+  database: Database,
+  holder: string,
+  {
+    declarations,
+    sealingKey,
+    clock,
+    log,
+    region = "",
+    version = "",
+    ...given
+  }: Omit<StoreOptions, "database" | "dataDirectory">,
+): Promise<Store> {
+  const settings = sliceOf(storageSettings, { ...defaultsOf(storageSettings), ...given });
+  const at = timestamp(clock.now());
+  const operatorKeys = [sealingKey].flat() as readonly Buffer[];
+  await checkKeys(database, operatorKeys);
+  await migrate(database, migrations, at);
+  const sealer = sealerWith(await dataKeys(database, operatorKeys, at, log));
+  const kinds = kindsOf(declarations);
+  const documents = documentsOf(kinds, sealer);
+  const { head, predecessor, state, usage } = await take(database, holder, { kinds, documents, log });
+  const published = new Published({ state, usage, log });
+  const { shared } = database;
+  const node = shared
+    ? makeNode({
+        id: newId("nd", clock.now()),
+        region,
+        version,
+        clock,
+        log,
+        database: { ...database, shared },
+        kinds,
+        documents,
+        state,
+        published,
+        head,
+      })
+    : undefined;
+  const writer = new Writer({
+    kinds,
+    quotas: settings,
+    state,
+    usage,
+    database,
+    documents,
+    sealer,
+    clock,
+    log,
+    startsUnavailable: predecessor !== undefined,
+    commits: (availability) =>
+      node?.commits(availability) ??
+      new LoneCommits({ published, database, head, predecessor, availability, clock, log }),
+  });
+  await node?.start((steps) => writer.maintain(steps));
+  const retained = await retainedIn(database, sealer, log);
+  const past = pastObjectsOf(database.reads, documents, (kind) => kinds.get(kind)?.owner?.field);
+  const history = historyOf(database, past, retained);
+  const keep: Feed["keep"] = (name, cursor) => writer.keepCursor(name, cursor);
+  const feed = feedOf({ database, documents, past, retained, keep });
+  const addAccount = async (name: string, operator: string | undefined): Promise<Account> => {
+    const { fields, idPrefix } = kindNamed(kinds, "account");
+    const id = newId(idPrefix, clock.now());
+    // The first account belongs to itself, the others to the first.
+    const account_id = operator ?? id;
+    await writer.write(systemContext(account_id, clock), (draft) =>
+      draft.revive({
+        kind: "account",
+        id,
+        account_id,
+        revision: 0,
+        created_at: timestamp(clock.now()),
+        doc: { ...emptyDoc(fields), name },
+      }),
+    );
+    return state.accounts().find((account) => account.id === id) as Account;
+  };
+  const jobs = node?.jobs ?? ownJobs;
+  if (state.accounts().length === 0) await addAccount("default", undefined);
+  const pruner = startPruning({
+    database,
+    documents,
+    sealer,
+    retained,
+    settings,
+    clock,
+    log,
+    job: jobs.want("prune history"),
+    store: (steps) => writer.maintain(steps),
+  });
+  const close = async (): Promise<void> => {
+    await Promise.all([pruner.stop(), writer.close()]);
+    await node?.stop();
+    await database.close();
+  };
+  let closing: Promise<void> | undefined;
+  return storeOf(state, writer, published, node, {
+    history: Object.assign(history, { verify: () => pruner.inTurn(() => verifyAll(database, sealer, documents)) }),
+    feed,
+    jobs,
+    createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
+    close: () => (closing ??= close()),
+  });
+}
+
+/** Makes the database this process's, or one of the nodes', and reads every object. */
+async function take(
+  database: Database,
+  holder: string,
+  { kinds, documents, log }: { readonly kinds: Kinds; readonly documents: Documents; readonly log: Log },
+): Promise<Awaited<ReturnType<typeof takeOver>> & Awaited<ReturnType<typeof loadState>>> {
+  const { reads, shared } = database;
+  if (!shared) {
+    const taken = await takeOver(database, holder, log);
+    await sealStored(database, documents, kinds.keys(), log);
+    return { ...taken, ...(await loadState(reads, kinds, documents)) };
+  }
+  await takeOverForNodes(database);
+  await sealStored(database, documents, kinds.keys(), log);
+  // Others write meanwhile: the head is the one that goes with the objects.
+  return await reads
+    .transaction()
+    .setIsolationLevel("repeatable read")
+    .execute(async (snapshot) => ({
+      head: await readHead(snapshot),
+      ...(await loadState(snapshot, kinds, documents)),
+    }));
+}
+
 function storeOf(
   state: State,
   writer: Writer,
-  rest: Pick<Store, "history" | "feed" | "createAccount" | "close">,
+  published: Published,
+  node: Node | undefined,
+  rest: Pick<Store, "history" | "feed" | "jobs" | "createAccount" | "close">,
 ): Store {
   return {
     ...readerOf(state),
     ...rest,
+    ...(node && { node: node.membership }),
     get revision() {
       return writer.revision;
     },
     get commits() {
-      return writer.commits;
+      return published.count;
     },
     get condition() {
-      return writer.condition;
+      return node?.isSuperseded ? "superseded" : writer.condition;
     },
     write: ((context: WriteContext, work: (draft: Draft) => unknown, once?: Once<never>) =>
       writer.write(context, work, once)) as Store["write"],
     rehearse: (work, judge) => writer.rehearse(work, judge),
-    subscribe: (listener) => writer.subscribe(listener),
+    subscribe: (listener) => published.subscribe(listener),
     *objects(kinds) {
       for (const object of state.objects()) if (kinds.has(object.kind)) yield object;
     },
     accounts: () => state.accounts(),
+    refresh: () => node?.refresh() ?? Promise.resolve(false),
   };
 }
 
-/**
- * From here on only this process writes: every commit checks that the head still names it. Where that cannot be stored
- * now, configuration and reads need it not: the first write that can be stored does it (S3).
- */
-async function takeOver(
-  database: Database,
-  holder: string,
-  log: Log,
-): Promise<{ readonly head: Head; readonly predecessor?: string }> {
-  const found = await database.transact(async (transaction) => {
-    const head = await transaction.selectFrom("head").selectAll().executeTakeFirst();
-    const { max } = await transaction
-      .selectFrom("revisions")
-      .select((row) => row.fn.max("revision").as("max"))
-      .executeTakeFirstOrThrow();
-    if ((head?.revision ?? 0) !== (max ?? 0)) {
-      throw new Error(
-        `open database: it is damaged (the last write is revision ${head?.revision ?? 0}, the log ends at ${max ?? 0}); ` +
-          "restore a backup",
-      );
-    }
-    if (head) return head;
-    await transaction.insertInto("head").values({ id: 1, revision: 0, hash: chainStart, holder }).execute();
-    return { revision: 0, hash: chainStart, holder };
-  });
-  const head = { revision: found.revision, hash: found.hash, holder };
-  if (found.holder === holder) return { head };
-  try {
-    await database.transact((transaction) => transaction.updateTable("head").set({ holder }).execute());
-    return { head };
-  } catch (error) {
-    if (error instanceof Superseded) throw error;
-    log.error("the database takes no writes: what is stored is served, and writes are answered 503 until it does", {
-      error,
-    });
-    return { head, predecessor: found.holder };
-  }
+/** While others write and prune, what is read has to be of one moment. */
+async function verifyAll(
+  { reads, shared }: Database,
+  ...rest: [sealer: Sealer, documents: Documents]
+): ReturnType<typeof verify> {
+  if (!shared) return await verify(reads, ...rest);
+  return await reads
+    .transaction()
+    .setIsolationLevel("repeatable read")
+    .execute((snapshot) => verify(snapshot, ...rest));
 }
 
 /** The anchor's, unless rows were taken out behind it: what they said is not kept either. */
-async function retainedIn({ reads }: Database, sealer: Sealer, log: Log): Promise<Retained> {
+async function retainedIn({ reads, shared }: Database, sealer: Sealer, log: Log): Promise<Retained> {
   const { anchor } = await readAnchor(reads, sealer);
+  const refresh = async (): Promise<void> => {
+    const { anchor: present } = await readAnchor(reads, sealer);
+    retained.oldest = Math.max(retained.oldest, present.revision + 1);
+  };
   const { first } = await reads
     .selectFrom("revisions")
     .select((row) => row.fn.min("revision").as("first"))
     .executeTakeFirstOrThrow();
   const oldest = anchor.revision + 1;
-  if (first === null || first <= oldest) return { oldest };
+  const retained: Retained = { oldest, ...(shared && { refresh }) };
+  if (first === null || first <= oldest) return retained;
   log.error("the history is damaged: its beginning was taken out", {
     oldestRevision: first,
     prunedTo: anchor.revision,
   });
-  return { oldest: first };
+  retained.oldest = first;
+  return retained;
 }
 
 function systemContext(accountId: string, clock: Clock): WriteContext {

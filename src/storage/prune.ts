@@ -5,6 +5,7 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { StorageSettings } from "../settings/storage.ts";
+import type { Job } from "./cluster/jobs.ts";
 import { anchorSteps, lastPosition, readAnchor, sumWith } from "./anchor.ts";
 import type { Anchor } from "./anchor.ts";
 import { answerLifeMs } from "./idempotency.ts";
@@ -26,6 +27,8 @@ export interface PrunerOptions {
   readonly settings: StorageSettings;
   readonly clock: Clock;
   readonly log: Log;
+  /** Only its holder prunes. */
+  readonly job: Job;
   /** As `Writer.maintain`. */
   readonly store: (steps: readonly Step[]) => Promise<void>;
 }
@@ -91,6 +94,7 @@ export function startPruning(options: PrunerOptions): Pruner {
 
 /** Does what can be done in a commit or two; whether there may be more to do. */
 async function pruneStep(options: PrunerOptions): Promise<boolean> {
+  if (!options.job.isHeld()) return false;
   const forgot = await forgetAnswers(options);
   const { anchor, sealed } = await readAnchor(options.database.reads, options.sealer);
   const swept = await sweep(options, anchor, sealed);

@@ -16,11 +16,17 @@ export interface Entry {
 
 export type Answer = Tables["idempotency"];
 
-/** Where the database stands. `holder` names the process that may write; it changes with each start. */
+/**
+ * Where the database stands. `holder` names the process that may write; it changes with each start, and is the same for
+ * all nodes that write together.
+ */
 export interface Head {
   readonly revision: number;
   readonly hash: string;
   readonly holder: string;
+  /** Number and name of the last batch; they change only while several nodes write. */
+  readonly sequence: number;
+  readonly batch: string;
 }
 
 export interface Batch {
@@ -79,7 +85,7 @@ export function batchOf(
       objects.push({ id, account_id, kind, revision, created_at, doc });
     }
   }
-  const after = { revision: entries.at(-1)?.revision ?? before.revision, hash, holder: before.holder };
+  const after = { ...before, revision: entries.at(-1)?.revision ?? before.revision, hash };
   return { before, after, revisions, history, objects, deleted, ...rest };
 }
 
@@ -128,6 +134,13 @@ export function stepsOf(dialect: Dialect, batch: Batch): Step[] {
       parameters: [after.revision, after.hash, before.revision, before.hash, before.holder],
       changes: 1,
     },
+    ...rowSteps(dialect, batch),
+  ];
+}
+
+/** What the batch puts and deletes, whatever lets it. */
+export function rowSteps(dialect: Dialect, batch: Batch): Step[] {
+  return [
     ...insertRevisions(dialect, batch.revisions),
     ...insertHistory(dialect, batch.history),
     ...putObjects(dialect, batch.objects),

@@ -4,6 +4,8 @@ import { Refusal } from "../lib/errors.ts";
 export interface Retained {
   /** The oldest revision that is kept. It grows before anything is deleted. */
   oldest: number;
+  /** Learns it anew where other nodes may have pruned. */
+  refresh?(): Promise<void>;
 }
 
 /** @throws Refusal `revision_pruned` when the state as of `revision` cannot be told any more */
@@ -20,6 +22,7 @@ export function checkRetained({ oldest }: Retained, revision: number): void {
 export async function whileRetained<T>(retained: Retained, revision: number, read: () => Promise<T>): Promise<T> {
   checkRetained(retained, revision);
   const found = await read();
+  await retained.refresh?.();
   checkRetained(retained, revision);
   return found;
 }

@@ -4,6 +4,8 @@
  * (references, unique names, ownership) are the same on both databases.
  */
 import type { Doc } from "../schema/doc.ts";
+import type { Job, Jobs } from "./cluster/jobs.ts";
+import type { Membership } from "./cluster/membership.ts";
 import type { ResourceObject } from "../schema/object.ts";
 
 /** An object as kept. `doc` is complete and valid; secrets in it are open in memory and sealed at rest. */
@@ -25,6 +27,8 @@ export interface WriteContext {
   readonly reason?: string;
   /** Looks at everything that the work has done, before any of it counts; a throw undoes the write. */
   readonly judge?: Judge;
+  /** The write is part of this: it is refused where somebody else has the job by now. */
+  readonly job?: Job;
 }
 
 export type Judge = (draft: Draft) => void;
@@ -241,6 +245,12 @@ export interface Store extends Reader {
   readonly feed: Feed;
   /** `unavailable`: the last write could not be stored. `superseded`: another process has taken the database over. */
   readonly condition: "open" | "unavailable" | "superseded";
+  /** Work of which only one is to be done at a time, however many nodes there are. */
+  readonly jobs: Jobs;
+  /** There when other nodes may write to the database as well. */
+  readonly node?: Membership;
+  /** Takes over what other nodes have stored up to now; whether there was anything. */
+  refresh(): Promise<boolean>;
   /** Finishes what is queued, then releases the database. May be called again. */
   close(): Promise<void>;
 }

@@ -4,33 +4,51 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { timestamp } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
+import type { Log } from "../lib/log.ts";
 import { Availability } from "./availability.ts";
 import { runBatch } from "./batch.ts";
-import type { WaitingWrite } from "./batch.ts";
-import { Commits } from "./commits.ts";
-import type { CommitsOptions } from "./commits.ts";
+import type { BatchRun, WaitingWrite } from "./batch.ts";
+import type { Attempt, Commits } from "./commits.ts";
 import { CommitInDoubt } from "./database/database.ts";
-import type { Step } from "./database/database.ts";
+import type { Database, Step } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
 import { openIdempotency } from "./idempotency.ts";
 import type { Kinds } from "./kinds.ts";
 import type { Quotas } from "../settings/storage.ts";
 import { batchOf } from "./record.ts";
-import type { Batch } from "./record.ts";
+import type { Batch, Head } from "./record.ts";
 import { runWork } from "./run-work.ts";
 import type { Sealer } from "./sealing/sealing.ts";
-import type { Commit, Cursor, Draft, Judge, Once, Replayed, Store, WriteContext, Written } from "./store.ts";
+import type { State } from "./state.ts";
+import type { Cursor, Draft, Judge, Once, Replayed, Store, WriteContext, Written } from "./store.ts";
+import type { Usage } from "./usage.ts";
 
 /** Writes that may wait; more are refused at once. */
 const maxWaiting = 10_000;
 /** Writes of one commit; bounds its size and the time that it takes. */
 const maxBatch = 1000;
-export interface WriterOptions extends CommitsOptions {
+
+export interface WriterOptions {
   readonly kinds: Kinds;
   readonly quotas: Quotas;
+  readonly state: State;
+  readonly usage: Usage;
+  readonly database: Database;
   readonly documents: Documents;
   readonly sealer: Sealer;
+  /** The start could not store anything. */
+  readonly startsUnavailable: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Makes what stores the batches; it tells `availability` when something was stored. */
+  readonly commits: (availability: Pick<Availability, "works">) => Commits;
+}
+
+/** What a batch comes to on one state. */
+interface RunAttempt extends Attempt {
+  readonly run: BatchRun;
 }
 
 /** Steps for a commit of their own. */
@@ -64,24 +82,16 @@ export class Writer {
         this.#running ??= this.#run();
       },
     });
-    if (options.predecessor !== undefined) this.#availability.startsUnavailable();
-    this.#commits = new Commits(options, this.#availability);
+    if (options.startsUnavailable) this.#availability.startsUnavailable();
+    this.#commits = options.commits(this.#availability);
   }
 
   get condition(): Store["condition"] {
     return this.#availability.condition;
   }
 
-  get commits(): number {
-    return this.#commits.count;
-  }
-
   get revision(): number {
     return this.#commits.head.revision;
-  }
-
-  subscribe(listener: (commit: Commit) => void): void {
-    this.#commits.subscribe(listener);
   }
 
   write(
@@ -166,28 +176,41 @@ export class Writer {
     }
   }
 
-  async #process(waiting: readonly WaitingWrite[]): Promise<void> {
-    const { kinds, quotas, state, usage, database, documents, sealer, clock } = this.#options;
+  /** @param waiting gets more of those that wait, each time that they are run */
+  async #process(waiting: WaitingWrite[]): Promise<void> {
     await this.#commits.settle();
+    const cursors = this.#cursors;
+    this.#cursors = new Map();
+    try {
+      const { run, outcome } = await this.#commits.store(async (head) => {
+        waiting.push(...this.#waiting.splice(0, maxBatch - waiting.length));
+        return await this.#attempt(waiting, cursors, head);
+      });
+      if (!outcome && waiting.length === 0) await this.#commits.probe();
+      run.reply();
+    } catch (error) {
+      this.#cursors = new Map([...cursors, ...this.#cursors]);
+      throw error;
+    }
+  }
+
+  async #attempt(
+    waiting: readonly WaitingWrite[],
+    cursors: ReadonlyMap<string, Cursor | undefined>,
+    head: Head,
+  ): Promise<RunAttempt> {
+    const { kinds, quotas, state, usage, database, documents, sealer, clock } = this.#options;
     const nowMs = clock.now();
     const keyed = waiting.flatMap(({ context, once }) =>
       once ? [{ accountId: context.principal.accountId, key: once.key }] : [],
     );
     const answers = await openIdempotency(database, sealer, keyed, nowMs);
-    const run = runBatch(waiting, { kinds, quotas, state, usage, answers, revision: this.revision, nowMs });
-    const cursors = this.#cursors;
-    if (run.commits.length > 0 || answers.added.length > 0 || cursors.size > 0) {
-      const rest = { answers: answers.added, ...cursorRows(cursors) };
-      const batch = batchOf(documents, this.#commits.head, run.entries, run.overlay.changes(), rest);
-      this.#cursors = new Map();
-      try {
-        await this.#commits.store({ ...run, batch });
-      } catch (error) {
-        this.#cursors = new Map([...cursors, ...this.#cursors]);
-        throw error;
-      }
-    } else if (waiting.length === 0) await this.#commits.probe();
-    run.reply();
+    const run = runBatch(waiting, { kinds, quotas, state, usage, answers, revision: head.revision, nowMs });
+    if (run.commits.length === 0 && answers.added.length === 0 && cursors.size === 0)
+      return { run, outcome: undefined };
+    const rest = { answers: answers.added, ...cursorRows(cursors) };
+    const batch = batchOf(documents, head, run.entries, run.overlay.changes(), rest);
+    return { run, outcome: { ...run, batch } };
   }
 }
 

@@ -8,6 +8,8 @@ export interface Readiness {
   traffic(): string | undefined;
   /** Why the API refuses writes; undefined when it does not. */
   writes(): string | undefined;
+  /** What the other nodes make of this one, where they do not count on it any more. */
+  cutOff(): string | undefined;
 }
 
 export interface TrackedReadiness extends Readiness, EdgeObserver {
@@ -18,7 +20,7 @@ export interface TrackedReadiness extends Readiness, EdgeObserver {
 type EdgeState = { readonly edgeId: string; isConfigured: boolean; isDraining: boolean };
 
 /** Traffic and writes are told apart: the edges serve what they have also while nothing can be stored (S3, S4). */
-export function trackReadiness(store: Pick<Store, "condition">, metrics: Metrics): TrackedReadiness {
+export function trackReadiness(store: Pick<Store, "condition" | "node">, metrics: Metrics): TrackedReadiness {
   const states = new Map<EdgeLine, EdgeState>();
   let isStopping = false;
   const readiness: TrackedReadiness = {
@@ -43,7 +45,12 @@ export function trackReadiness(store: Pick<Store, "condition">, metrics: Metrics
         ? "refused, another process has taken the database over: this one must be restarted"
         : "refused, the database does not take them; the log says why, and they are tried again";
     },
+    cutOff: () =>
+      store.node?.isAlive() === false
+        ? "cut off, its lease is over: the others have taken over what it held, until the database answers it again"
+        : undefined,
   };
+  trackNode(store, metrics);
   metrics.gauge("postern_ready", "1 when traffic may be sent here, as `/readyz` says.", () =>
     readiness.traffic() === undefined ? 1 : 0,
   );
@@ -51,4 +58,21 @@ export function trackReadiness(store: Pick<Store, "condition">, metrics: Metrics
     readiness.writes() === undefined ? 1 : 0,
   );
   return readiness;
+}
+
+/** How this node stands among the others. */
+function trackNode({ node }: Pick<Store, "node">, metrics: Metrics): void {
+  if (!node) return;
+  metrics.gauge("postern_node_lease", "1 while the other nodes count on this one.", () => (node.isAlive() ? 1 : 0));
+  metrics.gauge("postern_nodes", "Servers that share the database and live, as this one last saw.", () => node.alive);
+  metrics.gauge(
+    "postern_node_behind",
+    "Revisions of other nodes that were stored, and not yet read, when this node last looked.",
+    () => node.behind,
+  );
+  metrics.gauge(
+    "postern_node_commit_retries",
+    "Commits since the start that were made again, because another node was first.",
+    () => node.retries,
+  );
 }

@@ -37,7 +37,9 @@ export function healthOperations(metrics: Metrics, queries: EdgeQueries, readine
         }
         const reason = readiness[of]();
         const writes = of === "traffic" ? readiness.writes() : undefined;
-        const more = writes === undefined ? "" : `writes: ${writes}\n`;
+        const cutOff = readiness.cutOff();
+        const more =
+          (writes === undefined ? "" : `writes: ${writes}\n`) + (cutOff === undefined ? "" : `node: ${cutOff}\n`);
         return { status: reason === undefined ? 200 : 503, body: `${reason ?? "ready"}\n${more}`, contentType };
       },
     },

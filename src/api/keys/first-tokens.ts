@@ -61,6 +61,8 @@ export async function ensureFirstTokens(
   if (missing.length === 0) return undefined;
   await store.write({ ...context, principal: { accountId: account.id, id: "system" } }, (draft) => {
     for (const { kind, prefix, token, description } of missing) {
+      // Another node that starts with the same ones may have been first.
+      if (draft.holder(account.id, "token", fingerprint(token))?.kind === kind) continue;
       draft.create(account.id, kind, tokenDoc(prefix, token, description, kind === apiKey.name));
     }
   });

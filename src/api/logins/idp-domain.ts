@@ -38,6 +38,8 @@ export async function keepIdpDomain({ store, clock, log, names, agreed }: IdpDom
   }
   try {
     await store.write(systemWrite(owner.id, "reserveLoginHost", clock), (draft) => {
+      // Another node may have been first.
+      if (draft.holder(owner.id, "domain", domain)) return;
       draft.create(owner.id, reservedDomain.name, {
         ...emptyDoc(reservedDomain.fields),
         domain,

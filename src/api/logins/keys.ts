@@ -68,7 +68,7 @@ export async function keepLoginKeys(store: Store, clock: Clock, log: Log): Promi
 async function rotate(store: Store, { purpose, everyMs, aheadMs, older, make }: Rotation, clock: Clock): Promise<void> {
   const [owner] = store.accounts();
   if (!owner) return;
-  const present = presentKeys(store, purpose);
+  const present = newestFirst(store.objects(kinds), purpose);
   const [newest] = present;
   // Ahead of its time the next one is made, so that it is published before it signs.
   if (newest && clock.now() - fromOf(newest) < everyMs - aheadMs) return;
@@ -76,14 +76,16 @@ async function rotate(store: Store, { purpose, everyMs, aheadMs, older, make }: 
   const now = clock.now();
   const usedFrom = newest ? now + aheadMs : now;
   await store.write(systemWrite(owner.id, "renewLoginKey", clock), (draft) => {
+    // Another node may have been first.
+    const [last] = newestFirst(draft.page(owner.id, kind, { limit: Infinity }).objects, purpose);
+    if (last && last.id !== newest?.id) return;
     draft.create(owner.id, kind, { purpose, key, made_at: timestamp(now), used_from: timestamp(usedFrom) });
-    for (const old of present.slice(older)) draft.delete(old);
+    for (const old of present.slice(older)) if (draft.get(owner.id, kind, old.id)) draft.delete(old);
   });
 }
 
-/** Newest first. */
-function presentKeys(store: Store, purpose: string): StoredObject[] {
-  const found = [...store.objects(kinds)].filter(({ doc }) => doc["purpose"] === purpose);
+function newestFirst(keys: Iterable<StoredObject>, purpose: string): StoredObject[] {
+  const found = [...keys].filter(({ doc }) => doc["purpose"] === purpose);
   return found.sort((one, other) => fromOf(other) - fromOf(one));
 }
 

@@ -107,12 +107,13 @@ export function startPlanes(options: PlanesOptions): Planes {
 
 /** @param apiPort that of the run before */
 function controlPlaneOptions(
-  { settings, kept }: PlanesOptions,
+  { settings, kept, version }: PlanesOptions,
   apiPort: number | undefined,
 ): ControlPlaneThreadOptions {
   return {
     settings: { ...sliceOf(controlPlaneSettings, settings), apiListen: atPort(settings.apiListen, apiPort) },
     sealingKeys: kept.sealingKeys,
+    version,
     bootstrap: { apiKey: kept.apiKey, authtoken: kept.authtoken },
   };
 }
@@ -132,7 +133,6 @@ function edgeOptions(
     },
     authority: kept.authority,
     tunnelSecret: kept.tunnelSecret,
-    region: "local",
     serverVersion: version,
     drainMs,
     peers,

@@ -103,13 +103,13 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 }
 
 async function openKept(options: PlatformOptions, clock: Clock): Promise<DataDirectory> {
-  const { data, database, bootstrapApiKey: apiKey, bootstrapAuthtoken: authtoken, log } = options;
+  const { data, bootstrapApiKey: apiKey, bootstrapAuthtoken: authtoken, log } = options;
   const chosen = { apiKey, authtoken, sealingKey: options.sealingKey };
   return await openDataDirectory(data, chosen, async (sealingKey) => {
     try {
       // Only a start that has something to make needs storage in this thread.
       const { checkStore } = await import("../../storage/open.ts");
-      await checkStore({ database, dataDirectory: data, sealingKey, clock, log });
+      await checkStore({ ...options, dataDirectory: data, sealingKey, clock, log });
     } catch (error) {
       throw startFailure(error, options);
     }

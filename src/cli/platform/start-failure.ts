@@ -38,7 +38,8 @@ export function startFailure(error: unknown, addresses: Listeners): unknown {
     );
   }
   const { name, message } = error as Error;
-  if (code === "DATABASE_HELD" || code === "DATABASE_SEALED") return new Failure("usage", message, { cause: error });
+  if (["DATABASE_HELD", "DATABASE_SEALED", "DATABASE_NOT_SHARABLE"].includes(code ?? ""))
+    return new Failure("usage", message, { cause: error });
   return name === "Error" ? new Failure("unexpected", `the start failed: ${message}`, { cause: error }) : error;
 }
 

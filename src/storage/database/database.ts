@@ -3,7 +3,18 @@ import { CompiledQuery } from "kysely";
 import type { ControlledTransaction, Kysely } from "kysely";
 
 export interface Tables {
-  head: { id: number; revision: number; hash: string; holder: string };
+  head: {
+    id: number;
+    revision: number;
+    hash: string;
+    holder: string;
+    /** Counts batches while several nodes write. */
+    sequence: number;
+    /** Of `unrecorded` and `batches`, what is older than this batch is gone. */
+    sequence_kept: number;
+    /** Names the last batch, see `batches`. */
+    batch: string;
+  };
   data_keys: { id: string; wrapped: string; wrapped_by: string; created_at: string };
   objects: { id: string; account_id: string; kind: string; revision: number; created_at: string; doc: string };
   history: {
@@ -40,6 +51,25 @@ export interface Tables {
   cursors: { name: string; revision: number; position: number };
   /** Where the history begins, once some of it was pruned; one row. */
   anchor: { id: number; sealed: string };
+  /** Batches of the last minutes while several nodes write: that one is here says that it was stored. */
+  batches: { sequence: number; name: string; at_ms: number };
+  /** What other nodes cannot read from the history: changes of writes that are in no revision. */
+  unrecorded: {
+    sequence: number;
+    /** Which write of the batch, and which of its changes. */
+    write: number;
+    position: number;
+    /** The last revision before it. */
+    after_revision: number;
+    /** Whose write it was. */
+    writer_id: string;
+    account_id: string;
+    kind: string;
+    id: string;
+    revision: number;
+    created_at: string;
+    doc: string | null;
+  };
   /** What a migration has left to be done at the next start. */
   pending: { name: string };
   migrations: { name: string; at: string };
@@ -69,8 +99,23 @@ export interface Database {
    * @throws Superseded when a step did not change as many rows as it had to; else as `transact`
    */
   store(steps: readonly Step[]): Promise<void>;
+  /** There when other nodes may write to the database as well. */
+  readonly shared?: Shared;
   /** Gives up the database for other processes. */
   close(): Promise<void>;
+}
+
+/** Where nodes tell one another in PostgreSQL that there is news. */
+export const channel = "postern";
+
+/** A connection for short questions and for what other nodes tell, made again whenever it breaks. */
+export interface Shared {
+  /** Rejects when there is no connection at the moment. */
+  query<Row>(text: string, parameters?: readonly unknown[]): Promise<readonly Row[]>;
+  /** Calls `heard` with each notice, and with undefined when some may have been missed. */
+  listen(heard: (notice: string | undefined) => void): void;
+  /** Runs `work` while no other node does the same. */
+  alone<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** The connection broke between sending COMMIT and its answer. */
@@ -108,12 +153,15 @@ export async function transactOn<T>(
 
 /** `Database.store` by way of `transact`. */
 export async function storeBy(transact: Database["transact"], steps: readonly Step[]): Promise<void> {
-  await transact(async (transaction) => {
-    for (const { sql, parameters, changes } of steps) {
-      const { numAffectedRows } = await transaction.executeQuery(CompiledQuery.raw(sql, [...parameters]));
-      if (changes !== undefined && Number(numAffectedRows) !== changes) throw superseded();
-    }
-  });
+  await transact((transaction) => carryOut(transaction, steps));
+}
+
+/** @throws Superseded when a step did not change as many rows as it had to */
+export async function carryOut(transaction: Transaction, steps: readonly Step[]): Promise<void> {
+  for (const { sql, parameters, changes } of steps) {
+    const { numAffectedRows } = await transaction.executeQuery(CompiledQuery.raw(sql, [...parameters]));
+    if (changes !== undefined && Number(numAffectedRows) !== changes) throw superseded();
+  }
 }
 
 export function superseded(): Superseded {

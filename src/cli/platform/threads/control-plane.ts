@@ -12,6 +12,7 @@ export interface ControlPlaneThreadOptions {
   readonly settings: ControlPlaneSettings;
   /** The first one seals stored secrets, all open them. */
   readonly sealingKeys: readonly Uint8Array[];
+  readonly version: string;
   readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
 }
 
@@ -20,10 +21,13 @@ export interface ControlPlanePorts {
 }
 
 const { options, ports } = workerData as ThreadData<ControlPlaneThreadOptions>;
-const { settings, sealingKeys, bootstrap } = options;
+const { settings, sealingKeys, version, bootstrap } = options;
 const links = ports.map(() => controlPlanePortLink());
 await runThread<ControlPlanePorts, Downward, Upward>(links, async (log) => {
   const sealingKey = sealingKeys.map((key) => Buffer.from(key));
-  const controlPlane = await startControlPlane({ ...settings, sealingKey, bootstrap, clock: systemClock, log }, links);
+  const controlPlane = await startControlPlane(
+    { ...settings, sealingKey, version, bootstrap, clock: systemClock, log },
+    links,
+  );
   return { ports: { apiPort: controlPlane.address.port }, stop: () => controlPlane.stop() };
 });

@@ -15,7 +15,6 @@ export interface EdgeThreadOptions {
   readonly settings: EdgeSettings;
   readonly authority: KeyedCertificate;
   readonly tunnelSecret: Uint8Array;
-  readonly region: string;
   readonly serverVersion: string;
   readonly drainMs: number;
   /** Where there are other edges beside it. */

@@ -1,0 +1,158 @@
+/**
+ * That this node lives, as the others see it: a row that it renews, and that is dead by the database's clock when it
+ * does not. Each time that a node has come (back) to life it has another epoch, which is compared in every commit: what
+ * was begun under an earlier one cannot be stored any more, whoever has taken it over.
+ */
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { channel } from "../database/database.ts";
+import type { Shared } from "../database/database.ts";
+import { leaseMs } from "./tables.ts";
+
+/** What a commit compares: that the node's lease is the one under which it was begun. */
+export interface Fence {
+  readonly node: string;
+  readonly epoch: number;
+}
+
+/** What others are shown of a node. */
+export interface NodeReport {
+  readonly version: string;
+  readonly region: string;
+  readonly apiUrl: string | undefined;
+  readonly peerAddress: string | undefined;
+  /** The last one that is in effect here. */
+  readonly revision: number;
+  /** Connected agents, and open connections of visitors. */
+  readonly agents: number;
+  readonly connections: number;
+}
+
+export interface LeaseOptions {
+  readonly shared: Shared;
+  readonly node: string;
+  readonly startedAt: string;
+  readonly report: () => NodeReport;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const renewEveryMs = 2000;
+
+const renewText = `update nodes set renewed_at = clock_timestamp(), version = $3, region = $4, api_url = $5,
+  peer_address = $6, revision = $7, agents = $8, connections = $9
+  where id = $1 and epoch = $2 and renewed_at > clock_timestamp() - interval '${leaseMs} ms' returning epoch`;
+const joinText = `insert into nodes (id, epoch, version, region, api_url, peer_address, revision, agents, connections,
+  started_at, renewed_at)
+  values ($1, nextval('node_epochs'), $3, $4, $5, $6, $7, $8, $9, $2, clock_timestamp())
+  on conflict (id) do update set epoch = excluded.epoch, renewed_at = clock_timestamp(), revision = excluded.revision
+  returning epoch`;
+/** A commit under the epoch of a dead node ends before its row does. Counts those that live. */
+const buryText = `with dead as (delete from nodes where renewed_at <= clock_timestamp() - interval '${leaseMs} ms')
+  select count(*) as alive from nodes where renewed_at > clock_timestamp() - interval '${leaseMs} ms'`;
+
+export class Lease {
+  readonly #options: LeaseOptions;
+  readonly #watchers: (() => void)[] = [];
+  #epoch = 0;
+  #alive = 1;
+  /** On the monotonic clock: from when the last good renewal was sent, so never later than the database thinks. */
+  #heldUntil = Number.NEGATIVE_INFINITY;
+  #renewing: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #expiry: Timer | undefined;
+  #isTold = true;
+  #ended = false;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+  }
+
+  fence(): Fence {
+    return { node: this.#options.node, epoch: this.#epoch };
+  }
+
+  /** Whether the others still count on this node. */
+  isHeld(): boolean {
+    return this.#options.clock.monotonic() < this.#heldUntil;
+  }
+
+  /** How many nodes there were at the last renewal, this one with them. */
+  get alive(): number {
+    return this.#alive;
+  }
+
+  /** `watch` is called after each renewal, and when the lease is lost. */
+  onRenewal(watch: () => void): void {
+    this.#watchers.push(watch);
+  }
+
+  /** Resolves after the first try. Without the database the lease is had as soon as that answers. */
+  async start(): Promise<void> {
+    await this.renew().catch((error: unknown) =>
+      this.#options.log.warn("this node could not join the others", { error }),
+    );
+    this.#timer = this.#options.clock.every(renewEveryMs, () => {
+      this.#noticeLoss();
+      this.renew().catch(() => undefined);
+    });
+  }
+
+  /** Renews the lease, or gets another one where it was lost. One at a time: who comes meanwhile gets the same. */
+  async renew(): Promise<void> {
+    if (this.#ended) throw new Error("renew lease: the node has left");
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined;
+    });
+    await this.#renewing;
+  }
+
+  /** The others need not wait for its end. */
+  async end(): Promise<void> {
+    const { shared, node } = this.#options;
+    this.#timer?.cancel();
+    this.#expiry?.cancel();
+    await this.#renewing?.catch(() => undefined);
+    this.#ended = true;
+    this.#heldUntil = Number.NEGATIVE_INFINITY;
+    await shared.query("delete from nodes where id = $1", [node]).catch(() => undefined);
+    await shared.query("select pg_notify($1, '')", [channel]).catch(() => undefined);
+  }
+
+  async #renew(): Promise<void> {
+    const { shared, node, startedAt, clock, report } = this.#options;
+    const { version, region, apiUrl = null, peerAddress = null, revision, agents, connections } = report();
+    const told = [version, region, apiUrl, peerAddress, revision, agents, connections];
+    const sentAt = clock.monotonic();
+    this.#noticeLoss();
+    const epoch = this.#epoch;
+    const [renewed] = epoch > 0 ? await shared.query<{ epoch: number }>(renewText, [node, epoch, ...told]) : [];
+    if (!renewed) {
+      this.#lose();
+      const [joined] = await shared.query<{ epoch: number }>(joinText, [node, startedAt, ...told]);
+      this.#epoch = joined?.epoch ?? 0;
+      if (epoch > 0) this.#options.log.info("this node has joined the others again", { node });
+    }
+    this.#heldUntil = sentAt + leaseMs;
+    this.#isTold = false;
+    this.#expiry?.cancel();
+    this.#expiry = clock.after(leaseMs, () => this.#noticeLoss());
+    const [counted] = await shared.query<{ alive: number }>(buryText);
+    this.#alive = counted?.alive ?? 1;
+    for (const watch of this.#watchers) watch();
+  }
+
+  #lose(): void {
+    this.#heldUntil = Number.NEGATIVE_INFINITY;
+    this.#noticeLoss();
+  }
+
+  #noticeLoss(): void {
+    if (this.isHeld() || this.#isTold || this.#ended) return;
+    this.#isTold = true;
+    this.#options.log.warn("this node's lease is over: the others have taken over what it held, until it joins again", {
+      node: this.#options.node,
+    });
+    for (const watch of this.#watchers) watch();
+  }
+}

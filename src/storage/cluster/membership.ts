@@ -1,0 +1,18 @@
+/** One node among others, as those see it who run on it. */
+import type { NodeReport } from "./lease.ts";
+import type { NodeRow } from "./nodes.ts";
+
+export interface Membership {
+  readonly id: string;
+  /** Whether the others count on this node. It says so itself: its own view, whether or not the database answers. */
+  isAlive(): boolean;
+  /** How many nodes live, this one with them, as it last saw. */
+  readonly alive: number;
+  /** Revisions that the database was ahead when it was last looked at. */
+  readonly behind: number;
+  /** Batches that were run again, because another node was first. */
+  readonly retries: number;
+  /** What the others are shown of this node besides what storage knows. */
+  describe(report: () => Partial<Omit<NodeReport, "revision">>): void;
+  list(): Promise<readonly NodeRow[]>;
+}

@@ -1,0 +1,25 @@
+/** The nodes that there are, as the database has them. */
+import type { Shared } from "../database/database.ts";
+
+export interface NodeRow {
+  readonly id: string;
+  readonly version: string;
+  readonly api_url: string | null;
+  readonly peer_address: string | null;
+  readonly region: string;
+  readonly started_at: string;
+  /** Milliseconds since the last renewal, by the database's clock. */
+  readonly age_ms: number;
+  readonly revision: number;
+  readonly agents: number;
+  readonly connections: number;
+}
+
+const text = `select id, version, api_url, peer_address, region, revision, agents, connections,
+  to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as started_at,
+  (extract(epoch from clock_timestamp() - renewed_at) * 1000)::integer as age_ms from nodes order by started_at, id`;
+
+/** Oldest first; one that has died is there until somebody has noticed. */
+export async function listNodes(shared: Shared): Promise<readonly NodeRow[]> {
+  return await shared.query<NodeRow>(text);
+}

@@ -1,0 +1,143 @@
+/** Keeps the state where the database stands when other nodes write to it, too. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { continueAfter } from "../lib/ids.ts";
+import type { Log } from "../lib/log.ts";
+import type { Database } from "./database/database.ts";
+import { Superseded } from "./database/database.ts";
+import type { Documents } from "./documents.ts";
+import type { Kinds } from "./kinds.ts";
+import { readObjects } from "./load.ts";
+import { isContinued, readHead, readMissed, readStanding } from "./missed.ts";
+import type { MissedCommit, MissedRow, Standing } from "./missed.ts";
+import type { Published } from "./published.ts";
+import type { Head } from "./record.ts";
+import type { State } from "./state.ts";
+import type { Change, Commit, StoredObject } from "./store.ts";
+import { bytesAdded } from "./usage.ts";
+
+export interface FollowerOptions {
+  readonly database: Database;
+  readonly kinds: Kinds;
+  readonly documents: Documents;
+  readonly state: State;
+  readonly published: Published;
+  readonly head: Head;
+  readonly log: Log;
+}
+
+/** Commits that are made visible without a pause for everybody else. */
+const atOnce = 200;
+
+export class Follower {
+  readonly #options: FollowerOptions;
+  #head: Head;
+  #seen: Standing | undefined;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.#head = options.head;
+  }
+
+  /** Where the state stands. */
+  get head(): Head {
+    return this.#head;
+  }
+
+  /** How many revisions the database was ahead when it was last looked at; 0 once they were read. */
+  get behind(): number {
+    return Math.max(0, (this.#seen?.revision ?? 0) - this.#head.revision);
+  }
+
+  /** The state is at `head` by a batch of this node's own. */
+  moved(head: Head): void {
+    this.#head = head;
+  }
+
+  /**
+   * Brings the state to where the database stands; whether it was somewhere else. Not while a batch is being stored.
+   * @throws Superseded when the database is not one of several nodes any more
+   */
+  async catchUp(): Promise<boolean> {
+    const { database, log } = this.#options;
+    const from = this.#head;
+    const to = await readStanding(database.reads, from.sequence);
+    if (to.holder !== from.holder) {
+      throw new Superseded("follow: another process has taken the database over; this one must be restarted");
+    }
+    this.#seen = to;
+    const outlook = isContinued(from, to);
+    if (outlook === "yes") {
+      if (to.sequence === from.sequence) return false;
+      await this.#take(await readMissed(database.reads, from, to), to);
+      return true;
+    }
+    if (outlook === "lost") {
+      log.error("the database has lost writes that this node had: it goes on with what the database has", {
+        revision: from.revision,
+        databaseRevision: to.revision,
+      });
+    }
+    await this.#readAnew();
+    return true;
+  }
+
+  async #take(missed: readonly MissedCommit[], { revision, hash, holder, sequence, batch }: Head): Promise<void> {
+    const { state, published, kinds } = this.#options;
+    const commits: Commit[] = [];
+    for (const { revision: at, accountId, rows } of missed) {
+      const changes = rows.map((row) => this.#changeOf(row, state.object(row.id)));
+      const commit = { revision: at, accountId, changes };
+      published.take({ changes, added: bytesAdded(kinds, changes), commits: [commit] });
+      commits.push(commit);
+    }
+    this.#head = { revision, hash, holder, sequence, batch };
+    for (let at = 0; at < commits.length; at += atOnce) {
+      if (at > 0) await nextTurn();
+      published.tell(commits.slice(at, at + atOnce));
+    }
+  }
+
+  #changeOf(row: MissedRow, before: StoredObject | undefined): Change {
+    const { kind, id, doc } = row;
+    if (doc !== null && !before) continueAfter(id);
+    return { kind, id, before, after: doc === null ? undefined : this.#options.documents.read({ ...row, doc }) };
+  }
+
+  /** Every object, compared with what is there: what others have changed is told as one commit of each account. */
+  async #readAnew(): Promise<void> {
+    const { database, state, documents, kinds, published, log } = this.#options;
+    const { head: present, changes } = await database.reads
+      .transaction()
+      .setIsolationLevel("repeatable read")
+      .execute(async (snapshot) => {
+        const head = await readHead(snapshot);
+        const found: Change[] = [];
+        const there = new Set<string>();
+        for await (const objects of readObjects(snapshot, kinds, documents)) {
+          for (const after of objects) {
+            there.add(after.id);
+            const before = state.object(after.id);
+            if (!before || !isSame(before, after)) found.push({ kind: after.kind, id: after.id, before, after });
+          }
+        }
+        for (const before of state.objects()) {
+          if (!there.has(before.id)) found.push({ kind: before.kind, id: before.id, before, after: undefined });
+        }
+        return { head, changes: found };
+      });
+    const ofAccounts = Map.groupBy(changes, ({ before, after }) => (after ?? before)?.account_id ?? "");
+    const commits = [...ofAccounts].map(([accountId, own]) => ({
+      revision: present.revision,
+      accountId,
+      changes: own,
+    }));
+    published.take({ changes, added: bytesAdded(kinds, changes), commits });
+    this.#head = present;
+    log.info("read everything anew from the database", { revision: present.revision, changes: changes.length });
+    published.tell(commits);
+  }
+}
+
+function isSame(one: StoredObject, other: StoredObject): boolean {
+  return one.revision === other.revision && JSON.stringify(one.doc) === JSON.stringify(other.doc);
+}

@@ -1,0 +1,97 @@
+/** The connection on which a node hears of the others, and asks what must not wait behind long reads. */
+import type { Client } from "pg";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { channel } from "../database/database.ts";
+import type { Shared } from "../database/database.ts";
+import type { Server } from "./server.ts";
+
+/** Held while a node starts, which may change the tables. */
+const startKey = 7_205_759_403_792_795;
+const firstBackoffMs = 100;
+const lastBackoffMs = 2000;
+
+export interface LineOptions {
+  readonly server: Server;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class Line implements Shared {
+  readonly #options: LineOptions;
+  #client: Client | undefined;
+  #connecting: Promise<Client> | undefined;
+  #heard: (notice: string | undefined) => void = () => undefined;
+  #ended = false;
+
+  constructor(options: LineOptions) {
+    this.#options = options;
+  }
+
+  async connect(): Promise<Client> {
+    if (this.#ended) throw new Error("use database: it is closed");
+    if (this.#client) return this.#client;
+    this.#connecting ??= this.#establish().finally(() => {
+      this.#connecting = undefined;
+    });
+    return await this.#connecting;
+  }
+
+  async query<Row>(text: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
+    const client = await this.connect();
+    const { rows } = await client.query(text, [...parameters]);
+    return rows as readonly Row[];
+  }
+
+  listen(heard: (notice: string | undefined) => void): void {
+    this.#heard = heard;
+  }
+
+  async alone<T>(work: () => Promise<T>): Promise<T> {
+    await this.query("select pg_advisory_lock($1)", [startKey]);
+    try {
+      return await work();
+    } finally {
+      // A connection that broke meanwhile has given the lock up.
+      await this.query("select pg_advisory_unlock($1)", [startKey]).catch(() => undefined);
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true;
+    await this.#connecting?.catch(() => undefined);
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => undefined);
+  }
+
+  async #establish(): Promise<Client> {
+    const client = await this.#options.server.connect("postern nodes", (one, error) => this.#lose(one, error));
+    client.on("notification", ({ payload = "" }) => this.#heard(payload));
+    try {
+      await client.query(`listen ${channel}`);
+    } catch (error) {
+      client.end().catch(() => undefined);
+      throw error;
+    }
+    this.#client = client;
+    this.#heard(undefined);
+    return client;
+  }
+
+  #lose(client: Client, error: Error): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    client.end().catch(() => undefined);
+    if (this.#ended) return;
+    this.#options.log.warn("the database connection to other nodes broke", { error });
+    this.#reconnectLater(firstBackoffMs);
+  }
+
+  #reconnectLater(backoffMs: number): void {
+    this.#options.clock.after(backoffMs, () => {
+      if (this.#ended || this.#client) return;
+      this.connect().catch(() => this.#reconnectLater(Math.min(backoffMs * 2, lastBackoffMs)));
+    });
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * Where PostgreSQL is: one server, or several of which one takes writes. Every connection is made anew from the URL, so
+ * that a server that has taken over, a renewed certificate and a changed password are found without a restart (S4).
+ */
+import { readFile } from "node:fs/promises";
+import { Client, types } from "pg";
+import type { ClientConfig, Pool } from "pg";
+
+const int8 = 20;
+const limits = { connectionTimeoutMillis: 5000, query_timeout: 30_000, keepAlive: true } as const;
+
+export interface Server {
+  /**
+   * A connection to the server that takes writes; whoever gets it ends it.
+   * @throws Error why none of the servers was good
+   */
+  connect(name: string, broken: (client: Client, error: Error) => void): Promise<Client>;
+  /** Options for a pool of connections to the server that `connect` found last. */
+  poolOptions(name: string): ClientConfig;
+  /** Has new connections of the pool made where `connect` finds the server, from now on. */
+  follow(pool: Pool): void;
+}
+
+/** @throws Error when the URL cannot be read; it never repeats what may be a password */
+export function serverAt(url: string): Server {
+  const places = placesOf(url);
+  const passfile = read(places[0] as string).searchParams.get("passfile");
+  const pools: Pool[] = [];
+  let current = 0;
+  let passwords = "";
+  const urlOf = (place: string): string => (passfile === null ? place : withPassword(place, passwords));
+  const optionsFor = (place: string, name: string): ClientConfig => ({
+    connectionString: urlOf(place),
+    application_name: name,
+    ...limits,
+    types: {
+      // Revisions and times stay far below 2⁵³.
+      getTypeParser: ((oid: number, format: "text") =>
+        oid === int8 ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+    },
+  });
+  const found = (at: number): void => {
+    current = at;
+    for (const pool of pools) pool.options.connectionString = urlOf(places[at] as string);
+  };
+  return {
+    async connect(name, broken) {
+      if (passfile !== null) passwords = await readPasswords(passfile);
+      const failures: Error[] = [];
+      for (let tried = 0; tried < places.length; tried += 1) {
+        const at = (current + tried) % places.length;
+        const client = new Client(optionsFor(places[at] as string, name));
+        client.on("error", (error) => broken(client, error));
+        client.on("end", () => broken(client, new Error("the server closed the connection")));
+        try {
+          await client.connect();
+          await checkWritable(client);
+          found(at);
+          return client;
+        } catch (error) {
+          client.end().catch(() => undefined);
+          failures.push(error as Error);
+        }
+      }
+      const [only] = failures;
+      if (failures.length === 1) throw only as Error;
+      const why = failures.map(
+        (one, tried) => `${nameOf(places[(current + tried) % places.length] as string)}: ${said(one)}`,
+      );
+      throw new Error(why.join("; "));
+    },
+    poolOptions: (name) => optionsFor(places[current] as string, name),
+    follow: (pool) => void pools.push(pool),
+  };
+}
+
+/** What an error of the network or the server says, in short. */
+export function said(error: unknown): string {
+  const { message, code = "no answer" } = error as NodeJS.ErrnoException;
+  return message || code;
+}
+
+/** One URL per server: `postgres://a:1,b:2/name` names two of them, as PostgreSQL's own clients read it. */
+function placesOf(url: string): readonly string[] {
+  const [, scheme, credentials = "", hosts, rest] = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/s.exec(url) ?? [];
+  if (scheme === undefined || hosts === undefined) throw new Error("read database: its URL is none of postgres://");
+  if (hosts === "") return [url];
+  return hosts.split(",").map((host) => {
+    const place = `${scheme}${credentials}${host}${rest ?? ""}`;
+    if (URL.canParse(place)) return place;
+    throw new Error(
+      "read database: its URL cannot be read; characters such as / or @ in a user or password are written as %2F and %40",
+    );
+  });
+}
+
+/** Also without a host, where the driver has its own default. */
+function read(place: string): URL {
+  return new URL(place.replace("@/", "@localhost/"));
+}
+
+function nameOf(place: string): string {
+  return read(place).host || "local server";
+}
+
+async function checkWritable(client: Client): Promise<void> {
+  const { rows } = await client.query<{ standby: boolean }>("select pg_is_in_recovery() as standby");
+  if (rows[0]?.standby) throw new Error("use database: the server is a standby and takes no writes");
+}
+
+async function readPasswords(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw new Error(`read passwords of the database: "${file}", which its URL names, cannot be read`, { cause: error });
+  }
+}
+
+/** The URL with the first password of the file that fits: lines of HOST:PORT:DATABASE:USER:PASSWORD, `*` for any. */
+function withPassword(place: string, passwords: string): string {
+  const url = read(place);
+  const wanted = [
+    url.searchParams.get("host") ?? (url.hostname || "localhost"),
+    url.port || "5432",
+    decodeURIComponent(url.pathname.slice(1)),
+    decodeURIComponent(url.username),
+  ];
+  for (const line of passwords.split("\n")) {
+    if (line.startsWith("#")) continue;
+    const fields = line.match(/(?:\\.|[^:\\])+/g)?.map((one) => one.replaceAll(/\\(.)/g, "$1")) ?? [];
+    const password = fields[wanted.length];
+    if (password === undefined || !wanted.every((one, index) => fields[index] === "*" || fields[index] === one))
+      continue;
+    url.password = encodeURIComponent(password);
+    return url.href;
+  }
+  return place;
+}

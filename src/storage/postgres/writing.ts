@@ -1,0 +1,201 @@
+/**
+ * The one writing connection, in the form of a pool as Kysely wants it. It holds an advisory lock for as long as it
+ * lives, and is made again when it breaks, so a failover needs no restart (S4).
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { PostgresPool, PostgresPoolClient } from "kysely";
+import type { Client } from "pg";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { Superseded } from "../database/database.ts";
+import { leavesConnection } from "./reads.ts";
+import { said } from "./server.ts";
+import type { Server } from "./server.ts";
+
+/** Any number that nothing else in the same database uses. */
+const lockKey = 7_205_759_403_792_794;
+/** A process that was killed a moment ago loses its lock once the server notices. */
+const lockTries = 15;
+const lockPauseMs = 100;
+const firstBackoffMs = 100;
+const lastBackoffMs = 5000;
+/** A node that stops in the middle of a commit keeps the others from theirs for no longer; milliseconds. */
+const stalledCommitMs = 4000;
+
+export interface WritingOptions {
+  readonly server: Server;
+  /** Whom the head names as the one who may write. */
+  readonly holder: string;
+  /** Names the connections of this process, so that it can end those that the server still believes in. */
+  readonly process: string;
+  /** Other nodes of the same holder may write as well. */
+  readonly isShared: boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class WritingConnection implements PostgresPool {
+  readonly options = {};
+  readonly #options: WritingOptions;
+  readonly #name: string;
+  #current: { readonly client: Client; readonly handle: PostgresPoolClient } | undefined;
+  #connecting: Promise<PostgresPoolClient> | undefined;
+  #connectedBefore = false;
+  /** Whom the head named when the lock was first had; this process takes the database over from them. */
+  #predecessor: string | undefined;
+  /** Set once the head names another process: this one must not hold the lock again. */
+  #superseded: Superseded | undefined;
+  #ended = false;
+
+  constructor(options: WritingOptions) {
+    this.#options = options;
+    this.#name = `postern ${options.process}`;
+  }
+
+  /** The connection, made anew when it has broken. */
+  async connect(): Promise<PostgresPoolClient> {
+    if (this.#ended) throw new Error("use database: it is closed");
+    if (this.#superseded) throw this.#superseded;
+    if (this.#current) return this.#current.handle;
+    this.#connecting ??= this.#establish().finally(() => {
+      this.#connecting = undefined;
+    });
+    return await this.#connecting;
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true;
+    await this.#connecting?.catch(() => undefined);
+    const current = this.#current;
+    this.#current = undefined;
+    await current?.client.end().catch(() => undefined);
+  }
+
+  async #establish(): Promise<PostgresPoolClient> {
+    let client: Client | undefined;
+    try {
+      client = await this.#options.server.connect(this.#name, (one, error) => this.#lose(one, error));
+      await this.#lock(client);
+      if (this.#connectedBefore) await this.#checkHolder(client);
+      else this.#predecessor = await holderIn(client);
+      await this.#prepare(client);
+    } catch (error) {
+      client?.end().catch(() => undefined);
+      if (error instanceof Superseded) {
+        this.#superseded = this.#connectedBefore ? error : undefined;
+        throw error;
+      }
+      throw new Error(
+        `connect to database: no connection that can write (${said(error)}): ` +
+          "see that the server runs, takes writes, and lets this user in",
+        { cause: error },
+      );
+    }
+    if (this.#connectedBefore) this.#options.log.info("connected to the database again");
+    this.#connectedBefore = true;
+    const current = { client, handle: this.#handleOf(client) };
+    this.#current = current;
+    return current.handle;
+  }
+
+  #handleOf(client: Client): PostgresPoolClient {
+    const query = async (text: string, values: readonly unknown[]): Promise<unknown> => {
+      try {
+        return await client.query(text, values as unknown[]);
+      } catch (error) {
+        if (!leavesConnection(error)) this.#lose(client, error as Error);
+        throw error;
+      }
+    };
+    return {
+      query,
+      release: (destroy?: boolean) => {
+        if (destroy) this.#lose(client, new Error("a transaction could not be undone"));
+      },
+      connect: () => Promise.reject(new Error("connect: it is connected")),
+      end: () => undefined,
+    } as unknown as PostgresPoolClient;
+  }
+
+  #lose(client: Client, error: Error): void {
+    if (this.#current?.client !== client) return;
+    this.#current = undefined;
+    client.end().catch(() => undefined);
+    if (this.#ended) return;
+    this.#options.log.warn("the writing database connection broke", { error });
+    this.#reconnectLater(firstBackoffMs);
+  }
+
+  /** Writes reconnect by themselves; this does so without one, to hold the lock again soon. */
+  #reconnectLater(backoffMs: number): void {
+    this.#options.clock.after(backoffMs, () => {
+      if (this.#ended || this.#current) return;
+      this.connect().catch((error: unknown) => {
+        this.#options.log.warn("the database does not answer", { error });
+        if (!this.#superseded) this.#reconnectLater(Math.min(backoffMs * 2, lastBackoffMs));
+      });
+    });
+  }
+
+  /**
+   * Who has the lock says nothing: it may be a connection of one's own that the server has not noticed the end of, or
+   * a start that will be refused. Whoever has taken the database over has put its name into the head.
+   */
+  async #checkHolder(client: Client): Promise<void> {
+    const holder = await holderIn(client);
+    if (holder === undefined || holder === this.#options.holder || holder === this.#predecessor) return;
+    throw new Superseded("use database: another process has taken it over; this one must be restarted");
+  }
+
+  /** Alone, or together with the other nodes: never a lone process beside nodes. */
+  async #lock(client: Client): Promise<void> {
+    const { isShared } = this.#options;
+    const lock = `pg_try_advisory_lock${isShared ? "_shared" : ""}`;
+    for (let tries = 0; tries < lockTries; tries += 1) {
+      const { rows } = await client.query<{ locked: boolean }>(`select ${lock}($1) as locked`, [lockKey]);
+      if (rows[0]?.locked) return;
+      if (this.#connectedBefore) {
+        await this.#checkHolder(client);
+        await this.#endOwn(client);
+      }
+      await delay(lockPauseMs);
+    }
+    if (!this.#connectedBefore) {
+      throw new Superseded(
+        isShared
+          ? "open database: another process has it open without --cluster; stop that one first, or start it with --cluster"
+          : "open database: another process has it open; stop that one first",
+      );
+    }
+    throw new Error("lock database: another connection has its lock, and has not taken it over; it is tried again");
+  }
+
+  /** Ends what the server still believes of this process's earlier connections, with what they had under way. */
+  async #endOwn(client: Client): Promise<void> {
+    const own = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1";
+    await client.query(`${own} and pid <> pg_backend_pid()`, [this.#name]);
+  }
+
+  /** Answered means on disk (S1): asynchronous commits are turned off for this connection. */
+  async #prepare(client: Client): Promise<void> {
+    const { isShared, log } = this.#options;
+    if (isShared) {
+      if (this.#connectedBefore) await this.#endOwn(client);
+      await client.query(`set idle_in_transaction_session_timeout = ${stalledCommitMs}`);
+    }
+    const { rows } = await client.query<{ synchronous_commit: string }>("show synchronous_commit");
+    if (rows[0]?.synchronous_commit === "off") await client.query("set synchronous_commit = on");
+    const fsync = await client.query<{ fsync: string }>("show fsync");
+    if (fsync.rows[0]?.fsync === "off") {
+      log.warn("the database server runs with fsync off: a crash of its machine can lose answered writes");
+    }
+  }
+}
+
+/** Whom the head names; undefined in a database that nobody has used yet. */
+async function holderIn(client: Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ there: boolean }>("select to_regclass('head') is not null as there");
+  if (!rows[0]?.there) return undefined;
+  const head = await client.query<{ holder: string }>("select holder from head where id = 1");
+  return head.rows[0]?.holder;
+}

@@ -1,0 +1,86 @@
+/** Servers that share a PostgreSQL database, each a process with a data directory of its own. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { freePorts, startCommand } from "./command.ts";
+import type { Finished, Running } from "./command.ts";
+
+const started: Running[] = [];
+
+// A test that fails half-way leaves its servers, which would keep the process alive.
+after(() => Promise.all(started.map((running) => running.end("SIGKILL"))));
+
+const apiKey = "chosen-api-key-of-all-nodes-0123456789";
+const sealingKey = Buffer.alloc(32, 9).toString("base64");
+
+export interface ServerNode {
+  readonly apiUrl: string;
+  readonly pid: number;
+  readonly stderr: () => string;
+  /** Calls the API; the body is sent as JSON. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<NodeReply>;
+  /** Resolves once `path` answers as `isWanted` says. */
+  until(path: string, isWanted: (reply: NodeReply) => boolean): Promise<NodeReply>;
+  end(signal?: NodeJS.Signals): Promise<Finished>;
+}
+
+export interface NodeReply {
+  readonly status: number;
+  readonly text: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly etag: string | null;
+}
+
+export async function startNode(database: string, env: Record<string, string> = {}): Promise<ServerNode> {
+  const data = mkdtempSync(join(tmpdir(), "postern-node-"));
+  const running: Running = startCommand(["serve", "--cluster", "--data", data, "--json", "--log-format", "json"], {
+    env: {
+      ...freePorts,
+      POSTERN_DATABASE: database,
+      POSTERN_SEALING_KEY: sealingKey,
+      POSTERN_BOOTSTRAP_API_KEY: apiKey,
+      ...env,
+    },
+  });
+  started.push(running);
+  const { api_url: apiUrl } = JSON.parse(await running.firstLine()) as { readonly api_url: string };
+  const call: ServerNode["call"] = async (method, path, body, headers = {}) => {
+    const response = await fetch(`${apiUrl}${path}`, {
+      method,
+      headers: {
+        "service-version": "2",
+        authorization: `Bearer ${apiKey}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+    return {
+      status: response.status,
+      text,
+      body: isJson && text !== "" ? (JSON.parse(text) as Record<string, unknown>) : {},
+      etag: response.headers.get("etag"),
+    };
+  };
+  return {
+    apiUrl,
+    pid: running.process.pid as number,
+    stderr: running.stderr,
+    call,
+    async until(path, isWanted) {
+      for (;;) {
+        const reply = await call("GET", path);
+        if (isWanted(reply)) return reply;
+        await new Promise((resume) => setTimeout(resume, 20));
+      }
+    },
+    async end(signal) {
+      const finished = await running.end(signal);
+      rmSync(data, { recursive: true, force: true });
+      return finished;
+    },
+  };
+}
