@@ -1,7 +1,12 @@
 /** YAML 1.2 for what JSON can say: strict reading from strangers, and writing that is read back exactly. */
-import { Document, Scalar, isNode, parseAllDocuments, visit } from "yaml";
+import { createRequire } from "node:module";
+import type * as Yaml from "yaml";
 import { JsonIssue, maxJsonDepth } from "./json.ts";
 import type { JsonObject } from "./json.ts";
+
+const require = createRequire(import.meta.url);
+/** Loaded with the first text: every start would wait for its seventy files. */
+const library = (): typeof Yaml => require("yaml") as typeof Yaml;
 
 /**
  * Reads one object. Refused beyond what YAML itself refuses: several documents, aliases, tags, names that are no
@@ -18,7 +23,7 @@ export function parseYamlObject(text: string): JsonObject {
 export function parseYaml(text: string): unknown {
   let value: unknown;
   try {
-    const documents = parseAllDocuments(text, {
+    const documents = library().parseAllDocuments(text, {
       version: "1.2",
       schema: "core",
       stringKeys: true,
@@ -54,6 +59,7 @@ function checkPlain(value: unknown, depth: number): void {
 }
 
 export function renderYaml(value: JsonObject): string {
+  const { Document, Scalar, visit } = library();
   const document = new Document(value, { version: "1.2", schema: "core", aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, scalar) {
@@ -66,6 +72,7 @@ export function renderYaml(value: JsonObject): string {
 
 /** The line, from 1, on which what stands under `path` begins; of what is nowhere, its nearest holder. */
 export function lineOfYaml(text: string, path: readonly (string | number)[]): number | undefined {
+  const { isNode, parseAllDocuments } = library();
   const [document] = parseAllDocuments(text, { version: "1.2", schema: "core", logLevel: "silent" });
   if (!document || !("getIn" in document)) return undefined;
   for (let length = path.length; length >= 0; length -= 1) {

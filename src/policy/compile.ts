@@ -1,12 +1,11 @@
 /** A policy's text → what runs, or everything that is wrong with it: the same when it is written and when it is used. */
-import { createRequire } from "node:module";
 import { compile } from "../cel/program.ts";
 import type { Program } from "../cel/program.ts";
 import { types } from "../cel/checking/types.ts";
 import type { Type } from "../cel/checking/types.ts";
 import type { CheckedTree } from "../cel/checking/checked.ts";
 import type { Environment } from "../cel/checking/environment.ts";
-import type * as Yaml from "../lib/yaml.ts";
+import { parseYamlObject } from "../lib/yaml.ts";
 import type { NamedSecret } from "../schema/fields.ts";
 import { skipped } from "../traffic/step.ts";
 import type { Layer, Phase } from "./language/action.ts";
@@ -27,8 +26,6 @@ export const policyModuleName = "traffic_policy";
 export const maxRules = 100;
 export const maxExpressions = 25;
 const maxExpressionBytes = 4096;
-
-const require = createRequire(import.meta.url);
 
 export interface PolicyCompilation {
   /** To be run only when there are no issues. */
@@ -76,8 +73,6 @@ class PolicyReader {
   }
 
   read(): CompiledPolicy {
-    // Loaded when the first policy is looked at: every start would wait for its seventy files.
-    const { parseYamlObject } = require("../lib/yaml.ts") as typeof Yaml;
     const phases: Partial<Record<Phase, readonly CompiledRule[]>> = {};
     let given: Readonly<Record<string, unknown>>;
     try {

@@ -1,11 +1,10 @@
 /** What reading a policy finds: what is wrong with it, what is doubtful, and which secrets it reads. */
-import { createRequire } from "node:module";
 import type { CheckedTree } from "../cel/checking/checked.ts";
 import { issueAt, issueText } from "../cel/syntax/issue.ts";
 import type { Issue } from "../cel/syntax/issue.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { NamedSecret } from "../schema/fields.ts";
-import type * as Yaml from "../lib/yaml.ts";
+import { lineOfYaml } from "../lib/yaml.ts";
 import type { Doubt } from "./lint/doubt.ts";
 import { capitalHeaderNames } from "./lint/header-names.ts";
 import { olderNames } from "./lint/older-names.ts";
@@ -13,8 +12,6 @@ import { secretUses } from "./lint/secret-uses.ts";
 import { readsWithoutData } from "./lint/without-data.ts";
 import { maxPolicyIssues } from "./policy-issue.ts";
 import type { PlaceInText, PolicyIssue, PolicyWarning } from "./policy-issue.ts";
-
-const require = createRequire(import.meta.url);
 
 export type Keys = readonly (string | number)[];
 
@@ -47,7 +44,6 @@ export class Findings {
 
   /** What is not of the form of a policy, with its line. */
   malformed(path: string, keys: Keys, message: string): void {
-    const { lineOfYaml } = require("../lib/yaml.ts") as typeof Yaml;
     const line = this.issues.length < maxPolicyIssues ? lineOfYaml(this.#text, keys) : undefined;
     this.wrong(path, line === undefined ? message : `line ${line}: ${message}`, "policy_unreadable");
   }

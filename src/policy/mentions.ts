@@ -1,17 +1,12 @@
 /** Objects that a traffic policy names by their ids, such as the IP policies of `restrict-ips`. */
-import { createRequire } from "node:module";
-import type * as Yaml from "../lib/yaml.ts";
-
+import { parseYamlObject } from "../lib/yaml.ts";
 import type { NamedSecret } from "../schema/fields.ts";
 import { compilePolicy } from "./compile.ts";
 import { phasesOf } from "./phases.ts";
 import type { Layer } from "./language/action.ts";
 
-const require = createRequire(import.meta.url);
-
 /** Everything in the policy that has the form of an id, however it is written; nothing when it cannot be read. */
 export function idsInPolicy(text: string): readonly string[] {
-  const { parseYamlObject } = require("../lib/yaml.ts") as typeof Yaml;
   try {
     return JSON.stringify(parseYamlObject(text)).match(/\b[a-z0-9]{1,16}_[0-9a-z]{27}\b/g) ?? [];
   } catch {
