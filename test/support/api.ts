@@ -3,8 +3,8 @@
  * response that passes through `request` is held against `openapi.json`.
  */
 import assert from "node:assert/strict";
-import type { Agent } from "node:http";
-import { request as httpRequest } from "../../src/lib/http.ts";
+import type { Agent as HttpAgent } from "node:http";
+import { Agent, request as httpRequest } from "../../src/lib/http.ts";
 import { startControlPlane } from "../../src/api/control-plane.ts";
 import type { ControlPlane, ControlPlaneOptions } from "../../src/api/control-plane.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -102,13 +102,11 @@ export async function startApi(
     linked.map(({ link }) => link),
   );
   const baseUrl = `http://127.0.0.1:${plane.address.port}`;
+  const agent = new Agent({ keepAlive: true });
   const request: TestApi["request"] = async (method, path, { body, headers = {}, key = bootstrap.apiKey } = {}) => {
-    const response = await send(baseUrl, method, path, body, {
-      authorization: `Bearer ${key}`,
-      "service-version": "2",
-      ...(body !== undefined && { "content-type": "application/json" }),
-      ...headers,
-    });
+    const type = body !== undefined && { "content-type": "application/json" };
+    const given = { authorization: `Bearer ${key}`, "service-version": "2", ...type, ...headers };
+    const response = await send(baseUrl, method, path, body, given, agent);
     checkResponse(method, path, response);
     return response;
   };
@@ -128,6 +126,7 @@ export async function startApi(
       return response.body;
     },
     async stop() {
+      agent.destroy();
       await plane.stop();
       if (databaseUrl === undefined) await made.drop();
     },
@@ -177,7 +176,7 @@ export function send(
   path: string,
   body: unknown,
   headers: Readonly<Record<string, string | undefined>>,
-  agent: Agent | false = false,
+  agent: HttpAgent | false = false,
 ): Promise<ApiResponse> {
   const bytes =
     body === undefined
