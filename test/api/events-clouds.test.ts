@@ -7,6 +7,7 @@ import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { aws, azureSecret, datadogKey, startClouds } from "../support/clouds.ts";
 import type { Clouds } from "../support/clouds.ts";
+import { eventually } from "../support/eventually.ts";
 import { databases } from "../support/postgres.ts";
 import { subscribe } from "../support/receiver.ts";
 
@@ -88,10 +89,8 @@ describe("events to the clouds", { timeout: 100_000 }, () => {
   };
   const type = "ip_policy_created.v0";
   const delivery = async (id: string, wanted: (delivery: Body) => boolean): Promise<Body> => {
-    for (;;) {
-      const { delivery } = await api.ok("GET", `/event_destinations/${id}`);
-      if (wanted(delivery)) return delivery;
-    }
+    const read = (): Promise<Body> => api.ok("GET", `/event_destinations/${id}`);
+    return (await eventually(read, ({ delivery }) => wanted(delivery))).delivery;
   };
   /** Descriptions of the policies in the events that were sent, in their order. */
   const told = (name: TargetName): string[] => {
@@ -122,8 +121,8 @@ describe("events to the clouds", { timeout: 100_000 }, () => {
         assert.match(JSON.stringify(refused.body.details), /must begin with https/);
         const { destination } = await subscribe(strict, targets[name](clouds.url), [type]);
         await strict.ok("POST", "/ip_policies", {});
-        let status: Body = destination.delivery;
-        while (status.error === "") status = (await strict.ok("GET", `/event_destinations/${destination.id}`)).delivery;
+        const read = (): Promise<Body> => strict.ok("GET", `/event_destinations/${destination.id}`);
+        const { delivery: status } = await eventually(read, ({ delivery }) => delivery.error !== "");
         assert.deepEqual([status.state, status.delivered], ["retrying", 0]);
         assert.match(status.error, /not public/);
         assert.equal(clouds.calls.length, 0);

@@ -6,6 +6,7 @@ import type { ConnectionReport, RequestReport, TrafficWanted } from "../../src/r
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { datadogKey, startClouds } from "../support/clouds.ts";
+import { eventually } from "../support/eventually.ts";
 import { databases } from "../support/postgres.ts";
 import { startReceiver, subscribe } from "../support/receiver.ts";
 import type { Receiver } from "../support/receiver.ts";
@@ -80,10 +81,8 @@ for (const database of databases) {
       api.edge.send({ type: "traffic", batch, reports, dropped: lost > 0 ? [[accountId, lost]] : [] });
     };
     const delivery = async (id: string, wanted: (delivery: Body) => boolean): Promise<Body> => {
-      for (;;) {
-        const { delivery } = await api.ok("GET", `/event_destinations/${id}`);
-        if (wanted(delivery)) return delivery;
-      }
+      const read = (): Promise<Body> => api.ok("GET", `/event_destinations/${id}`);
+      return (await eventually(read, ({ delivery }) => wanted(delivery))).delivery;
     };
 
     it(`events of traffic on ${database.name} are asked for by account and type, while somebody is subscribed, and again by a new edge`, async () => {
@@ -175,10 +174,8 @@ for (const database of databases) {
         const target = { datadog: { api_key: datadogKey, endpoint: `${clouds.url}/api/v2/logs` } };
         const { destination } = await subscribe(collecting, target, [http]);
         const status = async (wanted: (delivery: Body) => boolean): Promise<Body> => {
-          for (;;) {
-            const { delivery } = await collecting.ok("GET", `/event_destinations/${destination.id}`);
-            if (wanted(delivery)) return delivery;
-          }
+          const read = (): Promise<Body> => collecting.ok("GET", `/event_destinations/${destination.id}`);
+          return (await eventually(read, ({ delivery }) => wanted(delivery))).delivery;
         };
         const first = [request(account, "req_first")];
         collecting.edge.send({ type: "traffic", batch: 1, reports: first, dropped: [[account, 7]] });

@@ -7,6 +7,7 @@ import { errorCode } from "../../src/lib/errors.ts";
 import { verifyWebhook } from "../../src/webhooks/verify.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
+import { eventually } from "../support/eventually.ts";
 import { databases } from "../support/postgres.ts";
 import { startReceiver, subscribe } from "../support/receiver.ts";
 import type { Receiver } from "../support/receiver.ts";
@@ -70,7 +71,8 @@ for (const database of databases) {
         assert.notEqual(other.wrong, undefined);
       }
       let { delivery } = destination;
-      while (delivery.delivered < 3) ({ delivery } = await api.ok("GET", `/event_destinations/${destination.id}`));
+      const read = (): Promise<Body> => api.ok("GET", `/event_destinations/${destination.id}`);
+      ({ delivery } = await eventually(read, (now) => now.delivery.delivered >= 3));
       assert.deepEqual([delivery.delivered, delivery.dropped, delivery.error], [3, 0, ""]);
     });
 
@@ -132,7 +134,8 @@ for (const database of databases) {
       const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
       const path = join(directory, "events", accountId, "audit.jsonl");
       const lines = async (count: number): Promise<string[]> => {
-        while ((await api.ok("GET", `/event_destinations/${destination.id}`)).delivery.delivered < count);
+        const read = (): Promise<Body> => api.ok("GET", `/event_destinations/${destination.id}`);
+        await eventually(read, ({ delivery }) => delivery.delivered >= count);
         return readFileSync(path, "utf8").trimEnd().split("\n");
       };
       const first = await api.ok("POST", "/reserved_addrs", {});
@@ -264,8 +267,8 @@ describe("where events may go", () => {
       const receiver = await startReceiver();
       const { destination } = await subscribe(api, { webhook: { url: receiver.url } }, ["bot_user_created.v0"]);
       await api.ok("POST", "/bot_users", { name: "x" });
-      let delivery = destination.delivery;
-      while (delivery.error === "") delivery = (await api.ok("GET", `/event_destinations/${destination.id}`)).delivery;
+      const read = (): Promise<Body> => api.ok("GET", `/event_destinations/${destination.id}`);
+      const { delivery } = await eventually(read, (now) => now.delivery.error !== "");
       assert.deepEqual([delivery.state, delivery.delivered], ["retrying", 0]);
       assert.match(delivery.error, /not public/);
       assert.equal(receiver.received.length, 0);

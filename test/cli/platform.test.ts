@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
+import { eventually } from "../support/eventually.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
@@ -231,8 +232,8 @@ describe("a platform that stops", () => {
     const answer = platform.request(agent.url);
     const response = await waiting.promise;
     const stopped = platform.stopServer();
-    while ((await isReady()) === 200) await new Promise(setImmediate);
-    assert.equal(await isReady(), 503);
+    const ended = await eventually(isReady, (status) => status !== 200);
+    assert.equal(ended, 503);
     assert.equal(await isReady("?of=writes"), 200);
     response.end("finished");
     assert.equal((await answer).text, "finished");

@@ -11,6 +11,7 @@ import { after, describe, it } from "node:test";
 import { request as plainRequest } from "../../src/lib/http.ts";
 import { freePorts, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
 
 interface Facts {
   readonly api_url: string;
@@ -86,7 +87,11 @@ describe("a start on a full disk", () => {
       encoding: "utf8",
     });
     assert.equal(lifted.status, 0, lifted.stderr);
-    while ((await call(facts, "GET", "/readyz?of=writes")).status !== 200) await new Promise(setImmediate);
+    const writable = await eventually(
+      () => call(facts, "GET", "/readyz?of=writes"),
+      ({ status }) => status === 200,
+    );
+    assert.equal(writable.status, 200);
     assert.equal((await call(facts, "GET", "/readyz")).text, "ready\n");
     const policy = await create(facts, "/ip_policies", {});
     assert.deepEqual(await visit(facts), { status: 200, text: "served" });

@@ -8,6 +8,7 @@ import { createServer } from "../../src/lib/http.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { codeOf } from "../support/login-world.ts";
 import type { Visited } from "../support/browser.ts";
+import { eventually } from "../support/eventually.ts";
 import { databases } from "../support/postgres.ts";
 import { derOf, makeProviderKeys } from "../support/saml-idp.ts";
 import { startSamlWorld } from "../support/saml-world.ts";
@@ -63,11 +64,11 @@ for (const { name, create } of databases) {
     });
     const at = (path: string): string => world.origin() + path;
     const ask = (path: string): Promise<Visited> => world.browser().ask(at(path), { headers: html });
-    /** Asks until the answer is this one, or for ten seconds. */
     const becomes = async (path: string, expected: string): Promise<void> => {
-      const until = performance.now() + 10_000;
-      let last = "";
-      while (last !== expected && performance.now() < until) last = told(await ask(path));
+      const last = await eventually(
+        async () => told(await ask(path)),
+        (now) => now === expected,
+      );
       assert.equal(last, expected);
     };
     const metric = async (what: string): Promise<number> => {
@@ -75,9 +76,11 @@ for (const { name, create } of databases) {
       return Number(new RegExp(`^${what} (\\d+)`, "m").exec(text)?.[1]);
     };
     const reaches = async (what: string, count: number): Promise<void> => {
-      const until = performance.now() + 10_000;
-      while ((await metric(what)) !== count && performance.now() < until);
-      assert.equal(await metric(what), count, what);
+      const last = await eventually(
+        () => metric(what),
+        (now) => now === count,
+      );
+      assert.equal(last, count, what);
     };
     /** Why, as its operator sees it. */
     const reasonOf = async (visited: Visited): Promise<string> => {
@@ -125,9 +128,8 @@ for (const { name, create } of databases) {
         renewed.serve("", {}, 500);
         const unknown = { keys: await makeProviderKeys() };
         await provider.signIn(world.browser(), at("/warned"), route, unknown);
-        const until = performance.now() + 10_000;
-        while (!/not renewed/.test(await explained()) && performance.now() < until);
-        assert.match(await explained(), /good until 20\S+, and was not renewed: it answers 500/);
+        const last = await eventually(explained, (text) => /not renewed/.test(text));
+        assert.match(last, /good until 20\S+, and was not renewed: it answers 500/);
         assert.equal(told(await provider.signIn(world.browser(), at("/warned"), route, {})), "200");
         await world.platform.api("DELETE", `/edges/https/${world.edgeId}/routes/${route.id}`);
       } finally {
@@ -163,11 +165,15 @@ for (const { name, create } of databases) {
         serve();
         const match = `/${what.replaceAll(" ", "-")}`;
         const route = await world.samlRoute(match, { idp_metadata: "", idp_metadata_url: server.url });
-        const until = performance.now() + 10_000;
-        let answer = await ask(match);
-        while (!why.test(await reasonOf(answer)) && performance.now() < until) answer = await ask(match);
-        assert.match(await reasonOf(answer), why);
-        assert.equal(told(answer), refused(500, "saml_metadata"));
+        const last = await eventually(
+          async () => {
+            const answer = await ask(match);
+            return { answer, reason: await reasonOf(answer) };
+          },
+          ({ reason }) => why.test(reason),
+        );
+        assert.match(last.reason, why);
+        assert.equal(told(last.answer), refused(500, "saml_metadata"));
         assert.equal((await world.browser().ask(route.entity_id)).status, 200, "its own metadata can be had");
       });
     }
