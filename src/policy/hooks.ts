@@ -8,7 +8,7 @@ import type { LoginGuard } from "../traffic/login.ts";
 import type { CompiledModule, OpenedDecision } from "../traffic/module.ts";
 import type { OpenConnection } from "../traffic/open-connection.ts";
 import { denied, passed } from "../traffic/step.ts";
-import type { FixedAnswer, Step } from "../traffic/step.ts";
+import type { Answer, FixedAnswer, Step } from "../traffic/step.ts";
 import type { PhaseEnd } from "./language/action.ts";
 import { policyModuleName } from "./compile.ts";
 import type { CompiledPolicy, CompiledRule } from "./compiled.ts";
@@ -197,10 +197,13 @@ interface Settling {
   readonly state: unknown;
 }
 
-function connected(end: PhaseEnd | undefined, steps: readonly Step[], context: PolicyContext): OpenedDecision {
+/** The step of the rule that closes the connection says so: nothing comes behind it. */
+function connected(end: PhaseEnd | undefined, steps: Step[], context: PolicyContext): OpenedDecision {
   const forwardTo = end?.by === "forward" ? end.address : undefined;
   const closes = end !== undefined && forwardTo === undefined;
-  return { steps: closes ? [...steps, stepOf(end)] : steps, closes, forwardTo, logs: context.logs };
+  const last = steps.at(-1);
+  if (closes && last) steps[steps.length - 1] = { ...last, answer: stepOf(end).answer as Answer };
+  return { steps, closes, forwardTo, logs: context.logs };
 }
 
 function stoppedBefore(end: PhaseEnd | undefined): Step | undefined {

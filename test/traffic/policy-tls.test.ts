@@ -253,7 +253,7 @@ describe("terminate-tls of a tls endpoint", { timeout: 60_000 }, () => {
     await refused({ min_version: "1.3", max_version: "1.2" }, "must not be below min_version");
     await refused({ min_version: "1.1" }, "must be one of");
     await refused({ mutual_tls_verification_strategy: "require-and-verify" }, "needs one");
-    await refused({ mutual_tls_certificate_authorities: [alice.certificatePem] }, "hold authorities");
+    await refused({ mutual_tls_certificate_authorities: [alice.certificatePem] }, "hold certificate authorities");
   });
 
   it("a tls cloud endpoint passes TLS on to nobody, and ends it where a rule says so", async () => {
