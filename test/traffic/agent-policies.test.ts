@@ -1,7 +1,9 @@
 /** Traffic policies that agents bring along: with a tunnel, changed while it is open, and by the public SDK. */
 import assert from "node:assert/strict";
 import { connect } from "node:tls";
+import type { ConnectionOptions } from "node:tls";
 import { after, before, describe, it } from "node:test";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
@@ -38,9 +40,9 @@ const answers = (status_code: number) =>
 const connects = (type: string) => JSON.stringify({ on_tcp_connect: [{ actions: [{ type }] }] });
 
 /** What a TLS client hears of an endpoint that ends TLS; "" when it is closed. */
-async function say(servername: string): Promise<string> {
+async function say(servername: string, own: ConnectionOptions = {}): Promise<string> {
   const ca = fixture.edge.authority.certificatePem;
-  const socket = connect({ host: "127.0.0.1", port: fixture.edge.edge.https.port, servername, ca });
+  const socket = connect({ host: "127.0.0.1", port: fixture.edge.edge.https.port, servername, ca, ...own });
   socket.on("error", () => {});
   socket.on("secureConnect", () => socket.write("hello"));
   let text = "";
@@ -191,3 +193,65 @@ it(
     }
   },
 );
+
+describe("what a policy of an agent names", { timeout: 60_000 }, () => {
+  const restricts = (id: string) =>
+    JSON.stringify({ on_http_request: [{ actions: [{ type: "restrict-ips", config: { ip_policies: [id] } }] }] });
+  const rule = (id: string, action: string) =>
+    fixture.put("ip_policy_rule", `ipr_${id}`, { ip_policy_id: id, cidr: "127.0.0.0/8", action });
+
+  for (const protocol of protocols) {
+    it(`what a policy of an agent names over ${protocol} is the account's IP policy, whose changes it follows, and without which it ends`, async () => {
+      const id = `ipp_${protocol}`;
+      const hostname = `named-${protocol}.apps.example.com`;
+      await assert.rejects(fixture.agent.bind({ hostname, trafficPolicy: restricts(id) }), {
+        reason: "agent_policy_invalid",
+        message: /"ipp_h\d": it does not exist/,
+      });
+      fixture.put("ip_policy", id, {});
+      rule(id, "allow");
+      const bound = await fixture.agent.bind({ hostname, trafficPolicy: restricts(id) });
+      const status = async (): Promise<number> => (await fixture.ask(protocol, { host: hostname })).status;
+      assert.equal(await status(), 200);
+      rule(id, "deny");
+      assert.equal(await status(), 403);
+      rule(id, "allow");
+      assert.equal(await status(), 200);
+      fixture.edge.remove("ip_policy_rule", `ipr_${id}`);
+      assert.equal(await status(), 403);
+      fixture.edge.remove("ip_policy", id);
+      assert.equal(await status(), 404);
+      await assert.rejects(fixture.agent.session.changePolicy(bound.id, ""), { reason: "agent_request_invalid" });
+    });
+  }
+
+  it("P1: what a policy of an agent names is not there where it is another account's, and no other kind of object is", async () => {
+    fixture.edge.put({ kind: "ip_policy", id: "ipp_theirs", account_id: "ac_2", doc: {} });
+    await assert.rejects(
+      fixture.agent.bind({ hostname: "p1.apps.example.com", trafficPolicy: restricts("ipp_theirs") }),
+      {
+        reason: "agent_policy_invalid",
+        message: /"ipp_theirs": it does not exist/,
+      },
+    );
+  });
+
+  it("what a policy of an agent names for client certificates is the account's authority, by its id", async () => {
+    const clients = await createAuthority({ commonName: "Clients", now: Date.now() });
+    const trafficPolicy = JSON.stringify({
+      on_tcp_connect: [
+        { actions: [{ type: "terminate-tls", config: { mutual_tls_certificate_authorities: ["ca_agents"] } }] },
+      ],
+    });
+    const asked = { proto: "tls", hostname: "mutual.apps.example.com", trafficPolicy } as const;
+    await assert.rejects(bare.bind(asked), {
+      reason: "agent_policy_invalid",
+      message: /"ca_agents": it does not exist/,
+    });
+    fixture.put("certificate_authority", "ca_agents", { ca_pem: clients.certificatePem });
+    await bare.bind(asked);
+    assert.equal(await say(asked.hostname), "", "without a certificate nothing is heard");
+    const visitor = await issueLeaf(clients, { names: ["alice"], now: Date.now(), days: 1, usages: ["clientAuth"] });
+    assert.equal(await say(asked.hostname, { cert: visitor.certificatePem, key: visitor.keyPem }), "got hello");
+  });
+});

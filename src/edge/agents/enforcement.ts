@@ -1,9 +1,11 @@
 /** Ends what agents hold and configuration no longer allows them. */
+import { Refusal } from "../../lib/errors.ts";
 import { internalNameOf } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
+import { namedKinds } from "./account-objects.ts";
 import type { EndpointAddresses } from "./addresses.ts";
 import type { Credentials, Grant } from "./credentials.ts";
 import type { EndpointHosts } from "./hosts.ts";
@@ -45,6 +47,7 @@ export function enforceConfiguration(options: EnforcementOptions): Enforcement {
   };
   let isLooking = false;
   table.subscribe(({ credentialIds, kinds }) => {
+    if ([...kinds].some((kind) => namedKinds.has(kind))) renewEndpoints(options);
     if (restricting.some((kind) => kinds.has(kind))) expelByAddress(options, expel);
     for (const credentialId of credentialIds) refreshCredential(options, credentialId, expel);
     if (isLooking || ![...kinds].some((kind) => kind.endsWith("_edge") || kind.startsWith("reserved_"))) return;
@@ -106,6 +109,21 @@ function refreshCredential(options: EnforcementOptions, credentialId: string, ex
     }
     log.info("agent's token revoked", { session: session.id, credential: credentialId });
     expel(session, "the agent token was revoked");
+  }
+}
+
+/** Endpoints that name what has changed follow it; one that names what is gone ends. */
+function renewEndpoints({ tunnels, log }: EnforcementOptions): void {
+  for (const tunnel of tunnels.all()) {
+    try {
+      const renewed = tunnel.endpoint?.renewed();
+      if (renewed) tunnels.change(tunnel, renewed, tunnel.metadata);
+    } catch (error) {
+      const why = error instanceof Refusal ? error.message : "what its traffic policy names has changed";
+      log.info("endpoint names what is gone", { tunnel: tunnel.id, error });
+      if (tunnel.isElsewhere) tunnels.close(tunnel);
+      else tunnels.stop(tunnel, why, "agent_denied");
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Place } from "../../schema/object.ts";
 import type { AgentSession, BindRequest, LabelRequest, TunnelChange } from "../../tunnel/server-hooks.ts";
 import type { Grant } from "./credentials.ts";
+import { AccountObjects } from "./account-objects.ts";
 import { connectionEndpoint, endpointSite } from "./endpoint.ts";
 import type { EndpointSiteOptions } from "./endpoint.ts";
 import { makeEndpointPlaces } from "./endpoint-places.ts";
@@ -119,15 +120,17 @@ function endpointOf(
 function endpointAt(
   { host, port }: PublicPlace,
   { session, id, request }: Pick<EndpointRequest, "session" | "id" | "request">,
-  { clock, modules, table }: OpeningOptions,
+  options: OpeningOptions,
 ): Endpoint {
+  const { clock, modules, table } = options;
   const { accountId } = session;
   const { proto } = request;
   const endpointId = `ep_${id.slice(id.lastIndexOf("_") + 1)}`;
   const termination = proto === "tls" ? readTermination(request.options) : undefined;
+  const named = new AccountObjects(table, accountId);
   const compiled = compileOptions(
     request.options,
-    { accountId, endpointId, host, clock, places: places[proto] },
+    { accountId, endpointId, host, clock, named, places: places[proto] },
     modules,
   );
   if (proto === "tls" && !termination && compiled.some(({ handshake }) => handshake !== undefined)) {
@@ -169,6 +172,7 @@ function endpointAt(
         ? connectionEndpoint(site, proto, port, termination)
         : endpointSite(site, port),
     beside,
+    renewed: () => (named.isCurrent() ? undefined : endpointAt({ host, port }, { session, id, request }, options)),
   };
 }
 

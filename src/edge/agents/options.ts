@@ -19,6 +19,8 @@ export interface OptionsOwner {
   /** Where it is published. */
   readonly host: string;
   readonly clock: Clock;
+  /** What a traffic policy may name of the account; nothing unless given. */
+  readonly named?: Pick<Look, "get" | "children">;
   /** Whose modules the endpoint may have: those of an HTTPS edge and its route unless given. */
   readonly places?: readonly Place[];
 }
@@ -241,14 +243,18 @@ function readsSecrets({ fields }: ModuleDeclaration, doc: Readonly<Record<string
   );
 }
 
-/** A scope in which only the tunnel's own objects exist. */
+/** A scope in which the tunnel's own objects exist, and without any what is named of the account. */
 function inlineScope(owner: OptionsOwner, own: readonly Pick<ResourceObject, "kind" | "id" | "doc">[]): Scope {
+  const named = own.length === 0 ? owner.named : undefined;
   const objects = own.map((object) => ({ ...object, account_id: owner.accountId, revision: 0 }));
   const look: Look = {
     accountId: owner.accountId,
-    get: (kind, id) => objects.find((object) => object.kind === kind && object.id === id),
+    get: (kind, id) =>
+      named ? named.get(kind, id) : objects.find((object) => object.kind === kind && object.id === id),
     children: (kind, parentId) =>
-      objects.filter((object) => object.kind === kind && object.doc["ip_policy_id"] === parentId),
+      named
+        ? named.children(kind, parentId)
+        : objects.filter((object) => object.kind === kind && object.doc["ip_policy_id"] === parentId),
   };
   // Compiled once for its one owner: there is nobody to share with, and nothing to keep it for.
   return {

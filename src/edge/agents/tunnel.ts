@@ -37,6 +37,11 @@ export interface Endpoint {
   readonly site: Site | ConnectionSite;
   /** Those that may stand in for its tunnel; undefined for one that serves its URL alone. */
   readonly beside: Beside | undefined;
+  /**
+   * Itself made anew where what its traffic policy names of the account has changed; undefined where nothing has.
+   * Throws `Refusal` when that is not there any more.
+   */
+  renewed(): Endpoint | undefined;
 }
 
 /** What visitors speak to the edge; `http` without TLS. */
