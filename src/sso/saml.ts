@@ -1,20 +1,15 @@
 /** The development identity provider by SAML 2.0: both bindings, logins that begin here, single log-out. */
-import { inflateRawSync } from "node:zlib";
 import { Lru } from "../lib/lru.ts";
-import { saml, samlp } from "../identity/saml/names.ts";
-import { sendTo } from "../identity/saml/transport/outgoing.ts";
-import type { MessageField } from "../identity/saml/transport/outgoing.ts";
-import { attributeOf, elementsIn, isNamed, textIn, XmlIssue } from "../identity/saml/xml/element.ts";
-import type { XmlElement } from "../identity/saml/xml/element.ts";
-import { readXml } from "../identity/saml/xml/read.ts";
-import type { Markup } from "../identity/saml/xml/write.ts";
+import { samlp } from "../identity/saml/names.ts";
+import { attributeOf, isNamed, XmlIssue } from "../identity/saml/xml/element.ts";
 import { postPage } from "./pages.ts";
 import type { Services } from "./provider.ts";
-import { plain, seeOther } from "./reply.ts";
+import { plain } from "./reply.ts";
 import type { Asked, Reply } from "./reply.ts";
-import { idpMetadata, logoutRequest, logoutResponse, signedResponse } from "./saml-messages.ts";
+import { makeSamlLogOut } from "./saml-log-out.ts";
+import { idpMetadata, signedResponse } from "./saml-messages.ts";
 import type { Addressed, Writer } from "./saml-messages.ts";
-import { newToken } from "./sign-ins.ts";
+import { issuerOf, received } from "./saml-received.ts";
 import type { Outcome, SignIn } from "./sign-ins.ts";
 
 export interface Saml {
@@ -27,7 +22,6 @@ export interface Saml {
   answer(asked: Asked): Reply | undefined;
 }
 
-const limits = { maxLength: 262_144, maxDepth: 32, maxElements: 500, maxAttributes: 32 };
 const maxServices = 100;
 
 export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
@@ -35,9 +29,8 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
   /** Where the answers of each service go, by its entity id. */
   const consumers = new Lru<string, string>(maxServices);
   const known: string[] = [];
-  /** Ends of which not all services have heard, by the RelayState under way. */
-  const leaving = new Lru<string, SignIn>(maxServices);
   const writer = (): Writer => ({ entityId, key: keys.current, now: now() });
+  const logOut = makeSamlLogOut({ issuer, signIns, writer, consumers });
   const metadata = (): string => idpMetadata(issuer, entityId, keys.published());
 
   const respond = (to: Addressed, relayState: string | undefined, outcome: Outcome): Reply => {
@@ -80,36 +73,6 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
     });
   };
 
-  /** A service's LogoutRequest is done and answered; an answer to one of ours ends here. */
-  const signOut = (asked: Asked): Reply => {
-    const { message, relayState } = received(asked);
-    if (isNamed(message, samlp, "LogoutResponse")) {
-      const left = leaving.get(relayState ?? "");
-      return (left && leave(left)) ?? seeOther(`${issuer}/`);
-    }
-    if (!isNamed(message, samlp, "LogoutRequest")) return plain(400, "There is no LogoutRequest.");
-    const url = consumers.get(issuerOf(message))?.replace(/\/acs$/, "/slo");
-    if (url === undefined) return plain(400, "The service has not been here.");
-    const signIn = signIns.of(asked);
-    if (signIn) signIns.end(signIn);
-    const response = logoutResponse(writer(), url, attributeOf(message, "ID"));
-    return sent(url, response, "SAMLResponse", relayState);
-  };
-  const leave = (signIn: SignIn): Reply | undefined => {
-    const [service] = signIn.services;
-    const url = service === undefined ? undefined : consumers.get(service)?.replace(/\/acs$/, "/slo");
-    if (service === undefined || url === undefined) return undefined;
-    signIn.services.delete(service);
-    const token = newToken();
-    leaving.set(token, signIn);
-    const request = logoutRequest(writer(), url, signIn);
-    return sent(url, request, "SAMLRequest", token);
-  };
-  const sent = (url: string, message: Markup, field: MessageField, relayState: string | undefined): Reply => {
-    const outgoing = sendTo({ redirect: url }, { message, field, relayState, signingKeyPem: keys.current.keyPem });
-    return outgoing?.binding === "redirect" ? seeOther(outgoing.url) : plain(500, "There is no way to answer.");
-  };
-
   const answers: Readonly<Record<string, (asked: Asked) => Reply>> = {
     "GET /saml/metadata": () => ({
       status: 200,
@@ -119,13 +82,13 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
     "GET /saml/sso": signOn,
     "POST /saml/sso": signOn,
     "POST /saml/begin": begin,
-    "GET /saml/slo": signOut,
-    "POST /saml/slo": signOut,
+    "GET /saml/slo": logOut.answer,
+    "POST /saml/slo": logOut.answer,
   };
   return {
     metadata,
     services: () => known,
-    leave,
+    leave: logOut.leave,
     answer(asked) {
       try {
         return answers[`${asked.method} ${asked.path}`]?.(asked);
@@ -135,26 +98,4 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
       }
     },
   };
-}
-
-/** Reads without verifying: who asks is believed as well, and answers go to this server alone. */
-function received({ method, query, form }: Asked): {
-  readonly message: XmlElement;
-  readonly relayState: string | undefined;
-} {
-  const given = method === "GET" ? query : form;
-  const bytes = Buffer.from(given.get("SAMLRequest") ?? given.get("SAMLResponse") ?? "", "base64");
-  let text: string;
-  try {
-    text = (method === "GET" ? inflateRawSync(bytes, { maxOutputLength: limits.maxLength }) : bytes).toString("utf8");
-  } catch {
-    throw new XmlIssue("cannot be inflated");
-  }
-  return { message: readXml(text, limits), relayState: given.get("RelayState") ?? undefined };
-}
-
-function issuerOf(message: XmlElement): string {
-  const issuer = elementsIn(message).find((one) => isNamed(one, saml, "Issuer"));
-  if (!issuer) throw new XmlIssue("has no Issuer");
-  return textIn(issuer);
 }

@@ -12,7 +12,7 @@ import { startIdentityWorker } from "../../identity/worker/client.ts";
 import type { StoredObject, Store } from "../../storage/store.ts";
 import type { EdgeObserver } from "../edges/edges.ts";
 import { makeMetadataBook, routeKind } from "./metadata-book.ts";
-import type { MetadataRoute } from "./metadata-book.ts";
+import type { MetadataBook, MetadataRoute } from "./metadata-book.ts";
 import { makeMetadataFetch } from "./metadata-fetch.ts";
 import { makeMetadataLook } from "./metadata-look.ts";
 
@@ -94,22 +94,8 @@ export function keepSamlMetadata(options: SamlMetadataOptions): SamlMetadataKeep
     const address = route && metadataAddressOf(route.doc);
     const before = routes.get(id);
     if (before && before.url === address?.url && before.document === address.document) return;
-    routes.delete(id);
-    if (!address || !route) return;
-    const kept: Kept = {
-      ...address,
-      accountId: route.account_id,
-      routeId: id,
-      dueAt: 0,
-      askedAt: Number.NEGATIVE_INFINITY,
-      looking: undefined,
-      problem: undefined,
-    };
-    routes.set(id, kept);
-    const present = book.goodOf(kept);
-    const age = present ? clock.now() - Date.parse(String(present.doc["fetched_at"])) : Number.POSITIVE_INFINITY;
-    const known = present && (JSON.parse(String(present.doc["metadata"])) as IdpMetadata);
-    kept.dueAt = known ? clock.monotonic() + Math.max(0, refreshAfter(known) * 1000 - age) : clock.monotonic();
+    if (address && route) routes.set(id, keptOf({ ...address, accountId: route.account_id, routeId: id }, book, clock));
+    else routes.delete(id);
   };
   const tick = (): void => {
     for (const kept of routes.values()) {
@@ -149,5 +135,19 @@ export function keepSamlMetadata(options: SamlMetadataOptions): SamlMetadataKeep
       fetch.close();
       await worker.stop();
     },
+  };
+}
+
+/** A route that is looked after from now on: at once, or when what is known of it should be renewed. */
+function keptOf(route: MetadataRoute, book: MetadataBook, clock: Clock): Kept {
+  const present = book.goodOf(route);
+  const age = present ? clock.now() - Date.parse(String(present.doc["fetched_at"])) : Number.POSITIVE_INFINITY;
+  const known = present && (JSON.parse(String(present.doc["metadata"])) as IdpMetadata);
+  return {
+    ...route,
+    dueAt: clock.monotonic() + (known ? Math.max(0, refreshAfter(known) * 1000 - age) : 0),
+    askedAt: Number.NEGATIVE_INFINITY,
+    looking: undefined,
+    problem: undefined,
   };
 }

@@ -1,0 +1,68 @@
+/** Single log-out of the development identity provider (saml-profiles §4.4): one service after the other, by the browser. */
+import { Lru } from "../lib/lru.ts";
+import { samlp } from "../identity/saml/names.ts";
+import { sendTo } from "../identity/saml/transport/outgoing.ts";
+import type { MessageField } from "../identity/saml/transport/outgoing.ts";
+import { attributeOf, isNamed } from "../identity/saml/xml/element.ts";
+import type { Markup } from "../identity/saml/xml/write.ts";
+import { plain, seeOther } from "./reply.ts";
+import type { Asked, Reply } from "./reply.ts";
+import { logoutRequest, logoutResponse } from "./saml-messages.ts";
+import type { Writer } from "./saml-messages.ts";
+import { issuerOf, received } from "./saml-received.ts";
+import { newToken } from "./sign-ins.ts";
+import type { SignIn, SignIns } from "./sign-ins.ts";
+
+export interface SamlLogOut {
+  /** Sends the browser to the next service that has to hear of the end; undefined when all have. */
+  readonly leave: (signIn: SignIn) => Reply | undefined;
+  /** Takes what services send. */
+  readonly answer: (asked: Asked) => Reply;
+}
+
+interface Needs {
+  readonly issuer: string;
+  readonly signIns: SignIns;
+  readonly writer: () => Writer;
+  /** Where the answers of each service go, by its entity id. */
+  readonly consumers: Lru<string, string>;
+}
+
+const maxLeaving = 100;
+
+export function makeSamlLogOut({ issuer, signIns, writer, consumers }: Needs): SamlLogOut {
+  /** Ends of which not all services have heard, by the RelayState under way. */
+  const leaving = new Lru<string, SignIn>(maxLeaving);
+  const addressOf = (service: string): string | undefined => consumers.get(service)?.replace(/\/acs$/, "/slo");
+
+  /** A service's LogoutRequest is done and answered; an answer to one of ours ends here. */
+  const answer = (asked: Asked): Reply => {
+    const { message, relayState } = received(asked);
+    if (isNamed(message, samlp, "LogoutResponse")) {
+      const left = leaving.get(relayState ?? "");
+      return (left && leave(left)) ?? seeOther(`${issuer}/`);
+    }
+    if (!isNamed(message, samlp, "LogoutRequest")) return plain(400, "There is no LogoutRequest.");
+    const url = addressOf(issuerOf(message));
+    if (url === undefined) return plain(400, "The service has not been here.");
+    const signIn = signIns.of(asked);
+    if (signIn) signIns.end(signIn);
+    const response = logoutResponse(writer(), url, attributeOf(message, "ID"));
+    return sent(url, response, "SAMLResponse", relayState);
+  };
+  const leave = (signIn: SignIn): Reply | undefined => {
+    const [service] = signIn.services;
+    const url = service === undefined ? undefined : addressOf(service);
+    if (service === undefined || url === undefined) return undefined;
+    signIn.services.delete(service);
+    const token = newToken();
+    leaving.set(token, signIn);
+    const request = logoutRequest(writer(), url, signIn);
+    return sent(url, request, "SAMLRequest", token);
+  };
+  const sent = (url: string, message: Markup, field: MessageField, relayState: string | undefined): Reply => {
+    const outgoing = sendTo({ redirect: url }, { message, field, relayState, signingKeyPem: writer().key.keyPem });
+    return outgoing?.binding === "redirect" ? seeOther(outgoing.url) : plain(500, "There is no way to answer.");
+  };
+  return { leave, answer };
+}
