@@ -87,7 +87,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** Resolves when something listens on the port of 127.0.0.1. */
-export async function listening(port: number, withinMs = 20_000): Promise<void> {
+export async function listening(port: number, withinMs = 60_000): Promise<void> {
   const end = performance.now() + withinMs;
   for (;;) {
     const reached = await new Promise<boolean>((resolve) => {
