@@ -1,5 +1,6 @@
 /** Cases beside a policy: a request or connection, and what is to come of it (guides/policies.md, "Tests"). */
 import type { JsonObject } from "../lib/json.ts";
+import type { DescribedVisitor } from "../traffic/login.ts";
 import type { Step } from "../traffic/step.ts";
 import { compilePolicy } from "./compile.ts";
 import { CaseFault, headersIn, numberIn, objectIn, objectsIn, onlyKnown, textIn } from "./case-fields.ts";
@@ -22,7 +23,17 @@ const startMs = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 const places: readonly string[] = ["id", "name", "about", "policy", "endpoint", "upstream_answer", "cases"];
 const surroundings: readonly string[] = ["secrets", "key_sets", "online"];
-const inputs: readonly string[] = ["name", "about", "at", "client", "rand", "online", "request", "upstream_answer"];
+const inputs: readonly string[] = [
+  "name",
+  "about",
+  "at",
+  "client",
+  "rand",
+  "online",
+  "request",
+  "visitor",
+  "upstream_answer",
+];
 const outcomes: readonly string[] = ["response", "upstream", "forwarded", "forwarded_to", "trace", "result", "event"];
 
 /**
@@ -97,11 +108,23 @@ function requestOf(given: JsonObject): SimulatedRequest {
     target: textIn(request, "target", "/"),
     headers: headersIn(request),
     body: textIn(request, "body", ""),
+    visitor: visitorIn(given),
     client: textIn(given, "client", "203.0.113.9"),
     online: onlineIn(given),
     random: numberIn(given, "rand", 0.5),
     answer: answerOf(objectIn(given, "upstream_answer"), "upstream_answer"),
   };
+}
+
+/** Nobody unless given; what is not said of somebody follows from the address. */
+function visitorIn(whole: JsonObject): DescribedVisitor | undefined {
+  if (whole["visitor"] === undefined) return undefined;
+  const given = objectIn(whole, "visitor");
+  onlyKnown(given, ["email", "email_verified", "id", "name"], "visitor");
+  const email = textIn(given, "email", "");
+  const { email_verified: emailVerified = true } = given;
+  if (typeof emailVerified !== "boolean") throw new CaseFault("visitor: email_verified must be true or false");
+  return { email, emailVerified, id: textIn(given, "id", email), name: textIn(given, "name", ""), groups: [] };
 }
 
 function onlineIn(given: JsonObject): ReadonlyMap<string, SimulatedAnswer> {

@@ -12,8 +12,7 @@ import type { InternalCalls } from "../traffic/calls.ts";
 import type { ConnectionFacts, Exchange, RequestHead, ResponseHead } from "../traffic/exchange.ts";
 import { HeaderList } from "../traffic/header-list.ts";
 import type { HeaderPairs } from "../traffic/header-list.ts";
-import type { LoginGuard } from "../traffic/login.ts";
-import { answered } from "../traffic/step.ts";
+import type { DescribedVisitor } from "../traffic/login.ts";
 import type { Answer, Step } from "../traffic/step.ts";
 import type { CompiledPolicy } from "./compiled.ts";
 import type { Layer } from "./language/action.ts";
@@ -21,6 +20,7 @@ import { defaultPolicyServices } from "./language/context.ts";
 import type { LogEntry } from "./language/context.ts";
 import { policyHooks } from "./hooks.ts";
 import { openOutside } from "./parts/outside.ts";
+import { simulatedLogin } from "./simulated-login.ts";
 import { throughStages } from "./staged-body.ts";
 
 /** Where, and among what, the policy runs. */
@@ -54,6 +54,8 @@ export interface SimulatedRequest extends SimulatedWorld {
   readonly target: string;
   readonly headers: HeaderPairs;
   readonly body: string;
+  /** Who is logged in; undefined for nobody. */
+  readonly visitor: DescribedVisitor | undefined;
   /** What the upstream would answer. */
   readonly answer: SimulatedAnswer;
 }
@@ -120,7 +122,7 @@ export function startSimulation(policy: CompiledPolicy, place: SimulatedPlace): 
     keep: (_key, make) => make(),
     ipPolicy: none("IP policy"),
     authority: none("certificate authority"),
-    login: () => nobodyLoggedIn,
+    login: simulatedLogin,
   });
   return {
     async request(given, isDry = false) {
@@ -135,13 +137,6 @@ export function startSimulation(policy: CompiledPolicy, place: SimulatedPlace): 
       return { isClosed: closes, forwardedTo: forwardTo && urlOf(forwardTo), steps, logs };
     },
   };
-}
-
-/** There are no cookies here: whoever comes has to log in first. */
-const nobodyLoggedIn: LoginGuard = Object.freeze({ request: sentToLogIn, rehearse: sentToLogIn });
-
-function sentToLogIn(): Step {
-  return answered("login", "no session: sent away to log in", { status: 302, headers: {}, body: "" });
 }
 
 type Hooks = ReturnType<typeof policyHooks>;
@@ -237,6 +232,7 @@ function exchangeOf(given: SimulatedRequest, place: SimulatedPlace): Exchange {
     response: undefined,
     steps: [],
     abandoned: false,
+    rehearsedAs: given.visitor,
     body: (maxBytes) => bounded(bytes, maxBytes),
     replaceBody: (replaced) => void (bytes = replaced),
   };

@@ -168,6 +168,29 @@ cases:
     assert.equal(ended.code, 0, ended.stdout + ended.stderr);
   });
 
+  it("postern policy test has visitors who are logged in, and whoever comes without", async () => {
+    const file = write(
+      "logins.yaml",
+      `policy:
+  on_http_request:
+    - actions: [{ type: oauth, config: { provider: google, email_domains: [example.com] } }]
+    - expressions: ["actions.ngrok.oauth.identity.provider_user_id == 'eve'"]
+      actions: [{ type: deny, config: { status_code: 451 } }]
+    - actions: [{ type: add-headers, config: { headers: { x-who: "\${actions.ngrok.oauth.identity.email}" } } }]
+cases:
+  - { name: nobody, upstream: none, response: { status: 302 } }
+  - { name: ada, visitor: { email: ada@example.com }, upstream: { headers: { x-who: ada@example.com } } }
+  - { name: another domain, visitor: { email: ada@example.org }, upstream: none, response: { status: 403 } }
+  - { name: unverified, visitor: { email: ada@example.com, email_verified: false }, response: { status: 403 } }
+  - { name: eve, visitor: { email: eve@example.com, id: eve }, response: { status: 451 } }
+`,
+    );
+    const { code, stdout } = await policy("test", file);
+    assert.equal(code, 0, stdout);
+    const odd = write("odd.yaml", read(file).replace("id: eve", "ip: eve"));
+    assert.match((await policy("test", odd)).stderr, /visitor/);
+  });
+
   it("postern policy test runs every case of the specification that needs no network", async () => {
     const name = write("vectors.yaml", policyVectors());
     const ended = await policy("test", name);
@@ -222,6 +245,15 @@ on_http_response:
     assert.equal(read(file), present.replace("body: no", "body: 'no'"));
     assert.deepEqual((await policy("fmt", "--check", file)).code, 0);
     assert.equal((await policy("check", file)).code, 0);
+  });
+
+  it("postern policy fmt gives logins the names that they have now", async () => {
+    const config = "issuer_url: https://a.example, client_id: a, client_secret: b, idle_session_timeout: 1h";
+    const older = write("older.yaml", `on_http_request:\n  - actions: [{ type: oidc, config: { ${config} } }]\n`);
+    assert.equal((await policy("fmt", older)).code, 0);
+    assert.match(read(older), /type: openid-connect/);
+    assert.match(read(older), /idle_session_duration: 1h/);
+    assert.equal((await policy("check", older)).code, 0);
   });
 
   it("postern policy fmt leaves JSON JSON, and writes standard input to standard output", async () => {

@@ -48,6 +48,7 @@ export const policyExplain = defineCommand({
       target: (url.pathname || "/") + url.search,
       headers: Object.entries(readHeaders(header)),
       body: body ?? "",
+      visitor: undefined,
       client: ip ?? "203.0.113.9",
       online: new Map(),
       random: 0.5,

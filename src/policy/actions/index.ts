@@ -62,7 +62,7 @@ export const actionsByName: ReadonlyMap<string, ActionDeclaration> = new Map(
 /** Actions of the vendor's policies that this server does not have, and why. */
 export const unsupportedActions: Readonly<Record<string, string>> = {
   "ai-gateway": "it needs a service of the vendor's",
-  saml: "logins with SAML are modules of a route: saml",
+  saml: "its keys and the provider's metadata are kept with a route: use the module saml",
   "owasp-crs-request": "its rule set is not part of this server; put a web application firewall behind it",
   "owasp-crs-response": "its rule set is not part of this server; put a web application firewall behind it",
 };
