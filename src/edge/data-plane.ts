@@ -13,6 +13,7 @@ import type { ModuleDeclaration } from "../traffic/module.ts";
 import type { RoutingTable } from "../routing/sites/compiled.ts";
 import { makeRoutingTable } from "../routing/table.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
+import { defaultTunnelLimits } from "../tunnel/limits.ts";
 import { makeAgentServer } from "../tunnel/server.ts";
 import type { AgentServer } from "../tunnel/server.ts";
 import { defaultAgentLimits } from "./agents/limits.ts";
@@ -39,6 +40,7 @@ import { makePeers } from "./peers/peers.ts";
 import type { Peers } from "./peers/peers.ts";
 import { makePools } from "./sites/pools.ts";
 import type { Pools } from "./sites/pools.ts";
+import { sharesOf } from "./share.ts";
 import { makePublicSites } from "./sites/public-sites.ts";
 import type { PublicSites } from "./sites/public-sites.ts";
 import { makeAcmeChallenges } from "./tls/acme-challenges.ts";
@@ -82,11 +84,16 @@ export interface PublicPorts {
   http(): number | undefined;
 }
 
+/** Limits that hold over all edges: each has its part of them. */
+const ofAllListeners = ["connections", "connectionsPerSource", "connectionsPerAccount", "openingsPerSecond"] as const;
+const ofAllAgentListeners = ["maxUnauthenticatedPerAddress", "maxUnauthenticated", "maxWrongTokens"] as const;
+
 /** Webhooks of the largest size that may be held at one time. */
 const heldWebhooks = 16;
 
 export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>, ports: PublicPorts): DataPlane {
   const { clock, log, metrics, domain, region, random = Math.random } = options;
+  const edges = options.peers?.count ?? 1;
   const send = (message: Upward): void => link.send(message);
   const saml = makeSamlLogins({
     clock,
@@ -122,7 +129,8 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const registry = openRegistry(options, ports, { table, modules, send, others, tcpPorts: () => tcpPorts });
   const { serverVersion } = options;
   const secret = Buffer.from(options.tunnelSecret);
-  const agents = makeAgentServer(registry, { clock, log, secret, region, serverVersion });
+  const agentLimits = sharesOf(defaultTunnelLimits, ofAllAgentListeners, edges);
+  const agents = makeAgentServer(registry, { clock, log, secret, region, serverVersion, limits: agentLimits });
   const counters = makeCounters();
   exportCounters(counters, metrics);
   exportOutboundCounters(metrics);
@@ -131,7 +139,11 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const maxHeldBytes = Math.max(defaultLimits.maxHeldBytes, heldWebhooks * options.webhookMaxBytes);
   const limits = { ...defaultLimits, maxHeldBytes, ...options.limits?.http };
   const dial = { clock, allowLocal: options.allowLocalUpstreams };
-  const listenerLimits = { ...defaultListenerLimits, ...options.limits?.connections };
+  const listenerLimits = sharesOf(
+    { ...defaultListenerLimits, edges, ...options.limits?.connections },
+    ofAllListeners,
+    edges,
+  );
   const { handshakeTimeoutMs } = listenerLimits;
   const tlsEnd = makeTlsEnd({ certificates, clock, handshakeTimeoutMs });
   const splices = makeConnectionServer({
@@ -143,7 +155,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     clock,
     log,
     metrics,
-    limits: { ...defaultSpliceLimits, ...options.limits?.splices },
+    limits: sharesOf({ ...defaultSpliceLimits, ...options.limits?.splices }, ["connectionsPerAccount"], edges),
     closed: observers.connectionClosed,
   });
   const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });

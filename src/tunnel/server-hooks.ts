@@ -66,6 +66,8 @@ export interface BindProgress {
   granted?: { readonly name: string; readonly replaces: readonly string[] } | undefined;
   conflicts?: number;
   isSilent?: boolean;
+  /** What the answer waits for, once there is a tunnel: calls `done` once and soon. */
+  ready?: (done: () => void) => void;
 }
 
 /** A name must be claimed first: then the bind is repeated. */
@@ -103,7 +105,7 @@ export interface ServerHooks {
   ): Bound | { readonly ask: AgentSession } | Unclaimed;
   /** A bind is not repeated any more: its agent has gone meanwhile. */
   abandoned(id: string, progress: BindProgress): void;
-  label(session: AgentSession, id: string, request: LabelRequest): void;
+  label(session: AgentSession, id: string, request: LabelRequest, progress?: BindProgress): void;
   /** Throws `Refusal`: the tunnel is then as it was. */
   patch(session: AgentSession, tunnelId: string, change: TunnelChange): void;
   /** The agent or the end of its session takes a tunnel away. */

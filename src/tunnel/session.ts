@@ -172,7 +172,10 @@ export class ServerSession implements AgentSession {
     const replyOrAsk = (): void => {
       const outcome = this.#reply(type, message, attempt);
       if (outcome && "claim" in outcome) return outcome.claim(repeat);
-      if (!outcome || !("ask" in outcome)) return done(outcome);
+      if (!outcome || !("ask" in outcome)) {
+        const { ready } = attempt.progress;
+        return ready ? ready(() => done(outcome)) : done(outcome);
+      }
       const { ask: holder } = outcome;
       if (asked.size >= limits.maxAsked) {
         asked.set(holder, true);
@@ -223,7 +226,7 @@ export class ServerSession implements AgentSession {
         return this.#refusing(() => this.#bind(message, attempt, bound), renderRefusedBind);
       case streamType.startLabelled:
         return this.#refusing(
-          () => this.#label(message, bound),
+          () => this.#label(message, attempt.progress, bound),
           (error) => ({ Id: "", Error: error }),
         );
       case streamType.unbind:
@@ -271,13 +274,13 @@ export class ServerSession implements AgentSession {
     }
   }
 
-  #label(message: JsonObject, bound: (tunnelId: string) => void): JsonObject {
+  #label(message: JsonObject, progress: BindProgress, bound: (tunnelId: string) => void): JsonObject {
     this.#checkTunnelCount();
     const request = parseLabelled(message);
     const id = this.#labelledId(request);
     this.#slots.add(id, this.#learnsLate);
     try {
-      this.#parts.hooks.label(this, id, request);
+      this.#parts.hooks.label(this, id, request, progress);
     } catch (error) {
       this.#slots.remove(id);
       throw error;

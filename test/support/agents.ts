@@ -36,8 +36,18 @@ export function sessionOptions(token: string): ClientOptions {
   };
 }
 
-/** Connects an agent that forwards everything to `port` on this machine. @param http false for bare connections */
-export async function connectAgent(edge: TestEdge, token: string, port: number, http = true): Promise<TestAgent> {
+/**
+ * Connects an agent that forwards everything to `port` on this machine.
+ * @param http false for bare connections
+ * @param earlier the session that it goes on with
+ */
+export async function connectAgent(
+  edge: TestEdge,
+  token: string,
+  port: number,
+  http = true,
+  earlier: Pick<ClientOptions, "clientId" | "cookie"> = { clientId: "", cookie: "" },
+): Promise<TestAgent> {
   const socket = connectTls({
     host: "127.0.0.1",
     port: edge.edge.agent.port,
@@ -49,15 +59,19 @@ export async function connectAgent(edge: TestEdge, token: string, port: number, 
   const over = Promise.withResolvers<void>();
   const stopped: string[] = [];
   let opened = 0;
-  const session = await connectSession(socket, sessionOptions(token), {
-    proxied(_tunnelId, _header, stream) {
-      opened += 1;
-      forward(stream, { upstream, clock: systemClock, http, watch: undefined, unreachable: () => {} });
+  const session = await connectSession(
+    socket,
+    { ...sessionOptions(token), clientId: earlier.clientId, cookie: earlier.cookie },
+    {
+      proxied(_tunnelId, _header, stream) {
+        opened += 1;
+        forward(stream, { upstream, clock: systemClock, http, watch: undefined, unreachable: () => {} });
+      },
+      command: () => Promise.resolve(),
+      stopped: (id, _message, code) => void stopped.push(`${id} ${code}`),
+      closed: () => over.resolve(),
     },
-    command: () => Promise.resolve(),
-    stopped: (id, _message, code) => void stopped.push(`${id} ${code}`),
-    closed: () => over.resolve(),
-  });
+  );
   return {
     session,
     stopped,

@@ -26,6 +26,8 @@ export interface TestEdge {
   connect(protocol: Protocol, options: AskOptions): Promise<TLSSocket>;
   /** Sends a message down the line. */
   send(message: Downward): void;
+  /** What an edge hears when its control plane has gone. */
+  loseControlPlane(): void;
   /** Commits one object; the edge has it when this returns. */
   put(object: Pick<ResourceObject, "kind" | "id" | "doc"> & { account_id?: string }): void;
   remove(kind: string, id: string): void;
@@ -52,6 +54,7 @@ export async function startTestEdge(
   const reports: Upward[] = [];
   const waiting: { wanted: (message: Upward) => boolean; done: (message: Upward) => void }[] = [];
   let handler: ((message: Downward) => void) | undefined;
+  let lost = (): void => {};
   let revision = 0;
   let calls = 0;
   const send = (message: Downward): void => handler?.(structuredClone(message));
@@ -79,6 +82,7 @@ export async function startTestEdge(
         told(message, send);
       },
       receive: (take) => (handler = take),
+      lost: (tell) => (lost = tell),
     },
   );
   const report = (wanted: (message: Upward) => boolean): Promise<Upward> => {
@@ -94,6 +98,7 @@ export async function startTestEdge(
     ask: (protocol, given) => askOver(protocol, edge.https.port, authority.certificatePem, given),
     connect: (protocol, given) => connectOver([alpnOf(protocol)], edge.https.port, authority.certificatePem, given),
     send,
+    loseControlPlane: () => lost(),
     put({ kind, id, doc, account_id = account }) {
       revision += 1;
       const object = { kind, id, account_id, revision, doc };

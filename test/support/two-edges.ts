@@ -17,6 +17,9 @@ export interface TwoEdges {
   stop(): Promise<void>;
 }
 
+/** Where each listens for TCP connections: ports of tcp tunnels are the same at both. */
+export const tcpHosts = ["127.0.0.1", "127.0.0.2"] as const;
+
 export async function startTwoEdges(
   snapshot: readonly ResourceObject[],
   options: Partial<EdgeOptions> = {},
@@ -24,9 +27,9 @@ export async function startTwoEdges(
   const room = openPeerRoom(2);
   const directory = keepDirectory(2);
   let held: (() => void)[] | undefined;
-  const start = (): Promise<TestEdge> => {
+  const start = (at: number): Promise<TestEdge> => {
     const line: { -readonly [K in keyof EdgeLine]: EdgeLine[K] } = { edgeId: undefined, send: () => {} };
-    return startTestEdge(snapshot, { ...options, peers: room.place() }, (message, send) => {
+    return startTestEdge(snapshot, { tcpBind: tcpHosts[at], ...options, peers: room.place() }, (message, send) => {
       line.send = send;
       const deliver = (): void => {
         directory.receive(message, line);
@@ -36,7 +39,7 @@ export async function startTwoEdges(
       else deliver();
     });
   };
-  const edges = [await start(), await start()] as const;
+  const edges = [await start(0), await start(1)] as const;
   return {
     edges,
     put(object) {

@@ -34,7 +34,7 @@ const mask = Buffer.from([0x11, 0x22, 0x33, 0x44]);
 
 /** Throws an error with the status when the upgrade is refused. */
 export async function openWebSocket(
-  fixture: EdgeWithAgent,
+  fixture: Pick<EdgeWithAgent, "connect">,
   protocol: Protocol,
   { host = usualHost, path = "/" }: { readonly host?: string; readonly path?: string } = {},
 ): Promise<WebSocketClient> {

@@ -1,19 +1,22 @@
 /** Visitors at one edge, their agent at another: what passes the line between the edges is what passes without it. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { Refusal } from "../../src/lib/errors.ts";
-import type { RefusalName } from "../../src/lib/errors.ts";
+import { once } from "node:events";
+import { createServer as createHttp2Server } from "node:http2";
+import { connect as connectTcp } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { connectAgent } from "../support/agents.ts";
-import type { BoundTunnel } from "../../src/tunnel/client-hooks.ts";
-import type { Upward } from "../../src/routing/planes/messages.ts";
 import type { TestAgent } from "../support/agents.ts";
+import { freePort, readToEnd } from "../support/connections.ts";
 import { protocols, readBody } from "../support/http-client.ts";
 import { newCredential } from "../support/objects.ts";
-import { startHttpService } from "../support/services.ts";
+import { startHttpService, startTcpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
-import { startTwoEdges } from "../support/two-edges.ts";
+import { startTwoEdges, tcpHosts } from "../support/two-edges.ts";
 import type { TwoEdges } from "../support/two-edges.ts";
+import { switching } from "../support/upgraded.ts";
+import { opcodes, openWebSocket } from "../support/websocket.ts";
 
 describe("a visitor of another edge than the agent's", () => {
   const { token, object } = newCredential();
@@ -58,74 +61,147 @@ describe("a visitor of another edge than the agent's", () => {
   }
 });
 
-describe("a public name over two edges", () => {
-  const own = newCredential();
-  const other = newCredential("cr_other");
+describe("bytes between two edges", { timeout: 60_000 }, () => {
+  const { token, object } = newCredential();
+  const host = "bytes.example.com";
+  let port: number;
   let both: TwoEdges;
-  let service: HttpService;
-  const agents: TestAgent[] = [];
-
   before(async () => {
-    both = await startTwoEdges([own.object, { ...other.object, account_id: "ac_other" }]);
-    service = await startHttpService((_request, response) => response.end("served"));
+    port = await freePort();
+    both = await startTwoEdges([object], { tcpPorts: { first: port, last: port } });
   });
-  after(async () => {
-    for (const agent of agents) agent.close();
-    await service.stop();
-    await both.stop();
-  });
-  const agentAt = async (at: 0 | 1, token: string): Promise<TestAgent> => {
-    const agent = await connectAgent(both.edges[at], token, service.port);
-    agents.push(agent);
-    return agent;
+  after(() => both.stop());
+
+  const tcp = async (serve: (socket: Socket) => void, request: Parameters<TestAgent["bind"]>[0]) => {
+    const service = await startTcpService(serve);
+    const agent = await connectAgent(both.edges[0], token, service.port, false);
+    const bound = await agent.bind(request);
+    return { bound, stop: async () => (agent.close(), await service.stop()) };
+  };
+  const dial = async (localAddress: string): Promise<Socket> => {
+    const socket = connectTcp({ port, host: tcpHosts[1], localAddress, allowHalfOpen: true });
+    await once(socket, "connect");
+    return socket;
   };
 
-  it("R5: a public name over two edges is refused to another credential at the other edge, too", async () => {
-    const holder = await agentAt(0, own.token);
-    await holder.bind({ hostname: "held.example.com" });
-    const asking = await agentAt(1, other.token);
-    await assert.rejects(asking.bind({ hostname: "held.example.com" }), refused("agent_name_taken"));
+  it("bytes between two edges of a TCP connection begin with the PROXY header of the visitor, and end as they end", async () => {
+    const { stop } = await tcp((socket) => socket.pipe(socket), { proto: "tcp", proxyProtocol: 1 });
+    const socket = await dial("127.0.0.7");
+    socket.end("hello");
+    const { text } = await readToEnd(socket);
+    assert.match(text, /^PROXY TCP4 127\.0\.0\.7 127\.0\.0\.2 \d+ \d+\r\nhello$/);
+    await stop();
   });
 
-  it("a public name over two edges is one agent's when two ask for it at the same moment", async () => {
-    const [one, two] = [await agentAt(0, own.token), await agentAt(1, other.token)];
-    both.hold();
-    const binds = [one, two].map((agent) => agent.bind({ hostname: "race.example.com" }));
-    await Promise.all(both.edges.map((edge) => edge.report(isClaimOf("race.example.com"))));
-    both.release();
-    const outcomes = await Promise.allSettled(binds);
-    assert.deepEqual(outcomes.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+  it("bytes between two edges of a TLS connection are ended where the visitor arrived", async () => {
+    const request = { proto: "tls", hostname: host, options: { TLSTermination: {} } } as const;
+    const { stop } = await tcp((socket) => socket.pipe(socket), request);
+    const socket = await both.edges[1].connect("h1", { host, tls: { ALPNProtocols: [] } });
+    socket.end("hello");
+    assert.equal((await readToEnd(socket)).text, "hello");
+    await stop();
   });
 
-  it("a public name over two edges that is made up is another for each of two agents that forward to the same", async () => {
-    const [one, two] = [await agentAt(0, own.token), await agentAt(1, own.token)];
-    const before = both.edges.map(({ reports }) => reports.filter(isClaim).length);
-    both.hold();
-    const binds = [one, two].map((agent) => agent.bind());
-    await Promise.all(
-      both.edges.map((edge, at) =>
-        edge.report((message) => isClaim(message) && edge.reports.filter(isClaim).length > (before[at] ?? 0)),
-      ),
+  it("bytes between two edges wait for a visitor who does not read, and for nobody else", async () => {
+    const total = 64 * 1024 * 1024;
+    let sent = 0;
+    const chunk = Buffer.alloc(64 * 1024);
+    const { stop } = await tcp(
+      (socket) => {
+        const write = (): void => {
+          while (sent < total && !socket.destroyed) {
+            sent += chunk.length;
+            if (!socket.write(chunk)) return void socket.once("drain", write);
+          }
+        };
+        socket.once("data", (asked: Buffer) => (asked.toString() === "all" ? write() : socket.end("little")));
+      },
+      { proto: "tcp" },
     );
-    both.release();
-    const [first, second] = (await Promise.all(binds)) as [BoundTunnel, BoundTunnel];
-    assert.notEqual(first.url, second.url);
-    for (const { url } of [first, second]) {
-      for (const edge of both.edges) {
-        assert.equal((await edge.ask("h1", { host: new URL(url).hostname })).text, "served");
-      }
+    const stalled = await dial("127.0.0.1");
+    stalled.pause();
+    stalled.write("all");
+    const stillMoves = async (): Promise<boolean> => {
+      const before = sent;
+      const quick = await dial("127.0.0.1");
+      quick.write("some");
+      assert.equal((await readToEnd(quick)).text, "little");
+      quick.destroy();
+      return sent > before || sent === 0;
+    };
+    let moves = true;
+    while (moves) moves = await stillMoves();
+    assert.ok(sent < total / 2, `${sent} bytes were taken from the service for nobody`);
+    stalled.destroy();
+    await stop();
+  });
+
+  for (const http of protocols) {
+    it(`bytes between two edges are a WebSocket's, over ${http}`, async () => {
+      const service = await startHttpService(() => {});
+      service.server.on("upgrade", (request, socket) => {
+        socket.on("error", () => {});
+        socket.write(switching(request));
+        socket.once("data", () => socket.write(Buffer.from("\x81\x06got it", "latin1")));
+      });
+      const agent = await connectAgent(both.edges[0], token, service.port);
+      const { hostname } = await agent.bind({ hostname: `ws-${http}.example.com` });
+      const client = await openWebSocket(
+        { connect: (protocol, given) => both.edges[1].connect(protocol, { host: hostname, ...given }) },
+        http,
+        { host: hostname },
+      );
+      client.send(opcodes.text, "over there");
+      assert.equal((await client.next()).payload.toString(), "got it");
+      client.destroy();
+      agent.close();
+      await service.stop();
+    });
+  }
+
+  it("bytes between two edges are HTTP/2 where the service speaks nothing else", async () => {
+    const service = createHttp2Server((request, response) => {
+      response.end(`${request.httpVersion} ${request.url}`);
+    }).listen(0, "127.0.0.1");
+    await once(service, "listening");
+    const agent = await connectAgent(both.edges[0], token, (service.address() as AddressInfo).port, false);
+    const { hostname } = await agent.bind({ hostname: "h2.example.com", forwardsProto: "http2" });
+    for (const http of protocols) {
+      const answer = await both.edges[1].ask(http, { host: hostname, path: "/there" });
+      assert.equal(answer.text, "2.0 /there");
     }
+    agent.close();
+    await new Promise((done) => service.close(done));
+  });
+
+  it("bytes between two edges have passed the endpoint's modules once, at the edge of the visitor", async () => {
+    const service = await startHttpService((request, response) => response.end(String(request.headers["x-seen"])));
+    const agent = await connectAgent(both.edges[0], token, service.port);
+    const policy = {
+      on_http_request: [{ actions: [{ type: "add-headers", config: { headers: { "x-seen": "here" } } }] }],
+    };
+    const { hostname, id } = await agent.bind({ hostname: "rules.example.com", trafficPolicy: JSON.stringify(policy) });
+    const ask = async (): Promise<string> => (await both.edges[1].ask("h1", { host: hostname })).text;
+    assert.equal(await ask(), "here");
+    await agent.session.changePolicy(id, JSON.stringify({ on_http_request: [{ actions: [{ type: "deny" }] }] }));
+    assert.equal((await both.edges[1].ask("h1", { host: hostname })).status, 403);
+    agent.close();
+    await service.stop();
   });
 });
 
-function isClaim(message: Upward): boolean {
-  return message.type === "claim";
-}
-
-function isClaimOf(name: string): (message: Upward) => boolean {
-  return (message) => message.type === "claim" && message.claim.name === name;
-}
-
-function refused(reason: RefusalName): (error: unknown) => boolean {
-  return (error) => error instanceof Refusal && error.reason === reason;
-}
+describe("an account's connections over two edges", () => {
+  it("D2: an account's connections over two edges are bounded at each by its part", async () => {
+    const { token, object } = newCredential();
+    const both = await startTwoEdges([object], { limits: { connections: { connectionsPerAccount: 4 } } });
+    const agent = await connectAgent(both.edges[0], token, 1);
+    const { hostname: host } = await agent.bind();
+    for (const edge of both.edges) {
+      const open = await Promise.all([1, 2, 3].map(() => edge.connect("h1", { host })));
+      await assert.rejects(edge.connect("h1", { host }));
+      for (const socket of open) socket.destroy();
+    }
+    agent.close();
+    await both.stop();
+  });
+});

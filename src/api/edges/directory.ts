@@ -6,6 +6,7 @@ import type { Claim, DirectoryNews, SharedTunnel } from "../../routing/planes/di
 import type { SessionReport, Upward } from "../../routing/planes/messages.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";
 import { makeNameClaims } from "./name-claims.ts";
+import { trackPublications } from "./publications.ts";
 
 /** What one edge has. */
 interface Holding {
@@ -23,9 +24,10 @@ export function keepDirectory(lineCount: number): EdgeObserver {
   const lineOfTunnel = new Map<string, EdgeLine>();
   const lineOfSession = new Map<string, EdgeLine>();
   const claims = makeNameClaims();
+  const publications = trackPublications();
 
   const tell = (news: DirectoryNews, from: EdgeLine): void => {
-    for (const line of holdings.keys()) if (line !== from) line.send({ type: "directory", news: [news] });
+    for (const line of holdings.keys()) if (line !== from) publications.send(line, [news]);
   };
   /** Which edges there are; while some of them are still to come, nobody knows. */
   const tellEdges = (): void => {
@@ -33,7 +35,7 @@ export function keepDirectory(lineCount: number): EdgeObserver {
     if (all.length < lineCount || !all.every(({ isTold }) => isTold)) return;
     for (const [line, { edgeId }] of holdings) {
       const edgeIds = all.flatMap((one) => (one.edgeId === edgeId ? [] : [one.edgeId]));
-      line.send({ type: "directory", news: [{ what: "edges", edgeIds }] });
+      publications.send(line, [{ what: "edges", edgeIds }]);
     }
   };
   const closeTunnel = (id: string, line: EdgeLine, holding: Holding, finishes = false): void => {
@@ -56,12 +58,13 @@ export function keepDirectory(lineCount: number): EdgeObserver {
     for (const id of holding.sessions.keys()) closeSession(id, line, holding);
     holdings.delete(line);
     claims.leave(line);
+    publications.leave(line);
   };
   const join = (edgeId: string, address: string, line: EdgeLine): void => {
     leave(line);
     const news = [...holdings.values()].flatMap(newsOf);
     holdings.set(line, { edgeId, address, sessions: new Map(), tunnels: new Map(), isTold: false });
-    line.send({ type: "directory", news });
+    publications.send(line, news);
     tell({ what: "edge", edgeId, address }, line);
   };
   const openSession = (session: SessionReport, line: EdgeLine, holding: Holding): void => {
@@ -85,6 +88,8 @@ export function keepDirectory(lineCount: number): EdgeObserver {
       for (const one of made) one.line.send({ type: "tunnel_taken", tunnelId: one.tunnelId });
     }
     tell({ what: "tunnel", edgeId: holding.edgeId, tunnel }, line);
+    const others = [...holdings.keys()].filter((one) => one !== line);
+    publications.afterwards(others, () => line.send({ type: "published", tunnelId: id }));
     claims.settle(endpoint?.name);
   };
   const claim = (call: number, wanted: Claim, line: EdgeLine): void =>
@@ -122,6 +127,9 @@ export function keepDirectory(lineCount: number): EdgeObserver {
           return;
         case "claim":
           claim(message.call, message.claim, line);
+          return;
+        case "directory_taken":
+          publications.taken(line, message.number);
           return;
         case "claim_dropped":
           claims.drop(message.tunnelId, line);

@@ -29,6 +29,8 @@ export interface Claims<Name> {
   claim(name: Name, claimant: Claimant, pool: PoolOf): Tunnel | undefined;
   /** Whether `claim` would succeed. */
   isFree(name: Name, claimant: Claimant, pool: PoolOf): boolean;
+  /** Whether the credential has the name at this edge, or was the last of all edges that had. */
+  isLastHere(name: Name, claimant: Claimant): boolean;
   put(name: Name, tunnel: Tunnel): void;
   release(name: Name, tunnel: Tunnel): void;
   /**
@@ -52,9 +54,14 @@ export function describeHolder({ id, ip, os, startedAt }: AgentSession): string 
   return `the tunnel session "${id}" (${os === "" ? "" : `${os}, `}${ip}, since ${timestamp(startedAt)})`;
 }
 
+interface Former extends Claimant {
+  readonly isElsewhere: boolean;
+  readonly until: number;
+}
+
 export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOptions<Name>): Claims<Name> {
   const serving = new Map<Name, readonly Tunnel[]>();
-  const former = new Map<Name, { readonly accountId: string; readonly until: number }>();
+  const former = new Map<Name, Former>();
 
   const joins = (name: Name, { accountId }: Claimant, pool: PoolOf): boolean => {
     const tunnels = serving.get(name) ?? none;
@@ -88,6 +95,14 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
       return pool !== undefined && joins(name, claimant, pool) ? undefined : serving.get(name)?.[0];
     },
     isFree: (name, claimant, pool) => obstacle(name, claimant, pool) === undefined,
+    isLastHere(name, { credentialId }) {
+      const tunnels = serving.get(name) ?? none;
+      if (tunnels.length > 0) {
+        return tunnels.some(({ session, isElsewhere }) => !isElsewhere && session.credentialId === credentialId);
+      }
+      const last = former.get(name);
+      return last?.isElsewhere === false && last.credentialId === credentialId && last.until > monotonic();
+    },
     put(name, tunnel) {
       former.delete(name);
       const beside = poolOf(tunnel) === undefined ? none : (serving.get(name) ?? none);
@@ -102,7 +117,8 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
         return;
       }
       serving.delete(name);
-      former.set(name, { accountId: tunnel.session.accountId, until: monotonic() + reservedMs });
+      const { accountId, credentialId } = tunnel.session;
+      former.set(name, { accountId, credentialId, isElsewhere: tunnel.isElsewhere, until: monotonic() + reservedMs });
       // Insertion order is expiry order.
       for (const [one, { until }] of former) {
         if (former.size <= maxFormer && until > monotonic()) break;

@@ -1,4 +1,5 @@
 /** Where an endpoint is published: the host name or the port that its agent asks for, or one that is made for it. */
+import { randomUUID } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import { parsePort } from "../../lib/hostport.ts";
 import { internalKey, internalNameDemand, internalNameOf, isInternalName } from "../../lib/internal-names.ts";
@@ -19,6 +20,8 @@ export interface EndpointPlacesOptions extends ServerNames {
   readonly addresses: EndpointAddresses | undefined;
   readonly advertisedHttpsPort: () => number;
   readonly advertisedHttpPort?: () => number | undefined;
+  /** Whether it can be made sure that a name is nobody's at another edge; it can where there is none. */
+  readonly canClaim?: () => boolean;
 }
 
 /** Who asks for an endpoint, and for which. */
@@ -45,6 +48,8 @@ export interface PublicPlace {
 export interface ClaimedPlace extends PublicPlace {
   /** The tunnel of the same credential that must be taken away first: its agent was asked and is silent. */
   readonly replaces: Tunnel | undefined;
+  /** It was made up by chance: nobody can have it. */
+  readonly isFresh: boolean;
 }
 
 export interface EndpointPlaces {
@@ -102,7 +107,7 @@ function tcpPlace(
       : addresses.requested(request.address, session);
   if ("ask" in place) return place;
   demandHost(grant, place.host, place.port);
-  return { ...place, replaces: addresses.claim(place.port, session, poolFor(asking)) };
+  return { ...place, replaces: addresses.claim(place.port, session, poolFor(asking)), isFresh: false };
 }
 
 function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): ClaimedPlace | Unasked {
@@ -112,8 +117,11 @@ function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): Cla
     return internalPlace(options.hosts, asking, requested, request.port);
   }
   if (request.isInternal === true) throw notInternal();
-  const host = requested ?? generatedHost(options, asking);
-  if (typeof host !== "string") return host;
+  const named = requested ?? generatedHost(options, asking);
+  if (typeof named !== "string") return named;
+  const isFresh =
+    requested === undefined && options.canClaim?.() === false && !options.hosts.isLastHere(named, session);
+  const host = isFresh ? `${generatedName([randomUUID()])}.${options.domain}` : named;
   const port = request.proto === "http" ? options.advertisedHttpPort?.() : options.advertisedHttpsPort();
   if (port === undefined) {
     throw new Refusal("agent_option_unsupported", `publish "http://${host}": this server publishes over HTTPS only`);
@@ -126,7 +134,7 @@ function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): Cla
     );
   }
   demandHost(grant, host, port);
-  return { host, port, replaces: options.hosts.claim(host, session, poolFor(asking)) };
+  return { host, port, replaces: options.hosts.claim(host, session, poolFor(asking)), isFresh };
 }
 
 /** Reached by policies of the account alone, and at no port of this server. */
@@ -147,7 +155,8 @@ function internalPlace(
   }
   demandHost(grant, host, port);
   const key = internalKey({ scheme: proto, host, port }, session.accountId);
-  return { host: key, port, replaces: hosts.claim(key, session, request.pools === true ? proto : undefined) };
+  const replaces = hosts.claim(key, session, request.pools === true ? proto : undefined);
+  return { host: key, port, replaces, isFresh: false };
 }
 
 /** The internal address that a tcp tunnel asks for. */

@@ -92,7 +92,7 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     if (tunnel.endpoint) unpublish(tunnel, tunnel.endpoint);
     else groups.remove(tunnel);
     const closed = { type: "tunnel_closed" as const, tunnelId: tunnel.id };
-    if (!tunnel.isElsewhere) report(boundMs > 0 ? { ...closed, finishes: true } : closed);
+    if (!tunnel.isElsewhere) report(boundMs > 0 && share ? { ...closed, finishes: true } : closed);
     for (const listener of listeners) listener(tunnel, boundMs);
   };
   const close = (tunnel: Tunnel): void => end(tunnel, 0);

@@ -12,7 +12,7 @@ import { AccountObjects } from "./account-objects.ts";
 import { connectionEndpoint, endpointSite } from "./endpoint.ts";
 import type { EndpointSiteOptions } from "./endpoint.ts";
 import { makeEndpointPlaces } from "./endpoint-places.ts";
-import type { EndpointPlacesOptions, EndpointRequest, PublicPlace, Unasked } from "./endpoint-places.ts";
+import type { ClaimedPlace, EndpointPlacesOptions, EndpointRequest, PublicPlace, Unasked } from "./endpoint-places.ts";
 import type { AgentLimits } from "./limits.ts";
 import { compileOptions, likenessOf } from "./options.ts";
 import { readTermination } from "./termination.ts";
@@ -26,12 +26,16 @@ export interface OpeningOptions extends EndpointPlacesOptions {
   readonly limits: AgentLimits;
 }
 
+export interface OpenedEndpoint extends Pick<ClaimedPlace, "replaces" | "isFresh"> {
+  readonly tunnel: Tunnel;
+}
+
 export interface Opening {
   /**
    * Throws `Refusal`. `replaces` is the tunnel of the same credential that must be taken away first: its agent was
    * asked and is silent. `ask` is the session that must be asked before anything can be said.
    */
-  endpoint(asking: EndpointRequest): { readonly tunnel: Tunnel; readonly replaces: Tunnel | undefined } | Unasked;
+  endpoint(asking: EndpointRequest): OpenedEndpoint | Unasked;
   /** What the tunnel's endpoint becomes. Throws `Refusal`. */
   changed(tunnel: Tunnel, change: TunnelChange): Endpoint;
   /** What the tunnel's endpoint was made of. */
@@ -56,7 +60,7 @@ export function makeOpening(options: OpeningOptions): Opening {
       const endpoint = endpointAt(place, asking, options);
       const tunnel = tunnelOf(id, session, request, clock.now(), { endpoint, labels: undefined });
       askedFor.set(tunnel, asking);
-      return { tunnel, replaces: place.replaces };
+      return { tunnel, replaces: place.replaces, isFresh: place.isFresh };
     },
     changed(tunnel, { metadata, trafficPolicy, pools }) {
       const asking = askedFor.get(tunnel);

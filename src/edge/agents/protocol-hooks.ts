@@ -23,7 +23,7 @@ export interface ProtocolHooksOptions {
   readonly tunnels: OpenTunnels;
   readonly opening: Opening;
   /** Who else gives out names, and what other edges hold; undefined where there is one edge. */
-  readonly names: Pick<SharedNames, "demand" | "drop"> | undefined;
+  readonly names: Pick<SharedNames, "demand" | "drop" | "publish"> | undefined;
   readonly elsewhere: Pick<Elsewhere, "session" | "countOfAccount"> | undefined;
   readonly limits: AgentLimits;
   readonly region: string;
@@ -107,7 +107,7 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
         const before = earlier(session, id);
         const opened = opening.endpoint({ grant, session, id, request, asked });
         if ("ask" in opened) return opened;
-        const unclaimed = names?.demand(opened.tunnel, opened.replaces, progress);
+        const unclaimed = names?.demand(opened, progress);
         if (unclaimed) return unclaimed;
         ({ tunnel } = opened);
         if (before) tunnels.withdraw(before);
@@ -116,6 +116,7 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
         names?.drop(id, progress);
         throw error;
       }
+      names?.publish(id, progress);
       tunnels.open(tunnel);
       const { host, port, url, proto } = tunnel.endpoint as Endpoint;
       const isTcp = proto === "tcp";
@@ -126,12 +127,13 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
       };
     },
     abandoned: (id, progress) => names?.drop(id, progress),
-    label(session, id, request) {
+    label(session, id, request, progress = {}) {
       const grant = grantOf(session);
       demandRoom(session, id);
       const before = earlier(session, id);
       const tunnel = opening.labelled(grant, session, id, request);
       if (before) tunnels.withdraw(before);
+      names?.publish(id, progress);
       tunnels.open(tunnel);
     },
     patch(session, tunnelId, change) {

@@ -26,7 +26,7 @@ import { makeSessionBook } from "./session-book.ts";
 import type { SessionBook } from "./session-book.ts";
 import { makeSharedNames } from "./shared-names.ts";
 import type { SharedNames } from "./shared-names.ts";
-import { renderTunnel, shareTunnel } from "./tunnel.ts";
+import { isAtPort, renderTunnel, shareTunnel } from "./tunnel.ts";
 import type { Tunnel } from "./tunnel.ts";
 
 export interface AgentRegistryOptions {
@@ -122,9 +122,15 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   };
   const shared = { table, credentials, sessions, tunnels, leave, log };
   const { watchExpiry } = enforceConfiguration({ ...shared, hosts, addresses, clock });
-  const opening = makeOpening({ ...options, modules: options.modules ?? modules, hosts, addresses });
+  const canClaim = (): boolean => names?.isReachable ?? true;
+  const opening = makeOpening({ ...options, modules: options.modules ?? modules, hosts, addresses, canClaim });
+  const wasHere = ({ endpoint, session }: Tunnel): boolean => {
+    if (!endpoint) return true;
+    const { site, host, port } = endpoint;
+    return isAtPort(site, host) ? addresses?.isLastHere(port, session) === true : hosts.isLastHere(host, session);
+  };
   const elsewhere = others && followElsewhere({ ...others, tunnels, opening, log });
-  const names = others && makeSharedNames({ report, clock, wasHere: () => false });
+  const names = others && makeSharedNames({ report, clock, wasHere });
   return {
     ...makeProtocolHooks({ ...shared, opening, names, elsewhere, limits, region, report, watchExpiry }),
     shared: names && elsewhere && { names, elsewhere, ...makeTakings(shared) },

@@ -5,17 +5,26 @@ import type { ClaimAnswer } from "../../routing/planes/directory.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
 import type { BindProgress, Unclaimed } from "../../tunnel/server-hooks.ts";
 import { poolOf } from "./claims.ts";
+import type { OpenedEndpoint } from "./opening.ts";
 import { claimedName } from "./tunnel.ts";
 import type { Tunnel } from "./tunnel.ts";
 
 export interface SharedNames {
   /**
    * What must come before `tunnel` is opened; undefined when nothing does. Throws `agent_name_unconfirmed` where the
-   * control plane cannot be asked and the name was not this credential's here. `progress` is the one of this bind.
+   * control plane cannot be asked, and the name neither was this credential's here nor is one that nobody can have.
+   * `progress` is the one of this bind.
    */
-  demand(tunnel: Tunnel, replaces: Tunnel | undefined, progress: BindProgress): Unclaimed | undefined;
+  demand(opened: OpenedEndpoint, progress: BindProgress): Unclaimed | undefined;
   /** The bind has come to nothing: what was granted to it is free again. */
   drop(tunnelId: string, progress: BindProgress): void;
+  /**
+   * The tunnel is opened next: its agent is to be told once the other edges serve it. It does not wait for long, nor
+   * where there is no control plane.
+   */
+  publish(tunnelId: string, progress: BindProgress): void;
+  /** The other edges serve the tunnel. */
+  published(tunnelId: string): void;
   /** The control plane's answer. */
   answered(call: number, answer: ClaimAnswer): void;
   /** The control plane has gone, or is there again. */
@@ -26,13 +35,15 @@ export interface SharedNames {
 
 export interface SharedNamesOptions {
   readonly report: (message: Upward) => void;
-  /** Whether the last tunnel at the name was one of this edge, and of the same credential. */
+  /** Whether the tunnel's credential has its name at this edge, or was the last that had. */
   readonly wasHere: (tunnel: Tunnel) => boolean;
   readonly clock: Clock;
 }
 
 /** How long the control plane may take for a claim; it takes longer where another claim of the name is under way. */
 const claimMs = 3_000;
+/** How long an agent waits for what other edges make of its tunnel. */
+const publishMs = 1_000;
 /** Claims of one bind that somebody else was faster with. */
 const maxConflicts = 16;
 
@@ -40,6 +51,7 @@ type Answered = (answer: ClaimAnswer | "silent") => void;
 
 export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions): SharedNames {
   const waiting = new Map<number, Answered>();
+  const publishing = new Map<string, () => void>();
   let lastCall = 0;
   let isReachable = true;
 
@@ -64,13 +76,13 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
     get isReachable() {
       return isReachable;
     },
-    demand(tunnel, replaces, progress) {
+    demand({ tunnel, replaces, isFresh }, progress) {
       if (!tunnel.endpoint) return undefined;
       const name = claimedName(tunnel.endpoint);
       const { granted } = progress;
       if (granted && granted.name === name && (!replaces || granted.replaces.includes(replaces.id))) return undefined;
       if (!isReachable || progress.isSilent === true) {
-        if (replaces?.isElsewhere !== true && wasHere(tunnel)) return undefined;
+        if (isFresh || (replaces?.isElsewhere !== true && wasHere(tunnel))) return undefined;
         throw new Refusal(
           "agent_name_unconfirmed",
           `publish "${tunnel.endpoint.url}": it cannot be made sure that nobody else has it`,
@@ -94,12 +106,32 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
       if (progress.granted) report({ type: "claim_dropped", tunnelId });
       progress.granted = undefined;
     },
+    publish(tunnelId, progress) {
+      if (!isReachable) return;
+      let isTold = false;
+      let waiting: (() => void) | undefined;
+      const told = (): void => {
+        if (isTold) return;
+        isTold = true;
+        deadline.cancel();
+        if (publishing.get(tunnelId) === told) publishing.delete(tunnelId);
+        waiting?.();
+      };
+      const deadline = clock.after(publishMs, told);
+      publishing.set(tunnelId, told);
+      progress.ready = (done) => {
+        if (isTold) done();
+        else waiting = done;
+      };
+    },
+    published: (tunnelId) => publishing.get(tunnelId)?.(),
     answered(call, answer) {
       waiting.get(call)?.(answer);
     },
     reachable(isNow) {
       isReachable = isNow;
       if (isNow) return;
+      for (const told of publishing.values()) told();
       for (const settle of waiting.values()) settle("silent");
     },
   };

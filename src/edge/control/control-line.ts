@@ -140,6 +140,10 @@ export function followControlPlane(options: ControlLineOptions): void {
         return;
       case "directory":
         shared?.elsewhere.follow(message.news);
+        link.send({ type: "directory_taken", number: message.number });
+        return;
+      case "published":
+        shared?.names.published(message.tunnelId);
         return;
       case "claimed":
         shared?.names.answered(message.call, message.answer);

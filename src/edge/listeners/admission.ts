@@ -32,7 +32,8 @@ const reservedDescriptors = 256;
 export function makeAdmission(limits: ListenerLimits, monotonic: () => number): Admission {
   const sources = new Map<string, Source>();
   const descriptors = descriptorLimit() ?? Infinity;
-  const most = Math.min(limits.connections, Math.max(descriptors - reservedDescriptors, descriptors / 2));
+  const forAll = Math.max(descriptors - reservedDescriptors, descriptors / 2);
+  const most = Math.min(limits.connections, forAll / limits.edges);
   let open = 0;
   let quiet = 0;
 

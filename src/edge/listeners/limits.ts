@@ -8,6 +8,8 @@ export interface ListenerLimits {
   readonly connectionsPerAccount: number;
   /** New ones from one address: this many a second, ten times as many in a burst. Not for loopback. */
   readonly openingsPerSecond: number;
+  /** Edges of this process, which share its file descriptors. */
+  readonly edges: number;
   /** From accept to a whole ClientHello (K3). */
   readonly helloTimeoutMs: number;
   /** From the ClientHello to the end of the handshake. */
@@ -19,6 +21,7 @@ export const defaultListenerLimits: ListenerLimits = Object.freeze({
   connectionsPerSource: 1000,
   connectionsPerAccount: 20_000,
   openingsPerSecond: 100,
+  edges: 1,
   helloTimeoutMs: 5000,
   handshakeTimeoutMs: 10_000,
 });

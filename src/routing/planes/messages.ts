@@ -35,8 +35,13 @@ export type Downward =
   | { readonly type: "traffic_wanted"; readonly wanted: readonly TrafficWanted[] }
   /** The batches of `traffic` up to this one were taken; the edge has only a few of them under way. */
   | { readonly type: "traffic_taken"; readonly batch: number }
-  /** What other edges hold from now on; in order, and before anything that rests on it. */
-  | { readonly type: "directory"; readonly news: readonly DirectoryNews[] }
+  /**
+   * What other edges hold from now on; in order, and before anything that rests on it. Answered by `directory_taken`
+   * with the same `number`; they grow from one to the next.
+   */
+  | { readonly type: "directory"; readonly number: number; readonly news: readonly DirectoryNews[] }
+  /** Every other edge serves the tunnel as this one has told of it. */
+  | { readonly type: "published"; readonly tunnelId: string }
   /** What came of this call's `claim`. */
   | { readonly type: "claimed"; readonly call: number; readonly answer: ClaimAnswer }
   /** Another edge has the tunnel, or its name, from now on. */
@@ -82,6 +87,8 @@ export type Upward =
   | { readonly type: "tunnel_closed"; readonly tunnelId: string; readonly finishes?: true }
   /** Asks for a public name, before an agent is told that it has it; answered by `claimed`. */
   | { readonly type: "claim"; readonly call: number; readonly claim: Claim }
+  /** The news up to this number are in effect. */
+  | { readonly type: "directory_taken"; readonly number: number }
   /** The tunnel that a name was granted to will not be opened. */
   | { readonly type: "claim_dropped"; readonly tunnelId: string }
   | {

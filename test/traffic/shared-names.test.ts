@@ -1,0 +1,161 @@
+/** Public names that several edges give out: one holder, wherever it and the others are connected. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { Refusal } from "../../src/lib/errors.ts";
+import type { RefusalName } from "../../src/lib/errors.ts";
+import type { Upward } from "../../src/routing/planes/messages.ts";
+import type { BoundTunnel } from "../../src/tunnel/client-hooks.ts";
+import { connectAgent } from "../support/agents.ts";
+import type { TestAgent } from "../support/agents.ts";
+import { newCredential } from "../support/objects.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
+import { startTwoEdges } from "../support/two-edges.ts";
+import type { TwoEdges } from "../support/two-edges.ts";
+
+describe("a public name over two edges", () => {
+  const own = newCredential();
+  const other = newCredential("cr_other");
+  let both: TwoEdges;
+  let service: HttpService;
+  const agents: TestAgent[] = [];
+
+  before(async () => {
+    both = await startTwoEdges([own.object, { ...other.object, account_id: "ac_other" }]);
+    service = await startHttpService((_request, response) => response.end("served"));
+  });
+  after(async () => {
+    for (const agent of agents) agent.close();
+    await service.stop();
+    await both.stop();
+  });
+  const agentAt = async (at: 0 | 1, token: string): Promise<TestAgent> => {
+    const agent = await connectAgent(both.edges[at], token, service.port);
+    agents.push(agent);
+    return agent;
+  };
+
+  it("R5: a public name over two edges is refused to another credential at the other edge, too", async () => {
+    const holder = await agentAt(0, own.token);
+    await holder.bind({ hostname: "held.example.com" });
+    const asking = await agentAt(1, other.token);
+    await assert.rejects(asking.bind({ hostname: "held.example.com" }), refused("agent_name_taken"));
+  });
+
+  it("a public name over two edges is one agent's when two ask for it at the same moment", async () => {
+    const [one, two] = [await agentAt(0, own.token), await agentAt(1, other.token)];
+    both.hold();
+    const binds = [one, two].map((agent) => agent.bind({ hostname: "race.example.com" }));
+    await Promise.all(both.edges.map((edge) => edge.report(isClaimOf("race.example.com"))));
+    both.release();
+    const outcomes = await Promise.allSettled(binds);
+    assert.deepEqual(outcomes.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+  });
+
+  it("a public name over two edges that is made up is another for each of two agents that forward to the same", async () => {
+    const [one, two] = [await agentAt(0, own.token), await agentAt(1, own.token)];
+    const before = both.edges.map(({ reports }) => reports.filter(isClaim).length);
+    both.hold();
+    const binds = [one, two].map((agent) => agent.bind());
+    await Promise.all(
+      both.edges.map((edge, at) =>
+        edge.report((message) => isClaim(message) && edge.reports.filter(isClaim).length > (before[at] ?? 0)),
+      ),
+    );
+    both.release();
+    const [first, second] = (await Promise.all(binds)) as [BoundTunnel, BoundTunnel];
+    assert.notEqual(first.url, second.url);
+    for (const { url } of [first, second]) {
+      for (const edge of both.edges) {
+        assert.equal((await edge.ask("h1", { host: new URL(url).hostname })).text, "served");
+      }
+    }
+  });
+
+  it("a public name over two edges goes with its agent to another edge, and serves visitors of both", async () => {
+    const first = await agentAt(0, own.token);
+    const { id, token, hostname } = await first.bind({ hostname: "moving.example.com" });
+    const { clientId, cookie } = first.session;
+    const second = await connectAgent(both.edges[1], own.token, service.port, true, { clientId, cookie });
+    agents.push(second);
+    await first.closed;
+    const again = await second.bind({ hostname: "moving.example.com", resume: { id, token } });
+    assert.deepEqual([again.id, again.hostname], [id, hostname]);
+    for (const edge of both.edges) assert.equal((await edge.ask("h1", { host: "moving.example.com" })).text, "served");
+  });
+
+  it("a public name over two edges is not taken from an agent that is there by another of its credential", async () => {
+    const first = await agentAt(0, own.token);
+    await first.bind({ hostname: "there.example.com" });
+    const second = await agentAt(1, own.token);
+    await assert.rejects(second.bind({ hostname: "there.example.com" }), (error: Error) => {
+      assert.ok(refused("agent_name_taken")(error));
+      assert.match(error.message, /the tunnel session "ts_/);
+      return true;
+    });
+    await first.session.unbind((await first.bind({ hostname: "left.example.com" })).id);
+    await second.bind({ hostname: "left.example.com" });
+  });
+
+  it("a public name over two edges is served by the agents of the visitor's edge, and by others when those have gone", async () => {
+    const services = await Promise.all(
+      ["here", "there"].map((name) => startHttpService((_request, response) => response.end(name))),
+    );
+    const pair = await Promise.all(
+      both.edges.map((edge, at) => connectAgent(edge, own.token, services[at]?.port ?? 0)),
+    );
+    for (const agent of pair) await agent.bind({ hostname: "pool.example.com", pooling: true });
+    const ask = async (at: 0 | 1): Promise<string> =>
+      (await both.edges[at].ask("h1", { host: "pool.example.com" })).text;
+    for (let turn = 0; turn < 5; turn += 1) assert.deepEqual([await ask(0), await ask(1)], ["here", "there"]);
+    pair[1]?.close();
+    await both.edges[1].report((message) => message.type === "session_closed");
+    assert.deepEqual([await ask(0), await ask(1)], ["here", "here"]);
+    pair[0]?.close();
+    for (const one of services) await one.stop();
+  });
+});
+
+describe("an edge that has lost the control plane", () => {
+  const { token, object } = newCredential();
+  let both: TwoEdges;
+  let agent: TestAgent;
+  before(async () => {
+    both = await startTwoEdges([object]);
+    agent = await connectAgent(both.edges[0], token, 1);
+  });
+  after(async () => {
+    agent.close();
+    await both.stop();
+  });
+
+  it("an edge that has lost the control plane gives an agent what it had there, or a name that nobody can have, and no other", async () => {
+    const { id } = await agent.bind({ hostname: "mine.example.com" });
+    const made = await agent.bind();
+    both.hold();
+    both.edges[0].loseControlPlane();
+    await agent.session.unbind(id);
+    assert.equal((await agent.bind({ hostname: "mine.example.com" })).hostname, "mine.example.com");
+    await assert.rejects(agent.bind({ hostname: "new.example.com" }), refused("agent_name_unconfirmed"));
+    const fresh = [await agent.bind(), await agent.bind()].map(({ hostname }) => hostname);
+    assert.equal(new Set([made.hostname, ...fresh]).size, 3);
+  });
+
+  it("an edge that has lost the control plane grants names again when it is back", async () => {
+    both.release();
+    both.edges[0].send({ type: "snapshot", revision: 1, objects: [object], last: true });
+    assert.equal((await agent.bind({ hostname: "new.example.com" })).hostname, "new.example.com");
+  });
+});
+
+function isClaim(message: Upward): boolean {
+  return message.type === "claim";
+}
+
+function isClaimOf(name: string): (message: Upward) => boolean {
+  return (message) => message.type === "claim" && message.claim.name === name;
+}
+
+function refused(reason: RefusalName): (error: unknown) => boolean {
+  return (error) => error instanceof Refusal && error.reason === reason;
+}
