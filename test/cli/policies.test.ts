@@ -113,6 +113,30 @@ cases:
   - { request: { method: GET }, response: { status: 200, body: up } }
 `;
 
+  it("postern policy test shows bodies as rules leave them, and each message of an event stream", async () => {
+    const file = write(
+      "bodies.yaml",
+      `
+policy:
+  on_http_response:
+    - expressions: ["res.content_type == 'text/plain'"]
+      actions: [{ type: response-body-find-replace, config: { replacements: [{ from: secret, to: "[x]" }] } }]
+  on_event_stream_message:
+    - actions: [{ type: sse-find-replace, config: { replacements: [{ from: '[0-9]+', to: n }] } }]
+cases:
+  - name: body
+    upstream_answer: { body: a secret }
+    response: { body: "a [x]", headers: { content-length: "5" } }
+  - name: messages
+    upstream_answer: { headers: { content-type: text/event-stream }, body: "data: 12\\n\\ndata: secret 3\\n\\n" }
+    response: { body: "data: n\\n\\ndata: secret n\\n\\n" }
+    trace: { phase: on_event_stream_message, outcome: matched }
+`,
+    );
+    const { code, stdout } = await policy("test", file);
+    assert.deepEqual([code, stdout], [0, "ok    body\nok    messages\n2 passed, 0 failed\n"]);
+  });
+
   it("postern policy test exits with 0 when all is as expected, else with 7 and why", async () => {
     const right = await policy("test", write("right.yaml", tests.replace("STATUS", "405")));
     assert.deepEqual([right.code, right.stdout], [0, "ok    posts\nok    case 2\n2 passed, 0 failed\n"]);
