@@ -6,7 +6,19 @@ import { everybody } from "./verdict.ts";
 import type { LoginMethod } from "./method.ts";
 
 const realm = { siteId: "edge", kind: "oauth", provider: "github", clientId: "c", cookiePrefix: "service." };
-const method = { kind: "oauth", clientId: "c", title: "GitHub", url: "https://github.com", scopes: [] };
+const never = (): Promise<never> => Promise.reject(new Error("nobody logs in here"));
+const method: LoginMethod = {
+  kind: "oauth",
+  clientId: "c",
+  realmId: "c",
+  title: "GitHub",
+  url: "https://github.com",
+  scopes: [],
+  forwardsTokens: false,
+  callbackPath: "/oauth2/callback",
+  begin: never,
+  finish: never,
+};
 const minute = 60_000;
 
 /** Logins at a host whose routes bear so many seconds of disuse. */
@@ -37,7 +49,7 @@ function watched(...inactivityTimeouts: readonly number[]) {
   } as Parameters<typeof logins.guard>[3];
   const guards = inactivityTimeouts.map((inactivityTimeout) =>
     logins.guard(
-      method as unknown as LoginMethod,
+      method,
       "github",
       {
         cookiePrefix: "service.",
