@@ -78,8 +78,9 @@ export function startAgent(options: AgentOptions): Agent {
   const ended = Promise.withResolvers<AgentEnd>();
   let session: Session | undefined;
   let resumption: Resumption | undefined;
-  /** It is to be left, but serves until there is another. */
-  let former: Session | undefined;
+  /** It serves until there is another; `stays`: until the server closes it. */
+  let former: { readonly session: Session; readonly stays: boolean; readonly gone: AbortSignal } | undefined;
+  const staying = new Set<Session>();
   const leaving = new Set<Promise<void>>();
   const kept: Kept = new Map();
 
@@ -90,7 +91,7 @@ export function startAgent(options: AgentOptions): Agent {
     let failures = 0;
     let offline = clock.monotonic();
     while (!closing.signal.aborted) {
-      status({ state: "connecting" });
+      if (!former) status({ state: "connecting" });
       const since = clock.monotonic();
       const { reason, atOnce, wasOnline } = await connectOnce();
       session = undefined;
@@ -107,12 +108,18 @@ export function startAgent(options: AgentOptions): Agent {
         return;
       }
       log.debug("reconnecting", { reason, pauseMs: pause });
+      if (former) {
+        const { gone } = former;
+        await sleep(clock, pause, AbortSignal.any([closing.signal, gone]));
+        if (gone.aborted) failures = 0;
+        continue;
+      }
       status({ state: "waiting", reason, pauseMs: pause, since: offlineSince });
       await sleep(clock, pause, closing.signal);
     }
   };
   const end = (why: AgentEnd): void => {
-    leave(former);
+    leaveAll();
     tunnels.stop();
     void Promise.all(leaving).then(() => ended.resolve(why));
   };
@@ -120,6 +127,21 @@ export function startAgent(options: AgentOptions): Agent {
     if (!left) return;
     const closed = left.close().finally(() => leaving.delete(closed));
     leaving.add(closed);
+  };
+  const leaveAll = (): void => {
+    leave(former?.session);
+    for (const one of staying) leave(one);
+  };
+  /** The session serves on until there is another, or the server closes it. */
+  const replace = (left: Session, stays: boolean): void => {
+    const gone = new AbortController();
+    const replaced = { session: left, stays, gone: gone.signal };
+    former = replaced;
+    void left.closed.then(() => {
+      staying.delete(left);
+      if (former === replaced) former = undefined;
+      gone.abort();
+    });
   };
   /** One connection from beginning to end. `reason` undefined: there will be no other. */
   const connectOnce = async (): Promise<Connected> => {
@@ -132,10 +154,11 @@ export function startAgent(options: AgentOptions): Agent {
       status({ state: "online", latencyMs: session.latencyMs });
       const left = former;
       former = undefined;
-      void session.publish().then(() => leave(left));
+      if (left?.stays) staying.add(left.session);
+      void session.publish().then(() => left?.stays || leave(left?.session));
       const over = await session.ended;
       if (over.kind === "lost") {
-        if (over.atOnce) former = session;
+        if (over.atOnce) replace(session, over.stays === true);
         return { ...over, wasOnline: true };
       }
       leave(session);
@@ -155,7 +178,7 @@ export function startAgent(options: AgentOptions): Agent {
       const current = session;
       closing.abort();
       tunnels.stop();
-      leave(former);
+      leaveAll();
       leave(current);
       await Promise.all([...leaving, running]);
     },

@@ -17,8 +17,8 @@ export interface Resumption {
 
 /** How a session ended. */
 export type SessionEnd =
-  /** Another connection is due. */
-  | { readonly kind: "lost"; readonly reason: string; readonly atOnce: boolean }
+  /** Another connection is due; `stays`: beside this one, which the server will close. */
+  | { readonly kind: "lost"; readonly reason: string; readonly atOnce: boolean; readonly stays?: true }
   /** The server told the agent to stop, or no tunnel is left. */
   | { readonly kind: "over"; readonly end: AgentEnd };
 
@@ -26,6 +26,8 @@ export interface Session {
   readonly latencyMs: number;
   readonly resumption: Resumption;
   readonly ended: Promise<SessionEnd>;
+  /** Its connection is over. */
+  readonly closed: Promise<void>;
   /** Opens the tunnels; resolves when each is open or was refused once. */
   publish(): Promise<void>;
   /** Takes the tunnels away, lets what is under way end within a bound, and says goodbye. */
@@ -49,6 +51,7 @@ export async function openSession(
 ): Promise<Session> {
   const { clock } = options;
   const ended = Promise.withResolvers<SessionEnd>();
+  const closed = Promise.withResolvers<void>();
   const abandon = (): void => void socket.destroy();
   signal.addEventListener("abort", abandon, { once: true });
   const since = clock.monotonic();
@@ -56,7 +59,7 @@ export async function openSession(
     const line = await connectSession(
       socket,
       clientOptions(options, resumption),
-      handlers(options, own, ended.resolve),
+      handlers(options, own, ended.resolve, closed.resolve),
     );
     const latencyMs = clock.monotonic() - since;
     void tunnels.over.then((end) => ended.resolve({ kind: "over", end }));
@@ -64,6 +67,7 @@ export async function openSession(
       latencyMs,
       resumption: { clientId: line.clientId, cookie: line.cookie },
       ended: ended.promise,
+      closed: closed.promise,
       publish: () => own.open(line),
       async close() {
         const bound = Promise.withResolvers<void>();
@@ -110,7 +114,12 @@ function clientOptions(options: AgentOptions, resumption: Resumption | undefined
   };
 }
 
-function handlers({ clock }: AgentOptions, tunnels: SessionTunnels, end: (end: SessionEnd) => void): ClientHandlers {
+function handlers(
+  { clock }: AgentOptions,
+  tunnels: SessionTunnels,
+  end: (end: SessionEnd) => void,
+  over: () => void,
+): ClientHandlers {
   return {
     proxied: (tunnelId, header, stream) => tunnels.proxied(tunnelId, header, stream),
     command(command) {
@@ -123,8 +132,10 @@ function handlers({ clock }: AgentOptions, tunnels: SessionTunnels, end: (end: S
       return Promise.resolve();
     },
     stopped: (tunnelId, message, code) => tunnels.stopped(tunnelId, message, code),
+    moveAway: () => end({ kind: "lost", reason: "the server is about to stop", atOnce: true, stays: true }),
     closed(error) {
       tunnels.lost();
+      over();
       end({ kind: "lost", reason: error ? describeLoss(error) : "closed", atOnce: false });
     },
   };

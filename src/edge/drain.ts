@@ -1,17 +1,69 @@
 import type { Clock } from "../lib/clock.ts";
+import type { AgentSession } from "../tunnel/server-hooks.ts";
 import type { DataPlane } from "./data-plane.ts";
 
-const drainCheckMs = 20;
+/** Of the delay, in which all agents are told: the last ones need some of it to connect elsewhere. */
+const agentsShare = 0.8;
 
-/** Lets requests and connections in flight end by themselves; resolves when they have, or after `boundMs`. */
-export function drained({ context, splices }: DataPlane, clock: Clock, boundMs: number): Promise<void> {
-  for (const connection of context.connections) connection.drain();
-  const isDone = (): boolean => context.connections.size + splices.open === 0;
-  if (isDone()) return Promise.resolve();
-  const endsAt = clock.monotonic() + boundMs;
+const drainCheckMs = 20;
+/**
+ * Tells clients to connect anew, and agents to connect elsewhere, one after the other, while everything is served as
+ * before. Resolves after `delayMs`, by when all were told.
+ */
+export function retired({ context, registry, agents }: DataPlane, clock: Clock, delayMs: number): Promise<void> {
+  for (const connection of context.connections) connection.retire();
+  agents.retire();
+  const told = new Set<AgentSession>();
+  const beganAt = clock.monotonic();
   return new Promise((resolve) => {
     const timer = clock.every(drainCheckMs, () => {
-      if (!isDone() && clock.monotonic() < endsAt) return;
+      const share = Math.min(1, (clock.monotonic() - beganAt) / (delayMs * agentsShare));
+      const sessions = registry.sessions();
+      const due = Math.ceil(sessions.length * share);
+      for (const session of sessions.slice(0, due)) {
+        if (told.has(session)) continue;
+        told.add(session);
+        session.moveAway();
+      }
+      if (clock.monotonic() < beganAt + delayMs) return;
+      timer.cancel();
+      resolve();
+    });
+  });
+}
+
+/** What listeners for the public have accepted and is open, also of what has not asked for anything. */
+export interface Accepted {
+  readonly count: () => number;
+  /** How long such connections are waited for. */
+  readonly waitMs: number;
+}
+
+/** Lets requests and connections in flight end by themselves; resolves when they have, or after `boundMs`. */
+export function drained(
+  { context, splices }: DataPlane,
+  clock: Clock,
+  boundMs: number,
+  accepted: Accepted,
+): Promise<void> {
+  const now = clock.monotonic();
+  const endsAt = now + boundMs;
+  const waitsUntil = now + Math.min(boundMs, accepted.waitMs);
+  const close = (waits: boolean): void => {
+    for (const connection of context.connections) {
+      if (waits && connection.mayBeAsked) connection.retire();
+      else connection.drain();
+    }
+  };
+  close(accepted.waitMs > 0);
+  const isEmpty = (waits: boolean): boolean =>
+    context.connections.size + splices.open + (waits ? accepted.count() : 0) === 0;
+  if (isEmpty(accepted.waitMs > 0)) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = clock.every(drainCheckMs, () => {
+      const waits = clock.monotonic() < waitsUntil;
+      if (!waits) close(false);
+      if (!isEmpty(waits) && clock.monotonic() < endsAt) return;
       timer.cancel();
       resolve();
     });

@@ -54,7 +54,7 @@ export interface Edge {
   readonly https: { readonly host: string; readonly port: number };
   readonly http: { readonly host: string; readonly port: number } | undefined;
   readonly agent: { readonly host: string; readonly port: number };
-  /** Accepts nothing more, and resolves when what is in flight has ended or the bound is reached. */
+  /** After the delay, accepts nothing more, and resolves when what is in flight has ended or the bound is reached. */
   drain(): Promise<void>;
   /** Drains, says goodbye to agents and closes everything. */
   stop(): Promise<void>;

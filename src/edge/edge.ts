@@ -6,12 +6,15 @@ import { makeEdgeExplainer } from "./control/explain.ts";
 import { makeReplies } from "./control/replies.ts";
 import { makeDataPlane } from "./data-plane.ts";
 import type { DataPlane } from "./data-plane.ts";
-import { drained } from "./drain.ts";
+import { drained, retired } from "./drain.ts";
 import type { Edge, EdgeOptions } from "./edge-options.ts";
 import type { ServedConnection } from "./http/context.ts";
 import { renderPeerAddress } from "./peers/address.ts";
 import { listenForAgents, listenHttp, listenHttps } from "./listen.ts";
 import type { Listener } from "./listeners/listener.ts";
+
+/** How long connections are waited for that came at the last moment; where there was a delay, they are few. */
+const lateMs = 1_000;
 
 /**
  * Starts the data plane. Connections wait until the control plane has sent its configuration over `link`; an
@@ -20,15 +23,17 @@ import type { Listener } from "./listeners/listener.ts";
  */
 export async function startEdge(options: EdgeOptions, link: Link<Upward, Downward>): Promise<Edge> {
   const listeners: Listener[] = [];
+  const publicListeners: Listener[] = [];
   let httpsPort = 0;
   let httpPort: number | undefined;
-  let isDraining = false;
+  /** The beginning of the end, which comes once. */
+  let retiring: Promise<void> | undefined;
   const advertisedHttpsPort = (): number => options.httpsPort ?? httpsPort;
   const plane = makeDataPlane(options, link, { https: advertisedHttpsPort, http: () => httpPort });
   const { context, tcpPorts, splices, observers } = plane;
 
   const serving = (connection: ServedConnection): void => {
-    if (isDraining) connection.drain();
+    if (retiring) connection.retire();
   };
   const started = async (start: Promise<Listener>): Promise<Listener> => {
     const listener = await start;
@@ -45,11 +50,13 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     context.deadlines.stop();
   };
   const drain = async (): Promise<void> => {
-    if (!isDraining) link.send({ type: "draining" });
-    isDraining = true;
+    if (!retiring) link.send({ type: "draining" });
+    retiring ??= options.drainDelay > 0 ? retired(plane, options.clock, options.drainDelay * 1000) : Promise.resolve();
+    await retiring;
     for (const listener of listeners) listener.close();
     tcpPorts.stop();
-    await drained(plane, options.clock, options.drainMs);
+    const count = (): number => publicListeners.reduce((sum, { open }) => sum + open, 0);
+    await drained(plane, options.clock, options.drainMs, { count, waitMs: options.drainDelay > 0 ? lateMs : 0 });
   };
   try {
     const https = await started(listenHttps(options, plane, serving));
@@ -57,6 +64,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     const { httpListen } = options;
     const http = httpListen && (await started(listenHttp(httpListen, options, plane, advertisedHttpsPort(), serving)));
     httpPort = http?.port;
+    publicListeners.push(https, ...(http ? [http] : []));
     const agent = await started(listenForAgents(options, plane));
     if (options.peers) await plane.peers?.listen(options.peers.listen);
     follow(options, link, plane, { advertised: advertisedHttpsPort(), https: https.port, http: http?.port ?? 0 });

@@ -1,10 +1,11 @@
 /** Read by the edge. */
 import { bothPlanesSettings } from "./both-planes.ts";
 import { ipAddress, network } from "./kinds/address.ts";
+import { count } from "./kinds/number.ts";
 import { policySettings } from "./policies.ts";
 import { placeSettings } from "./places.ts";
 import { loginSettings } from "./logins.ts";
-import { many, optional } from "./setting.ts";
+import { many, one, optional } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 import { webhookSettings } from "./webhooks.ts";
 
@@ -30,6 +31,11 @@ export const edgeSettings = {
   trustedForwarders: many(
     "Address, or network in CIDR notation, of HTTP proxies in front of the HTTPS listener; repeatable. A request from there has the source that its X-Forwarded-For names: list only proxies that write that field, and whom nobody else can send through.",
     network,
+  ),
+  drainDelay: one(
+    "Seconds for which a server that is told to stop says so at /readyz and still takes connections, so that balancers stop choosing it first.",
+    count("SECONDS", 0, 3600),
+    { default: 5 },
   ),
   ...webhookSettings,
   ...loginSettings,

@@ -262,7 +262,11 @@ export class ClientConnection {
         this.#read(stream, () => this.#command(stream, { name: "stop" }));
         return;
       case streamType.restart:
-        this.#read(stream, () => this.#command(stream, { name: "restart" }));
+        this.#read(stream, (message) => {
+          if (message["Drain"] !== true) return this.#command(stream, { name: "restart" });
+          answer(stream, {});
+          this.#handlers.moveAway?.();
+        });
         return;
       case streamType.update:
         this.#read(stream, (message) =>

@@ -32,6 +32,8 @@ export interface ClientHandlers {
   proxied(tunnelId: string, header: ProxiedHeader, stream: ByteStream): void;
   /** Carries a command out; its failure is told to whoever asked for it. */
   command(command: SessionCommand): Promise<void>;
+  /** The server is about to stop: another session is to be opened elsewhere, beside this one, which it will close. */
+  moveAway?(): void;
   /** The server ended a tunnel. */
   stopped(tunnelId: string, message: string, code: string): void;
   /** A handler or a receiver threw; the session is over if that was in the middle of its input. */

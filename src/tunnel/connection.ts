@@ -30,6 +30,8 @@ export interface ConnectionHost extends Omit<SessionParts, "mux"> {
   readonly sessions: Map<string, ServerSession>;
   /** Connections that are not over. */
   readonly connections: Set<AgentConnection>;
+  /** The server is about to stop. */
+  isRetiring: boolean;
 }
 
 /** Answered streams that the agent leaves half open. */
@@ -201,6 +203,7 @@ export class AgentConnection {
 
   #open(agent: AuthMessage): ServerSession {
     const { hooks, proofs, clock, sessions } = this.#host;
+    if (this.#host.isRetiring && agent.kind === "postern") throw new Refusal("server_stopping");
     const isProven = idShape.test(agent.clientId) && proofs.provesSession(agent.cookie, agent.clientId);
     const { accountId, accountName, credentialId } = hooks.authenticate({
       token: agent.token,

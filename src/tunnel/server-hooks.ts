@@ -149,6 +149,11 @@ export interface AgentSession {
   ask(done: (isThere: boolean) => void): void;
   /** Rejects with `Refusal` (command_unsupported, command_failed, command_timeout). */
   command(command: SessionCommand): Promise<void>;
+  /**
+   * Tells an agent that can have two sessions to open another one elsewhere; it stays here until this one is closed. Of
+   * others, which would leave at once, nothing is asked.
+   */
+  moveAway(): void;
   /** Tells the agent that a tunnel is over, where it understands that. */
   stopTunnel(tunnelId: string, message: string, reason: RefusalName): void;
   /** Says goodbye and closes the connection. */

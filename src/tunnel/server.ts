@@ -27,6 +27,8 @@ export interface AgentServer {
   admits(ip: string): boolean;
   /** Live sessions by id. */
   readonly sessions: ReadonlyMap<string, AgentSession>;
+  /** From now on turns away agents of ours, which then try elsewhere; SDKs would not come back for a long time. */
+  retire(): void;
   /** Says goodbye to every agent and closes all connections. */
   close(reason: string): void;
 }
@@ -45,6 +47,7 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     addresses,
     sessions: new Map(),
     connections: new Set(),
+    isRetiring: false,
   };
   let isClosed = false;
   return {
@@ -54,6 +57,9 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     },
     admits: (ip) => !isClosed && addresses.admits(ip),
     sessions: host.sessions,
+    retire() {
+      host.isRetiring = true;
+    },
     close(reason) {
       isClosed = true;
       for (const connection of host.connections) connection.close(reason);

@@ -143,6 +143,12 @@ export class ServerSession implements AgentSession {
     });
   }
 
+  moveAway(): void {
+    if (this.#agent.kind !== "postern" || this.#agent.unsupported.restart !== "") return;
+    const { mux, clock, limits } = this.#parts;
+    call(mux, clock, streamType.restart, { Drain: true }, limits.commandMs, () => {});
+  }
+
   stopTunnel(tunnelId: string, message: string, reason: RefusalName): void {
     if (this.#agent.version !== "3" || !this.#tunnels.has(tunnelId)) return;
     const stream = this.#parts.mux.open();

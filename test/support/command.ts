@@ -45,7 +45,7 @@ export function startCommand(
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     ...rest,
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], POSTERN_DRAIN_DELAY: "0", ...env },
   });
   let stdout = "";
   let stderr = "";

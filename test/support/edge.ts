@@ -61,6 +61,7 @@ export async function startTestEdge(
   const edge = await startEdge(
     {
       ...defaultsOf(edgeSettings),
+      drainDelay: 0,
       httpsListen: { host: "127.0.0.1", port: 0 },
       httpListen: { host: "127.0.0.1", port: 0 },
       agentListen: { host: "127.0.0.1", port: 0 },

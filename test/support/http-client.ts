@@ -60,7 +60,10 @@ export async function connectOver(
     ALPNProtocols: [...alpn],
     ...options.tls,
   } as ConnectionOptions);
-  await once(socket, "secureConnect");
+  await new Promise((done, failed) => {
+    socket.once("secureConnect", done).once("error", failed);
+    socket.once("close", () => failed(new Error("the connection was closed in its handshake")));
+  });
   return socket;
 }
 

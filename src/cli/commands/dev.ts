@@ -43,6 +43,7 @@ const own = {
   agentListen: withDefault(settings.agentListen, "127.0.0.1:4443"),
   tcpBind: withDefault(settings.tcpBind, "127.0.0.1"),
   logLevel: withDefault(settings.logLevel, "warn"),
+  drainDelay: withDefault(settings.drainDelay, "0"),
   url: settings.url,
   json: settings.json,
   sso: ssoSetting,

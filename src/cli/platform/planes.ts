@@ -93,7 +93,7 @@ export function startPlanes(options: PlanesOptions): Planes {
   return {
     started: allStarted(),
     async stop() {
-      await stopEdges(drainMs + stopMarginMs);
+      await stopEdges(options.settings.drainDelay * 1000 + drainMs + stopMarginMs);
       await control.stop(drainMs + stopMarginMs);
       room?.close();
     },

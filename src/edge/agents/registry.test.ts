@@ -86,6 +86,8 @@ class RecordedSession implements AgentSession {
     this.commands.push(command);
   }
 
+  moveAway(): void {}
+
   stopTunnel(tunnelId: string, _message: string, reason: string): void {
     this.told.push(`stop ${tunnelId} ${reason}`);
   }

@@ -82,6 +82,8 @@ export interface AgentRegistry extends ServerHooks {
   onTunnelClosed(listener: TunnelClosed): void;
   /** Everything that is open, as the reports that tell of it: for a control plane that starts again. */
   snapshot(): readonly Upward[];
+  /** Those that are connected. */
+  sessions(): readonly AgentSession[];
   /** Passes a command on to a session. Rejects with `Refusal` (not_found, command_*). */
   command(sessionId: string, command: SessionCommand): Promise<void>;
   /** What the control plane says of other edges, and of what this one shares with them. */
@@ -157,6 +159,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     group: groups.of,
     onTunnelClosed: tunnels.onClosed,
     snapshot: () => reportsOf(sessions, tunnels, region),
+    sessions: () => sessions.all(),
     async command(sessionId, command) {
       const session = sessions.byId(sessionId);
       if (!session)

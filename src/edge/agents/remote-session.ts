@@ -67,6 +67,10 @@ export class RemoteSession implements AgentSession, StreamWatcher {
     );
   }
 
+  moveAway(): void {
+    // The edge that has it tells it so when it stops itself.
+  }
+
   stopTunnel(): void {
     // The edge that has the tunnel is told by the control plane that it is taken.
   }

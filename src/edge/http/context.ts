@@ -49,6 +49,10 @@ export type SiteLookup = (host: string) => Site | undefined;
 export type InternalSites = (accountId: string, host: string) => Site | undefined;
 
 export interface ServedConnection {
+  /** Its client has not been told to connect anew, and may be asking at this moment. */
+  readonly mayBeAsked: boolean;
+  /** Says to the client, with what it is answered next, that it should connect anew; serves what comes until then. */
+  retire(): void;
   /** Finishes what is in flight, says so to the client where the protocol can, and closes. */
   drain(): void;
   /** Closes at once. */

@@ -65,6 +65,9 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   #exchange: HttpExchange | undefined;
   #isOld = false;
   #closeAfter = false;
+  /** It is closed behind the next response. */
+  #isRetiring = false;
+  #wasAsked = false;
   #isDraining = false;
   #responseBegun = false;
   #responseDone = false;
@@ -111,6 +114,14 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
       default:
         this.#reader.read(bytes);
     }
+  }
+
+  get mayBeAsked(): boolean {
+    return !this.#wasAsked;
+  }
+
+  retire(): void {
+    this.#isRetiring = true;
   }
 
   drain(): void {
@@ -161,6 +172,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   }
 
   head(read: RequestRead): boolean {
+    this.#wasAsked = true;
     const { fields } = read;
     const request = receiveHttp1(read, this.#shared.scheme);
     if (typeof request === "string") {
@@ -264,6 +276,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.#untilClose = bodyLength < 0 && this.#isOld;
     this.#closeAfter ||=
       this.#reader.state === inBody ||
+      this.#isRetiring ||
       this.#isDraining ||
       this.#untilClose ||
       this.#context.deadlines.now - this.#bornAt > this.#context.limits.maxConnectionAgeMs;

@@ -22,6 +22,8 @@ import { maxStreams, StreamSet } from "./stream-set.ts";
 const lookMs = 2500;
 /** After the last frame the client's bytes are read and dropped for so long, so that it can read that frame. */
 const lingerMs = 1000;
+/** What a GOAWAY names that leaves every stream valid. */
+const maxStreamId = 0x7fff_ffff;
 
 /**
  * Serves HTTP/2 (RFC 9113) on a connection whose TLS handshake chose it. `sites` is asked for each request. The
@@ -58,6 +60,10 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
   #settingsSeen = false;
   #isClosed = false;
   #blockedSince = Infinity;
+  /** The client is to be told to connect anew, once it has asked for something. */
+  #isRetiring = false;
+  /** It was told so, though streams that are on their way are still taken. */
+  #isTold = false;
 
   constructor(socket: TLSSocket, shared: ClientConnection) {
     const { context } = shared;
@@ -99,6 +105,19 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     // What the client asks for piles up because it does not read the answers.
     this.#blockedSince = Math.min(this.#blockedSince, this.#context.deadlines.now);
     this.#socket.pause();
+  }
+
+  get mayBeAsked(): boolean {
+    return !this.#isTold;
+  }
+
+  /** The first of two GOAWAYs: it names no stream, for some may be on their way (RFC 9113 §6.8). */
+  retire(): void {
+    if (this.#headers.isDraining || this.isDone) return;
+    this.#isRetiring = this.#streams.lastId === 0;
+    if (this.#isRetiring || this.#isTold) return;
+    this.#isTold = true;
+    this.#sendGoAway(errorCode.noError, "", maxStreamId);
   }
 
   drain(): void {
@@ -147,7 +166,9 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     if (fault !== undefined) return this.broken(fault.code, fault.reason);
     switch (type) {
       case frameType.headers:
-        return this.#headers.headers(flags, streamId, bytes, start, end);
+        this.#headers.headers(flags, streamId, bytes, start, end);
+        if (this.#isRetiring) this.retire();
+        return;
       case frameType.continuation:
         return this.#headers.continuation(flags, streamId, bytes, start, end);
       case frameType.settings:
@@ -267,9 +288,9 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     this.#data.open();
   }
 
-  #sendGoAway(code: number, reason: string): void {
+  #sendGoAway(code: number, reason: string, lastId = this.#streams.lastId): void {
     const payload = Buffer.alloc(8 + reason.length);
-    putUint32(payload, 0, this.#streams.lastId);
+    putUint32(payload, 0, lastId);
     putUint32(payload, 4, code);
     payload.write(reason, 8, "latin1");
     this.#output.frame(frameType.goaway, 0, 0, payload);

@@ -83,6 +83,8 @@ export function connectionFacts(
 export interface Listener {
   readonly host: string;
   readonly port: number;
+  /** Connections that are open. */
+  readonly open: number;
   /** Takes no more connections; those that are open go on. Harmless when repeated. */
   close(): void;
   /** Closes everything at once. */
@@ -182,6 +184,9 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   return {
     host: address,
     port,
+    get open() {
+      return open.size;
+    },
     close() {
       if (server.listening) server.close();
     },

@@ -74,6 +74,8 @@ class TcpSession implements AgentSession {
 
   ask(): void {}
 
+  moveAway(): void {}
+
   stopTunnel(): void {}
 
   close(): void {}

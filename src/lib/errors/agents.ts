@@ -33,6 +33,12 @@ export const agentErrors = {
     "The agent asked for an option that this server does not offer.",
     "Configure it on an edge's route instead.",
   ),
+  server_stopping: entry(
+    727,
+    503,
+    "The server is about to stop, and takes no agents any more.",
+    "The agent tries again by itself, at each address that the server has.",
+  ),
   agent_name_taken: entry(
     334,
     409,

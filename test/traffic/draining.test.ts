@@ -1,0 +1,219 @@
+/** A server that is told to stop behind a balancer: nobody's request fails, and agents are elsewhere before it ends. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import type { ClientHttp2Session } from "node:http2";
+import { Agent as KeepAlive, request as requestHttps } from "node:https";
+import type { IncomingMessage } from "node:http";
+import { connect, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { text as readText } from "node:stream/consumers";
+import type { TLSSocket } from "node:tls";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { movableClock } from "../support/clock.ts";
+import type { MovableClock } from "../support/clock.ts";
+import { host } from "../support/edge-with-agent.ts";
+import { startTestEdge } from "../support/edge.ts";
+import type { TestEdge } from "../support/edge.ts";
+import { protocols } from "../support/http-client.ts";
+import type { Protocol } from "../support/http-client.ts";
+import { httpsEdge, newCredential } from "../support/objects.ts";
+import { startOurAgent } from "../support/our-agent.ts";
+import type { OurAgent } from "../support/our-agent.ts";
+import { startHttpService } from "../support/services.ts";
+
+const credential = newCredential();
+const labels = { app: "shop" };
+const stops: (() => unknown)[] = [];
+let clock: MovableClock;
+let servicePort = 0;
+
+beforeEach(async () => {
+  clock = movableClock();
+  const service = await startHttpService((_request, response) => response.end("served"));
+  servicePort = service.port;
+  stops.push(() => service.stop());
+});
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+async function startEdge(drainDelay = 20): Promise<TestEdge> {
+  const objects = [credential.object, ...httpsEdge("shop", [host])];
+  const edge = await startTestEdge(objects, { clock, drainDelay, drainMs: 15_000 });
+  stops.push(() => {
+    const ended = edge.edge.stop();
+    clock.move(20_000);
+    return ended;
+  });
+  return edge;
+}
+
+async function startAgentAt(port: number, edge: TestEdge): Promise<OurAgent> {
+  const at = { port, ca: edge.authority.certificatePem, token: credential.token };
+  const agent = await startOurAgent(at, { upstream: servicePort, labels, agent: { finishMs: 100 } });
+  stops.push(() => agent.close());
+  return agent;
+}
+
+/** Passes connections on to the port that `target` names when they come. */
+async function startBalancer(target: () => number): Promise<number> {
+  const balancer = createServer((socket) => {
+    const onward = connect(target(), "127.0.0.1");
+    for (const one of [socket, onward]) one.on("error", () => {});
+    socket.pipe(onward).pipe(socket);
+    socket.on("close", () => onward.destroy());
+    onward.on("close", () => socket.destroy());
+  });
+  balancer.listen(0, "127.0.0.1");
+  await once(balancer, "listening");
+  stops.push(() => balancer.close());
+  return (balancer.address() as AddressInfo).port;
+}
+
+function sessionsClosed(edge: TestEdge): number {
+  return edge.reports.filter(({ type }) => type === "session_closed").length;
+}
+
+for (const protocol of protocols) {
+  describe(`a server that stops while it is asked over ${protocol}`, { timeout: 60_000 }, () => {
+    it(`S5: a server that stops while it is asked over ${protocol} answers every request until it takes no connections`, async () => {
+      // A clock that is moved would end connections that are just made.
+      const edge = await startEdge(1);
+      await startAgentAt(edge.edge.agent.port, edge);
+      const clients = Array.from({ length: 4 }, () => new Visitor(edge, protocol));
+      const asking = clients.map((client) => client.run());
+      while (clients.some(({ answers }) => answers < 5)) await new Promise(setImmediate);
+      const stopped = edge.edge.stop();
+      await edge.report(({ type }) => type === "draining");
+      await Promise.all(asking);
+      // Those from before were given up, and others have been made since.
+      const connections = clients.map((client) => client.connections);
+      assert.ok(Math.min(...connections) > 1, connections.join());
+      await stopped;
+      assert.deepEqual(
+        clients.flatMap(({ failures }) => failures),
+        [],
+      );
+    });
+
+    it(`S5: a server that stops has its agents elsewhere first, and is left by none before its visitors have gone, asked over ${protocol}`, async () => {
+      const [one, other] = [await startEdge(), await startEdge()];
+      let present = one;
+      const agent = await startAgentAt(await startBalancer(() => present.edge.agent.port), one);
+      assert.equal((await one.ask(protocol, { host })).status, 200);
+      present = other;
+      const stopped = one.edge.stop();
+      await one.report(({ type }) => type === "draining");
+      clock.move(1_000);
+      await agent.online(2);
+      // It is at both.
+      assert.equal((await one.ask(protocol, { host })).status, 200);
+      assert.equal((await other.ask(protocol, { host })).status, 200);
+      assert.equal(sessionsClosed(one), 0);
+      clock.move(20_000);
+      await stopped;
+      assert.equal((await other.ask(protocol, { host })).status, 200);
+      assert.deepEqual(
+        agent.statuses.filter(({ state }) => state === "waiting"),
+        [],
+      );
+    });
+
+    it(`a server that stops and is the only one keeps its agents until its visitors have gone, asked over ${protocol}`, async () => {
+      const edge = await startEdge();
+      const agent = await startAgentAt(edge.edge.agent.port, edge);
+      const stopped = edge.edge.stop();
+      await edge.report(({ type }) => type === "draining");
+      clock.move(1_000);
+      for (let count = 0; count < 20; count += 1) assert.equal((await edge.ask(protocol, { host })).status, 200);
+      assert.deepEqual([agent.statuses.at(-1)?.state, sessionsClosed(edge)], ["online", 0]);
+      clock.move(20_000);
+      await stopped;
+      assert.equal(sessionsClosed(edge), 1);
+    });
+  });
+}
+
+describe("a server that stops while agents come", { timeout: 60_000 }, () => {
+  it("a server that stops tells agents one after the other, and takes no new ones of ours", async () => {
+    const edge = await startEdge();
+    const agents = [];
+    for (let count = 0; count < 4; count += 1) agents.push(await startAgentAt(edge.edge.agent.port, edge));
+    const stopped = edge.edge.stop();
+    await edge.report(({ type }) => type === "draining");
+    const at = { port: edge.edge.agent.port, ca: edge.authority.certificatePem, token: credential.token };
+    const late = await startOurAgent(at, { upstream: servicePort, labels, offline: true });
+    stops.push(() => late.close());
+    assert.match((await late.ended).message, /about to stop/);
+    clock.move(20_000);
+    await stopped;
+  });
+});
+
+/** A client that keeps its connection until it is told to make another, and stops when none can be made. */
+class Visitor {
+  answers = 0;
+  connections = 0;
+  readonly failures: unknown[] = [];
+  readonly #edge: TestEdge;
+  readonly #protocol: Protocol;
+
+  constructor(edge: TestEdge, protocol: Protocol) {
+    this.#edge = edge;
+    this.#protocol = protocol;
+  }
+
+  async run(): Promise<void> {
+    for (;;) {
+      let socket: TLSSocket;
+      try {
+        socket = await this.#edge.connect(this.#protocol, { host });
+      } catch (error) {
+        // What the system has not given to the server when that closes the listener, it resets.
+        const { code } = error as NodeJS.ErrnoException;
+        if (code !== "ECONNREFUSED" && code !== "ECONNRESET") this.failures.push(error);
+        return;
+      }
+      socket.on("error", () => {});
+      this.connections += 1;
+      try {
+        await (this.#protocol === "h1" ? this.#overHttp1(socket) : this.#overHttp2(socket));
+      } catch (error) {
+        this.failures.push(error);
+      }
+      socket.destroy();
+    }
+  }
+
+  async #overHttp1(socket: TLSSocket): Promise<void> {
+    const agent = new KeepAlive({ keepAlive: true, maxSockets: 1 });
+    agent.createConnection = () => socket;
+    for (let isKept = true; isKept;) {
+      const outgoing = requestHttps({ agent, headers: { host } }).end();
+      const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+      this.#answered(response.statusCode ?? 0, await readText(response));
+      isKept = response.headers.connection !== "close";
+    }
+  }
+
+  async #overHttp2(socket: TLSSocket): Promise<void> {
+    const session: ClientHttp2Session = connectHttp2(`https://${host}`, { createConnection: () => socket });
+    session.on("error", () => {});
+    const goodbye = new AbortController();
+    session.on("goaway", () => goodbye.abort());
+    while (!goodbye.signal.aborted) {
+      const stream = session.request({ ":path": "/", ":authority": host });
+      const closed = once(stream, "close").then(() => Promise.reject(new Error("the stream was closed")));
+      const [head] = (await Promise.race([once(stream, "response"), closed])) as [Record<string, unknown>];
+      closed.catch(() => {});
+      this.#answered(Number(head[":status"]), await readText(stream));
+    }
+    session.destroy();
+  }
+
+  #answered(status: number, text: string): void {
+    this.answers += 1;
+    if (status !== 200 || text !== "served") this.failures.push(`${status} ${text}`);
+  }
+}
