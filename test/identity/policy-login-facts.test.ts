@@ -183,6 +183,18 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     assert.equal(world.providers.calls.length, calls);
   });
 
+  it("a login by a rule is told of by variables and traces as those of modules are, also where it lets nobody in", async () => {
+    const add = { "x-told": "${.oauth.decision} ${.oauth.user.email}" };
+    const rules = [{ actions: [oauth({ auth_id: "told", email_addresses: ["ada@example.com"] })] }];
+    await world.route("/told", { ...policy(rules), request_headers: { add }, response_headers: { add } });
+    const browser = world.browser();
+    assert.equal(seen(await browser.visit(at("/told")))["x-told"], "allow ada@example.com");
+    const sent = await world.browser().ask(at("/told"), { headers: html });
+    const { steps } = (await world.platform.api("GET", `/requests/${String(sent.headers["x-request-id"])}`)).body;
+    const [own] = steps.filter(({ by }: ApiBody) => by === "oauth");
+    assert.deepEqual([own?.outcome, /sent to GitHub/.test(own?.reason)], ["answered", true]);
+  });
+
   it("a login by a rule lets preflight requests of CORS pass where that is wanted, and no other OPTIONS", async () => {
     await world.route("/cors", policy([{ actions: [oauth({ auth_id: "cors", allow_cors_preflight: true })] }]));
     const headers = { origin: "https://shop.example", "access-control-request-method": "PUT" };

@@ -1,9 +1,10 @@
 import { types } from "../../cel/checking/types.ts";
 import { f } from "../../schema/fields.ts";
 import { defineAction } from "../language/action.ts";
-import { clientAt, compileClient } from "../parts/login-client.ts";
-import { codeLoginFields, idleField, noCookieDomain, timesOf } from "../parts/login-fields.ts";
-import { identityOf, loginAction, loginResults } from "../parts/login.ts";
+import { codeLoginAction } from "../parts/code-login.ts";
+import { compileClient } from "../parts/login-client.ts";
+import { codeLoginFields, idleField, noCookieDomain } from "../parts/login-fields.ts";
+import { identityOf, loginResults } from "../parts/login.ts";
 
 const providers = ["amazon", "facebook", "github", "gitlab", "google", "linkedin", "microsoft", "twitch"] as const;
 
@@ -59,24 +60,10 @@ export const oauth = defineAction({
     },
   },
   compile(config, scope) {
-    const { provider, client_id, client_secret, scopes, authz_url_params, email_addresses, email_domains } = config;
-    const templates = client_id === "" ? undefined : compileClient(client_id, client_secret, scope);
-    return loginAction({
-      authId: config.auth_id,
-      allowsPreflight: config.allow_cors_preflight,
-      asked(place) {
-        const client = templates && clientAt(templates, place);
-        const login = {
-          ...timesOf(config, config.idle_session_timeout),
-          provider: { kind: "oauth", name: provider } as const,
-          client,
-          scopes,
-          authorizeParameters: authz_url_params,
-          emailAddresses: email_addresses,
-          emailDomains: email_domains,
-        };
-        return { login, client };
-      },
+    return codeLoginAction(config, {
+      provider: { kind: "oauth", name: config.provider },
+      client: config.client_id === "" ? undefined : compileClient(config.client_id, config.client_secret, scope),
+      idle: config.idle_session_timeout,
       result: (visitor, session, wasChecked) => ({
         identity: identityOf(visitor, session, sessionField),
         access_token: session?.accessToken ?? "",

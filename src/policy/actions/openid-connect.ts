@@ -2,9 +2,10 @@ import { types } from "../../cel/checking/types.ts";
 import { f } from "../../schema/fields.ts";
 import { providerUrl } from "../../schema/login-fields.ts";
 import { defineAction } from "../language/action.ts";
-import { clientAt, compileClient } from "../parts/login-client.ts";
-import { codeLoginFields, idleField, noCookieDomain, timesOf } from "../parts/login-fields.ts";
-import { identityOf, loginAction, loginResults } from "../parts/login.ts";
+import { codeLoginAction } from "../parts/code-login.ts";
+import { compileClient } from "../parts/login-client.ts";
+import { codeLoginFields, idleField, noCookieDomain } from "../parts/login-fields.ts";
+import { identityOf, loginResults } from "../parts/login.ts";
 
 const sessionField = "current_session_id";
 
@@ -46,24 +47,10 @@ export const openidConnect = defineAction({
     },
   },
   compile(config, scope) {
-    const { issuer_url, scopes, authz_url_params, email_addresses, email_domains } = config;
-    const templates = compileClient(config.client_id, config.client_secret, scope);
-    return loginAction({
-      authId: config.auth_id,
-      allowsPreflight: config.allow_cors_preflight,
-      asked(place) {
-        const client = clientAt(templates, place);
-        const login = {
-          ...timesOf(config, config.idle_session_duration),
-          provider: { kind: "oidc", issuer: issuer_url } as const,
-          client,
-          scopes,
-          authorizeParameters: authz_url_params,
-          emailAddresses: email_addresses,
-          emailDomains: email_domains,
-        };
-        return { login, client };
-      },
+    return codeLoginAction(config, {
+      provider: { kind: "oidc", issuer: config.issuer_url },
+      client: compileClient(config.client_id, config.client_secret, scope),
+      idle: config.idle_session_duration,
       result: (visitor, session, wasChecked) => ({
         identity: identityOf(visitor, session, sessionField),
         access_token: session?.accessToken ?? "",

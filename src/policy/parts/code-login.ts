@@ -1,0 +1,43 @@
+/** Logins by the authorization code flow, as both of their actions have them. */
+import type { StoredOf } from "../../schema/fields.ts";
+import type { AskedCodeLogin } from "../../traffic/asked-login.ts";
+import type { CompiledAction } from "../language/action.ts";
+import { clientAt } from "./login-client.ts";
+import type { ClientTemplates } from "./login-client.ts";
+import { timesOf } from "./login-fields.ts";
+import type { codeLoginFields } from "./login-fields.ts";
+import { loginAction } from "./login.ts";
+import type { LoginAction } from "./login.ts";
+
+export interface CodeLogin {
+  readonly provider: AskedCodeLogin["provider"];
+  /** Undefined: the server's own app. */
+  readonly client: ClientTemplates | undefined;
+  /** How long it may be idle; "" where that is not limited. */
+  readonly idle: string;
+  readonly result: LoginAction["result"];
+}
+
+export function codeLoginAction(
+  config: StoredOf<typeof codeLoginFields>,
+  { provider, client: templates, idle, result }: CodeLogin,
+): CompiledAction {
+  return loginAction({
+    authId: config.auth_id,
+    allowsPreflight: config.allow_cors_preflight,
+    asked(place) {
+      const client = templates && clientAt(templates, place);
+      const login = {
+        ...timesOf(config, idle),
+        provider,
+        client,
+        scopes: config.scopes,
+        authorizeParameters: config.authz_url_params,
+        emailAddresses: config.email_addresses,
+        emailDomains: config.email_domains,
+      };
+      return { login, client };
+    },
+    result,
+  });
+}
