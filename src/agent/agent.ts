@@ -17,6 +17,8 @@ import type { Kept } from "./tunnels.ts";
 
 export interface AgentOptions {
   readonly server: ServerAddress;
+  /** Tried in turn where that one cannot be reached, takes no agents, or says that it is about to stop. */
+  readonly otherServers?: readonly ServerAddress[];
   /** The CA that the server must be certified by, PEM; the system's when absent. */
   readonly ca: string | undefined;
   readonly token: string;
@@ -82,6 +84,9 @@ export function startAgent(options: AgentOptions): Agent {
   let former: { readonly session: Session; readonly stays: boolean; readonly gone: AbortSignal } | undefined;
   const staying = new Set<Session>();
   const leaving = new Set<Promise<void>>();
+  const servers = [options.server, ...(options.otherServers ?? [])];
+  /** Attempts that were to be made elsewhere than the one before. */
+  let turn = 0;
   const kept: Kept = new Map();
 
   const tunnels = makeTunnels(options.tunnels, options);
@@ -95,6 +100,7 @@ export function startAgent(options: AgentOptions): Agent {
       const since = clock.monotonic();
       const { reason, atOnce, wasOnline } = await connectOnce();
       session = undefined;
+      if (!wasOnline || former?.stays) turn += 1;
       if (closing.signal.aborted || reason === undefined) return;
       if (wasOnline) {
         offlineSince = clock.now();
@@ -146,7 +152,7 @@ export function startAgent(options: AgentOptions): Agent {
   /** One connection from beginning to end. `reason` undefined: there will be no other. */
   const connectOnce = async (): Promise<Connected> => {
     try {
-      const socket = await connectServer(options.server, options.ca, closing.signal);
+      const socket = await connectServer(servers[turn % servers.length] as ServerAddress, options.ca, closing.signal);
       const own = tunnels.join(kept);
       // A session of its own: resuming that of the former would end it.
       session = await openSession(socket, options, tunnels, own, former ? undefined : resumption, closing.signal);
@@ -165,7 +171,8 @@ export function startAgent(options: AgentOptions): Agent {
       end(over.end);
     } catch (error) {
       if (closing.signal.aborted) return last;
-      const why = endOf(error, resumption !== undefined || options.retryFirst);
+      const isTriedElsewhere = turn + 1 < servers.length;
+      const why = endOf(error, resumption !== undefined || options.retryFirst || isTriedElsewhere);
       if (!why) return { reason: describeLoss(error), atOnce: false, wasOnline: false };
       end(why);
     }

@@ -39,7 +39,10 @@ export const commandSettings = {
     { default: "http1" },
   ),
   metadata: optional("Free text shown with the tunnel.", text),
-  server: optional("The server's agent listener (default: the local server's).", named("HOST:PORT")),
+  server: optional(
+    "The server's agent listener (default: the local server's). Several, with commas between them, are tried in turn.",
+    named("HOST:PORT"),
+  ),
   ca: optional(
     "PEM file with the CA that the server must be certified by; `system` for the system's (default: the local server's, else the system's).",
     named("FILE"),

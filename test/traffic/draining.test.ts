@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { movableClock } from "../support/clock.ts";
 import type { MovableClock } from "../support/clock.ts";
 import { host } from "../support/edge-with-agent.ts";
+import { freePort } from "../support/connections.ts";
 import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
 import { protocols } from "../support/http-client.ts";
@@ -134,6 +135,29 @@ for (const protocol of protocols) {
     });
   });
 }
+
+describe("an agent with several addresses of its server", { timeout: 60_000 }, () => {
+  it("an agent with several addresses goes on to the next where one is silent or about to stop, and has a session there first", async () => {
+    const [one, other] = [await startEdge(), await startEdge()];
+    const at = { ca: one.authority.certificatePem, token: credential.token };
+    const places = [one, other].map(({ edge }) => ({ host: "127.0.0.1", port: edge.agent.port }));
+    const silent = await freePort();
+    const agent = await startOurAgent(
+      { port: silent, ...at },
+      { upstream: servicePort, labels, agent: { finishMs: 100, otherServers: places } },
+    );
+    stops.push(() => agent.close());
+    assert.equal((await one.ask("h1", { host })).status, 200);
+    const stopped = one.edge.stop();
+    await one.report(({ type }) => type === "draining");
+    clock.move(1_000);
+    await agent.online(2);
+    assert.deepEqual([(await one.ask("h1", { host })).status, (await other.ask("h1", { host })).status], [200, 200]);
+    clock.move(20_000);
+    await stopped;
+    assert.equal((await other.ask("h1", { host })).status, 200);
+  });
+});
 
 describe("a server that stops while agents come", { timeout: 60_000 }, () => {
   it("a server that stops tells agents one after the other, and takes no new ones of ours", async () => {

@@ -1,5 +1,6 @@
 /** How an agent gets in: which server, whom it trusts, and the token that it shows. */
 import { parseServerAddress } from "../../agent/connect.ts";
+import type { ServerAddress } from "../../agent/connect.ts";
 import type { AgentOptions } from "../../agent/agent.ts";
 import { findServer, localAuthtoken } from "../data/local-server.ts";
 import { trustedAuthorities } from "../data/trusted-authorities.ts";
@@ -33,7 +34,10 @@ export function agentAccess(
     throw new Failure("usage", "no agent token: give one with POSTERN_AUTHTOKEN or --token-file");
   }
   return {
-    server: named("--server", () => parseServerAddress(server)),
+    ...named("--server", () => {
+      const [first, ...otherServers] = server.split(",").map((one) => parseServerAddress(one.trim()));
+      return { server: first as ServerAddress, otherServers };
+    }),
     ca: trustedAuthorities(values.ca, data),
     token,
   };
