@@ -12,7 +12,7 @@ export const servedFields = {
   hostport: f.string("Host and port.", { maxBytes: 260 }),
   host: f.string("Host."),
   port: f.uint32("Port.", { example: 443 }),
-  name: f.string("Always empty."),
+  name: f.string("As its agent calls it; empty for what is configured."),
   domain: f.ref("The reserved domain.", { to: "reserved_domain", input: "domain" }),
   tcp_addr: f.ref("The reserved address.", { to: "reserved_addr", input: "tcp_addr" }),
   tunnel: f.ref("The tunnel that serves it.", { to: "tunnel", input: "tunnel" }),
@@ -35,7 +35,7 @@ export const endpoint = defineResource({
     updated_at: f.timestamp("When it last changed."),
     url: f.string("Its URL, as newer clients read it.", { maxBytes: 2048 }),
     type: f.oneOf("What serves it.", ["ephemeral", "edge", "cloud"], { default: "ephemeral" }),
-    description: f.string("Description of the edge or cloud endpoint."),
+    description: f.string("Description of the tunnel's endpoint, the edge or the cloud endpoint."),
     metadata: f.string("Metadata of the tunnel, edge or cloud endpoint.", { maxBytes: 4096 }),
     bindings: f.list("Who can reach it.", f.string("A binding.")),
     traffic_policy: f.string("Policy of a cloud endpoint; empty for the others.", {

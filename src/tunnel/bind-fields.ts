@@ -9,8 +9,8 @@ import type { JsonObject } from "./json-message.ts";
 /** Members that are read, in lower case. */
 const known = {
   bind: new Set(["id", "proto", "forwardsto", "forwardsproto", "opts", "extra"]),
-  extra: new Set(["token", "metadata", "bindings", "poolingenabled", "ippolicyref"]),
-  patch: new Set(["tunnelid", "metadata", "trafficpolicy", "poolingenabled"]),
+  extra: new Set(["token", "metadata", "name", "description", "bindings", "poolingenabled", "ippolicyref"]),
+  patch: new Set(["tunnelid", "name", "description", "metadata", "trafficpolicy", "poolingenabled"]),
   labelled: new Set(["labels", "forwardsto", "forwardsproto", "metadata", "proxyproto"]),
 } as const;
 

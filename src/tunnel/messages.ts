@@ -95,6 +95,8 @@ export function parseBind(message: JsonObject): BindMessage {
     ...readPlace(options, proto),
     forwardsTo: textMember(message, "ForwardsTo", maxText),
     forwardsProto: parseForwardsProto(message),
+    name: textMember(extra, "Name", maxName),
+    description: textMember(extra, "Description", maxName),
     metadata: textMember(extra, "Metadata", maxMetadata),
     proxyProtocol: parseProxyProtocol(options),
     isInternal: isBoundTo(extra, "internal"),
@@ -138,6 +140,8 @@ export function parsePatch(message: JsonObject): { readonly id: string; readonly
   return {
     id: textMember(message, "TunnelId", maxName),
     change: {
+      ...(given("Name") && { name: textMember(message, "Name", maxName) }),
+      ...(given("Description") && { description: textMember(message, "Description", maxName) }),
       ...(given("Metadata") && { metadata: textMember(message, "Metadata", maxMetadata) }),
       ...(given("TrafficPolicy") && { trafficPolicy: textMember(message, "TrafficPolicy", maxPolicy) }),
       ...(typeof pools === "boolean" && { pools }),

@@ -34,6 +34,9 @@ export interface BindRequest {
   readonly isPublic?: boolean;
   /** Other endpoints of the account that ask for it as well may serve the same URL. */
   readonly pools?: boolean;
+  /** What the endpoint is called, and what it is for; "" or absent where the agent does not say. */
+  readonly name?: string;
+  readonly description?: string;
   readonly metadata: string;
   /** 0, 1 or 2: PROXY protocol header to write before the bytes of each stream, of HTTP ones too. */
   readonly proxyProtocol: 0 | 1 | 2;
@@ -52,6 +55,8 @@ export interface LabelRequest {
 
 /** What becomes of a tunnel that is open; absent members stay as they are. */
 export interface TunnelChange {
+  readonly name?: string;
+  readonly description?: string;
   readonly metadata?: string;
   /** JSON or YAML; "" for none. */
   readonly trafficPolicy?: string;

@@ -20,8 +20,6 @@ const refused: readonly (readonly [name: string, message: Members])[] = [
   ["Bindings", { Extra: { Bindings: [7] } }],
   ["PoolingEnabled", { Extra: { poolingenabled: "yes" } }],
   ["IPPolicyRef", { Extra: { IPPolicyRef: "ipp_1" } }],
-  ["Name", { Extra: { Name: "web" } }],
-  ["Description", { Extra: { Description: "the shop" } }],
   ["Unheard", { Extra: { Unheard: true } }],
   ["Unheard", { Unheard: 1 }],
   ["ssh", { Proto: "ssh" }],
@@ -74,6 +72,15 @@ const refused: readonly (readonly [name: string, message: Members])[] = [
   ["TLSTermination", { Proto: "tcp", Opts: { TLSTermination: {} } }],
 ];
 
+/** What is refused of a change, with the text that the refusal holds. */
+const unchangeable: readonly (readonly [name: string, message: Members])[] = [
+  ["PoolingEnabled", { PoolingEnabled: "yes" }],
+  ["Name", { Name: 7 }],
+  ["Description", { Description: "x".repeat(256) }],
+  ["Bindings", { Bindings: ["internal"] }],
+  ["ForwardsTo", { ForwardsTo: "http://localhost:80" }],
+];
+
 /** What contradicts itself, or cannot be read. */
 const invalid: readonly (readonly [name: string, message: Members])[] = [
   ["Hostname", { Opts: { Hostname: "a.apps.example.com", Domain: "b.apps.example.com" } }],
@@ -97,6 +104,7 @@ const done: readonly Members[] = [
   { Extra: { Bindings: null } },
   { Extra: { Bindings: ["public"] } },
   { Extra: { PoolingEnabled: true } },
+  { Extra: { Name: "web", Description: "the shop" } },
   { ForwardsProto: "http1" },
   { ForwardsProto: "http2" },
   { Opts: { LocalURLScheme: "http", Auth: "", HostHeaderRewrite: false, OAuth: null } },
@@ -133,6 +141,8 @@ describe("what an agent asks for with a tunnel", () => {
     return await agent.answer(streamId);
   };
   const bind = (message: Members) => ask(1, { Id: "", Proto: "https", Opts: {}, Extra: {}, ...message });
+  const patch = (TunnelId: string, message: Members) => ask(10, { TunnelId, ...message });
+  const tunnelOf = (extra: unknown) => String((extra as Members)["TunnelID"]);
   const label = (message: Members) => ask(7, { Labels: { app: "web" }, ForwardsTo: "", Metadata: "", ...message });
 
   for (const [name, message] of refused) {
@@ -164,6 +174,63 @@ describe("what an agent asks for with a tunnel", () => {
       const answer = await bind(message);
       assert.equal(answer["Error"], "");
       assert.equal((await ask(2, { Id: answer["Id"] }))["Error"], "");
+    });
+  }
+
+  for (const [name, message] of unchangeable) {
+    it(`what an agent changes of its tunnel is refused by name: ${JSON.stringify(message).slice(0, 60)}`, async () => {
+      const { Id, Extra } = await bind({});
+      const error = String((await patch(tunnelOf(Extra), message))["Error"]);
+      assert.ok(error.includes(name), error);
+      await ask(2, { Id });
+    });
+  }
+
+  it("what an agent changes of its tunnel is told with the name and the description that it had, where it says nothing of them", async () => {
+    const { Id, Extra } = await bind({ Extra: { Name: "web", Description: "the shop" } });
+    const id = tunnelOf(Extra);
+    const told = (name: string, description: string, metadata: string) =>
+      edge.report(
+        (one) =>
+          one.type === "tunnel_opened" &&
+          one.tunnel.id === id &&
+          one.tunnel.endpoint?.name === name &&
+          one.tunnel.endpoint.description === description &&
+          one.tunnel.metadata === metadata,
+      );
+    await told("web", "the shop", "");
+    assert.equal((await patch(id, { Description: "its till" }))["Error"], "");
+    await told("web", "its till", "");
+    assert.equal((await patch(id, { Name: "", Metadata: "m" }))["Error"], "");
+    await told("", "its till", "m");
+    await ask(2, { Id });
+  });
+
+  for (const [Proto, Opts] of [
+    ["https", { Hostname: "shared.apps.example.com" }],
+    ["tls", { Hostname: "whole.apps.example.com" }],
+    ["tcp", { Addr: ":20009" }],
+    ["https", { Hostname: "shop.internal" }],
+  ] as const) {
+    it(`what an agent changes of its ${Proto} tunnel is whether others may serve ${JSON.stringify(Opts)} beside it, while none does`, async () => {
+      const Bindings = JSON.stringify(Opts).includes("internal") ? ["internal"] : [];
+      const beside = () => bind({ Proto, Opts, Extra: { PoolingEnabled: true, Bindings } });
+      const first = await bind({ Proto, Opts, Extra: { Bindings } });
+      const id = tunnelOf(first["Extra"]);
+      assert.match(String((await beside())["Error"]), /this session serves it/);
+
+      assert.equal((await patch(id, { PoolingEnabled: true }))["Error"], "");
+      const second = await beside();
+      assert.equal(second["Error"], "");
+      assert.match(
+        String((await patch(id, { PoolingEnabled: false }))["Error"]),
+        /serves it; several may serve one URL/,
+      );
+
+      await ask(2, { Id: second["Id"] });
+      assert.equal((await patch(id, { PoolingEnabled: false }))["Error"], "");
+      assert.match(String((await beside())["Error"]), /this session serves it/);
+      await ask(2, { Id: first["Id"] });
     });
   }
 

@@ -2558,7 +2558,7 @@ export interface Endpoint {
   readonly url: string;
   /** What serves it. */
   readonly type: "ephemeral" | "edge" | "cloud";
-  /** Description of the edge or cloud endpoint. (at most 255 bytes) */
+  /** Description of the tunnel's endpoint, the edge or the cloud endpoint. (at most 255 bytes) */
   readonly description: string;
   /** Metadata of the tunnel, edge or cloud endpoint. (at most 4096 bytes) */
   readonly metadata: string;
@@ -2582,7 +2582,7 @@ export interface Endpoint {
   readonly host: string;
   /** Port. (0 to 4294967295) */
   readonly port: number;
-  /** Always empty. (at most 255 bytes) */
+  /** As its agent calls it; empty for what is configured. (at most 255 bytes) */
   readonly name: string;
   /** The reserved domain. */
   readonly domain: Ref | null;
@@ -2649,7 +2649,7 @@ export interface CloudEndpoint {
   readonly host: string;
   /** Port. (0 to 4294967295) */
   readonly port: number;
-  /** Always empty. (at most 255 bytes) */
+  /** As its agent calls it; empty for what is configured. (at most 255 bytes) */
   readonly name: string;
   /** The reserved domain. */
   readonly domain: Ref | null;

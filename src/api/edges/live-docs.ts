@@ -74,7 +74,7 @@ function tunnelDoc(report: TunnelReport): DocOf<typeof tunnel> {
 
 function endpointDoc(
   report: TunnelReport,
-  { proto, publicUrl, pooled = false }: NonNullable<TunnelReport["endpoint"]>,
+  { proto, publicUrl, name = "", description = "", pooled = false }: NonNullable<TunnelReport["endpoint"]>,
   reader: Reader,
 ): Partial<DocOf<typeof endpoints>> {
   const hostport = hostportOf(publicUrl);
@@ -92,6 +92,8 @@ function endpointDoc(
     host,
     port: Number(hostport.slice(host.length + 1)),
     type: "ephemeral",
+    name,
+    description,
     metadata: report.metadata,
     domain: reader.holder(report.accountId, "domain", host)?.id ?? null,
     tunnel: report.id,

@@ -12,7 +12,8 @@ import type { PoolOf } from "./claims.ts";
 import type { Grant } from "./credentials.ts";
 import type { EndpointHosts } from "./hosts.ts";
 import { generatedName, hostName } from "./host-names.ts";
-import type { Tunnel } from "./tunnel.ts";
+import { isAtPort } from "./tunnel.ts";
+import type { Endpoint, Tunnel } from "./tunnel.ts";
 
 export interface EndpointPlacesOptions extends ServerNames {
   readonly hosts: EndpointHosts;
@@ -55,6 +56,11 @@ export interface ClaimedPlace extends PublicPlace {
 export interface EndpointPlaces {
   /** Throws `Refusal`. The place is not taken yet. */
   claim(asking: EndpointRequest): ClaimedPlace | Unasked;
+  /**
+   * Throws `agent_name_taken` unless the endpoint may serve its place beside others from now on, or by itself: nothing
+   * else serves it then.
+   */
+  demandPool(endpoint: Endpoint, asking: Pick<EndpointRequest, "session">, pools: boolean): void;
 }
 
 /** Generated names that are tried before giving up: as many as a session may hold tunnels is plenty. */
@@ -68,6 +74,11 @@ export function makeEndpointPlaces(options: EndpointPlacesOptions): EndpointPlac
       const place = placeOf(asking);
       if ("ask" in place) return place;
       return mustAsk(place, asking) ?? place;
+    },
+    demandPool({ host, port, site, proto }, { session }, pools) {
+      const pool = pools ? proto : undefined;
+      if (isAtPort(site, host)) options.addresses?.claim(port, session, pool);
+      else options.hosts.claim(host, session, pool);
     },
   };
 }

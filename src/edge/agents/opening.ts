@@ -62,21 +62,20 @@ export function makeOpening(options: OpeningOptions): Opening {
       askedFor.set(tunnel, asking);
       return { tunnel, replaces: place.replaces, isFresh: place.isFresh };
     },
-    changed(tunnel, { metadata, trafficPolicy, pools }) {
+    changed(tunnel, { trafficPolicy, ...said }) {
       const asking = askedFor.get(tunnel);
       const { endpoint } = tunnel;
       if (!asking || !endpoint) {
         throw new Refusal("agent_option_unsupported", "change a tunnel with labels: its edges have what it would have");
       }
       const { request } = asking;
-      if (pools !== undefined && pools !== (request.pools === true)) {
-        throw new Refusal("agent_option_unsupported", 'change "PoolingEnabled" of a tunnel: bind it anew');
-      }
+      const { pools = request.pools === true } = said;
+      if (pools !== (request.pools === true)) endpointPlaces.demandPool(endpoint, asking, pools);
       const after = {
         ...asking,
         request: {
           ...request,
-          ...(metadata !== undefined && { metadata }),
+          ...said,
           ...(trafficPolicy !== undefined && { options: { ...withoutPolicy(request), TrafficPolicy: trafficPolicy } }),
         },
       };
@@ -170,6 +169,8 @@ function endpointAt(
     proto,
     host,
     port,
+    name: request.name ?? "",
+    description: request.description ?? "",
     url: `${proto}://${internalNameOf(host)}${port === usualPort[proto] ? "" : `:${port}`}`,
     site:
       proto === "tls" || proto === "tcp"

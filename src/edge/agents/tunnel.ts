@@ -34,6 +34,9 @@ export interface Endpoint {
   /** Of the public URL. */
   readonly port: number;
   readonly url: string;
+  /** As its agent calls and describes it; "" where it does not. */
+  readonly name: string;
+  readonly description: string;
   readonly site: Site | ConnectionSite;
   /** Those that may stand in for its tunnel; undefined for one that serves its URL alone. */
   readonly beside: Beside | undefined;
@@ -63,6 +66,8 @@ export function renderTunnel(tunnel: Tunnel, region: string): TunnelReport {
         id: endpoint.id,
         proto: endpoint.proto,
         publicUrl: endpoint.url,
+        name: endpoint.name,
+        description: endpoint.description,
         ...(endpoint.site.pooled === true && { pooled: true }),
       },
     }),

@@ -149,6 +149,9 @@ export interface TunnelReport {
     readonly id: string;
     readonly proto: "http" | "https" | "tcp" | "tls";
     readonly publicUrl: string;
+    /** As the agent calls and describes it. */
+    readonly name?: string;
+    readonly description?: string;
     /** Others of the account may serve its URL beside it. */
     readonly pooled?: boolean;
   };
