@@ -240,3 +240,20 @@ describe("a platform that stops", () => {
     await stopped;
   });
 });
+
+describe("a platform that stops with a delay", () => {
+  it("a platform that stops with a delay still serves who comes, while it says that it is not ready", async () => {
+    const platform = await startPlatform({ drainDelay: 3 });
+    const upstream = await startHttpService((_request, response) => response.end("served"));
+    const agent = await platform.startAgent({ upstream: upstream.port });
+    const stopped = platform.stopServer();
+    await eventually(
+      async () => (await platform.api("GET", "/readyz")).status,
+      (status) => status === 503,
+    );
+    assert.equal((await platform.request(agent.url)).text, "served");
+    await stopped;
+    await platform.stop();
+    await upstream.stop();
+  });
+});

@@ -57,6 +57,7 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
   const directory = options.data ?? mkdtempSync(join(tmpdir(), "postern-platform-"));
   const started = {
     ...defaultsOf(platformSettings),
+    drainDelay: 0,
     data: directory,
     apiListen: loopback,
     httpsListen: loopback,
