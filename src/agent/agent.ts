@@ -6,7 +6,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { pauseMs } from "./backoff.ts";
 import { connectServer } from "./connect.ts";
-import type { ServerAddress } from "./connect.ts";
+import type { ConnectOptions, ServerAddress } from "./connect.ts";
 import { describeLoss, endOf } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
 import { openSession } from "./session.ts";
@@ -22,10 +22,17 @@ export interface AgentOptions {
   /** The CA that the server must be certified by, PEM; the system's when absent. */
   readonly ca: string | undefined;
   readonly token: string;
+  /** The way there; the system's unless given. */
+  readonly connect?: ConnectOptions;
   /** Shown with the session. */
   readonly metadata: string;
   /** What is published; none of them: the session alone. */
   readonly tunnels: readonly TunnelOptions[];
+  /** Whether the server may stop it, or have it connect again; it may unless given. */
+  readonly remoteManagement?: boolean;
+  /** 10 s and 15 s unless given. */
+  readonly heartbeatIntervalMs?: number;
+  readonly heartbeatToleranceMs?: number;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -152,7 +159,8 @@ export function startAgent(options: AgentOptions): Agent {
   /** One connection from beginning to end. `reason` undefined: there will be no other. */
   const connectOnce = async (): Promise<Connected> => {
     try {
-      const socket = await connectServer(servers[turn % servers.length] as ServerAddress, options.ca, closing.signal);
+      const server = servers[turn % servers.length] as ServerAddress;
+      const socket = await connectServer(server, options.ca, closing.signal, options.connect);
       const own = tunnels.join(kept);
       // A session of its own: resuming that of the former would end it.
       session = await openSession(socket, options, tunnels, own, former ? undefined : resumption, closing.signal);

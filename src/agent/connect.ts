@@ -1,9 +1,22 @@
+import { Resolver } from "node:dns";
 import { isIP } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import { connect, getCACertificates } from "node:tls";
 import type { TLSSocket } from "node:tls";
+import { connectThrough } from "./proxy.ts";
 
-/** Time for name lookup, TCP and TLS together, milliseconds. */
-const connectTimeoutMs = 10_000;
+/** Time for name lookup, proxy, TCP and TLS together, milliseconds. */
+const usualTimeoutMs = 10_000;
+
+/** The way to the server. */
+export interface ConnectOptions {
+  /** 10 s unless given, milliseconds. */
+  readonly timeoutMs?: number | undefined;
+  /** Addresses of the name servers that are asked; the system's unless there are some. */
+  readonly dnsServers?: readonly string[];
+  /** The proxy that leads to a server; undefined: none. */
+  readonly proxy?: ((server: ServerAddress) => URL | undefined) | undefined;
+}
 
 export interface ServerAddress {
   readonly host: string;
@@ -20,36 +33,80 @@ export function parseServerAddress(given: string): ServerAddress {
 
 /**
  * A TLS connection to the server, its name verified against the CA `ca` (PEM) or, without one, the system's (G3).
- * The name is looked up anew for each connection.
+ * The name is looked up anew for each connection, and all of its addresses are tried (RFC 8305).
  */
 export async function connectServer(
-  address: ServerAddress,
+  { host, port }: ServerAddress,
   ca: string | undefined,
   signal: AbortSignal,
+  { timeoutMs = usualTimeoutMs, dnsServers = [], proxy }: ConnectOptions = {},
 ): Promise<TLSSocket> {
   signal.throwIfAborted();
-  const { host, port } = address;
-  const socket = connect({
-    host,
-    port,
-    ...(isIP(host) ? {} : { servername: host }),
-    ca: ca === undefined ? [...getCACertificates("system"), ...getCACertificates("bundled")] : ca,
-    minVersion: "TLSv1.2",
-    rejectUnauthorized: true,
-  });
-  socket.setNoDelay(true);
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+  let opened: Socket | undefined;
+  const abort = (error: Error): void => {
+    fail(error);
+    opened?.destroy();
+  };
+  const abandon = (): void => abort(new Error("given up"));
+  signal.addEventListener("abort", abandon, { once: true });
+  const timer = setTimeout(() => abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+  const open = async (): Promise<TLSSocket> => {
+    const through = proxy?.({ host, port });
+    const socket = through && (await connectThrough(through, { host, port }, (one) => (opened = one)));
+    const secure = connect({
+      ...(socket ? { socket } : { host, port, autoSelectFamily: true }),
+      ...(dnsServers.length > 0 && { lookup: lookupWith(dnsServers) }),
+      ...(isIP(host) ? { host } : { servername: host }),
+      ca: ca === undefined ? [...getCACertificates("system"), ...getCACertificates("bundled")] : ca,
+      minVersion: "TLSv1.2",
+      rejectUnauthorized: true,
+    });
+    opened = secure;
+    secure.setNoDelay(true);
+    return await handshake(secure);
+  };
+  const opening = open();
+  // Whichever is left behind has been told already.
+  opening.catch(() => {});
+  failed.catch(() => {});
+  try {
+    return await Promise.race([opening, failed]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", abandon);
+  }
+}
+
+async function handshake(socket: TLSSocket): Promise<TLSSocket> {
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
-  const abort = (): void => void socket.destroy(new Error("given up"));
-  signal.addEventListener("abort", abort, { once: true });
-  socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error(`no answer within ${connectTimeoutMs / 1000} s`)));
   socket.once("error", reject);
   socket.once("close", () => reject(new Error("the server closed the connection")));
   socket.once("secureConnect", () => resolve(socket));
   try {
     return await promise;
   } finally {
-    signal.removeEventListener("abort", abort);
-    socket.setTimeout(0);
     socket.removeListener("error", reject);
   }
+}
+
+/** Looks names up at these servers, both families at once. */
+function lookupWith(servers: readonly string[]): LookupFunction {
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  resolver.setServers(servers);
+  return (host, options, done) => {
+    let left = 2;
+    const found: { readonly address: string; readonly family: number }[] = [];
+    const answered = (family: number) => (error: Error | null, addresses: string[] | undefined) => {
+      left -= 1;
+      found.push(...(addresses ?? []).map((address) => ({ address, family })));
+      if (left > 0) return;
+      const [first] = found;
+      if (!first) done(error ?? new Error(`there is no address of ${host}`), []);
+      else if (options.all) done(null, found);
+      else done(null, first.address, first.family);
+    };
+    resolver.resolve4(host, answered(4));
+    resolver.resolve6(host, answered(6));
+  };
 }

@@ -101,6 +101,7 @@ function finished(line: ClientSession, clock: Clock, boundMs: number): Promise<v
 }
 
 function clientOptions(options: AgentOptions, resumption: Resumption | undefined): ClientOptions {
+  const { heartbeatIntervalMs, heartbeatToleranceMs, remoteManagement = true } = options;
   return {
     clock: options.clock,
     token: options.token,
@@ -110,12 +111,14 @@ function clientOptions(options: AgentOptions, resumption: Resumption | undefined
     version: options.version,
     os: platform(),
     arch: arch(),
-    commands: ["stop", "restart"],
+    commands: remoteManagement ? ["stop", "restart"] : [],
+    ...(heartbeatIntervalMs !== undefined && { heartbeatIntervalMs }),
+    ...(heartbeatToleranceMs !== undefined && { heartbeatToleranceMs }),
   };
 }
 
 function handlers(
-  { clock }: AgentOptions,
+  { clock, remoteManagement = true }: AgentOptions,
   tunnels: SessionTunnels,
   end: (end: SessionEnd) => void,
   over: () => void,
@@ -123,6 +126,7 @@ function handlers(
   return {
     proxied: (tunnelId, header, stream) => tunnels.proxied(tunnelId, header, stream),
     command(command) {
+      if (!remoteManagement) return Promise.reject(new Error("This agent is not managed from afar."));
       if (command.name === "stop") {
         // After the answer has gone out.
         clock.after(0, () => end({ kind: "over", end: { reason: "stopped", message: "the server told it to stop" } }));

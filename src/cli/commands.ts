@@ -22,6 +22,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Publish a local TLS service through a server, passed through untouched.",
     load: async () => (await import("./commands/tls.ts")).tls as Command,
   },
+  start: {
+    doc: "Publish what an agent's file describes, in one session.",
+    load: async () => (await import("./commands/start.ts")).start as Command,
+  },
   ca: {
     doc: "Print the development CA and how to trust it.",
     load: async () => (await import("./commands/ca.ts")).ca as Command,

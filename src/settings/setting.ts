@@ -10,6 +10,8 @@ export interface Setting<T> {
   readonly placeholder?: string;
   /** Flag without dashes, where it is not the name in kebab-case. */
   readonly flag?: string;
+  /** Other flags that mean the same, as other agents have them. */
+  readonly also?: readonly string[];
   /** One letter that stands for the flag as well. */
   readonly short?: string;
   /** Environment variable, where it is not `POSTERN_` and the name. */
@@ -31,7 +33,9 @@ export interface Setting<T> {
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 export type ValuesOf<S extends Settings> = { readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
 
-type Attributes = Partial<Pick<Setting<unknown>, "flag" | "short" | "variable" | "secret" | "shownDefault" | "needs">>;
+type Attributes = Partial<
+  Pick<Setting<unknown>, "flag" | "also" | "short" | "variable" | "secret" | "shownDefault" | "needs">
+>;
 
 /** A setting that always has a value; the default is written as an operator would write it. */
 export function one<T>(
@@ -72,8 +76,8 @@ export function many<T>(doc: string, kind: Kind<T>, more: Attributes = {}): Sett
 }
 
 /** A switch, off unless given. */
-export function toggle(doc: string): Setting<boolean> {
-  return { doc, read: (texts) => onlyOne(texts, trueOrFalse, false) };
+export function toggle(doc: string, more: Pick<Attributes, "also"> = {}): Setting<boolean> {
+  return { doc, ...more, read: (texts) => onlyOne(texts, trueOrFalse, false) };
 }
 
 /** The setting as an option of one run of a command: neither in the environment nor in the file. */

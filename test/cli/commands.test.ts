@@ -28,19 +28,22 @@ describe("the command line", () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-commands-"));
   after(() => rmSync(directory, { recursive: true }));
 
-  for (const command of ["dev", "serve", "http", "tcp", "tls", "ca", "account create", "version"]) {
+  for (const command of ["dev", "serve", "http", "tcp", "tls", "start", "ca", "account create", "version"]) {
     it(`the command line explains \`postern ${command}\` with every one of its settings`, async () => {
       const ended = await runCommand([...command.split(" "), "--help"]);
       assert.equal(ended.code, 0);
       assert.match(ended.stdout, new RegExp(`^Usage: postern ${command} \\[OPTIONS\\]`));
-      if (command !== "ca" && command !== "version") assert.match(ended.stdout, /\[.*POSTERN_CONFIG, config\]/);
+      const config = ["http", "tcp", "tls", "start"].includes(command)
+        ? /^ {2}--config FILE$/m
+        : /\[.*POSTERN_CONFIG, config\]/;
+      if (command !== "ca" && command !== "version") assert.match(ended.stdout, config);
     });
   }
 
   it("the command line lists the commands", async () => {
     const ended = await runCommand(["help"]);
     assert.equal(ended.code, 0);
-    for (const command of ["dev", "serve", "http", "tcp", "tls", "ca", "account create", "version"]) {
+    for (const command of ["dev", "serve", "http", "tcp", "tls", "start", "ca", "account create", "version"]) {
       assert.match(ended.stdout, new RegExp(`^ {2}${command} +[A-Z]`, "m"));
     }
   });

@@ -1,29 +1,43 @@
 /** How an agent gets in: which server, whom it trusts, and the token that it shows. */
 import { parseServerAddress } from "../../agent/connect.ts";
-import type { ServerAddress } from "../../agent/connect.ts";
+import type { ConnectOptions, ServerAddress } from "../../agent/connect.ts";
 import type { AgentOptions } from "../../agent/agent.ts";
 import { findServer, localAuthtoken } from "../data/local-server.ts";
 import { trustedAuthorities } from "../data/trusted-authorities.ts";
-import { Failure, named } from "../process/exit.ts";
+import { Failure, readingOf } from "../process/exit.ts";
+import { openAgentLog } from "./agent-log.ts";
+import { proxiesOf } from "./way-out.ts";
+import { named } from "../../settings/kinds/text.ts";
+import { flagOnly, many } from "../../settings/setting.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
+import { agentSettings } from "../../settings/agents.ts";
 import { settings } from "../../settings/settings.ts";
 
+/** The files that the commands of agents read, instead of one with settings. */
+export const agentConfig = flagOnly(
+  many(
+    "Agent file with where the server is and what to publish: Postern's own, or ngrok's of version 2 or 3; repeatable, later ones override (default: agent.yml in ~/.config/postern, if it is there).",
+    named("FILE"),
+    { flag: "config" },
+  ),
+);
+
 export const accessSettings = {
-  config: settings.config,
-  server: settings.server,
-  ca: settings.ca,
-  authtoken: settings.authtoken,
+  agentConfig,
+  ...agentSettings,
   data: settings.data,
+  logLevel: settings.logLevel,
+  logFormat: settings.logFormat,
 } as const;
 
+type Values = ValuesOf<typeof accessSettings>;
+
 /** Throws `Failure` (usage) where there is nothing to go by. */
-export function agentAccess(
-  values: Omit<ValuesOf<typeof accessSettings>, "config">,
-): Pick<AgentOptions, "server" | "ca" | "token"> {
+export function agentAccess(values: Values): Required<Pick<AgentOptions, "server" | "otherServers" | "ca" | "token" | "connect">> {
   const { data } = values;
   const local = values.server === undefined ? findServer(data) : undefined;
-  const server = values.server ?? local?.agentAddress;
-  if (server === undefined) {
+  const given = values.server ?? local?.agentAddress;
+  if (given === undefined) {
     throw new Failure(
       "usage",
       `no server: name one with --server HOST:PORT, or start one here with \`postern serve\` (its data directory would be "${data}", see --data)`,
@@ -33,12 +47,40 @@ export function agentAccess(
   if (token === undefined) {
     throw new Failure("usage", "no agent token: give one with POSTERN_AUTHTOKEN or --token-file");
   }
+  const [server, ...otherServers] = readingOf("--server", () =>
+    given.split(",").map((one) => parseServerAddress(one.trim())),
+  ) as [ServerAddress, ...ServerAddress[]];
   return {
-    ...named("--server", () => {
-      const [first, ...otherServers] = server.split(",").map((one) => parseServerAddress(one.trim()));
-      return { server: first as ServerAddress, otherServers };
-    }),
+    server,
+    otherServers,
+    connect: connectOf(values),
     ca: trustedAuthorities(values.ca, data),
     token,
+  };
+}
+
+/** The way to a server. Throws `Failure` (usage). */
+export function connectOf({
+  connectTimeout,
+  dnsServer,
+  proxy,
+}: Pick<Values, "connectTimeout" | "dnsServer" | "proxy">): ConnectOptions {
+  return {
+    timeoutMs: connectTimeout,
+    dnsServers: dnsServer,
+    proxy: readingOf("the proxy:", () => proxiesOf(proxy, process.env)),
+  };
+}
+
+/** How the agent's session is kept, and what is shown of it. Throws `Failure` (usage). */
+export function sessionOf(values: Values) {
+  return {
+    metadata: values.sessionMetadata ?? "",
+    giveUpMs: values.giveUpAfter,
+    remoteManagement: values.remoteManagement,
+    heartbeatIntervalMs: values.heartbeatInterval,
+    heartbeatToleranceMs: values.heartbeatTolerance,
+    log: openAgentLog(values),
+    screen: values.screen === "auto",
   };
 }

@@ -12,7 +12,17 @@ import type { AgentView, PlainForm } from "./agent-view.ts";
 
 export interface AgentRun extends Pick<
   AgentOptions,
-  "server" | "ca" | "token" | "metadata" | "tunnels" | "retryFirst" | "giveUpMs"
+  | "server"
+  | "ca"
+  | "token"
+  | "connect"
+  | "metadata"
+  | "tunnels"
+  | "retryFirst"
+  | "giveUpMs"
+  | "remoteManagement"
+  | "heartbeatIntervalMs"
+  | "heartbeatToleranceMs"
 > {
   readonly log: Log;
   /** How what is online is told where there is no screen. */

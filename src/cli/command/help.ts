@@ -43,7 +43,8 @@ export function renderHelp(command: Command): string {
 function renderSetting(name: string, setting: Setting<unknown>): string {
   const flag = flagOf(name, setting);
   const short = setting.short === undefined ? "" : `, ${bold(`-${setting.short}`)}`;
-  const usage = `${bold(flag)}${short}${setting.placeholder === undefined ? "" : ` ${setting.placeholder}`}`;
+  const also = (setting.also ?? []).map((other) => `, ${bold(`--${other}`)}`).join("");
+  const usage = `${bold(flag)}${short}${also}${setting.placeholder === undefined ? "" : ` ${setting.placeholder}`}`;
   return [`  ${usage}`, ...[setting.doc, sourcesOf(name, setting)].flatMap((text) => wrap(text, "      "))].join("\n");
 }
 

@@ -1,8 +1,7 @@
-import { parseUpstream } from "../../agent/upstream.ts";
 import { agentSso } from "../agent/agent-logins.ts";
-import { agentSettings, publish } from "../agent/publish.ts";
+import { publish, publishSettings } from "../agent/publish.ts";
 import { defineCommand } from "../command/command.ts";
-import { settings } from "../../settings/settings.ts";
+import { httpTunnelSettings } from "../../settings/tunnels.ts";
 
 export const http = defineCommand({
   name: "http",
@@ -11,9 +10,8 @@ export const http = defineCommand({
   least: 1,
   most: 1,
   settings: {
-    ...agentSettings,
-    proxyProtocol: settings.proxyProtocol,
-    upstreamProtocol: settings.upstreamProtocol,
+    ...httpTunnelSettings,
+    ...publishSettings,
     sso: agentSso,
   },
   examples: [
@@ -22,16 +20,5 @@ export const http = defineCommand({
     "postern http localhost:3000 --label app=web --label dc=eu",
     "postern http 3000 --sso dev",
   ],
-  run: (values, [target = ""]) =>
-    publish(values, target, {
-      proto: "https",
-      proxyProtocol: values.proxyProtocol,
-      sso: values.sso !== undefined,
-      parse(given) {
-        const upstream = parseUpstream(given);
-        // The header would come behind the TLS handshake, where no service looks for it.
-        if (upstream.tls && values.proxyProtocol !== 0) throw new Error("cannot be https:// with --proxy-protocol");
-        return { ...upstream, http2: values.upstreamProtocol === "http2" };
-      },
-    }),
+  run: (values, [target = ""]) => publish("http", values, target, values.sso !== undefined),
 });

@@ -1,7 +1,6 @@
-import { parseTcpUpstream } from "../../agent/upstream.ts";
-import { agentSettings, publish } from "../agent/publish.ts";
+import { publish, publishSettings } from "../agent/publish.ts";
 import { defineCommand } from "../command/command.ts";
-import { settings } from "../../settings/settings.ts";
+import { tcpTunnelSettings } from "../../settings/tunnels.ts";
 
 export const tcp = defineCommand({
   name: "tcp",
@@ -9,16 +8,11 @@ export const tcp = defineCommand({
   operands: "PORT|HOST:PORT",
   least: 1,
   most: 1,
-  settings: { ...agentSettings, proxyProtocol: settings.proxyProtocol },
+  settings: { ...tcpTunnelSettings, ...publishSettings },
   examples: [
     "postern tcp 5432",
     "postern tcp 5432 --url tcp://t.example.com:20432 --server t.example.com:4443",
     "postern tcp 5432 --label app=db --proxy-protocol 2",
   ],
-  run: (values, [target = ""]) =>
-    publish(values, target, {
-      proto: "tcp",
-      proxyProtocol: values.proxyProtocol,
-      parse: (given) => parseTcpUpstream(given, "tcp"),
-    }),
+  run: (values, [target = ""]) => publish("tcp", values, target),
 });

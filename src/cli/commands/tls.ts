@@ -1,7 +1,6 @@
-import { parseTcpUpstream } from "../../agent/upstream.ts";
-import { agentSettings, publish } from "../agent/publish.ts";
+import { publish, publishSettings } from "../agent/publish.ts";
 import { defineCommand } from "../command/command.ts";
-import { settings } from "../../settings/settings.ts";
+import { tlsTunnelSettings } from "../../settings/tunnels.ts";
 
 export const tls = defineCommand({
   name: "tls",
@@ -9,16 +8,11 @@ export const tls = defineCommand({
   operands: "PORT|HOST:PORT",
   least: 1,
   most: 1,
-  settings: { ...agentSettings, proxyProtocol: settings.proxyProtocol },
+  settings: { ...tlsTunnelSettings, ...publishSettings },
   examples: [
     "postern tls 8443",
     "postern tls 8443 --url tls://mail.example.com --server t.example.com:4443",
     "postern tls 8443 --label app=mail",
   ],
-  run: (values, [target = ""]) =>
-    publish(values, target, {
-      proto: "tls",
-      proxyProtocol: values.proxyProtocol,
-      parse: (given) => parseTcpUpstream(given, "tls"),
-    }),
+  run: (values, [target = ""]) => publish("tls", values, target),
 });

@@ -35,7 +35,7 @@ export class Failure extends Error {
 }
 
 /** What `parse` gives; the `Error` with which it says what a value must be becomes the `Failure` (usage) that names it. */
-export function named<T>(what: string, parse: () => T): T {
+export function readingOf<T>(what: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {

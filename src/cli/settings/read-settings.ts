@@ -19,21 +19,18 @@ export interface Given<S extends Settings> {
 }
 
 /**
- * The values of `settings`: from flags, else the environment, else the file that `--config` names, else defaults.
+ * The values of `settings`: from flags, else the environment, else the file that `--config` names, or an agent's files,
+ * else defaults.
  * Throws `Failure` (usage) that names the setting, where the value came from, and what it must be.
  */
 export async function readSettings<const S extends Settings>(settings: S, sources: Sources): Promise<Given<S>> {
   const flags = readFlags(settings, sources.args);
-  const path = flags.texts.get("config")?.[0] ?? sources.env.POSTERN_CONFIG;
-  const file =
-    path !== undefined && "config" in settings ? await readConfig(path, sources.known) : new Map<string, string[]>();
+  const file = await fileOf(settings, flags, sources);
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(settings)) {
     const found =
       fromFlags(name, setting, flags.texts) ??
-      (setting.flagOnly
-        ? undefined
-        : (fromEnvironment(name, setting, sources.env) ?? fromFile(name, setting, file, path)));
+      (setting.flagOnly ? undefined : (fromEnvironment(name, setting, sources.env) ?? fromFile(name, setting, file)));
     try {
       values[name] = setting.read(found?.texts);
     } catch (error) {
@@ -49,10 +46,14 @@ export async function readSettings<const S extends Settings>(settings: S, source
 function checkNeeds(settings: Settings, values: Readonly<Record<string, unknown>>): void {
   for (const [name, setting] of Object.entries(settings)) {
     const other = setting.needs === undefined ? undefined : settings[setting.needs];
-    if (!other || values[name] === undefined || values[setting.needs as string] !== undefined) continue;
+    if (!other || !isGiven(values[name]) || isGiven(values[setting.needs as string])) continue;
     const flags = `${flagOf(name, setting)} and ${flagOf(setting.needs as string, other)}`;
     throw new Failure("usage", `${flags} must be given together`);
   }
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && !(Array.isArray(value) && value.length === 0);
 }
 
 interface Found {
@@ -71,7 +72,9 @@ function readFlags(settings: Settings, args: readonly string[]): Flags {
   for (const [name, setting] of Object.entries(settings)) {
     const flag = flagOf(name, setting).slice(2);
     const short = setting.short === undefined ? {} : { short: setting.short };
-    names.set(flag, { name, type: setting.placeholder === undefined ? "boolean" : "string", ...short });
+    const type = setting.placeholder === undefined ? "boolean" : "string";
+    names.set(flag, { name, type, ...short });
+    for (const other of setting.also ?? []) if (!names.has(other)) names.set(other, { name, type });
     if (setting.secret) names.set(`${flag}-file`, { name: `${name}File`, type: "string" });
   }
   const options = Object.fromEntries(names);
@@ -108,7 +111,7 @@ function fromFlags(name: string, setting: Setting<unknown>, given: ReadonlyMap<s
   const texts = given.get(name);
   if (texts) return { texts, origin };
   const path = given.get(`${name}File`)?.at(-1);
-  return path === undefined ? undefined : { texts: [readSecret(path, `${origin}-file`)], origin: `${origin}-file` };
+  return path === undefined ? undefined : secretIn(path, setting, `${origin}-file`);
 }
 
 function fromEnvironment(name: string, setting: Setting<unknown>, env: Sources["env"]): Found | undefined {
@@ -117,19 +120,38 @@ function fromEnvironment(name: string, setting: Setting<unknown>, env: Sources["
   if (given !== undefined && given !== "") return { texts: setting.many ? given.split(",") : [given], origin };
   const path = setting.secret ? env[`${origin}_FILE`] : undefined;
   if (path === undefined || path === "") return undefined;
-  return { texts: [readSecret(path, `${origin}_FILE`)], origin: `${origin}_FILE` };
+  return secretIn(path, setting, `${origin}_FILE`);
 }
 
-function fromFile(
-  name: string,
-  setting: Setting<unknown>,
-  file: ReadonlyMap<string, string[]>,
-  path: string | undefined,
-): Found | undefined {
+/** A file holds one secret, or one a line where there may be several. */
+function secretIn(path: string, setting: Setting<unknown>, origin: string): Found {
+  const text = readSecret(path, origin);
+  return { texts: setting.many ? text.split(/\r?\n/).filter((line) => line !== "") : [text], origin };
+}
+
+function fromFile(name: string, setting: Setting<unknown>, { path, values }: ValuesOfFile): Found | undefined {
   const key = keyOf(name);
-  const texts = file.get(key);
-  if (texts) return { texts, origin: `${key} in ${path}` };
-  const secret = setting.secret ? file.get(`${key}_file`)?.[0] : undefined;
-  if (secret === undefined) return undefined;
-  return { texts: [readSecret(secret, `${key}_file in ${path}`)], origin: `${key}_file in ${path}` };
+  const texts = values.get(key);
+  if (texts) return { texts, origin: path === undefined ? key : `${key} in ${path}` };
+  const secret = setting.secret ? values.get(`${key}_file`)?.[0] : undefined;
+  return secret === undefined ? undefined : secretIn(secret, setting, `${key}_file in ${path}`);
+}
+
+interface ValuesOfFile {
+  readonly path?: string;
+  /** By the key of a setting. */
+  readonly values: ReadonlyMap<string, readonly string[]>;
+}
+
+/** The file with settings, or the files of agents where the command takes those. */
+async function fileOf(settings: Settings, flags: Flags, { env, known }: Sources): Promise<ValuesOfFile> {
+  const { agentConfig } = settings;
+  if (agentConfig) {
+    const given = fromFlags("agentConfig", agentConfig, flags.texts)?.texts;
+    const { agentValues } = await import("../agent-files/agent-values.ts");
+    return { values: agentValues(given, env) };
+  }
+  const path = flags.texts.get("config")?.[0] ?? env.POSTERN_CONFIG;
+  if (path === undefined || !("config" in settings)) return { values: new Map() };
+  return { path, values: await readConfig(path, known) };
 }

@@ -1,0 +1,207 @@
+/**
+ * The vocabulary of agents' files: what each key is read to. Nothing is left out silently: a key that this agent does
+ * not act on has a row as well, which says what to do about it.
+ */
+import type { SourceNode } from "./source.ts";
+
+/** One key; `a.b` is the key `b` of the map `a`. */
+export interface KeyRow {
+  readonly key: string;
+  /** The setting that it is read to. */
+  readonly setting?: string;
+  /** Texts as the setting reads them, from what is written. Throws `Error` with what it must be. */
+  readonly texts?: (node: SourceNode) => readonly string[] | undefined;
+  /** A path, which is relative to the file. */
+  readonly isPath?: true;
+  /** Refused, with what to do; the texts in `allowed` ask for what is the case anyway. */
+  readonly refused?: string;
+  readonly allowed?: readonly string[];
+}
+
+const renamed =
+  (names: Readonly<Record<string, string>>) =>
+  (node: SourceNode): readonly string[] | undefined => {
+    if (node.value?.kind !== "text") return undefined;
+    return [names[node.value.text] ?? node.value.text];
+  };
+
+/** A policy is text to the server, whether it is written as a map or as text. */
+function policyText(node: SourceNode): readonly string[] | undefined {
+  if (node.value?.kind === "map") return [JSON.stringify(node.value.plain)];
+  return node.value?.kind === "text" ? [node.value.text] : undefined;
+}
+
+const paths = (key: string, setting: string): KeyRow => ({ key, setting, isPath: true });
+
+/** Modules and what else a tunnel has, by the names that all formats share. */
+const ofTraffic: readonly KeyRow[] = [
+  { key: "metadata", setting: "metadata" },
+  { key: "inspect", setting: "inspect" },
+  { key: "basic_auth", setting: "basicAuth" },
+  { key: "circuit_breaker", setting: "circuitBreaker" },
+  { key: "compression", setting: "compression" },
+  { key: "ip_restriction.allow_cidrs", setting: "cidrAllow" },
+  { key: "ip_restriction.deny_cidrs", setting: "cidrDeny" },
+  { key: "cidr_allow", setting: "cidrAllow" },
+  { key: "cidr_deny", setting: "cidrDeny" },
+  paths("mutual_tls_cas", "mutualTlsCas"),
+  { key: "oauth.provider", setting: "oauth" },
+  { key: "oauth.client_id", setting: "oauthClientId" },
+  { key: "oauth.client_secret", setting: "oauthClientSecret" },
+  { key: "oauth.scopes", setting: "oauthScope" },
+  { key: "oauth.oauth_scopes", setting: "oauthScope" },
+  { key: "oauth.allow_emails", setting: "oauthAllowEmail" },
+  { key: "oauth.allow_domains", setting: "oauthAllowDomain" },
+  { key: "oidc.issuer_url", setting: "oidc" },
+  { key: "oidc.client_id", setting: "oidcClientId" },
+  { key: "oidc.client_secret", setting: "oidcClientSecret" },
+  { key: "oidc.scopes", setting: "oidcScope" },
+  { key: "oidc.allow_emails", setting: "oidcAllowEmail" },
+  { key: "oidc.allow_domains", setting: "oidcAllowDomain" },
+  {
+    key: "saml",
+    refused:
+      "a SAML provider is told of an address that outlives any agent: make an HTTPS edge with a saml module, and publish behind it with labels",
+  },
+  { key: "request_header.add", setting: "requestHeaderAdd" },
+  { key: "request_header.remove", setting: "requestHeaderRemove" },
+  { key: "response_header.add", setting: "responseHeaderAdd" },
+  { key: "response_header.remove", setting: "responseHeaderRemove" },
+  { key: "user_agent_filter.allow", setting: "uaFilterAllow" },
+  { key: "user_agent_filter.deny", setting: "uaFilterDeny" },
+  { key: "verify_webhook.provider", setting: "verifyWebhook" },
+  { key: "verify_webhook.secret", setting: "verifyWebhookSecret" },
+  { key: "websocket_tcp_converter", setting: "websocketTcpConverter" },
+  { key: "traffic_policy", setting: "trafficPolicy", texts: policyText },
+  { key: "policy", setting: "trafficPolicy", texts: policyText },
+  paths("traffic_policy_file", "trafficPolicyFile"),
+  paths("policy_file", "trafficPolicyFile"),
+  { key: "host_header", setting: "hostHeader" },
+  { key: "upstream_protocol", setting: "upstreamProtocol" },
+  { key: "upstream_tls_verify", setting: "upstreamTlsVerify" },
+  paths("upstream_tls_verify_cas", "upstreamTlsVerifyCas"),
+  { key: "pooling_enabled", setting: "pooling" },
+  { key: "bindings", setting: "binding" },
+  { key: "url", setting: "url" },
+];
+
+const proxyProtocol = (key: string): KeyRow => ({
+  key,
+  setting: "proxyProtocol",
+  texts: renamed({ "": "none", "0": "none" }),
+});
+
+/** Of an entry of `tunnels:`. */
+export const tunnelKeys: readonly KeyRow[] = [
+  ...ofTraffic,
+  { key: "proto", setting: "proto" },
+  { key: "addr", setting: "addr" },
+  { key: "domain", setting: "hostname" },
+  { key: "hostname", setting: "hostname" },
+  { key: "subdomain", setting: "subdomain" },
+  { key: "remote_addr", setting: "remoteAddr" },
+  { key: "labels", setting: "label" },
+  { key: "schemes", setting: "scheme" },
+  proxyProtocol("proxy_proto"),
+  { key: "app_protocol", setting: "upstreamProtocol" },
+  { key: "terminate_at", setting: "terminateAt" },
+  paths("crt", "crt"),
+  paths("key", "key"),
+];
+
+/** Of an entry of `endpoints:`. */
+export const endpointKeys: readonly KeyRow[] = [
+  ...ofTraffic,
+  { key: "name", setting: "name" },
+  {
+    key: "description",
+    refused: "the server shows metadata with an endpoint: write it there",
+  },
+  { key: "upstream.url", setting: "addr" },
+  { key: "upstream.protocol", setting: "upstreamProtocol", texts: renamed({ tcp: "http1" }) },
+  proxyProtocol("upstream.proxy_protocol"),
+  proxyProtocol("proxy_protocol"),
+  proxyProtocol("proxy_proto"),
+  { key: "upstream.tls_verify", setting: "upstreamTlsVerify" },
+  paths("upstream.tls_verify_cas", "upstreamTlsVerifyCas"),
+  { key: "proto", refused: "the scheme of its url says it: https://, http://, tcp:// or tls://" },
+  {
+    key: "agent_tls_termination",
+    refused:
+      "this agent does not end TLS itself: let the service, or the edge by a terminate-tls rule of its traffic policy",
+  },
+];
+
+/** Of the agent itself, by the names that the vendor's formats share: at the top in version 2, below `agent:` in 3. */
+const ofVendorsAgent: readonly KeyRow[] = [
+  { key: "authtoken", setting: "authtoken" },
+  {
+    key: "api_key",
+    refused: "the agent has no use for it: give it to `postern api` in POSTERN_API_KEY, and remove it here",
+  },
+  {
+    key: "region",
+    refused: "the server is at one place: name it with the server's address, and remove this",
+  },
+  { key: "connect_interface", refused: "the system's routes say which way connections take: remove it" },
+  { key: "connect_timeout", setting: "connectTimeout" },
+  { key: "console_ui", setting: "screen", texts: renamed({ true: "auto", iftty: "auto", false: "off" }) },
+  {
+    key: "console_ui_color",
+    allowed: ["transparent"],
+    refused: "the screen has the terminal's background: write transparent, or remove it",
+  },
+  {
+    key: "crl_noverify",
+    allowed: ["true"],
+    refused: "revocation lists are not read: write true, or remove it",
+  },
+  { key: "dns_resolver_ips", setting: "dnsServer" },
+  { key: "heartbeat_interval", setting: "heartbeatInterval" },
+  { key: "heartbeat_tolerance", setting: "heartbeatTolerance" },
+  {
+    key: "inspect_db_size",
+    allowed: ["-1"],
+    refused: "this agent keeps no requests: write -1, or remove it",
+  },
+  { key: "log_level", setting: "logLevel", texts: renamed({ crit: "error" }) },
+  { key: "log_format", setting: "logFormat", texts: renamed({ logfmt: "text", term: "text" }) },
+  { key: "log", setting: "log" },
+  { key: "metadata", setting: "sessionMetadata" },
+  { key: "proxy_url", setting: "proxy" },
+  { key: "remote_management", setting: "remoteManagement" },
+  {
+    key: "update_channel",
+    refused: "the agent does not look for another version of itself: remove it",
+  },
+  {
+    key: "update_check",
+    allowed: ["false"],
+    refused: "the agent does not look for another version of itself: write false, or remove it",
+  },
+  { key: "web_addr", allowed: ["false"], refused: "this agent serves no page: write false, or remove it" },
+  { key: "web_allow_hosts", refused: "this agent serves no page: remove it" },
+];
+
+const authorities = (key: string): KeyRow => ({
+  key,
+  setting: "ca",
+  isPath: true,
+  texts: (node) =>
+    node.value?.kind === "text" && node.value.text === "trusted" ? [] : renamed({ host: "system" })(node),
+});
+const address = (key: string): KeyRow => ({ key, setting: "server" });
+
+export const agentKeys = {
+  /** Postern's own. */
+  own: [
+    ...ofVendorsAgent.filter(({ setting, key }) => setting !== undefined && key !== "metadata"),
+    { key: "session_metadata", setting: "sessionMetadata" },
+    { key: "give_up_after", setting: "giveUpAfter" },
+    address("server"),
+    { key: "ca", setting: "ca", isPath: true },
+    { key: "data", setting: "data", isPath: true },
+  ],
+  2: [...ofVendorsAgent, authorities("root_cas"), address("server_addr")],
+  3: [...ofVendorsAgent, authorities("connect_cas"), address("connect_url")],
+} as const satisfies Record<string, readonly KeyRow[]>;

@@ -1,0 +1,295 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { fileTunnels } from "../agent/file-tunnels.ts";
+import { agentKeys, endpointKeys, tunnelKeys } from "./keys.ts";
+import type { KeyRow } from "./keys.ts";
+import { readAgentFiles } from "./read.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "postern-agent-files-"));
+after(() => rmSync(directory, { recursive: true }));
+writeFileSync(join(directory, "some.pem"), "PEM");
+writeFileSync(join(directory, "policy.yml"), "on_http_request: []");
+
+function read(...texts: readonly string[]) {
+  const paths = texts.map((text, at) => {
+    const path = join(directory, `${at}.yml`);
+    writeFileSync(path, text);
+    return path;
+  });
+  const files = readAgentFiles(paths);
+  const { tunnels, issues } = fileTunnels(files);
+  return {
+    files,
+    value: (setting: string) => files.values.get(setting)?.texts.join(),
+    tunnels: tunnels.flatMap((one) => one.tunnels),
+    issues: issues.map(({ line, column, message }) => `${line}:${column}: ${message}`),
+  };
+}
+/** The one tunnel of a file in which nothing is wrong. */
+function tunnelOf(text: string) {
+  const { tunnels, issues } = read(text);
+  assert.deepEqual(issues, []);
+  assert.equal(tunnels.length, 1);
+  return tunnels[0] as (typeof tunnels)[number];
+}
+
+/** What the SDKs send for the same (agent-protocol, "Options of a tunnel"). */
+const options: readonly (readonly [lines: string, sent: object])[] = [
+  [
+    'basic_auth: ["ann:longenough"]',
+    { BasicAuth: { credentials: [{ username: "ann", cleartext_password: "longenough" }] } },
+  ],
+  ["circuit_breaker: 0.5", { CircuitBreaker: { error_threshold: 0.5 } }],
+  ["compression: true", { Compression: {} }],
+  ["compression: false", {}],
+  [
+    "ip_restriction: { allow_cidrs: [192.0.2.0/24] }",
+    { IPRestriction: { allow_cidrs: ["192.0.2.0/24"], deny_cidrs: [] } },
+  ],
+  [
+    "ip_restriction: { deny_cidrs: [2001:db8::/32] }",
+    { IPRestriction: { allow_cidrs: [], deny_cidrs: ["2001:db8::/32"] } },
+  ],
+  ["cidr_deny: 192.0.2.1/32", { IPRestriction: { allow_cidrs: [], deny_cidrs: ["192.0.2.1/32"] } }],
+  ["mutual_tls_cas: some.pem", { MutualTLSCA: { mutual_tls_ca: btoa("PEM") } }],
+  [
+    "oauth: { provider: google, allow_emails: [a@b.example], allow_domains: [b.example], scopes: [email] }",
+    {
+      OAuth: {
+        provider: "google",
+        client_id: "",
+        client_secret: "",
+        scopes: ["email"],
+        allow_emails: ["a@b.example"],
+        allow_domains: ["b.example"],
+      },
+    },
+  ],
+  [
+    "oidc: { issuer_url: https://id.example, client_id: me, client_secret: it, scopes: [openid], allow_domains: [b.example] }",
+    {
+      OIDC: {
+        issuer_url: "https://id.example",
+        client_id: "me",
+        client_secret: "it",
+        scopes: ["openid"],
+        allow_emails: [],
+        allow_domains: ["b.example"],
+      },
+    },
+  ],
+  ["verify_webhook: { provider: github, secret: s3 }", { WebhookVerification: { provider: "github", secret: "s3" } }],
+  ['request_header: { add: ["a:b"], remove: [c] }', { RequestHeaders: { add: ["a:b"], remove: ["c"] } }],
+  ['response_header: { add: ["a:b"], remove: [c] }', { ResponseHeaders: { add: ["a:b"], remove: ["c"] } }],
+  [
+    "user_agent_filter: { allow: [Mozilla], deny: [curl] }",
+    { UserAgentFilter: { allow: ["Mozilla"], deny: ["curl"] } },
+  ],
+  ["websocket_tcp_converter: true", { WebsocketTCPConverter: {} }],
+  ["host_header: rewrite", { RequestHeaders: { add: ["host:localhost:3000"], remove: [] } }],
+  ["host_header: preserve", {}],
+  ["host_header: app.local", { RequestHeaders: { add: ["host:app.local"], remove: [] } }],
+  ["inspect: false", {}],
+];
+
+describe("a file for an agent", () => {
+  for (const [lines, sent] of options) {
+    it(`a file for an agent with ${lines} says it in the protocol's words, in all formats`, () => {
+      for (const head of ["", 'version: "2"\n']) {
+        assert.deepEqual(
+          tunnelOf(`${head}tunnels:\n  web:\n    proto: http\n    addr: 3000\n    ${lines}\n`).options,
+          sent,
+        );
+      }
+      const third = `version: 3\nendpoints:\n  - name: web\n    upstream: { url: 3000 }\n    ${lines}\n`;
+      assert.deepEqual(tunnelOf(third).options, sent);
+    });
+  }
+
+  for (const [lines, expected] of [
+    ["domain: a.example", { publish: { kind: "url", url: "a.example" } }],
+    ["hostname: a.example", { publish: { kind: "url", url: "a.example" } }],
+    ["subdomain: shop", { publish: { kind: "url", url: undefined, subdomain: "shop" } }],
+    ["schemes: [http]", { proto: "http" }],
+    ["metadata: mine", { metadata: "mine" }],
+    ["proxy_proto: 2", { proxyProtocol: 2 }],
+    ['proxy_proto: ""', { proxyProtocol: 0 }],
+    ["traffic_policy: { on_http_request: [] }", { trafficPolicy: '{"on_http_request":[]}' }],
+    ["traffic_policy_file: policy.yml", { trafficPolicy: "on_http_request: []" }],
+    ["policy: { inbound: [] }", { trafficPolicy: '{"inbound":[]}' }],
+    ["pooling_enabled: true", { pooling: true }],
+    ["bindings: [internal]", { bindings: ["internal"] }],
+  ] as const) {
+    it(`a file of version 2 with ${lines} asks for it`, () => {
+      const tunnel = tunnelOf(`version: 2\ntunnels:\n  web:\n    proto: http\n    addr: 3000\n    ${lines}\n`);
+      assert.deepEqual({ ...tunnel, ...expected }, tunnel);
+    });
+  }
+
+  it("a file of version 2 has tunnels of every protocol, and with labels", () => {
+    const { tunnels, issues } = read(`version: "2"
+tunnels:
+  ssh: { proto: tcp, addr: 22, remote_addr: "t.example.com:20022" }
+  mail: { proto: tls, addr: 993, domain: mail.example, terminate_at: edge, crt: some.pem, key: some.pem }
+  behind: { addr: 8000, labels: [env=prod, team=infra] }
+  both: { proto: http, addr: 80, schemes: [http, https], domain: b.example }
+`);
+    assert.deepEqual(issues, []);
+    assert.deepEqual(
+      tunnels.map(({ name, proto, publish }) => [name, proto, publish]),
+      [
+        ["ssh", "tcp", { kind: "url", url: "t.example.com:20022" }],
+        ["mail", "tls", { kind: "url", url: "mail.example" }],
+        ["behind", "https", { kind: "labels", labels: { env: "prod", team: "infra" } }],
+        ["both", "https", { kind: "url", url: "b.example" }],
+        ["both (http)", "http", { kind: "url", url: "b.example" }],
+      ],
+    );
+    assert.deepEqual(tunnels[1]?.options, { TLSTermination: { cert: btoa("PEM"), key: btoa("PEM") } });
+  });
+
+  for (const [url, proto, place] of [
+    ["app.example.com", "https", "app.example.com"],
+    ["https://app.example.com", "https", "https://app.example.com"],
+    ["http://app.example.com", "http", "http://app.example.com"],
+    ["tcp://t.example.com:20022", "tcp", "tcp://t.example.com:20022"],
+    ["tls://app.example.com", "tls", "tls://app.example.com"],
+    ["tcp://", "tcp", undefined],
+    ["http://", "http", undefined],
+    ["", "https", undefined],
+  ] as const) {
+    it(`an endpoint of version 3 at "${url}" is of ${proto}`, () => {
+      const line = url === "" ? "" : `    url: ${url}\n`;
+      const tunnel = tunnelOf(`version: 3\nendpoints:\n  - name: one\n${line}    upstream: { url: 3000 }\n`);
+      assert.deepEqual([tunnel.proto, tunnel.publish], [proto, { kind: "url", url: place }]);
+    });
+  }
+
+  it("an endpoint of version 3 says what its service speaks", () => {
+    const upstream = "upstream: { url: 50051, protocol: http2, proxy_protocol: 1 }";
+    const tunnel = tunnelOf(`version: 3\nendpoints:\n  - name: rpc\n    ${upstream}\n`);
+    assert.deepEqual([tunnel.upstream.http2, tunnel.proxyProtocol], [true, 1]);
+  });
+
+  it("a file for an agent says how the agent is run, at the top or below agent:", () => {
+    for (const [head, indent] of [
+      ['version: "2"\n', ""],
+      ["version: 3\nagent:\n", "  "],
+    ]) {
+      const lines = [
+        "authtoken: token",
+        "connect_timeout: 30s",
+        "console_ui: false",
+        "dns_resolver_ips: [192.0.2.53]",
+        "heartbeat_interval: 1m",
+        "heartbeat_tolerance: 5s",
+        "log_level: crit",
+        "log_format: logfmt",
+        "log: /var/log/agent.log",
+        "metadata: box 7",
+        "proxy_url: socks5://127.0.0.1:9150",
+        "remote_management: false",
+        "update_check: false",
+        "web_addr: false",
+        head === 'version: "2"\n' ? "server_addr: t.example.com:443" : "connect_url: t.example.com:443",
+        head === 'version: "2"\n' ? "root_cas: host" : "connect_cas: host",
+      ];
+      const { issues, value } = read(`${head}${lines.map((line) => `${indent}${line}\n`).join("")}`);
+      assert.deepEqual(issues, []);
+      assert.deepEqual(
+        ["connectTimeout", "screen", "logLevel", "logFormat", "sessionMetadata", "server", "ca", "log"].map(value),
+        ["30s", "off", "error", "text", "box 7", "t.example.com:443", "system", "/var/log/agent.log"],
+      );
+    }
+  });
+
+  it("several files for an agent override one another key by key, and lists as a whole", () => {
+    const { tunnels, value } = read(
+      "server: a.example\ntunnels: { web: { addr: 1, basic_auth: [ann:longenough], compression: true }, one: { addr: 5 } }",
+      'version: "2"\nserver_addr: b.example\ntunnels: { web: { addr: 2, basic_auth: [bob:longenough] }, two: { addr: 6 } }',
+    );
+    assert.equal(value("server"), "b.example");
+    assert.deepEqual(
+      tunnels.map(({ name, upstream, options: sent }) => [name, upstream.port, Object.keys(sent ?? {}).join()]),
+      [
+        ["web", 2, "BasicAuth,Compression"],
+        ["one", 5, ""],
+        ["two", 6, ""],
+      ],
+    );
+    assert.match(JSON.stringify(tunnels[0]?.options), /"bob"/);
+    assert.doesNotMatch(JSON.stringify(tunnels[0]?.options), /"ann"/);
+  });
+
+  for (const [text, issue] of [
+    ["tunnels:\n  web:\n    adr: 80\n    addr: 80", '3:5: there is no key "adr": did you mean "addr"?'],
+    ['version: "2"\nregion: us', /^2:1: "region" is not offered: the server is at one place/],
+    ['version: "2"\nweb_addr: localhost:4040', /^2:1: "web_addr" is not offered: .*write false/],
+    ["version: 3\nauthtoken: x", /^2:1: .*write "authtoken" below "agent:"$/],
+    ["version: 4", '1:10: "version" must be 2 or 3, or absent in Postern\'s own format'],
+    [
+      "tunnels:\n  web: { addr: 80, basic_auth: [short:x] }",
+      /^2:32: "basic_auth" must be USER:PASSWORD with a password of 8/,
+    ],
+    ["tunnels:\n  web: { addr: 80, proto: udp }", '2:27: "proto" must be one of http, tcp, tls, and is "udp"'],
+    [
+      "tunnels:\n  db: { addr: 80, proto: tcp, compression: true }",
+      '2:44: "compression" is nothing for a tcp tunnel: remove it',
+    ],
+    ["tunnels:\n  web: { domain: a.example }", /^2:3: the tunnel "web" needs an address of its service/],
+    ["tunnels:\n  web: { addr: 80, domain: a.example, subdomain: b }", /^2:50: "subdomain" cannot be given together/],
+    ["tunnels:\n  web: { addr: 80, labels: [a=b], compression: true }", /^2:28: "labels" goes with no Compression/],
+    [
+      "tunnels:\n  web: { addr: 80, oauth: { client_id: x } }",
+      /^2:40: "oauth.client_id" takes more: give "oauth.provider" together/,
+    ],
+    [
+      "tunnels:\n  web: { addr: 80, traffic_policy_file: nowhere.yml }",
+      /^2:41: "traffic_policy_file" cannot read ".*nowhere.yml"/,
+    ],
+    ["tunnels:\n  web: { addr: 80, saml: { idp_metadata: x } }", /^2:20: "saml" is not offered: .*with labels/],
+    [
+      "tunnels:\n  tls: { addr: 80, proto: tls, terminate_at: agent }",
+      /^2:46: "terminate_at" must be edge or upstream/,
+    ],
+    ["version: 3\nendpoints:\n  - upstream: { url: 80 }", /^3:5: the endpoint needs a "name"/],
+    [
+      "version: 3\nendpoints:\n  - { name: a, url: ftp://a.example, upstream: { url: 80 } }",
+      /^3:21: "url" must begin with https/,
+    ],
+    ["tunnels: [", /^1:\d+: this is not valid YAML/],
+    ["tunnels:\n  a: { addr: 1 }\n  a: { addr: 2 }", /^3:3: this is not valid YAML: Map keys must be unique/],
+  ] as const) {
+    it(`a file for an agent is refused with the place and what to do: ${JSON.stringify(text)}`, () => {
+      const { issues } = read(text);
+      assert.equal(issues.length, 1, issues.join("\n"));
+      if (typeof issue === "string") assert.equal(issues[0], issue);
+      else assert.match(issues[0] as string, issue);
+    });
+  }
+
+  it("a file for an agent never has a secret repeated in what is wrong with it", () => {
+    const { issues } = read(
+      "tunnels: { web: { addr: 80, basic_auth: [hunter2], verify_webhook: { secret: hunter3 } } }",
+    );
+    assert.equal(issues.length, 2);
+    assert.doesNotMatch(issues.join(), /hunter/);
+  });
+
+  it("every key of a file for an agent is read to something, or says what to do instead", () => {
+    const rows: readonly KeyRow[] = [
+      ...tunnelKeys,
+      ...endpointKeys,
+      ...agentKeys.own,
+      ...agentKeys[2],
+      ...agentKeys[3],
+    ];
+    assert.deepEqual(
+      rows.filter(({ setting, refused }) => (setting === undefined) === (refused === undefined)),
+      [],
+    );
+  });
+});

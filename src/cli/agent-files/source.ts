@@ -1,0 +1,109 @@
+/** YAML of a file with the place of everything in it: what is wrong is told with line and column. */
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
+import type { Document } from "yaml";
+
+export interface SourcePlace {
+  readonly path: string;
+  /** From 1. */
+  readonly line: number;
+  readonly column: number;
+}
+
+/** One thing that is wrong with a file. */
+export interface FileIssue extends SourcePlace {
+  /** What is wrong, and what to do. */
+  readonly message: string;
+}
+
+export interface SourceNode {
+  readonly place: SourcePlace;
+  /** Undefined where nothing is written. */
+  readonly value: SourceValue | undefined;
+}
+
+export type SourceValue =
+  /** A number or a truth value as it was written. */
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "list"; readonly items: readonly SourceNode[] }
+  | { readonly kind: "map"; readonly entries: readonly SourceEntry[]; readonly plain: unknown };
+
+export interface SourceEntry {
+  readonly key: string;
+  readonly place: SourcePlace;
+  readonly node: SourceNode;
+}
+
+const maxAliases = 100;
+
+/** Reads `text`; `issues` are of its form. Aliases are followed, a hundred at most. */
+export function readSource(path: string, text: string): { readonly root: SourceNode; readonly issues: FileIssue[] } {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const placeAt = (offset: number): SourcePlace => {
+    const { line, col } = lines.linePos(offset);
+    return { path, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const issues: FileIssue[] = document.errors.map(({ message, pos }) => ({
+    ...placeAt(pos[0]),
+    message: `this is not valid YAML: ${message}`,
+  }));
+  if (issues.length > 0) return { root: { place: placeAt(0), value: undefined }, issues };
+  const reader = new SourceReader(document, placeAt, issues);
+  return { root: reader.read(document.contents, placeAt(0)), issues };
+}
+
+class SourceReader {
+  readonly #document: Document;
+  readonly #placeAt: (offset: number) => SourcePlace;
+  readonly #issues: FileIssue[];
+  #aliases = 0;
+
+  constructor(document: Document, placeAt: (offset: number) => SourcePlace, issues: FileIssue[]) {
+    this.#document = document;
+    this.#placeAt = placeAt;
+    this.#issues = issues;
+  }
+
+  read(node: unknown, fallback: SourcePlace): SourceNode {
+    if (isAlias(node)) {
+      this.#aliases += 1;
+      const place = node.range ? this.#placeAt(node.range[0]) : fallback;
+      if (this.#aliases > maxAliases) {
+        if (this.#aliases === maxAliases + 1) this.#issues.push({ ...place, message: "there are too many aliases" });
+        return { place, value: undefined };
+      }
+      return { place, value: this.read(node.resolve(this.#document), place).value };
+    }
+    if (isScalar(node)) {
+      const place = node.range ? this.#placeAt(node.range[0]) : fallback;
+      if (node.value === null || node.value === undefined) return { place, value: undefined };
+      return { place, value: { kind: "text", text: scalarText(node.value, node.source) } };
+    }
+    if (isSeq(node)) {
+      const place = node.range ? this.#placeAt(node.range[0]) : fallback;
+      return { place, value: { kind: "list", items: node.items.map((item) => this.read(item, place)) } };
+    }
+    if (!isMap(node)) return { place: fallback, value: undefined };
+    const place = node.range ? this.#placeAt(node.range[0]) : fallback;
+    const entries = node.items.map(({ key, value }): SourceEntry => {
+      const at = isScalar(key) && key.range ? this.#placeAt(key.range[0]) : place;
+      const name = isScalar(key) ? String(key.value) : "";
+      return { key: name, place: at, node: this.read(value, at) };
+    });
+    return {
+      place,
+      value: {
+        kind: "map",
+        entries,
+        get plain(): unknown {
+          return node.toJSON() as unknown;
+        },
+      },
+    };
+  }
+}
+
+/** As it was written where YAML would read a number: `007` and `1_000` stay what they are. */
+function scalarText(value: unknown, source: string | undefined): string {
+  return typeof value === "string" ? value : (source ?? String(value));
+}

@@ -1,0 +1,110 @@
+/**
+ * The table from what a tunnel was asked for, by flag or file, to the member of the protocol that carries it
+ * (agent-protocol, "Options of a tunnel"): the edge does with it what the module of a route does.
+ */
+import { readFileSync } from "node:fs";
+import type { tunnelSettings } from "../../settings/tunnels.ts";
+import type { ValuesOf } from "../../settings/setting.ts";
+
+/** What was asked for; settings that the kind of tunnel does not have are absent. */
+export type TunnelValues = Partial<ValuesOf<typeof tunnelSettings>> & {
+  /** The policy itself, where it is not in a file of its own. */
+  readonly trafficPolicy?: string | undefined;
+};
+
+/** Says which setting cannot be what it is. */
+export class ValueError extends Error {
+  readonly setting: string;
+
+  constructor(setting: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.setting = setting;
+  }
+}
+
+type Member = Readonly<Record<string, unknown>> | undefined;
+
+const members: Readonly<Record<string, (values: TunnelValues) => Member>> = {
+  BasicAuth: ({ basicAuth = [] }) =>
+    ifAny(basicAuth, {
+      credentials: basicAuth.map((one) => {
+        const colon = one.indexOf(":");
+        return { username: one.slice(0, colon), cleartext_password: one.slice(colon + 1) };
+      }),
+    }),
+  OAuth: (values) =>
+    values.oauth === undefined
+      ? undefined
+      : {
+          provider: values.oauth,
+          client_id: values.oauthClientId ?? "",
+          client_secret: values.oauthClientSecret ?? "",
+          scopes: values.oauthScope ?? [],
+          allow_emails: values.oauthAllowEmail ?? [],
+          allow_domains: values.oauthAllowDomain ?? [],
+        },
+  OIDC: (values) =>
+    values.oidc === undefined
+      ? undefined
+      : {
+          issuer_url: values.oidc,
+          client_id: values.oidcClientId ?? "",
+          client_secret: values.oidcClientSecret ?? "",
+          scopes: values.oidcScope ?? [],
+          allow_emails: values.oidcAllowEmail ?? [],
+          allow_domains: values.oidcAllowDomain ?? [],
+        },
+  IPRestriction: ({ cidrAllow = [], cidrDeny = [] }) =>
+    ifAny([...cidrAllow, ...cidrDeny], { allow_cidrs: cidrAllow, deny_cidrs: cidrDeny }),
+  WebhookVerification: ({ verifyWebhook, verifyWebhookSecret = "" }) =>
+    verifyWebhook === undefined ? undefined : { provider: verifyWebhook, secret: verifyWebhookSecret },
+  UserAgentFilter: ({ uaFilterAllow = [], uaFilterDeny = [] }) =>
+    ifAny([...uaFilterAllow, ...uaFilterDeny], { allow: uaFilterAllow, deny: uaFilterDeny }),
+  RequestHeaders: ({ requestHeaderAdd = [], requestHeaderRemove = [] }) =>
+    ifAny([...requestHeaderAdd, ...requestHeaderRemove], { add: requestHeaderAdd, remove: requestHeaderRemove }),
+  ResponseHeaders: ({ responseHeaderAdd = [], responseHeaderRemove = [] }) =>
+    ifAny([...responseHeaderAdd, ...responseHeaderRemove], { add: responseHeaderAdd, remove: responseHeaderRemove }),
+  Compression: ({ compression }) => (compression ? {} : undefined),
+  CircuitBreaker: ({ circuitBreaker }) =>
+    circuitBreaker === undefined ? undefined : { error_threshold: circuitBreaker },
+  WebsocketTCPConverter: ({ websocketTcpConverter }) => (websocketTcpConverter ? {} : undefined),
+};
+
+/** The members that the values ask for. Throws `ValueError` for a file that cannot be read. */
+export function bindOptions(values: TunnelValues): Readonly<Record<string, unknown>> {
+  const asked = Object.entries(members).flatMap(([name, make]) => {
+    const member = make(values);
+    return member === undefined ? [] : [[name, member] as const];
+  });
+  return { ...Object.fromEntries(asked), ...mutualTls(values), ...termination(values) };
+}
+
+/** Where TLS is ended for connections, they have a member of their own. */
+function mutualTls({ mutualTlsCas, terminateAt, crt }: TunnelValues): Member {
+  if (mutualTlsCas === undefined || terminateAt === "agent") return undefined;
+  const member = { mutual_tls_ca: base64Of("mutualTlsCas", mutualTlsCas) };
+  return terminateAt === undefined && crt === undefined ? { MutualTLSCA: member } : { MutualTLSAtEdge: member };
+}
+
+function termination({ terminateAt, crt, key }: TunnelValues): Member {
+  if (terminateAt === "agent" || terminateAt === "upstream") return undefined;
+  if (crt === undefined || key === undefined) return terminateAt === "edge" ? { TLSTermination: {} } : undefined;
+  return { TLSTermination: { cert: base64Of("crt", crt), key: base64Of("key", key) } };
+}
+
+function base64Of(setting: string, path: string): string {
+  return readValueFile(setting, path).toString("base64");
+}
+
+/** Throws `ValueError` that names the setting. */
+export function readValueFile(setting: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new ValueError(setting, `cannot read "${path}": ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function ifAny(list: readonly unknown[], member: Member): Member {
+  return list.length > 0 ? member : undefined;
+}

@@ -1,0 +1,117 @@
+/** The tunnels of agents' files, with whatever is wrong with them. */
+import { agentSettings } from "../../settings/agents.ts";
+import { oneOf, text } from "../../settings/kinds/text.ts";
+import { optional } from "../../settings/setting.ts";
+import type { Setting, Settings } from "../../settings/setting.ts";
+import { httpTunnelSettings, tcpTunnelSettings, tlsTunnelSettings } from "../../settings/tunnels.ts";
+import type { TunnelOptions } from "../../agent/tunnel.ts";
+import { tunnelKeys } from "../agent-files/keys.ts";
+import type { AgentFiles, FileValue, TunnelEntry } from "../agent-files/read.ts";
+import type { FileIssue, SourcePlace } from "../agent-files/source.ts";
+import { ValueError } from "./bind-options.ts";
+import type { TunnelValues } from "./bind-options.ts";
+import { tunnelsOf } from "./tunnel-of.ts";
+import type { TunnelKind } from "./tunnel-of.ts";
+
+/** One entry of a file: the tunnels that it comes to. */
+export interface FileTunnel {
+  readonly name: string;
+  readonly tunnels: readonly TunnelOptions[];
+}
+
+/** What a file says of a tunnel besides what flags can. */
+const ofFiles = {
+  proto: optional("", oneOf(["http", "tcp", "tls"])),
+  addr: optional("", text),
+  trafficPolicy: optional("", text),
+} as const;
+
+const settingsOf: Readonly<Record<TunnelKind, Settings>> = {
+  http: httpTunnelSettings,
+  tcp: tcpTunnelSettings,
+  tls: tlsTunnelSettings,
+};
+
+/** Reads every entry; those with something wrong are left out, and are in `issues`. */
+export function fileTunnels(files: AgentFiles): { readonly tunnels: FileTunnel[]; readonly issues: FileIssue[] } {
+  const issues: FileIssue[] = [...files.issues];
+  for (const [name, value] of files.values) {
+    const setting = (agentSettings as Settings)[name];
+    if (setting) readValue(setting, value, issues);
+  }
+  const tunnels = files.tunnels.flatMap((entry) => {
+    const before = issues.length;
+    const made = tunnelsOfEntry(entry, issues);
+    return issues.length === before && made ? [{ name: entry.name, tunnels: made }] : [];
+  });
+  return { tunnels, issues: issues.toSorted(byPlace) };
+}
+
+function tunnelsOfEntry({ name, place, values }: TunnelEntry, issues: FileIssue[]): TunnelOptions[] | undefined {
+  const kind = kindOf(values, place, issues);
+  if (!kind) return undefined;
+  const known: Settings = { ...settingsOf[kind], ...ofFiles };
+  const read: Record<string, unknown> = {};
+  for (const [setting, value] of values) {
+    const one = known[setting];
+    if (one) read[setting] = readValue(one, value, issues);
+    else issues.push({ ...value.place, message: `"${value.key}" is nothing for a ${kind} tunnel: remove it` });
+  }
+  for (const [setting, { needs }] of Object.entries(known)) {
+    const value = values.get(setting);
+    if (value && needs !== undefined && !values.has(needs)) {
+      issues.push({ ...value.place, message: `"${value.key}" takes more: give ${keyFor(needs)} together with it` });
+    }
+  }
+  const { addr } = read as { readonly addr?: string };
+  if (addr === undefined) {
+    issues.push({
+      ...place,
+      message: `the tunnel "${name}" needs an address of its service: "addr", or "upstream.url"`,
+    });
+    return undefined;
+  }
+  try {
+    return tunnelsOf(name, kind, addr, read as TunnelValues);
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    const value = values.get(error.setting);
+    issues.push({ ...(value?.place ?? place), message: `"${value?.key ?? name}" ${error.message}` });
+    return undefined;
+  }
+}
+
+/** A labelled tunnel has no protocol of its own, and an endpoint has it in its URL. */
+function kindOf(values: TunnelEntry["values"], place: SourcePlace, issues: FileIssue[]): TunnelKind | undefined {
+  const proto = values.get("proto");
+  if (proto) return readValue(ofFiles.proto, proto, issues);
+  const url = values.get("url")?.texts[0] ?? "";
+  const [, scheme = "https"] = /^([a-z]+):\/\//i.exec(url) ?? [];
+  const kind = { http: "http", https: "http", tcp: "tcp", tls: "tls" }[scheme.toLowerCase()];
+  if (kind === undefined) {
+    issues.push({
+      ...(values.get("url")?.place ?? place),
+      message: `"url" must begin with https://, http://, tcp:// or tls://: "${scheme}" is nothing to publish at`,
+    });
+  }
+  return kind as TunnelKind | undefined;
+}
+
+function readValue<T>(setting: Setting<T>, { texts, key, place }: FileValue, issues: FileIssue[]): T | undefined {
+  try {
+    return setting.read(texts);
+  } catch (error) {
+    const shown = setting.secret ? "" : `, and is ${JSON.stringify(texts.join(", "))}`;
+    issues.push({ ...place, message: `"${key}" ${(error as Error).message}${shown}` });
+    return undefined;
+  }
+}
+
+/** The key by which files give a setting. */
+function keyFor(setting: string): string {
+  return `"${tunnelKeys.find((row) => row.setting === setting)?.key ?? setting}"`;
+}
+
+function byPlace(a: FileIssue, b: FileIssue): number {
+  return a.path === b.path ? a.line - b.line || a.column - b.column : 0;
+}

@@ -1,0 +1,114 @@
+/** A tunnel from what it was asked for, by flags or in a file: one for each way in which its URL is reached. */
+import type { PublishedProto, Publication } from "../../agent/publication.ts";
+import { placeOfUrl } from "../../agent/publication.ts";
+import type { TunnelOptions } from "../../agent/tunnel.ts";
+import { parseTcpUpstream, parseUpstream } from "../../agent/upstream.ts";
+import type { Upstream } from "../../agent/upstream.ts";
+import { bindOptions, readValueFile, ValueError } from "./bind-options.ts";
+import type { TunnelValues } from "./bind-options.ts";
+
+/** What commands and files call `proto`. */
+export type TunnelKind = "http" | "tcp" | "tls";
+
+/** Throws `ValueError`; its setting is `addr` where it is about the target. */
+export function tunnelsOf(name: string, kind: TunnelKind, target: string, values: TunnelValues): TunnelOptions[] {
+  const upstream = upstreamOf(kind, target, values);
+  checkTogether(values);
+  if (values.terminateAt === "agent") {
+    throw new ValueError("terminateAt", "must be edge or upstream: this agent does not end TLS itself");
+  }
+  const options = withHostHeader(bindOptions(values), upstream, values);
+  const trafficPolicy = policyOf(values);
+  return protosOf(kind, values).map((proto, at) => ({
+    name: at === 0 ? name : `${name} (${proto})`,
+    upstream,
+    metadata: values.metadata ?? "",
+    proto,
+    proxyProtocol: values.proxyProtocol ?? 0,
+    publish: publicationOf(proto, values),
+    options,
+    trafficPolicy,
+    pooling: values.pooling ?? false,
+    ...((values.binding ?? []).length > 0 && { bindings: values.binding as readonly string[] }),
+  }));
+}
+
+function upstreamOf(kind: TunnelKind, target: string, values: TunnelValues): Upstream {
+  const parse = (): Upstream => {
+    if (kind !== "http") return parseTcpUpstream(target, kind);
+    const upstream = parseUpstream(target);
+    // The header would come behind the TLS handshake, where no service looks for it.
+    if (upstream.tls && (values.proxyProtocol ?? 0) !== 0) throw new Error("cannot be https:// with --proxy-protocol");
+    return { ...upstream, http2: values.upstreamProtocol === "http2" };
+  };
+  try {
+    return parse();
+  } catch (error) {
+    throw new ValueError("addr", (error as Error).message, { cause: error });
+  }
+}
+
+function protosOf(kind: TunnelKind, { scheme = [], url }: TunnelValues): readonly PublishedProto[] {
+  if (kind !== "http") return [kind];
+  if (scheme.length > 0) return [...new Set(scheme)].toSorted().toReversed();
+  return [url !== undefined && /^http:/i.test(url) ? "http" : "https"];
+}
+
+/** What says where it is: one of them at most. */
+const placed = ["url", "hostname", "subdomain", "remoteAddr", "label"] as const;
+
+function checkTogether(values: TunnelValues): void {
+  const given = placed.filter((name) => (Array.isArray(values[name]) ? values[name].length > 0 : values[name]));
+  if (given.length > 1) {
+    const why =
+      "cannot be given together: a labelled tunnel has the addresses of the edges in front of it, and any other one place";
+    throw new ValueError(given[1] as string, `${why} (${given.join(", ")})`);
+  }
+  if ((values.label ?? []).length === 0) return;
+  const own = Object.keys(bindOptions(values))[0] ?? (values.pooling ? "pooling" : undefined);
+  if (own !== undefined || values.trafficPolicyFile !== undefined || values.trafficPolicy !== undefined) {
+    throw new ValueError(
+      "label",
+      `goes with no ${own ?? "traffic policy"}: edges have modules and backends of their own`,
+    );
+  }
+}
+
+function publicationOf(proto: PublishedProto, values: TunnelValues): Publication {
+  const { label = [], hostname, remoteAddr, subdomain } = values;
+  // A scheme alone says how it is reached, and leaves the place to the server.
+  const url = values.url?.endsWith("://") ? undefined : values.url;
+  if (label.length > 0) {
+    const pairs = label.map((one) => [one.slice(0, one.indexOf("=")), one.slice(one.indexOf("=") + 1)] as const);
+    return { kind: "labels", labels: Object.fromEntries(pairs) };
+  }
+  const [setting, place] =
+    url !== undefined ? ["url", url] : hostname ? ["hostname", hostname] : ["remoteAddr", remoteAddr];
+  if (place !== undefined) {
+    try {
+      placeOfUrl(place, proto);
+    } catch (error) {
+      throw new ValueError(setting as string, (error as Error).message, { cause: error });
+    }
+  }
+  return { kind: "url", url: place, ...(subdomain !== undefined && { subdomain }) };
+}
+
+/** The server checks it: what is wrong is told with its place when the agent connects. */
+function policyOf({ trafficPolicy, trafficPolicyFile }: TunnelValues): string | undefined {
+  return trafficPolicyFile === undefined
+    ? trafficPolicy
+    : readValueFile("trafficPolicyFile", trafficPolicyFile).toString("utf8");
+}
+
+/** The edge sets it, as it sets any other field. */
+function withHostHeader(
+  options: Readonly<Record<string, unknown>>,
+  { text }: Upstream,
+  { hostHeader = "preserve" }: TunnelValues,
+): Readonly<Record<string, unknown>> {
+  if (hostHeader === "preserve") return options;
+  const host = hostHeader === "rewrite" ? new URL(text).host : hostHeader;
+  const { add = [], remove = [] } = (options["RequestHeaders"] ?? {}) as { add?: string[]; remove?: string[] };
+  return { ...options, RequestHeaders: { add: [...add, `host:${host}`], remove } };
+}

@@ -1,0 +1,59 @@
+/** Which proxy an agent takes on its way to the server. */
+import { BlockList, isIP } from "node:net";
+import type { ServerAddress } from "../../agent/connect.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** In the order in which they are looked at; the last is what some have only. */
+const variables = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "http_proxy"] as const;
+
+/**
+ * Says which proxy leads to a server; undefined: none.
+ *
+ * @param given `--proxy`: a URL, or `none`
+ * @throws Error that names the variable, for one that is no proxy
+ */
+export function proxiesOf(
+  given: string | undefined,
+  env: Environment,
+): ((server: ServerAddress) => URL | undefined) | undefined {
+  if (given === "none") return undefined;
+  const name = given === undefined ? variables.find((one) => (env[one] ?? "") !== "") : undefined;
+  if (given === undefined && name === undefined) return undefined;
+  const text = given ?? (env[name as string] as string);
+  const url = URL.parse(text.includes("://") ? text : `http://${text}`);
+  if (!url || !/^(?:https?|socks5h?):$/.test(url.protocol) || url.hostname === "") {
+    throw new Error(`${name ?? "--proxy"} must be the http://, https:// or socks5:// URL of a proxy`);
+  }
+  if (given !== undefined) return () => url;
+  const exempt = env["NO_PROXY"] ?? env["no_proxy"] ?? "";
+  return ({ host, port }) => (isExempt(host, port, exempt) ? undefined : url);
+}
+
+/** As other programs read NO_PROXY: names and all below them, addresses, networks, `*`; a port may follow. */
+function isExempt(host: string, port: number, list: string): boolean {
+  const name = host.toLowerCase().replace(/\.$/, "");
+  // No proxy leads back to this machine.
+  if (name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127\.\d+\.\d+\.\d+$/.test(name)) {
+    return true;
+  }
+  return list.split(/[\s,]+/).some((entry) => exempts(entry.toLowerCase(), name, port));
+}
+
+function exempts(entry: string, name: string, port: number): boolean {
+  if (entry === "*" || entry === name) return true;
+  if (entry.includes("/")) return isIP(name) !== 0 && isWithin(entry, name);
+  const [, domain = "", wanted] = /^\*?\.?([^:]*)(?::(\d{1,5}))?$/.exec(entry) ?? [];
+  if (domain === "" || (wanted !== undefined && Number(wanted) !== port)) return false;
+  return domain === name || name.endsWith(`.${domain}`);
+}
+
+function isWithin(network: string, address: string): boolean {
+  const [start = "", prefix = ""] = network.split("/");
+  const family = isIP(start) === 6 ? "ipv6" : "ipv4";
+  if (isIP(start) === 0 || isIP(start) !== isIP(address) || !/^\d{1,3}$/.test(prefix)) return false;
+  if (Number(prefix) > (family === "ipv6" ? 128 : 32)) return false;
+  const list = new BlockList();
+  list.addSubnet(start, Number(prefix), family);
+  return list.check(address, family);
+}

@@ -1,0 +1,72 @@
+import { agentFilesOf, defaultAgentFile } from "../agent-files/default-file.ts";
+import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
+import { accessSettings, agentAccess, sessionOf } from "../agent/agent-access.ts";
+import { fileTunnels } from "../agent/file-tunnels.ts";
+import type { FileTunnel } from "../agent/file-tunnels.ts";
+import { runAgent } from "../agent/run-agent.ts";
+import { defineCommand } from "../command/command.ts";
+import { Failure } from "../process/exit.ts";
+import { nearest } from "../../lib/nearest.ts";
+import { flagOnly, toggle } from "../../settings/setting.ts";
+import { settings } from "../../settings/settings.ts";
+
+export const start = defineCommand({
+  name: "start",
+  doc: "Publish what an agent's file describes: the named tunnels, or all of them, in one session. Each that cannot be opened is named, and the others go on; the agent comes back after every loss.",
+  operands: "[NAME…]",
+  least: 0,
+  most: Number.POSITIVE_INFINITY,
+  settings: {
+    all: flagOnly(toggle("Start everything that the files describe.")),
+    none: flagOnly(toggle("Start nothing: the session alone.")),
+    ...accessSettings,
+    json: settings.json,
+  },
+  examples: [
+    "postern start web api",
+    "postern start --all --config ngrok.yml",
+    "postern start --all --config common.yml --config here.yml",
+  ],
+  async run(values, names) {
+    const paths = agentFilesOf(values.agentConfig, process.env);
+    if (paths.length === 0) {
+      throw new Failure(
+        "usage",
+        `there is no "${defaultAgentFile(process.env)}": write it, or name a file with --config`,
+      );
+    }
+    const { tunnels, issues } = fileTunnels(readAgentFiles(paths));
+    if (issues.length > 0) throw new Failure("usage", issues.map(renderIssue).join("\n"));
+    const wanted = chosen(tunnels, names, values);
+    return await runAgent({
+      ...agentAccess(values),
+      ...sessionOf(values),
+      tunnels: wanted.flatMap((one) => one.tunnels),
+      retryFirst: true,
+      form: values.json ? "named json" : "text",
+    });
+  },
+});
+
+function chosen(
+  tunnels: readonly FileTunnel[],
+  names: readonly string[],
+  { all, none }: { readonly all: boolean; readonly none: boolean },
+): readonly FileTunnel[] {
+  if (Number(all) + Number(none) + Number(names.length > 0) !== 1) {
+    throw new Failure("usage", "say what to start: names of tunnels, --all or --none");
+  }
+  if (none) return [];
+  if (all) {
+    if (tunnels.length > 0) return tunnels;
+    throw new Failure("usage", 'the file describes no tunnels: write some below "tunnels:", or start with --none');
+  }
+  return names.map((name) => {
+    const found = tunnels.find((one) => one.name === name);
+    if (found) return found;
+    const known = tunnels.map((one) => one.name);
+    const near = nearest(name, known);
+    const others = near === undefined ? `they are ${known.join(", ") || "none"}` : `did you mean "${near}"?`;
+    throw new Failure("usage", `there is no tunnel "${name}": ${others}`);
+  });
+}

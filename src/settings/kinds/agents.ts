@@ -1,0 +1,76 @@
+/** Kinds of values that agents take. */
+import type { Kind } from "./kind.ts";
+
+const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+const maxDurationMs = 2 ** 31 - 1;
+
+/** A length of time such as `30s`, `1m30s` or `500ms`; milliseconds. */
+export const duration: Kind<number> = {
+  placeholder: "TIME",
+  parse(given) {
+    const parts = [...given.matchAll(/(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)/g)];
+    const whole = parts.map(([part]) => part).join("");
+    const ms = parts.reduce((sum, [, count, unit]) => sum + Number(count) * units[unit as keyof typeof units], 0);
+    if (parts.length === 0 || whole !== given || ms > maxDurationMs) {
+      throw new Error("must be a length of time, such as 30s, 500ms or 1m30s");
+    }
+    return ms;
+  },
+};
+
+/** A share of all, from 0 to 1. */
+export const share: Kind<number> = {
+  placeholder: "SHARE",
+  parse(given) {
+    const number = Number(given);
+    if (/^\d*\.?\d+$/.test(given) && number >= 0 && number <= 1) return number;
+    throw new Error("must be a number from 0 to 1");
+  },
+};
+
+/** `name:value` of a header field. */
+export const headerField: Kind<string> = {
+  placeholder: "NAME:VALUE",
+  parse(given) {
+    if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+:/.test(given)) return given;
+    throw new Error("must be a field name, a colon and a value, such as x-team:web");
+  },
+};
+
+/** Of basic authentication (RFC 7617), within the lengths that the edge takes. */
+export const credential: Kind<string> = {
+  placeholder: "USER:PASSWORD",
+  parse(given) {
+    const [, password = ""] = /^[^:]+:(.*)$/s.exec(given) ?? [];
+    const bytes = Buffer.byteLength(password);
+    if (bytes >= 8 && bytes <= 128) return given;
+    throw new Error("must be USER:PASSWORD with a password of 8 to 128 bytes");
+  },
+};
+
+export const label: Kind<string> = {
+  placeholder: "NAME=VALUE",
+  parse(given) {
+    if (/^[^=]+=[^=]+$/.test(given)) return given;
+    throw new Error("must be NAME=VALUE");
+  },
+};
+
+/** An http or SOCKS5 proxy, with what it wants to know of the client. */
+export const proxyUrl: Kind<string> = {
+  placeholder: "URL",
+  parse(given) {
+    const url = URL.parse(given);
+    if (url && /^(?:https?|socks5h?):$/.test(url.protocol) && url.hostname !== "") return given;
+    throw new Error("must be the http://, https:// or socks5:// URL of a proxy");
+  },
+};
+
+export const yesOrNo: Kind<boolean> = {
+  placeholder: "true|false",
+  parse(given) {
+    if (given === "true" || given === "1") return true;
+    if (given === "false" || given === "0") return false;
+    throw new Error("must be true or false");
+  },
+};

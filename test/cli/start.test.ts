@@ -1,0 +1,138 @@
+/** `postern start`: what agents' files describe, published for real. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { IncomingHttpHeaders } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { runCommand, startCommand } from "../support/command.ts";
+import type { Running } from "../support/command.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
+
+interface Online {
+  readonly name: string;
+  readonly url: string;
+  readonly to: string;
+}
+
+describe("postern start", { timeout: 120_000 }, () => {
+  const directory = mkdtempSync(join(tmpdir(), "postern-start-"));
+  let platform: TestPlatform;
+  let service: HttpService;
+  let access: readonly string[];
+  before(async () => {
+    platform = await startPlatform({ drainMs: 50 });
+    service = await startHttpService(({ headers, url }, response) => response.end(JSON.stringify({ ...headers, url })));
+    writeFileSync(join(directory, "ca.pem"), platform.caPem);
+    access = ["--server", `127.0.0.1:${platform.agentPort}`, "--ca", join(directory, "ca.pem")];
+  });
+  after(async () => {
+    await platform.stop();
+    await service.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  function file(name: string, text: string): string {
+    const path = join(directory, name);
+    writeFileSync(path, text);
+    return path;
+  }
+  /** An environment in which nobody's own files are. */
+  const env = { HOME: directory, XDG_CONFIG_HOME: directory };
+  const start = (...args: string[]): Running => startCommand(["start", "--json", ...args], { env });
+  async function online(agent: Running, count: number): Promise<readonly Online[]> {
+    while (agent.stdout().split("\n").length <= count) {
+      const end = await Promise.race([
+        new Promise((resolve) => agent.process.stdout?.once("data", resolve)),
+        agent.finished,
+      ]);
+      if (agent.process.exitCode !== null) throw new Error(`it has ended: ${JSON.stringify(end)}`);
+    }
+    return agent
+      .stdout()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Online)
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+  async function asked(url: string, headers: IncomingHttpHeaders = {}) {
+    const { status, text } = await platform.request(url, { headers: headers as Record<string, string> });
+    return { status, seen: status === 200 ? (JSON.parse(text) as Record<string, string>) : {} };
+  }
+
+  it("postern start publishes a tunnel of a vendor's file of version 2 as it is written there", async () => {
+    const path = file(
+      "ngrok.yml",
+      `version: "2"
+authtoken: ${platform.authtoken}
+tunnels:
+  shop:
+    proto: http
+    addr: ${service.port}
+    subdomain: shop
+    basic_auth:
+      - "bob:bobpassword"
+    request_header:
+      add: ["x-team: web"]
+  other:
+    proto: http
+    addr: 1
+`,
+    );
+    const agent = start("shop", "--config", path, ...access);
+    const [shop] = (await online(agent, 1)) as readonly [Online];
+    assert.deepEqual(shop, {
+      name: "shop",
+      url: `https://shop.localhost:${platform.httpsPort}`,
+      to: `http://localhost:${service.port}`,
+    });
+    assert.equal((await asked(shop.url)).status, 401);
+    const { status, seen } = await asked(shop.url, { authorization: `Basic ${btoa("bob:bobpassword")}` });
+    assert.deepEqual([status, seen["x-team"]], [200, "web"]);
+    assert.equal((await agent.end("SIGINT")).code, 130);
+  });
+
+  it("postern start names the tunnel that cannot be opened, and goes on with the others", async () => {
+    const { body } = await platform.api("POST", "/accounts", { name: "holder" });
+    const holder = await platform.startAgent({ upstream: 1, url: "https://held.localhost", token: body.authtoken });
+    const path = file(
+      "two.yml",
+      `server: 127.0.0.1:${platform.agentPort}
+ca: ca.pem
+authtoken: ${platform.authtoken}
+tunnels:
+  held: { addr: ${service.port}, url: "https://held.localhost" }
+  free: { addr: ${service.port}, url: "https://free.localhost" }
+`,
+    );
+    const agent = start("--all", "--config", path);
+    const [free] = (await online(agent, 1)) as readonly [Online];
+    assert.equal(free.name, "free");
+    assert.equal((await asked(free.url)).status, 200);
+    await agent.end("SIGINT");
+    assert.match(agent.stderr(), /"tunnel ended","tunnel":"held"|tunnel ended.*held/);
+    await holder.close();
+  });
+
+  for (const [what, args, message] of [
+    ["nothing to start", [], /say what to start: names of tunnels, --all or --none/],
+    ["a name that is not there", ["wbe"], /there is no tunnel "wbe": did you mean "web"\?/],
+    ["names beside --all", ["web", "--all"], /say what to start/],
+  ] as const) {
+    it(`postern start refuses ${what}`, async () => {
+      const path = file("web.yml", "tunnels: { web: { addr: 3000 } }");
+      const ended = await runCommand(["start", ...args, "--config", path, ...access], { env });
+      assert.equal(ended.code, 2);
+      assert.match(ended.stderr, message);
+    });
+  }
+
+  it("postern start says where its file would be when there is none", async () => {
+    const ended = await runCommand(["start", "--all"], { env });
+    assert.equal(ended.code, 2);
+    assert.match(ended.stderr, new RegExp(`there is no "${directory}/postern/agent.yml": write it`));
+  });
+});
