@@ -11,7 +11,7 @@ import { importsOf } from "./imports.ts";
  */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/acme": ["test/traffic/acme.test.ts"],
-  "src/agent": ["test/tunnel/client.test.ts", "test/traffic/agents-tunnels.test.ts"],
+  "src/agent": ["test/tunnel/client.test.ts", "test/traffic/{agents-tunnels,agent-sessions,agent-targets}.test.ts"],
   "src/api": ["test/api/{http,resources,protocol}.test.ts"],
   "src/api/description": ["test/api/{description,reference}.test.ts"],
   "src/api/domain-proof": ["test/api/domain-proof.test.ts"],
@@ -24,6 +24,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/api/traffic": ["test/api/traffic.test.ts"],
   "src/cel": ["test/cel/*.test.ts", "test/api/filter.test.ts"],
   "src/cli": ["test/cli/{commands,platform}.test.ts"],
+  "src/cli/agent": ["test/cli/start.test.ts"],
+  "src/cli/agent-files": ["test/cli/{config,start}.test.ts"],
   "src/cli/api": ["test/cli/api.test.ts"],
   "src/cli/platform": ["test/cli/platform.test.ts"],
   "src/cli/terminal": ["test/cli/commands.test.ts"],

@@ -5,6 +5,7 @@ import { catalogue } from "../lib/errors.ts";
 import { socketStream } from "../lib/socket-stream.ts";
 import { splice } from "../lib/splice.ts";
 import type { RequestWatch } from "./request-watch.ts";
+import { duplexOf } from "./stream-duplex.ts";
 import { dialUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -24,6 +25,15 @@ export interface ForwardOptions {
 /** Dials the service for `stream` and splices the two. */
 export function forward(stream: ByteStream, options: ForwardOptions): void {
   const { upstream, watch } = options;
+  if (upstream.local) {
+    const along = watch && {
+      forth: (bytes: Buffer) => watch.fromServer(bytes),
+      back: (bytes: Buffer) => watch.fromService(bytes),
+      closed: () => watch.ended(),
+    };
+    upstream.local.serve(duplexOf(stream, along));
+    return;
+  }
   const socket = dialUpstream(upstream);
   const early = new Early(stream, watch, () => service.abort());
   stream.receiver = early;

@@ -52,6 +52,7 @@ export function watchService(upstream: Upstream, clock: Clock, changed: (state: 
 
 /** Resolves when the service takes a connection, which is closed at once. Rejects with the cause. */
 export function reachService(upstream: Upstream): Promise<void> {
+  if (upstream.local) return Promise.resolve();
   return new Promise((resolve, reject) => {
     dial(upstream, (error) => (error === undefined ? resolve() : reject(error)));
   });

@@ -70,7 +70,9 @@ export function makeTunnels(given: readonly TunnelOptions[], options: TunnelsOpt
   const over = Promise.withResolvers<AgentEnd>();
   const living = new Set(
     given.map((one): Living => {
-      const service = one.service && watchService(one.upstream, options.clock, one.service);
+      // What the agent serves itself does not go away.
+      const service =
+        one.service && !one.upstream.local ? watchService(one.upstream, options.clock, one.service) : undefined;
       return { options: one, service, wasOpen: false };
     }),
   );

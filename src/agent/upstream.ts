@@ -1,6 +1,7 @@
 import { connect as connectTcp, isIP } from "node:net";
-import type { LookupFunction, Socket } from "node:net";
+import type { LookupFunction, Socket, TcpNetConnectOpts } from "node:net";
 import { connect as connectTls } from "node:tls";
+import type { LocalService } from "./local-service.ts";
 
 /** The service that the agent publishes; the only place it ever dials besides the server (G4). */
 export interface Upstream {
@@ -9,21 +10,34 @@ export interface Upstream {
   readonly tls: boolean;
   /** It speaks HTTP/2 with prior knowledge, in TLS or without. */
   readonly http2?: boolean;
+  /** Path of a unix socket, instead of host and port. */
+  readonly socketPath?: string;
+  /** Whether the certificate of a service on this machine is verified as well; that of any other always is. */
+  readonly verify?: boolean;
+  /** PEM of the authorities that its certificate must be from; the system's unless given. */
+  readonly ca?: string;
+  /** The agent is the service itself: nothing is dialled. */
+  readonly local?: LocalService;
   /** As shown to people and to the server: `http://localhost:3000`. */
   readonly text: string;
 }
 
+/** What `sockaddr_un` has room for everywhere. */
+const maxSocketPath = 103;
 /** How long a connection to the upstream may take to come about, milliseconds. */
 const dialTimeoutMs = 10_000;
 
 /**
- * Reads `3000`, `host:3000`, `http://host:3000` or `https://host`; without a port, 80 and 443. Throws `Error` with
- * what it must be.
+ * Reads `3000`, `host:3000`, `http://host:3000` or `https://host`; without a port, 80 and 443. `h2c://` is HTTP/2 without
+ * TLS, and `unix:/path` a socket. Throws `Error` with what it must be.
  */
 export function parseUpstream(given: string): Upstream {
+  if (/^unix:/i.test(given)) return parseSocket(given);
+  const http2 = /^h2c:\/\//i.test(given);
   const issue = new Error("must be PORT, HOST:PORT or an http:// or https:// URL without a path");
+  const text = given.replace(/^h2c:/i, "http:");
   const url = URL.parse(
-    /^\d+$/.test(given) ? `http://localhost:${given}` : given.includes("://") ? given : `http://${given}`,
+    /^\d+$/.test(text) ? `http://localhost:${text}` : text.includes("://") ? text : `http://${text}`,
   );
   if (!url || (url.protocol !== "http:" && url.protocol !== "https:") || url.hostname === "") throw issue;
   if (url.pathname !== "/" || url.search !== "" || url.hash !== "" || url.username !== "" || url.password !== "")
@@ -31,11 +45,30 @@ export function parseUpstream(given: string): Upstream {
   const tls = url.protocol === "https:";
   const port = url.port === "" ? (tls ? 443 : 80) : Number(url.port);
   if (port === 0) throw issue;
-  return { host: url.hostname.replace(/^\[|\]$/g, ""), port, tls, text: `${url.protocol}//${url.hostname}:${port}` };
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port,
+    tls,
+    ...(http2 && { http2 }),
+    text: `${http2 ? "h2c:" : url.protocol}//${url.hostname}:${port}`,
+  };
 }
 
-/** Reads `5432`, `host:5432` or `tcp://host:5432`, or `tls://` likewise. Throws `Error` with what it must be. */
+/** `unix:/run/app.sock`, also with `//` before the path. */
+function parseSocket(given: string): Upstream {
+  const path = given.replace(/^unix:(?:\/\/(?=\/))?/i, "");
+  if (!path.startsWith("/") || Buffer.byteLength(path) > maxSocketPath) {
+    throw new Error(`must be unix: and an absolute path of at most ${maxSocketPath} bytes`);
+  }
+  return { host: "localhost", port: 0, tls: false, socketPath: path, text: `unix:${path}` };
+}
+
+/**
+ * Reads `5432`, `host:5432` or `tcp://host:5432`, or `tls://` likewise, or `unix:/path`. Throws `Error` with what it must
+ * be.
+ */
 export function parseTcpUpstream(given: string, scheme: "tcp" | "tls"): Upstream {
+  if (/^unix:/i.test(given)) return parseSocket(given);
   const text = /^\d+$/.test(given) ? `localhost:${given}` : given;
   const url = URL.parse(text.includes("://") ? text : `${scheme}://${text}`);
   const isBare = url && ["", "/"].includes(url.pathname) && url.search === "" && url.hash === "" && url.username === "";
@@ -50,13 +83,12 @@ export function parseTcpUpstream(given: string, scheme: "tcp" | "tls"): Upstream
 
 /** Opens a connection; the socket tells of its success by `connect`, or `secureConnect` with TLS. */
 export function dialUpstream(upstream: Upstream): Socket {
-  const { host, port } = upstream;
+  const { host, port, socketPath, verify = false, ca } = upstream;
   const options = {
-    host,
-    port,
+    ...(socketPath === undefined ? { host, port } : { path: socketPath }),
     noDelay: true,
     allowHalfOpen: true,
-    ...(host === "localhost"
+    ...(host === "localhost" && socketPath === undefined
       ? // A loopback address answers or refuses; that it takes its time says that this process is busy, not that
         // the other one should be tried.
         { lookup: lookupLocalhost, autoSelectFamilyAttemptTimeout: dialTimeoutMs }
@@ -67,10 +99,11 @@ export function dialUpstream(upstream: Upstream): Socket {
         ...options,
         ALPNProtocols: [upstream.http2 ? "h2" : "http/1.1"],
         ...(isIP(host) ? {} : { servername: host }),
+        ...(ca !== undefined && { ca }),
         // Nobody can be in between on the loopback, and certificates for it are mostly self-signed.
-        rejectUnauthorized: !isLoopback(host),
+        rejectUnauthorized: verify || ca !== undefined || !isLoopback(host),
       })
-    : connectTcp(options);
+    : connectTcp(options as TcpNetConnectOpts);
   socket.setTimeout(dialTimeoutMs, () => socket.destroy(new Error(`no connection within ${dialTimeoutMs / 1000} s`)));
   socket.once(upstream.tls ? "secureConnect" : "connect", () => socket.setTimeout(0));
   return socket;

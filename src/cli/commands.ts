@@ -26,6 +26,22 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Publish what an agent's file describes, in one session.",
     load: async () => (await import("./commands/start.ts")).start as Command,
   },
+  "config check": {
+    doc: "Say where the agent's file is, and what is wrong with it.",
+    load: async () => (await import("./commands/config-check.ts")).configCheck as Command,
+  },
+  "config edit": {
+    doc: "Open the agent's file in an editor, and check it.",
+    load: async () => (await import("./commands/config-edit.ts")).configEdit as Command,
+  },
+  "config add-authtoken": {
+    doc: "Store an agent token in the agent's file.",
+    load: async () => (await import("./commands/config-add-authtoken.ts")).configAddAuthtoken as Command,
+  },
+  "config upgrade": {
+    doc: "Bring an agent's file into another format.",
+    load: async () => (await import("./commands/config-upgrade.ts")).configUpgrade as Command,
+  },
   ca: {
     doc: "Print the development CA and how to trust it.",
     load: async () => (await import("./commands/ca.ts")).ca as Command,

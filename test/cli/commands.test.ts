@@ -53,7 +53,8 @@ describe("the command line", () => {
     ["an unknown command", ["tunnel"], /there is no command "tunnel": /],
     ["a command written wrongly", ["aply"], /there is no command "aply" \(did you mean "apply"\?\): /],
     ["an unknown option", ["serve", "--verbose"], /there is no option --verbose/],
-    ["too many operands", ["http", "3000", "4000"], /takes PORT\|HOST:PORT\|URL/],
+    ["too many operands", ["tcp", "3000", "4000"], /takes PORT\|HOST:PORT/],
+    ["targets without paths", ["http", "3000", "4000", "--server", "a", "--token", "x"], /must begin with a path/],
     ["no port to publish", ["http"], /takes PORT\|HOST:PORT\|URL/],
     [
       "an upstream with a path",

@@ -13,7 +13,7 @@ import type { ValuesOf } from "../../settings/setting.ts";
 import { agentSettings } from "../../settings/agents.ts";
 import { settings } from "../../settings/settings.ts";
 
-/** The files that the commands of agents read, instead of one with settings. */
+/** The files of agents. A command that has it under this name takes settings from them, instead of from one of its own. */
 export const agentConfig = flagOnly(
   many(
     "Agent file with where the server is and what to publish: Postern's own, or ngrok's of version 2 or 3; repeatable, later ones override (default: agent.yml in ~/.config/postern, if it is there).",
@@ -33,7 +33,9 @@ export const accessSettings = {
 type Values = ValuesOf<typeof accessSettings>;
 
 /** Throws `Failure` (usage) where there is nothing to go by. */
-export function agentAccess(values: Values): Required<Pick<AgentOptions, "server" | "otherServers" | "ca" | "token" | "connect">> {
+export function agentAccess(
+  values: Values,
+): Required<Pick<AgentOptions, "server" | "otherServers" | "ca" | "token" | "connect">> {
   const { data } = values;
   const local = values.server === undefined ? findServer(data) : undefined;
   const given = values.server ?? local?.agentAddress;

@@ -1,7 +1,7 @@
 /** The tunnels of agents' files, with whatever is wrong with them. */
 import { agentSettings } from "../../settings/agents.ts";
 import { oneOf, text } from "../../settings/kinds/text.ts";
-import { optional } from "../../settings/setting.ts";
+import { many, optional } from "../../settings/setting.ts";
 import type { Setting, Settings } from "../../settings/setting.ts";
 import { httpTunnelSettings, tcpTunnelSettings, tlsTunnelSettings } from "../../settings/tunnels.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
@@ -22,7 +22,7 @@ export interface FileTunnel {
 /** What a file says of a tunnel besides what flags can. */
 const ofFiles = {
   proto: optional("", oneOf(["http", "tcp", "tls"])),
-  addr: optional("", text),
+  addr: many("", text),
   trafficPolicy: optional("", text),
 } as const;
 
@@ -63,8 +63,8 @@ function tunnelsOfEntry({ name, place, values }: TunnelEntry, issues: FileIssue[
       issues.push({ ...value.place, message: `"${value.key}" takes more: give ${keyFor(needs)} together with it` });
     }
   }
-  const { addr } = read as { readonly addr?: string };
-  if (addr === undefined) {
+  const { addr = [] } = read as { readonly addr?: readonly string[] };
+  if (addr.length === 0) {
     issues.push({
       ...place,
       message: `the tunnel "${name}" needs an address of its service: "addr", or "upstream.url"`,

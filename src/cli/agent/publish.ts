@@ -21,10 +21,15 @@ export const publishSettings = { ...accessSettings, json: settings.json } as con
 
 type Values = ValuesOf<typeof publishSettings> & TunnelValues;
 
-/** Publishes `target` until a signal ends it; resolves with the exit code. Throws `Failure`. */
-export async function publish(kind: TunnelKind, values: Values, target: string, sso = false): Promise<number> {
+/** Publishes the targets until a signal ends it; resolves with the exit code. Throws `Failure`. */
+export async function publish(
+  kind: TunnelKind,
+  values: Values,
+  targets: readonly string[],
+  sso = false,
+): Promise<number> {
   const access = agentAccess(values);
-  const tunnels = flagTunnels(kind, values, target);
+  const tunnels = flagTunnels(kind, values, targets);
   const [first] = tunnels as readonly [TunnelOptions];
   const session = sessionOf(values);
   if (values.requireUpstream) await requireService(first.upstream);
@@ -47,13 +52,13 @@ export async function publish(kind: TunnelKind, values: Values, target: string, 
 }
 
 /** The tunnels that the flags describe. Throws `Failure` (usage) that names the flag. */
-function flagTunnels(kind: TunnelKind, values: Values, target: string): readonly TunnelOptions[] {
+function flagTunnels(kind: TunnelKind, values: Values, targets: readonly string[]): readonly TunnelOptions[] {
   try {
-    return tunnelsOf("command_line", kind, target, values);
+    return tunnelsOf("command_line", kind, targets, values);
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     const setting = (tunnelSettings as Settings)[error.setting];
-    const what = setting ? flagOf(error.setting, setting) : `"${target}"`;
+    const what = setting ? flagOf(error.setting, setting) : `"${targets.join(" ")}"`;
     throw new Failure("usage", `${what} ${error.message}`, { cause: error });
   }
 }

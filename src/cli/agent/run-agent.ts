@@ -13,6 +13,7 @@ import type { AgentView, PlainForm } from "./agent-view.ts";
 export interface AgentRun extends Pick<
   AgentOptions,
   | "server"
+  | "otherServers"
   | "ca"
   | "token"
   | "connect"

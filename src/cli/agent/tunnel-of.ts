@@ -2,7 +2,8 @@
 import type { PublishedProto, Publication } from "../../agent/publication.ts";
 import { placeOfUrl } from "../../agent/publication.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
-import { parseTcpUpstream, parseUpstream } from "../../agent/upstream.ts";
+import { parseTargets } from "../../agent/targets.ts";
+import { parseTcpUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { bindOptions, readValueFile, ValueError } from "./bind-options.ts";
 import type { TunnelValues } from "./bind-options.ts";
@@ -11,8 +12,13 @@ import type { TunnelValues } from "./bind-options.ts";
 export type TunnelKind = "http" | "tcp" | "tls";
 
 /** Throws `ValueError`; its setting is `addr` where it is about the target. */
-export function tunnelsOf(name: string, kind: TunnelKind, target: string, values: TunnelValues): TunnelOptions[] {
-  const upstream = upstreamOf(kind, target, values);
+export function tunnelsOf(
+  name: string,
+  kind: TunnelKind,
+  targets: readonly string[],
+  values: TunnelValues,
+): TunnelOptions[] {
+  const upstream = upstreamOf(kind, targets, values);
   checkTogether(values);
   if (values.terminateAt === "agent") {
     throw new ValueError("terminateAt", "must be edge or upstream: this agent does not end TLS itself");
@@ -33,16 +39,33 @@ export function tunnelsOf(name: string, kind: TunnelKind, target: string, values
   }));
 }
 
-function upstreamOf(kind: TunnelKind, target: string, values: TunnelValues): Upstream {
-  const parse = (): Upstream => {
-    if (kind !== "http") return parseTcpUpstream(target, kind);
-    const upstream = parseUpstream(target);
-    // The header would come behind the TLS handshake, where no service looks for it.
-    if (upstream.tls && (values.proxyProtocol ?? 0) !== 0) throw new Error("cannot be https:// with --proxy-protocol");
-    return { ...upstream, http2: values.upstreamProtocol === "http2" };
+function upstreamOf(kind: TunnelKind, targets: readonly string[], values: TunnelValues): Upstream {
+  const upstream = parsed(kind, targets);
+  const { upstreamProtocol, upstreamTlsVerify, upstreamTlsVerifyCas } = values;
+  // The header would come behind the TLS handshake, where no service looks for it.
+  if (upstream.tls && (values.proxyProtocol ?? 0) !== 0) {
+    throw new ValueError("addr", "cannot be https:// with a PROXY protocol header");
+  }
+  if (upstream.local && ((values.proxyProtocol ?? 0) !== 0 || upstreamProtocol === "http2")) {
+    throw new ValueError("addr", "cannot be a directory, or several targets, with a PROXY protocol header or HTTP/2");
+  }
+  const verified = upstreamTlsVerify === true || upstreamTlsVerifyCas !== undefined;
+  if (verified && !upstream.tls) {
+    throw new ValueError("addr", "must be https:// where the certificate of the service is to be verified");
+  }
+  return {
+    ...upstream,
+    ...(upstreamProtocol === "http2" && { http2: true }),
+    ...(verified && { verify: true }),
+    ...(upstreamTlsVerifyCas !== undefined && {
+      ca: readValueFile("upstreamTlsVerifyCas", upstreamTlsVerifyCas).toString("utf8"),
+    }),
   };
+}
+
+function parsed(kind: TunnelKind, targets: readonly string[]): Upstream {
   try {
-    return parse();
+    return kind === "http" ? parseTargets(targets) : parseTcpUpstream(targets.join(" "), kind);
   } catch (error) {
     throw new ValueError("addr", (error as Error).message, { cause: error });
   }
@@ -108,7 +131,8 @@ function withHostHeader(
   { hostHeader = "preserve" }: TunnelValues,
 ): Readonly<Record<string, unknown>> {
   if (hostHeader === "preserve") return options;
-  const host = hostHeader === "rewrite" ? new URL(text).host : hostHeader;
+  const host = hostHeader === "rewrite" ? (URL.parse(text)?.host ?? "") : hostHeader;
+  if (host === "") throw new ValueError("hostHeader", `cannot be rewrite: ${text} has no name`);
   const { add = [], remove = [] } = (options["RequestHeaders"] ?? {}) as { add?: string[]; remove?: string[] };
   return { ...options, RequestHeaders: { add: [...add, `host:${host}`], remove } };
 }

@@ -14,5 +14,5 @@ export const tcp = defineCommand({
     "postern tcp 5432 --url tcp://t.example.com:20432 --server t.example.com:4443",
     "postern tcp 5432 --label app=db --proxy-protocol 2",
   ],
-  run: (values, [target = ""]) => publish("tcp", values, target),
+  run: (values, targets) => publish("tcp", values, targets),
 });

@@ -14,5 +14,5 @@ export const tls = defineCommand({
     "postern tls 8443 --url tls://mail.example.com --server t.example.com:4443",
     "postern tls 8443 --label app=mail",
   ],
-  run: (values, [target = ""]) => publish("tls", values, target),
+  run: (values, targets) => publish("tls", values, targets),
 });

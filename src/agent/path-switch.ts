@@ -1,0 +1,120 @@
+/** Several services behind one URL: each request goes to the one with the longest prefix of its path. */
+
+import type { Agent as HttpAgent, IncomingMessage, ServerResponse } from "node:http";
+import { duplexPair, pipeline } from "node:stream";
+import type { Duplex } from "node:stream";
+import { catalogue } from "../lib/errors.ts";
+import { Agent, request as requestHttp } from "../lib/http.ts";
+import { describeLoss } from "./end.ts";
+import { localService } from "./local-service.ts";
+import type { LocalService } from "./local-service.ts";
+import { dialUpstream } from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
+
+export interface PathTarget {
+  /** `/` or `/api`: whole segments of a path. */
+  readonly prefix: string;
+  readonly upstream: Upstream;
+}
+
+/** @param targets speak HTTP/1.1 */
+export function pathSwitch(targets: readonly PathTarget[]): LocalService {
+  const longest = targets
+    .toSorted((a, b) => b.prefix.length - a.prefix.length)
+    .map(({ prefix, upstream }) => ({ prefix, upstream, agent: agentOf(upstream) }));
+  const find = (url: string) => {
+    const path = url.split("?", 1)[0] as string;
+    return longest.find(({ prefix }) => prefix === "/" || path === prefix || path.startsWith(`${prefix}/`));
+  };
+  return localService({
+    request(request, response) {
+      const target = find(request.url ?? "/");
+      if (target) pass(target, request, response);
+      else refuse(response, 404, "No service is published at this path.");
+    },
+    upgrade(request, connection, head) {
+      const target = find(request.url ?? "/");
+      if (target) passUpgrade(target, request, connection, head);
+      else connection.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    },
+  });
+}
+
+type Target = PathTarget & { readonly agent: HttpAgent };
+
+/** Connections to a service are dialled as all others are. */
+function agentOf(upstream: Upstream): HttpAgent {
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 32 });
+  agent.createConnection = () => {
+    if (!upstream.local) return dialUpstream(upstream);
+    const [here, there] = duplexPair();
+    upstream.local.serve(there);
+    return here;
+  };
+  return agent;
+}
+
+function requestTo({ agent }: Target, { method, url, rawHeaders }: IncomingMessage) {
+  // As they came, in their order: the edge has checked them.
+  return requestHttp({
+    agent,
+    method,
+    path: url,
+    headers: rawHeaders as never,
+    setHost: false,
+    setDefaultHeaders: false,
+  });
+}
+
+function pass(target: Target, request: IncomingMessage, response: ServerResponse): void {
+  const onward = requestTo(target, request);
+  onward.on("response", (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, answer.rawHeaders as never);
+    pipeline(answer, response, () => {});
+  });
+  onward.on("information", ({ statusCode }) => {
+    if (statusCode === 100) response.writeContinue();
+  });
+  onward.on("error", (error) => {
+    if (response.headersSent) response.destroy();
+    else
+      refuse(
+        response,
+        502,
+        `The agent could not reach the service at ${target.upstream.text} (${describeLoss(error)}).`,
+      );
+  });
+  response.on("close", () => {
+    if (!response.writableFinished) onward.destroy();
+  });
+  pipeline(request, onward, () => {});
+}
+
+function passUpgrade(target: Target, request: IncomingMessage, connection: Duplex, head: Buffer): void {
+  const onward = requestTo(target, request);
+  onward.on("upgrade", (answer, socket, first) => {
+    connection.write(renderHead(answer));
+    connection.write(first);
+    socket.write(head);
+    pipeline(connection, socket, connection, () => {});
+  });
+  onward.on("response", (answer) => {
+    connection.write(renderHead(answer));
+    pipeline(answer, connection, () => {});
+  });
+  onward.on("error", () => connection.destroy());
+  onward.end();
+}
+
+function renderHead({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
+  const fields = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${rawHeaders[at + 1]}`] : []));
+  return `${[`HTTP/1.1 ${statusCode} ${statusMessage}`, ...fields].join("\r\n")}\r\n\r\n`;
+}
+
+function refuse(response: ServerResponse, status: 404 | 502, text: string): void {
+  response.writeHead(status, {
+    "content-type": "text/plain; charset=utf-8",
+    ...(status === 502 && { "postern-agent-error": String(catalogue.agent_dial_failed.number) }),
+  });
+  response.end(`${text}\n`);
+}

@@ -1,0 +1,60 @@
+/** A tunnel's stream as the `Duplex` that Node's own HTTP server takes. */
+import { Duplex } from "node:stream";
+import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
+
+/** What reads along. */
+export interface Along {
+  readonly forth: (bytes: Buffer) => void;
+  readonly back: (bytes: Buffer) => void;
+  readonly closed: () => void;
+}
+
+/** Takes over the stream. Credit is given back as the reader takes the bytes. */
+export function duplexOf(stream: ByteStream, along?: Along): Duplex {
+  let unread = 0;
+  let drained: (() => void) | undefined;
+  let isOver = false;
+  const duplex = new Duplex({
+    allowHalfOpen: true,
+    read() {
+      const taken = unread;
+      unread = 0;
+      if (taken > 0) stream.consumed(taken);
+    },
+    write(bytes: Buffer, _encoding, done) {
+      along?.back(bytes);
+      if (stream.write(bytes)) done();
+      else drained = done;
+    },
+    final(done) {
+      stream.end();
+      done();
+    },
+    destroy(error, done) {
+      if (!isOver) stream.abort();
+      done(error);
+    },
+  });
+  const receiver: ByteReceiver = {
+    data(bytes) {
+      along?.forth(bytes);
+      if (duplex.push(bytes)) stream.consumed(bytes.length);
+      else unread += bytes.length;
+    },
+    ended: () => void duplex.push(null),
+    drained() {
+      const done = drained;
+      drained = undefined;
+      done?.();
+    },
+    closed(error) {
+      isOver = true;
+      along?.closed();
+      // What was read but for the end is still served.
+      if (error) duplex.destroy();
+      else if (!duplex.readableEnded) duplex.push(null);
+    },
+  };
+  stream.receiver = receiver;
+  return duplex;
+}

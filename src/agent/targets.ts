@@ -1,0 +1,63 @@
+/** What is published, as people write it: a service, a directory, or several of them by path. */
+import { statSync } from "node:fs";
+import type { LocalService } from "./local-service.ts";
+import type { PathTarget } from "./path-switch.ts";
+import { parseUpstream } from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
+
+/**
+ * Reads one target, or several of which all but one begin with their path: `3000 /api=3001 /docs=file:///srv/docs`.
+ * Throws `Error` with what they must be.
+ */
+export function parseTargets(given: readonly string[]): Upstream {
+  const [only = ""] = given;
+  if (given.length === 1 && !only.startsWith("/")) return parseTarget(only);
+  const targets = given.map(parsePathTarget);
+  const twice = targets.find(({ prefix }, at) => targets.findIndex((one) => one.prefix === prefix) !== at);
+  if (twice?.prefix === "/") throw new Error("must begin with a path, such as /api=3001, all but one of them");
+  if (twice) throw new Error(`cannot be: two targets are at "${twice.prefix}"`);
+  const http2 = targets.find(({ upstream }) => upstream.http2);
+  if (http2) throw new Error(`cannot be: ${http2.upstream.text} speaks HTTP/2, which no target of several may`);
+  return {
+    host: "",
+    port: 0,
+    tls: false,
+    text: targets.map(({ prefix, upstream }) => `${prefix}=${upstream.text}`).join(" "),
+    local: lazily(async () => (await import("./path-switch.ts")).pathSwitch(targets)),
+  };
+}
+
+function parsePathTarget(given: string): PathTarget {
+  const [, path, target] = /^(\/[^=]*)=(.+)$/.exec(given) ?? [];
+  if (path === undefined || target === undefined) {
+    if (given.startsWith("/")) throw new Error("must be PATH=TARGET, such as /api=3001");
+    return { prefix: "/", upstream: parseTarget(given) };
+  }
+  if (/[?#%\\\s]/.test(path)) throw new Error(`must be a path without query or escapes: "${path}"`);
+  return { prefix: path === "/" ? path : path.replace(/\/+$/, ""), upstream: parseTarget(target) };
+}
+
+function parseTarget(given: string): Upstream {
+  if (!/^file:/i.test(given)) return parseUpstream(given);
+  const directory = /^file:\/\/(\/.*)$/i.exec(given)?.[1];
+  if (directory === undefined) throw new Error("must be file:// and the absolute path of a directory");
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new Error(`must be a directory that is there: there is no directory "${directory}"`);
+  }
+  const local = lazily(async () => (await import("./static-files.ts")).staticFiles(directory));
+  return { host: "", port: 0, tls: false, text: `file://${directory}`, local };
+}
+
+/** Node's HTTP server is loaded for the first connection that needs it. */
+function lazily(make: () => Promise<LocalService>): LocalService {
+  let made: Promise<LocalService> | undefined;
+  return {
+    serve(connection) {
+      made ??= make();
+      made.then(
+        (service) => service.serve(connection),
+        () => connection.destroy(),
+      );
+    },
+  };
+}

@@ -1,0 +1,106 @@
+/** Brings an agent's file into another format; comments stay with what they are about. */
+import { isMap, isScalar, isSeq, parseDocument, Scalar, YAMLMap } from "yaml";
+import type { Document, Pair } from "yaml";
+import type { FileFormat } from "./read.ts";
+import { agentKeys } from "./keys.ts";
+
+type Target = Exclude<FileFormat, 2>;
+
+/** Names that differ: of the vendor's agent in version 2 and 3, and of Postern's own. */
+const names = [
+  { 2: "server_addr", 3: "connect_url", own: "server" },
+  { 2: "root_cas", 3: "connect_cas", own: "ca" },
+  { 2: "metadata", 3: "metadata", own: "session_metadata" },
+] as const;
+
+/** Of an endpoint's `upstream`, in Postern's own format. */
+const ofUpstream: Readonly<Record<string, string>> = {
+  url: "addr",
+  protocol: "upstream_protocol",
+  proxy_protocol: "proxy_proto",
+  tls_verify: "upstream_tls_verify",
+  tls_verify_cas: "upstream_tls_verify_cas",
+};
+
+/** `text`, in which nothing is wrong, in the format `to`. Throws `Error` where that would be a step back. */
+export function upgraded(text: string, from: FileFormat, to: Target): string {
+  if (from === to) throw new Error("is in this format already");
+  if (from === "own") throw new Error("is in Postern's own format, which has no older one");
+  const document = parseDocument(text);
+  if (!isMap(document.contents)) return to === 3 ? "version: 3\n" : "";
+  const top = document.contents as YAMLMap;
+  const agent = from === 3 ? takeAgent(top) : takeOwn(top);
+  for (const pair of agent) rename(pair, from, to);
+  if (to === 3) {
+    const version = top.items.find((pair) => keyOf(pair) === "version");
+    if (version) version.value = new Scalar(3);
+    const section = new YAMLMap();
+    section.items.push(...(agent as typeof section.items));
+    const at = version ? top.items.indexOf(version) + 1 : 0;
+    top.items.splice(at, 0, document.createPair("agent", section) as never);
+  } else {
+    const version = top.items.findIndex((pair) => keyOf(pair) === "version");
+    if (version >= 0) top.items.splice(version, 1);
+    const known = new Set(agentKeys.own.map(({ key }) => key));
+    // What asked for nothing but what is the case anyway has no key here.
+    top.items.unshift(...(agent.filter((pair) => known.has(keyOf(pair))) as typeof top.items));
+    ownTunnels(document, top);
+  }
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Takes everything of the agent out of version 2's top. */
+function takeOwn(top: YAMLMap): Pair[] {
+  const stays = (pair: Pair): boolean => ["version", "tunnels", "endpoints"].includes(keyOf(pair));
+  const taken = top.items.filter((pair) => !stays(pair));
+  top.items = top.items.filter(stays);
+  return taken;
+}
+
+function takeAgent(top: YAMLMap): Pair[] {
+  const agent = top.items.find((pair) => keyOf(pair) === "agent");
+  top.items = top.items.filter((pair) => pair !== agent);
+  return isMap(agent?.value) ? (agent.value.items as Pair[]) : [];
+}
+
+function rename(pair: Pair, from: FileFormat, to: Target): void {
+  const row = names.find((one) => one[from] === keyOf(pair));
+  if (!row || !isScalar(pair.key)) return;
+  pair.key.value = row[to];
+  pair.key.source = row[to];
+  if (row.own !== "ca" || to !== "own" || !isScalar(pair.value)) return;
+  if (pair.value.value === "host") pair.value = new Scalar("system");
+  // The vendor's own authority is nobody's here.
+  else if (pair.value.value === "trusted") pair.key.value = "trusted";
+}
+
+/** Endpoints become tunnels, beside those that are there. */
+function ownTunnels(document: Document, top: YAMLMap): void {
+  const endpoints = top.items.find((pair) => keyOf(pair) === "endpoints");
+  top.items = top.items.filter((pair) => pair !== endpoints);
+  if (!isSeq(endpoints?.value)) return;
+  let tunnels: unknown = top.get("tunnels", true);
+  if (!isMap(tunnels)) {
+    tunnels = new YAMLMap();
+    top.set("tunnels", tunnels);
+  }
+  for (const endpoint of endpoints.value.items) {
+    if (!isMap(endpoint)) continue;
+    const name = String(endpoint.get("name"));
+    endpoint.delete("name");
+    const upstream: unknown = endpoint.get("upstream", true);
+    const at = endpoint.items.findIndex((pair) => keyOf(pair) === "upstream");
+    if (isMap(upstream)) {
+      const pairs = upstream.items.map((pair) => {
+        const key = keyOf(pair);
+        return document.createPair(ofUpstream[key] ?? key, pair.value);
+      });
+      endpoint.items.splice(at, 1, ...(pairs as typeof endpoint.items));
+    }
+    (tunnels as YAMLMap).set(name, endpoint);
+  }
+}
+
+function keyOf({ key }: Pair): string {
+  return String(isScalar(key) ? key.value : key);
+}

@@ -1,0 +1,45 @@
+import { agentFilesOf, defaultAgentFile } from "../agent-files/default-file.ts";
+import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
+import type { FileFormat } from "../agent-files/read.ts";
+import { agentConfig } from "../agent/agent-access.ts";
+import { fileTunnels } from "../agent/file-tunnels.ts";
+import { defineCommand } from "../command/command.ts";
+import { exitCodes } from "../process/exit.ts";
+import { settings } from "../../settings/settings.ts";
+
+export const configCheck = defineCommand({
+  name: "config check",
+  doc: "Say where the agent's file is, and what is wrong with it, with line and column. Exits with 2 when something is.",
+  operands: "",
+  least: 0,
+  most: 0,
+  settings: { files: agentConfig, json: settings.json },
+  examples: ["postern config check", "postern config check --config ngrok.yml"],
+  run({ files: given, json }) {
+    const paths = agentFilesOf(given, process.env);
+    if (paths.length === 0) {
+      const path = defaultAgentFile(process.env);
+      process.stdout.write(json ? `${JSON.stringify({ files: [], issues: [] })}\n` : `${path} is not there\n`);
+      return Promise.resolve(exitCodes.fine);
+    }
+    const files = readAgentFiles(paths);
+    const { tunnels, issues } = fileTunnels(files);
+    if (json) {
+      const formats = files.formats.map(([path, format]) => ({ path, format: String(format) }));
+      process.stdout.write(`${JSON.stringify({ files: formats, tunnels: tunnels.map(({ name }) => name), issues })}\n`);
+    } else {
+      for (const issue of issues) process.stdout.write(`${renderIssue(issue)}\n`);
+      for (const [path, format] of files.formats) process.stdout.write(`${path} is ${describe(format)}\n`);
+      if (issues.length === 0) process.stdout.write(`nothing is wrong, tunnels: ${list(tunnels)}\n`);
+    }
+    return Promise.resolve(issues.length === 0 ? exitCodes.fine : exitCodes.usage);
+  },
+});
+
+function describe(format: FileFormat): string {
+  return format === "own" ? "in Postern's own format" : `an ngrok file of version ${format}`;
+}
+
+function list(tunnels: readonly { readonly name: string }[]): string {
+  return tunnels.map(({ name }) => name).join(", ") || "none";
+}

@@ -1,0 +1,51 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { agentFilesOf, defaultAgentFile } from "../agent-files/default-file.ts";
+import { writeAgentFile } from "../agent-files/edit.ts";
+import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
+import { agentConfig } from "../agent/agent-access.ts";
+import { fileTunnels } from "../agent/file-tunnels.ts";
+import { defineCommand } from "../command/command.ts";
+import { exitCodes, Failure } from "../process/exit.ts";
+
+const beginning = `# What this agent publishes: \`postern start NAME\`, or \`postern start --all\`.
+# server: t.example.com:4443
+# authtoken: …
+tunnels:
+  # web:
+  #   proto: http
+  #   addr: 3000
+`;
+
+export const configEdit = defineCommand({
+  name: "config edit",
+  doc: "Open the agent's file in the editor that VISUAL or EDITOR names, and say afterwards what is wrong with it.",
+  operands: "",
+  least: 0,
+  most: 0,
+  settings: { files: agentConfig },
+  examples: ["EDITOR=nano postern config edit"],
+  async run({ files: given }) {
+    const path = agentFilesOf(given, process.env).at(-1) ?? defaultAgentFile(process.env);
+    if (!existsSync(path)) writeAgentFile(path, beginning);
+    const editor = process.env["VISUAL"] ?? process.env["EDITOR"] ?? (process.platform === "win32" ? "notepad" : "vi");
+    await open(editor, path);
+    const { issues } = fileTunnels(readAgentFiles([path]));
+    for (const issue of issues) process.stdout.write(`${renderIssue(issue)}\n`);
+    return issues.length === 0 ? exitCodes.fine : exitCodes.usage;
+  },
+});
+
+/** The editor may come with options of its own. */
+async function open(editor: string, path: string): Promise<void> {
+  const [program = "", ...options] = editor.split(" ").filter((word) => word !== "");
+  const child = spawn(program, [...options, path], { stdio: "inherit" });
+  let code: unknown;
+  try {
+    [code] = (await once(child, "close")) as [number | null];
+  } catch (error) {
+    throw new Failure("usage", `the editor "${editor}" cannot be started: name another with EDITOR`, { cause: error });
+  }
+  if (code !== 0) throw new Failure("usage", `the editor "${editor}" ended with ${String(code)}`);
+}

@@ -1,0 +1,47 @@
+import { existsSync } from "node:fs";
+import { agentFilesOf, defaultAgentFile } from "../agent-files/default-file.ts";
+import { readAgentText, writeAgentFile } from "../agent-files/edit.ts";
+import { lineDiff } from "../agent-files/line-diff.ts";
+import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
+import type { FileFormat } from "../agent-files/read.ts";
+import { upgraded } from "../agent-files/upgrade.ts";
+import { agentConfig } from "../agent/agent-access.ts";
+import { fileTunnels } from "../agent/file-tunnels.ts";
+import { defineCommand } from "../command/command.ts";
+import { exitCodes, Failure, readingOf } from "../process/exit.ts";
+import { flagOnly, toggle } from "../../settings/setting.ts";
+
+export const configUpgrade = defineCommand({
+  name: "config upgrade",
+  doc: "Bring an ngrok file into Postern's own format, or one of version 2 into version 3, comments kept. Shows what changes, and keeps the former file beside it.",
+  operands: "[own|3]",
+  least: 0,
+  most: 1,
+  settings: { files: agentConfig, dryRun: flagOnly(toggle("Show what would change, and write nothing.")) },
+  examples: ["postern config upgrade --config ngrok.yml --dry-run", "postern config upgrade 3 --config ngrok.yml"],
+  run({ files: given, dryRun }, [operand = "own"]) {
+    if (operand !== "own" && operand !== "3") throw new Failure("usage", `"${operand}" must be own or 3`);
+    const path = agentFilesOf(given, process.env).at(-1) ?? defaultAgentFile(process.env);
+    const files = readAgentFiles([path]);
+    const { issues } = fileTunnels(files);
+    if (issues.length > 0) {
+      throw new Failure("usage", `mend what is wrong first:\n${issues.map(renderIssue).join("\n")}`);
+    }
+    const from = files.formats[0]?.[1] as FileFormat;
+    const before = readAgentText(path);
+    const after = readingOf(`"${path}"`, () => upgraded(before, from, operand === "3" ? 3 : "own"));
+    process.stdout.write(lineDiff(before, after));
+    if (dryRun) return Promise.resolve(exitCodes.fine);
+    const backup = freeName(`${path}.${from}.bak`);
+    writeAgentFile(backup, before);
+    writeAgentFile(path, after);
+    process.stdout.write(`the former file is ${backup}\n`);
+    return Promise.resolve(exitCodes.fine);
+  },
+});
+
+function freeName(path: string): string {
+  let name = path;
+  for (let at = 2; existsSync(name); at += 1) name = `${path}.${at}`;
+  return name;
+}

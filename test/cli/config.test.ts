@@ -1,0 +1,156 @@
+/** `postern config`: agents' files checked, edited and brought into another format. */
+import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { runCommand, startCommand } from "../support/command.ts";
+
+describe("postern config", { timeout: 120_000 }, () => {
+  const home = mkdtempSync(join(tmpdir(), "postern-config-"));
+  after(() => rmSync(home, { recursive: true }));
+  const env = { HOME: home, XDG_CONFIG_HOME: join(home, "config") };
+  const usual = join(home, "config", "postern", "agent.yml");
+  const config = (...args: string[]) => runCommand(["config", ...args], { env });
+  function file(name: string, text: string): string {
+    const path = join(home, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  it("postern config check says where the file is, and what is wrong with line and column", async () => {
+    assert.equal((await config("check")).stdout, `${usual} is not there\n`);
+    const fine = file("fine.yml", 'version: "2"\ntunnels: { web: { proto: http, addr: 80 } }\n');
+    const found = await config("check", "--config", fine);
+    assert.equal(found.stdout, `${fine} is an ngrok file of version 2\nnothing is wrong, tunnels: web\n`);
+    assert.equal(found.code, 0);
+    const bad = file("bad.yml", "tunnels:\n  web:\n    addr: 80\n    compresion: true\n");
+    const wrong = await config("check", "--config", bad);
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stdout, /bad\.yml:4:5: there is no key "compresion": did you mean "compression"\?/);
+    const told = JSON.parse((await config("check", "--json", "--config", bad)).stdout);
+    assert.deepEqual([told.issues[0].line, told.issues[0].column, told.files[0].format], [4, 5, "own"]);
+  });
+
+  it("postern config add-authtoken stores it for its owner alone, and leaves the rest as it was", async () => {
+    assert.equal((await config("add-authtoken", "first-token")).code, 0);
+    assert.equal(readFileSync(usual, "utf8"), "authtoken: first-token\n");
+    assert.equal(statSync(usual).mode & 0o777, 0o600);
+    for (const [before, later] of [
+      ["# mine\nserver: a.example # there\n", "# mine\nserver: a.example # there\nauthtoken: tok\n"],
+      ["authtoken: old # from Ann\nserver:  a\n", "authtoken: tok # from Ann\nserver:  a\n"],
+      ['version: "2"\nauthtoken: "old"\ntunnels: {}\n', 'version: "2"\nauthtoken: tok\ntunnels: {}\n'],
+      [
+        "version: 3\nagent:\n  # the box\n  metadata: box\nendpoints: []\n",
+        "version: 3\nagent:\n  # the box\n  authtoken: tok\n  metadata: box\nendpoints: []\n",
+      ],
+      ["version: 3\n", "version: 3\nagent:\n  authtoken: tok\n"],
+      ["{ server: a.example }\n", "{ server: a.example, authtoken: tok }\n"],
+    ] as const) {
+      const path = file("token.yml", before);
+      chmodSync(path, 0o644);
+      const { code, stderr } = await config("add-authtoken", "tok", "--config", path);
+      assert.equal(code, 0, stderr);
+      assert.equal(readFileSync(path, "utf8"), later);
+      assert.equal(statSync(path).mode & 0o777, 0o600);
+    }
+  });
+
+  it("postern config add-authtoken takes it from stdin, and follows a link to the file", async () => {
+    const path = file("linked.yml", "server: a.example\n");
+    symlinkSync(path, join(home, "link.yml"));
+    const run = startCommand(["config", "add-authtoken", "--config", join(home, "link.yml")], {
+      env,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    run.process.stdin?.end("piped-token\n");
+    assert.equal((await run.finished).code, 0);
+    assert.equal(readFileSync(path, "utf8"), "server: a.example\nauthtoken: piped-token\n");
+    assert.equal((await config("add-authtoken", "two words")).code, 2);
+  });
+
+  it("postern config edit opens the editor on the file, and says what is wrong afterwards", async () => {
+    const editor = file("editor.sh", '#!/bin/sh\nprintf "tunnels:\\n  web: { adr: 1 }\\n" > "$2"\n');
+    chmodSync(editor, 0o755);
+    const path = join(home, "new", "agent.yml");
+    const ended = await runCommand(["config", "edit", "--config", path], { env: { ...env, EDITOR: `${editor} -x` } });
+    assert.equal(ended.code, 2);
+    assert.match(ended.stdout, /agent\.yml:2:10: there is no key "adr"/);
+    const none = await runCommand(["config", "edit", "--config", path], { env: { ...env, EDITOR: "/nowhere/ed" } });
+    assert.match(none.stderr, /the editor "\/nowhere\/ed" cannot be started/);
+  });
+
+  const second = `# our shop
+version: "2"
+authtoken: token # Ann's
+server_addr: t.example.com:4443
+root_cas: host
+metadata: box 7
+update_check: false
+tunnels:
+  # the front
+  web:
+    proto: http
+    addr: 3000
+    basic_auth: ["ann:longenough"]
+`;
+
+  it("postern config upgrade brings version 2 into Postern's own format, shows it and keeps the former", async () => {
+    const path = file("second.yml", second);
+    const dry = await config("upgrade", "--dry-run", "--config", path);
+    assert.equal(dry.code, 0, dry.stderr);
+    assert.match(dry.stdout, /^- version: "2"$/m);
+    assert.match(dry.stdout, /^\+ server: t\.example\.com:4443$/m);
+    assert.equal(readFileSync(path, "utf8"), second);
+    await config("upgrade", "--config", path);
+    const later = readFileSync(path, "utf8");
+    assert.match(later, /^server: t\.example\.com:4443\nca: system\nsession_metadata: box 7\n/m);
+    for (const kept of ["# Ann's", "# the front", 'basic_auth: [ "ann:longenough" ]']) {
+      assert.ok(later.includes(kept) || later.includes(kept.replace("[ ", "[").replace(" ]", "]")), kept);
+    }
+    assert.doesNotMatch(later, /version|update_check/);
+    assert.equal(readFileSync(`${path}.2.bak`, "utf8"), second);
+    assert.equal((await config("check", "--config", path)).code, 0);
+    assert.match((await config("upgrade", "--config", path)).stderr, /is in this format already/);
+  });
+
+  it("postern config upgrade 3 puts what is the agent's below agent:", async () => {
+    const path = file("to-third.yml", second);
+    assert.equal((await config("upgrade", "3", "--config", path)).code, 0);
+    const later = readFileSync(path, "utf8");
+    assert.match(later, /version: 3\nagent:\n {2}authtoken: token # Ann's\n {2}connect_url: t\.example\.com:4443\n/);
+    assert.match(later, /^ {2}connect_cas: host$/m);
+    assert.equal((await config("check", "--config", path)).code, 0);
+  });
+
+  it("postern config upgrade makes tunnels of the endpoints of version 3", async () => {
+    const path = file(
+      "third.yml",
+      `version: 3
+agent:
+  authtoken: token
+endpoints:
+  - name: rpc # remote
+    url: https://rpc.example.com
+    upstream:
+      url: 50051
+      protocol: http2
+    pooling_enabled: true
+`,
+    );
+    assert.equal((await config("upgrade", "--config", path)).code, 0);
+    assert.equal(
+      readFileSync(path, "utf8").replace(/ *#.*/g, ""),
+      "authtoken: token\ntunnels:\n  rpc:\n    url: https://rpc.example.com\n    addr: 50051\n    upstream_protocol: http2\n    pooling_enabled: true\n",
+    );
+    assert.equal((await config("check", "--config", path)).code, 0);
+  });
+
+  it("postern config upgrade changes nothing in a file in which something is wrong", async () => {
+    const path = file("wrong.yml", 'version: "2"\nregion: us\n');
+    const ended = await config("upgrade", "--config", path);
+    assert.equal(ended.code, 2);
+    assert.match(ended.stderr, /mend what is wrong first:\n.*wrong\.yml:2:1: "region" is not offered/);
+    assert.equal(readFileSync(path, "utf8"), 'version: "2"\nregion: us\n');
+  });
+});
