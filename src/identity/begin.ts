@@ -63,7 +63,9 @@ function begin(guard: Guard, context: LoginContext, exchange: Exchange, options:
     const cookie = dropCookie(realm.flowCookie + triesName);
     const answer = refusalAnswer("login_loop", shown, { "set-cookie": [cookie] });
     const reason = `${tries} logins in a minute did not leave a session`;
-    tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem: "login_loop", reason, place: guard }));
+    tell("login_refused.v0", accountId, () =>
+      refusedLogin({ exchange, errorName: "login_loop", reason, place: guard }),
+    );
     return turnedAway(method.kind, reason, answer);
   }
   const flow = newFlow(
@@ -92,11 +94,11 @@ function begin(guard: Guard, context: LoginContext, exchange: Exchange, options:
 /** What a visitor gets who cannot be sent to the provider. Throws what is no refusal. */
 function notBegun(error: unknown, guard: Guard, context: LoginContext, exchange: Exchange, returnPath: string): Step {
   if (!(error instanceof LoginRefusal)) throw error;
-  const { reason: problem, message: reason } = error;
+  const { reason: errorName, message: reason } = error;
   const { method, accountId } = guard.options;
   context.log.warn("login not begun", { request: exchange.id, reason });
-  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
-  return turnedAway(method.kind, reason, guard.refusal(exchange, problem, undefined, returnPath));
+  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard }));
+  return turnedAway(method.kind, reason, guard.refusal(exchange, errorName, undefined, returnPath));
 }
 
 /** For the trace and for dry runs: where to, and what has to be registered there. */

@@ -153,18 +153,18 @@ function checkIssuer(
 function checkGranted(granted: readonly string[], each: readonly string[], oneOf: readonly string[]): void {
   const missing = each.find((one) => !granted.includes(one));
   if (missing !== undefined) {
-    const problem = missing === "email" ? "login_email_refused" : "login_scope_missing";
-    throw new LoginRefusal(problem, `the scope "${missing}" was not granted`);
+    const errorName = missing === "email" ? "login_email_refused" : "login_scope_missing";
+    throw new LoginRefusal(errorName, `the scope "${missing}" was not granted`);
   }
   if (oneOf.length > 0 && !oneOf.some((one) => granted.includes(one))) {
-    const problem = oneOf.includes("user:email") ? "login_email_refused" : "login_scope_missing";
-    throw new LoginRefusal(problem, `none of the scopes ${oneOf.join(", ")} was granted`);
+    const errorName = oneOf.includes("user:email") ? "login_email_refused" : "login_scope_missing";
+    throw new LoginRefusal(errorName, `none of the scopes ${oneOf.join(", ")} was granted`);
   }
 }
 
 function refusedBy(error: string, description: string, redirectUri: string): LoginRefusal {
-  const problem = Object.hasOwn(byError, error) ? (byError[error] as LoginRefusalName) : "login_provider_error";
+  const errorName = Object.hasOwn(byError, error) ? (byError[error] as LoginRefusalName) : "login_provider_error";
   const said = JSON.stringify(`${error}: ${description}`.slice(0, 200));
-  const hint = problem === "login_redirect_refused" ? `; register ${redirectUri}` : "";
-  return new LoginRefusal(problem, `the provider answers ${said}${hint}`);
+  const hint = errorName === "login_redirect_refused" ? `; register ${redirectUri}` : "";
+  return new LoginRefusal(errorName, `the provider answers ${said}${hint}`);
 }

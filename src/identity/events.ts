@@ -71,7 +71,7 @@ export interface LoginPlace {
 
 export interface RefusedLogin {
   readonly exchange: Exchange;
-  readonly problem: RefusalName;
+  readonly errorName: RefusalName;
   readonly reason: string;
   /** Absent where it is not known which login was meant. */
   readonly place?: LoginPlace | undefined;
@@ -83,7 +83,14 @@ export interface RefusedLogin {
 
 const maxText = 512;
 
-export function refusedLogin({ exchange, problem, reason, place, identity, session }: RefusedLogin): LoginEventDetails {
+export function refusedLogin({
+  exchange,
+  errorName,
+  reason,
+  place,
+  identity,
+  session,
+}: RefusedLogin): LoginEventDetails {
   const { method, siteId, ownerId } = place?.options ?? {};
   return {
     ...requestDetails(exchange),
@@ -92,7 +99,7 @@ export function refusedLogin({ exchange, problem, reason, place, identity, sessi
     clientId: method?.clientId ?? null,
     user: identity ? userOf(session?.userId ?? null, identity) : null,
     sessionId: session?.id ?? null,
-    errorCode: errorCode(problem),
+    errorCode: errorCode(errorName),
     end: null,
     reason: reason.slice(0, maxText),
   };

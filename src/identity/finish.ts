@@ -44,10 +44,10 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
     return await establish(guard, flow, loggedIn, exchange, context);
   } catch (error) {
     if (!(error instanceof LoginRefusal)) throw error;
-    const { reason: problem, message: reason } = error;
+    const { reason: errorName, message: reason } = error;
     const refused = refuse(error, { site, guard, exchange, context });
     if (!guard || !flow) return refused;
-    const answer = guard.refusal(exchange, problem, undefined, flow.returnPath);
+    const answer = guard.refusal(exchange, errorName, undefined, flow.returnPath);
     const cookie = dropCookie(flowCookieName(guard.options.realm.flowCookie, flow.id));
     return turnedAway(guard.options.method.kind, reason, {
       ...answer,
@@ -58,15 +58,15 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
 
 /** Tells the operator of a login that came to nothing; the answer where nobody knows whose it was. */
 export function refuse(
-  { reason: problem, message: reason }: LoginRefusal,
+  { reason: errorName, message: reason }: LoginRefusal,
   at: { site: LoginSite; guard: Guard | undefined; exchange: Exchange; context: LoginContext },
 ): Step {
   const { site, guard, exchange, context } = at;
-  context.log.info("login refused", { request: exchange.id, reason: problem, detail: reason });
+  context.log.info("login refused", { request: exchange.id, reason: errorName, detail: reason });
   const { accountId } = guard?.options ?? site;
-  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
+  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard }));
   const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
-  return turnedAway(by, reason, refusalAnswer(problem, shown));
+  return turnedAway(by, reason, refusalAnswer(errorName, shown));
 }
 
 /** Another tab has finished first, in the same browser: this one goes on to what it wanted. */
@@ -195,10 +195,10 @@ export async function establish(
   const flows = [dropCookie(flowCookieName(realm.flowCookie, flow.id))];
   const verdict = judge(lists, identity);
   if (!verdict.admits) {
-    const { problem = "login_not_listed" } = verdict;
-    const answer = guard.refusal(exchange, problem, identity.email || identity.username, flow.returnPath);
+    const { errorName = "login_not_listed" } = verdict;
+    const answer = guard.refusal(exchange, errorName, identity.email || identity.username, flow.returnPath);
     const reason = `${method.title} says ${identity.subject}: ${verdict.reason}`;
-    tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard, identity }));
+    tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard, identity }));
     return turnedAway(method.kind, reason, { ...answer, headers: { ...answer.headers, "set-cookie": flows } });
   }
   const now = clock.now();

@@ -100,9 +100,9 @@ export class Guard implements CompiledModule, LoginGuard {
   #rehearseLogin(exchange: Exchange, visitor: DescribedVisitor): Step {
     const { lists, method } = this.options;
     const identity = describedIdentity(visitor);
-    const { admits, reason, problem = "login_not_listed" } = judge(lists, identity);
+    const { admits, reason, errorName = "login_not_listed" } = judge(lists, identity);
     const why = `as ${visitor.email}, after a login with ${method.title}: ${reason}`;
-    if (!admits) return this.#answer(exchange, problem, why, visitor.email);
+    if (!admits) return this.#answer(exchange, errorName, why, visitor.email);
     this.#describe(exchange, identity, undefined);
     return changed(method.kind, why);
   }
@@ -286,7 +286,7 @@ export class Guard implements CompiledModule, LoginGuard {
     const { identity } = session.record;
     return this.#answer(
       exchange,
-      verdict.problem ?? "login_not_listed",
+      verdict.errorName ?? "login_not_listed",
       `session ${session.record.id}: ${verdict.reason}`,
       identity.email || identity.username,
     );
@@ -296,21 +296,21 @@ export class Guard implements CompiledModule, LoginGuard {
   #tellUnlisted(exchange: Exchange, session: Session, verdict: Verdict): void {
     if (session.toldOf === verdict) return;
     session.toldOf = verdict;
-    const { problem = "login_not_listed", reason } = verdict;
+    const { errorName = "login_not_listed", reason } = verdict;
     const { record } = session;
-    const refused = { exchange, problem, reason, place: this, identity: record.identity, session: record };
+    const refused = { exchange, errorName, reason, place: this, identity: record.identity, session: record };
     this.#context.tell("login_refused.v0", this.options.accountId, () => refusedLogin(refused));
   }
 
-  #answer(exchange: Exchange, problem: LoginRefusalName, why: string, signedInAs?: string): Step {
-    return turnedAway(this.options.method.kind, why, this.refusal(exchange, problem, signedInAs), this.#decidedBy);
+  #answer(exchange: Exchange, errorName: LoginRefusalName, why: string, signedInAs?: string): Step {
+    return turnedAway(this.options.method.kind, why, this.refusal(exchange, errorName, signedInAs), this.#decidedBy);
   }
 
   /** What a visitor is shown who is not let in. */
-  refusal(exchange: Exchange, problem: LoginRefusalName, signedInAs?: string, back?: string) {
+  refusal(exchange: Exchange, errorName: LoginRefusalName, signedInAs?: string, back?: string) {
     const { request, id } = exchange;
     const path = this.#loginPath(back ?? pathOfRequest(request.path, request.query));
-    return refusalAnswer(problem, {
+    return refusalAnswer(errorName, {
       requestId: id,
       provider: this.options.method.title,
       ...(signedInAs !== undefined && signedInAs !== "" && { signedInAs }),

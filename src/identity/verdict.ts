@@ -18,7 +18,7 @@ export interface Verdict {
   /** For the trace: which rule and which claim. */
   readonly reason: string;
   /** Why not, as the visitor is told. */
-  readonly problem?: "login_not_listed" | "login_email_unverified" | "login_no_email" | "saml_group";
+  readonly errorName?: "login_not_listed" | "login_email_unverified" | "login_no_email" | "saml_group";
 }
 
 export const everybody: Lists = Object.freeze({
@@ -43,18 +43,18 @@ export function judge(lists: Lists, identity: Identity): Verdict {
     if (organizations.has(membership)) return { admits: true, reason: `a member of the organization "${membership}"` };
   }
   if (!wantsEmail)
-    return { admits: false, reason: "in none of the listed teams and organizations", problem: "login_not_listed" };
+    return { admits: false, reason: "in none of the listed teams and organizations", errorName: "login_not_listed" };
   const email = plainEmail(identity.email);
   const byName = email !== undefined && emailAddresses.has(email);
   const domain = email?.slice(email.indexOf("@") + 1) ?? "";
   const byDomain = email !== undefined && emailDomains.has(domain);
   if (identity.email === "")
-    return { admits: false, reason: "the provider gave no e-mail address", problem: "login_no_email" };
+    return { admits: false, reason: "the provider gave no e-mail address", errorName: "login_no_email" };
   if (!identity.emailVerified) {
     return {
       admits: false,
       reason: "the provider does not vouch for the e-mail address",
-      problem: "login_email_unverified",
+      errorName: "login_email_unverified",
     };
   }
   if (byName) return { admits: true, reason: "the e-mail address is listed" };
@@ -65,14 +65,14 @@ export function judge(lists: Lists, identity: Identity): Verdict {
     return { admits: true, reason: `the e-mail domain "${domain}" is listed` };
   }
   const why = byDomain ? `the address is not managed by "${domain}"` : "on none of the lists";
-  return { admits: false, reason: why, problem: "login_not_listed" };
+  return { admits: false, reason: why, errorName: "login_not_listed" };
 }
 
 /** A route that names groups has no other list. */
 function judgeGroups(groups: ReadonlySet<string>, { memberships }: Identity): Verdict {
   const found = memberships.find((one) => groups.has(one));
   return found === undefined
-    ? { admits: false, reason: "in none of the listed groups", problem: "saml_group" }
+    ? { admits: false, reason: "in none of the listed groups", errorName: "saml_group" }
     : { admits: true, reason: `in the group "${found}"` };
 }
 

@@ -192,7 +192,6 @@ for (const { name, create } of databases) {
       const { object } = await next("login_completed.v0");
       const { status } = await world.platform.api("DELETE", `/app/sessions/${object.application_session_id}`);
       assert.equal(status, 204);
-      assert.equal(status, 204);
       const deleted = await next("application_session_deleted.v0");
       assert.deepEqual(deleted.object, { id: object.application_session_id });
       const [revision] = (await world.platform.api("GET", "/revisions?limit=1")).body.revisions;

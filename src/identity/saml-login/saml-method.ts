@@ -278,6 +278,6 @@ export class SamlMethod implements LoginMethod {
 }
 
 function refusalOf({ error, reason, keyUnknown }: SamlRefusal): LoginRefusal {
-  const problem = error as LoginRefusal["reason"];
-  return keyUnknown ? new UnknownKeyRefusal(problem, reason) : new LoginRefusal(problem, reason);
+  const errorName = error as LoginRefusal["reason"];
+  return keyUnknown ? new UnknownKeyRefusal(errorName, reason) : new LoginRefusal(errorName, reason);
 }

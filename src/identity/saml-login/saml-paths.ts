@@ -78,11 +78,11 @@ async function orRefused(
 }
 
 function refusedAt({ exchange, context, method, guard }: AddressedRoute, error: LoginRefusal): Step {
-  const { reason: problem, message: reason } = error;
+  const { reason: errorName, message: reason } = error;
   const { accountId } = guard.options;
-  context.log.info("SAML message refused", { request: exchange.id, reason: problem, detail: reason });
-  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, problem, reason, place: guard }));
-  return refusal(exchange, problem, reason, method.title);
+  context.log.info("SAML message refused", { request: exchange.id, reason: errorName, detail: reason });
+  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard }));
+  return refusal(exchange, errorName, reason, method.title);
 }
 
 function refusal(exchange: Exchange, reason: RefusalName, why: string, provider?: string): Step {
