@@ -13,10 +13,19 @@ export interface StoreProcess {
   kill(): Promise<void>;
 }
 
-/** @param wrap a shell line in which `"$@"` runs the process */
-export async function startStoreProcess(url: string, wrap = 'exec "$@"'): Promise<StoreProcess> {
+/**
+ * @param wrap a shell line in which `"$@"` runs the process
+ * @param more further arguments
+ */
+export async function startStoreProcess(
+  url: string,
+  wrap = 'exec "$@"',
+  ...more: readonly string[]
+): Promise<StoreProcess> {
   const script = fileURLToPath(new URL("store-process.ts", import.meta.url));
-  const child = spawn("sh", ["-c", wrap, "sh", process.execPath, script, url], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn("sh", ["-c", wrap, "sh", process.execPath, script, url, ...more], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const lines: string[] = [];
   const watchers = new Set<() => void>();
   const notify = (): void => watchers.forEach((watch) => watch());

@@ -89,23 +89,38 @@ class Model {
   }
 }
 
-for (const database of databases) {
+const lives = [
+  ...databases.map((database) => ({ ...database, nodes: 1 })),
+  ...databases
+    .filter(({ name }) => name === "postgres")
+    .map((database) => ({ ...database, name: "three nodes on postgres", nodes: 3 })),
+];
+
+for (const database of lives) {
   describe(`a random life on ${database.name}`, () => {
     it(`a random life on ${database.name} is that of the model, in drafts, after commits, after restarts and in the past, paging while deleting`, async () => {
       const seed = randomInt(2 ** 31);
       const random = generator(seed);
       const place = await database.create();
-      let store = await open(place.url);
+      const start = (): Promise<Store> => open(place.url, { cluster: database.nodes > 1 });
+      const nodes = await Promise.all(Array.from({ length: database.nodes }, start));
+      let store = nodes[0] as Store;
       const accounts = [defaultAccount(store), (await store.createAccount("second")).id];
       let model = new Model();
       const past: { readonly revision: number; readonly entries: readonly Entry[] }[] = [];
       try {
         for (let round = 0; round < 120; round += 1) {
+          // Whoever writes next may have missed what the last one wrote.
+          const at = random(nodes.length);
+          store = nodes[at] as Store;
+          const committed = model;
+          if (random(2) === 0) await store.refresh();
           const pager = startPaging(store, accounts[0] as string, random);
-          const writes = Array.from({ length: 1 + random(6) }, () => {
+          const writes = Array.from({ length: 1 + random(6) }, (_, index) => {
             const account = pick(random, accounts);
             return store.write(contextFor(account), (draft) => {
               // Runs in the order of the calls, each on what the ones before have left.
+              if (index === 0) model = committed;
               const attempt = new Model(model.entries);
               for (let step = 1 + random(4); step > 0; step -= 1) act(random, draft, attempt, account);
               compare(draft, attempt, accounts);
@@ -121,7 +136,7 @@ for (const database of databases) {
           past.push({ revision: store.revision, entries: model.entries });
           if (round % 40 === 39) {
             await store.close();
-            store = await open(place.url);
+            nodes[at] = store = await start();
             compare(store, model, accounts);
           }
         }
@@ -129,7 +144,11 @@ for (const database of databases) {
         assert.ok(store.revision > 100, `${store.revision} revisions`);
         for (let n = 0; n < 10; n += 1) await comparePast(store, pick(random, past), accounts);
         assert.deepEqual(await store.history.verify(), { revisions: store.revision });
-        await store.close();
+        for (const node of nodes) {
+          await node.refresh();
+          compare(node, model, accounts);
+          await node.close();
+        }
         await place.drop();
       } catch (error) {
         throw new Error(`with seed ${seed}`, { cause: error });

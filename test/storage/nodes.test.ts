@@ -2,10 +2,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Refusal } from "../../src/lib/errors.ts";
-import type { Store } from "../../src/storage/store.ts";
-import { databases } from "../support/postgres.ts";
-import { contextFor, create, defaultAccount } from "./declarations.ts";
-import { open } from "./fixture.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { f } from "../../src/schema/fields.ts";
+import { defineResource } from "../../src/schema/resource.ts";
+import type { ResourceDeclaration } from "../../src/schema/resource.ts";
+import type { Job } from "../../src/storage/cluster/jobs.ts";
+import { CommitInDoubt } from "../../src/storage/database/database.ts";
+import type { Database } from "../../src/storage/database/database.ts";
+import { openStoreOn } from "../../src/storage/open.ts";
+import { openPostgres } from "../../src/storage/postgres/postgres.ts";
+import type { Commit, Store } from "../../src/storage/store.ts";
+import { nodesHolder } from "../../src/storage/take-over.ts";
+import { databases, startPostgres } from "../support/postgres.ts";
+import { startStoreProcess } from "./child.ts";
+import { startCommitProxy } from "./commit-proxy.ts";
+import { contextFor, create, declarations, defaultAccount, sealingKey } from "./declarations.ts";
+import { closedAtEnd, inDirectory, keepingLog, open } from "./fixture.ts";
+import { execute } from "./sql.ts";
 
 const postgres = databases.find(({ name }) => name === "postgres");
 
@@ -20,6 +33,15 @@ function reaches(store: Store, revision: number): Promise<void> {
   });
 }
 
+/** Resolves once the node has the job. */
+function taken(store: Store, name: string): Promise<Job> {
+  return new Promise((resolve) => {
+    const job = store.jobs.want(name, () => {
+      if (job.isHeld()) resolve(job);
+    });
+  });
+}
+
 async function refusalOf(write: Promise<unknown>): Promise<string> {
   const error: unknown = await write.then(
     () => "nothing was refused",
@@ -29,7 +51,261 @@ async function refusalOf(write: Promise<unknown>): Promise<string> {
   throw error;
 }
 
+/** A kind that is in no revision. */
+const visit = defineResource({
+  operations: [],
+  doc: "For tests.",
+  name: "visit",
+  schemaName: "Visit",
+  path: "/visits",
+  listKey: "visits",
+  idPrefix: "vi",
+  unrecorded: true,
+  fields: { page: f.string("Page.", { required: true }), secret: f.string("Secret.", { secret: true }) },
+  claims: ({ page }: { readonly page: string }) => [{ space: "visit", name: page }],
+});
+const withVisits = {
+  ...declarations,
+  resources: [...declarations.resources, visit as unknown as ResourceDeclaration],
+};
+
+/** A write that is in no revision. */
+function visited(store: Store, account: string, page: string): Promise<unknown> {
+  const context = contextFor(account, { principal: { accountId: account, id: "system" } });
+  return store.write(context, (draft) => draft.create(account, "visit", { page, secret: `of ${page}` }));
+}
+
+function everything(store: Store): readonly unknown[] {
+  const kinds = new Set(["account", ...withVisits.resources.map(({ name }) => name)]);
+  return [...store.objects(kinds)].sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+/** A node whose next commit gets no answer when `fault.next` is set; `meanwhile` happens before anybody asks. */
+async function openInDoubt(
+  url: string,
+  fault: { next?: "stored" | "dropped"; meanwhile?: () => Promise<unknown> },
+): Promise<Store> {
+  const { log } = keepingLog();
+  const inner = await openPostgres({
+    url,
+    holder: nodesHolder,
+    process: "doubt",
+    isShared: true,
+    clock: systemClock,
+    log,
+  });
+  const database: Database = {
+    ...inner,
+    async store(steps) {
+      const { next, meanwhile } = fault;
+      if (!next) return await inner.store(steps);
+      delete fault.next;
+      if (next === "stored") await inner.store(steps);
+      await meanwhile?.();
+      throw new CommitInDoubt("commit");
+    },
+  };
+  return await closedAtEnd(
+    openStoreOn(database, nodesHolder, { declarations: withVisits, sealingKey, clock: systemClock, log }),
+  );
+}
+
 if (postgres) {
+  describe("a node among others", () => {
+    it("a node tells its subscribers of what another has stored as of its own writes, one commit each, in order", async () => {
+      const place = await postgres.create();
+      const options = { cluster: true, declarations: withVisits };
+      const [one, other] = [await open(place.url, options), await open(place.url, options)];
+      const account = defaultAccount(one);
+      await other.refresh();
+      const told: Commit[][] = [[], []];
+      one.subscribe((commit) => told[0]?.push(commit));
+      other.subscribe((commit) => told[1]?.push(commit));
+      await visited(one, account, "a");
+      const user = await create(one, account, "user", { name: "x" });
+      await visited(one, account, "b");
+      await one.write(contextFor(account), (draft) => {
+        draft.replace(user, { name: "y" });
+        draft.create(account, "user", { name: "x" });
+      });
+      await visited(one, account, "c");
+      await one.write(contextFor(account), (draft) => draft.delete(draft.holder(account, "user", "y") ?? user));
+      await other.refresh();
+      assert.equal(told[0]?.length, 6);
+      assert.deepEqual(told[1], told[0]);
+      assert.deepEqual(everything(other), everything(one));
+      assert.equal(await refusalOf(visited(other, account, "a")), "name_taken");
+      for (const node of [one, other]) await node.close();
+      await place.drop();
+    });
+
+    for (const fate of ["stored", "dropped"] as const) {
+      it(`a node's commit in doubt that was ${fate} is settled as that, also when another node has written since`, async () => {
+        const place = await postgres.create();
+        const fault: Parameters<typeof openInDoubt>[1] = {};
+        const [one, other] = [
+          await openInDoubt(place.url, fault),
+          await open(place.url, { cluster: true, declarations: withVisits }),
+        ];
+        const account = defaultAccount(one);
+        for (const [n, write] of [
+          () => create(one, account, "user", { name: "in doubt" }),
+          () => visited(one, account, "in doubt"),
+        ].entries()) {
+          await one.refresh();
+          fault.next = fate;
+          fault.meanwhile = () => create(other, account, "user", { name: `meanwhile ${n}` });
+          if (fate === "stored") await write();
+          else assert.equal(await refusalOf(write()), "write_unavailable");
+          assert.deepEqual(everything(one), everything(other));
+          assert.ok(one.holder(account, "user", `meanwhile ${n}`));
+        }
+        assert.equal(one.holder(account, "user", "in doubt") !== undefined, fate === "stored");
+        assert.equal(one.holder(account, "visit", "in doubt") !== undefined, fate === "stored");
+        assert.deepEqual(await one.history.verify(), { revisions: one.revision });
+        for (const node of [one, other]) await node.close();
+        await place.drop();
+      });
+    }
+
+    it("a node that is farther behind than what is kept for it reads everything anew, and tells the difference", async () => {
+      const place = await postgres.create();
+      const options = { cluster: true, declarations: withVisits };
+      const [one, other] = [await open(place.url, options), await open(place.url, options)];
+      const account = defaultAccount(one);
+      await visited(one, account, "gone");
+      await other.refresh();
+      const told: Commit[] = [];
+      other.subscribe((commit) => told.push(commit));
+      // Nothing is heard, and nothing looked at, while this transaction holds what it would read.
+      await execute("postgres", place.url, "update head set sequence_kept = sequence + 3");
+      await visited(one, account, "new");
+      await create(one, account, "user", { name: "new" });
+      await execute("postgres", place.url, "delete from unrecorded");
+      await other.refresh();
+      assert.deepEqual(everything(other), everything(one));
+      assert.equal(other.revision, one.revision);
+      assert.ok(told.flatMap(({ changes }) => changes).length >= 2);
+      for (const node of [one, other]) await node.close();
+      await place.drop();
+    });
+
+    it("a node that a failover has made forget what it wrote goes on with what the database has", async () => {
+      const place = await postgres.create();
+      const { log, lines } = keepingLog();
+      const node = await open(place.url, { cluster: true, log });
+      const account = defaultAccount(node);
+      await create(node, account, "user", { name: "kept" });
+      const tables = ["head", "batches", "revisions", "history", "objects"];
+      await execute(
+        "postgres",
+        place.url,
+        ...tables.map((table) => `create table old_${table} as select * from ${table}`),
+      );
+      await create(node, account, "user", { name: "lost" });
+      const back = tables.flatMap((table) => [
+        `delete from ${table}`,
+        `insert into ${table} select * from old_${table}`,
+      ]);
+      await execute("postgres", place.url, "begin", ...back, "commit");
+      const next = await create(node, account, "user", { name: "next" });
+      assert.deepEqual(
+        node.page(account, "user", { limit: 10 }).objects.map(({ doc }) => doc["name"]),
+        ["next", "kept"],
+      );
+      assert.equal(next.revision, node.revision);
+      assert.ok(lines.some(({ event }) => event.startsWith("the database has lost writes")));
+      assert.deepEqual(await node.history.verify(), { revisions: node.revision });
+      await node.close();
+      await place.drop();
+    });
+
+    it("a node that is killed in any phase of a commit leaves the others writing, and nothing half there", async () => {
+      const server = await startPostgres();
+      if (!server) return;
+      await inDirectory(async (directory) => {
+        const proxy = await startCommitProxy(server.url, directory);
+        const node = await open(server.url, { cluster: true });
+        const account = defaultAccount(node);
+        const acknowledged = new Set<string>();
+        for (const fate of ["delivered", "dropped", "delivered", "dropped"] as const) {
+          const child = await startStoreProcess(proxy.url, undefined, "cluster");
+          child.send("flood 8");
+          await child.line((line, count) => count > 20 && line.startsWith("stored"));
+          const killed = new Promise<void>((resolve) => {
+            proxy.atNextCommit(() => {
+              process.kill(child.pid, "SIGKILL");
+              resolve();
+              return fate;
+            });
+          });
+          await killed;
+          await child.kill();
+          await create(node, account, "user", { name: `after ${fate} of ${child.pid}` });
+          for (const line of child.lines) if (line.startsWith("stored ")) acknowledged.add(line.slice(7));
+        }
+        for (const name of acknowledged) assert.ok(node.holder(account, "user", name), name);
+        assert.ok(acknowledged.size > 60);
+        assert.deepEqual(await node.history.verify(), { revisions: node.revision });
+        await node.close();
+        await proxy.stop();
+      });
+      await server.remove();
+    });
+
+    it("a node whose connections are cut follows and writes again by itself", async () => {
+      const place = await postgres.create();
+      const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
+      const account = defaultAccount(one);
+      for (let round = 0; round < 3; round += 1) {
+        await execute(
+          "postgres",
+          place.url,
+          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+        );
+        let made: unknown;
+        while (!made) made = await create(one, account, "user", { name: `round ${round}` }).catch(() => undefined);
+        await reaches(other, one.revision);
+        assert.ok(other.holder(account, "user", `round ${round}`));
+      }
+      for (const node of [one, other]) await node.close();
+      await place.drop();
+    });
+
+    it("a node whose lease was taken over stores nothing that was begun under it, and goes on under another", async () => {
+      const place = await postgres.create();
+      const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
+      const account = defaultAccount(one);
+      const held = await taken(one, "a job");
+      await execute("postgres", place.url, `delete from nodes where id = '${one.node?.id}'`);
+      const theirs = await taken(other, "a job");
+      const context = contextFor(account, { job: held });
+      const work = one.write(context, (draft) => draft.create(account, "user", { name: "by a job that is another's" }));
+      assert.equal(await refusalOf(work), "write_unavailable");
+      assert.equal(held.isHeld(), false);
+      assert.equal(theirs.isHeld(), true);
+      await create(one, account, "user", { name: "under a new lease" });
+      await other.refresh();
+      assert.equal(other.holder(account, "user", "by a job that is another's"), undefined);
+      assert.ok(other.holder(account, "user", "under a new lease"));
+      for (const node of [one, other]) await node.close();
+      await place.drop();
+    });
+
+    it("a node that leaves gives its jobs to another at once", async () => {
+      const place = await postgres.create();
+      const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
+      const held = await taken(one, "a job");
+      assert.equal(held.isHeld(), true);
+      const waiting = taken(other, "a job");
+      await one.close();
+      assert.equal((await waiting).isHeld(), true);
+      assert.equal(held.isHeld(), false);
+      await other.close();
+      await place.drop();
+    });
+  });
+
   describe("two nodes on one PostgreSQL", () => {
     it("two nodes write by turns, each on what the other has left, and both have the same", async () => {
       const place = await postgres.create();

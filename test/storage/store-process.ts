@@ -1,5 +1,6 @@
 /**
- * A process with a store, for tests that kill it or take its disk away. Arguments: the database. It writes
+ * A process with a store, for tests that kill it or take its disk away. Arguments: the database, and `cluster` where it is one of
+ * several nodes. It writes
  * one line for each user whose creation was acknowledged (`stored NAME`) or refused (`refused NAME REASON`), and
  * obeys the lines that it is sent: `flood WRITERS`, `write NAME`, `read NAME`, `past NAME` (from the history), `condition`,
  * `await CONDITION`, `close`.
@@ -11,7 +12,10 @@ import { Refusal } from "../../src/lib/errors.ts";
 import { openStore } from "../../src/storage/open.ts";
 import { create, defaultAccount, optionsFor } from "./declarations.ts";
 
-const store = await openStore(optionsFor(process.argv[2] as string)).catch((error: unknown) => {
+const store = await openStore({
+  ...optionsFor(process.argv[2] as string),
+  cluster: process.argv[3] === "cluster",
+}).catch((error: unknown) => {
   say(`failed ${(error as Error).message}`);
   process.exit(1);
 });
