@@ -1,5 +1,6 @@
 /** The changes of an account's objects as events: read from the history, from a place that is kept. */
 import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Job } from "../../storage/cluster/jobs.ts";
 import type { Cursor, Store } from "../../storage/store.ts";
 import type { Event, RenderEvent } from "./event/event.ts";
 import type { EventQueue } from "./queue.ts";
@@ -14,6 +15,8 @@ export interface ChangeQueueOptions {
   readonly name: string;
   readonly from: Cursor;
   readonly types: ReadonlySet<string>;
+  /** Only its holder reads. */
+  readonly job: Job;
 }
 
 const readAtOnce = 100;
@@ -32,12 +35,15 @@ export class ChangeQueue implements EventQueue {
   #places: ReadonlyMap<string, Cursor> = new Map();
   #keeping: Timer | undefined;
   #closed = false;
+  /** Whether the place is where the last holder of the job has come to. */
+  #isOwn: boolean;
 
   constructor(options: ChangeQueueOptions) {
     this.#options = options;
     this.#cursor = options.from;
     this.#types = options.types;
     this.#kinds = kindsOf(options.types);
+    this.#isOwn = options.job.isHeld();
     this.#keep();
   }
 
@@ -52,7 +58,16 @@ export class ChangeQueue implements EventQueue {
   }
 
   async read(): Promise<readonly Event[]> {
-    const { store, render, accountId } = this.#options;
+    const { store, render, accountId, name, job } = this.#options;
+    if (!job.isHeld()) {
+      this.#isOwn = false;
+      return [];
+    }
+    if (!this.#isOwn) {
+      this.#cursor = (await store.feed.cursors()).get(name) ?? this.#cursor;
+      this.#isOwn = true;
+      this.#keep();
+    }
     for (;;) {
       const { revision } = store;
       const types = this.#types;
@@ -87,11 +102,14 @@ export class ChangeQueue implements EventQueue {
     if (this.#closed) return;
     this.#closed = true;
     this.#keeping?.cancel();
-    this.#options.store.feed.keep(this.#options.name, forget ? undefined : this.#cursor);
+    if (forget) this.#options.store.feed.keep(this.#options.name, undefined);
+    else if (this.#isOwn && this.#options.job.isHeld()) this.#options.store.feed.keep(this.#options.name, this.#cursor);
+    this.#options.job.end();
   }
 
   #keep(): void {
     this.#keeping = undefined;
-    if (!this.#closed) this.#options.store.feed.keep(this.#options.name, this.#cursor);
+    if (!this.#closed && this.#isOwn && this.#options.job.isHeld())
+      this.#options.store.feed.keep(this.#options.name, this.#cursor);
   }
 }

@@ -61,7 +61,8 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     const { id, account_id: accountId } = destination;
     const name = `events ${id}`;
     const from = cursors.get(name) ?? firstCursor(store, id);
-    const changes = new ChangeQueue({ store, clock, render, accountId, name, from, types });
+    const job = store.jobs.want(name, () => lanes.get(id)?.delivery.wake());
+    const changes = new ChangeQueue({ store, clock, render, accountId, name, from, types, job });
     const traffic = new TrafficQueue((count) => delivery.lost(count));
     const delivery = new Delivery({ clock, log, counters }, id, targets.open(destination), [changes, traffic]);
     return { delivery, changes, traffic, destination };

@@ -97,7 +97,12 @@ export function keepSamlMetadata(options: SamlMetadataOptions): SamlMetadataKeep
     if (address && route) routes.set(id, keptOf({ ...address, accountId: route.account_id, routeId: id }, book, clock));
     else routes.delete(id);
   };
+  const job = store.jobs.want("renew metadata", () => {
+    // What another node has looked for meanwhile is not due.
+    if (job.isHeld()) for (const kept of routes.values()) kept.dueAt = dueAt(kept, book, clock);
+  });
   const tick = (): void => {
+    if (!job.isHeld()) return;
     for (const kept of routes.values()) {
       if (looking >= maxLooking) return;
       if (!kept.looking && kept.dueAt <= clock.monotonic()) void lookAt(kept);
@@ -140,14 +145,19 @@ export function keepSamlMetadata(options: SamlMetadataOptions): SamlMetadataKeep
 
 /** A route that is looked after from now on: at once, or when what is known of it should be renewed. */
 function keptOf(route: MetadataRoute, book: MetadataBook, clock: Clock): Kept {
-  const present = book.goodOf(route);
-  const age = present ? clock.now() - Date.parse(String(present.doc["fetched_at"])) : Number.POSITIVE_INFINITY;
-  const known = present && (JSON.parse(String(present.doc["metadata"])) as IdpMetadata);
   return {
     ...route,
-    dueAt: clock.monotonic() + (known ? Math.max(0, refreshAfter(known) * 1000 - age) : 0),
+    dueAt: dueAt(route, book, clock),
     askedAt: Number.NEGATIVE_INFINITY,
     looking: undefined,
     problem: undefined,
   };
+}
+
+/** On the monotonic clock: at once where nothing good is known. */
+function dueAt(route: MetadataRoute, book: MetadataBook, clock: Clock): number {
+  const present = book.goodOf(route);
+  const age = present ? clock.now() - Date.parse(String(present.doc["fetched_at"])) : Number.POSITIVE_INFINITY;
+  const known = present && (JSON.parse(String(present.doc["metadata"])) as IdpMetadata);
+  return clock.monotonic() + (known ? Math.max(0, refreshAfter(known) * 1000 - age) : 0);
 }

@@ -26,9 +26,21 @@ export function keepUsedMessages(store: Store, clock: Clock, log: Log): UsedMess
     if (!known) ofAccount.set(accountId, (known = new Map()));
     known.set(id, untilMs);
   };
+  const forget = (accountId: string, id: string): void => {
+    const known = ofAccount.get(accountId);
+    if (known?.delete(id) && known.size === 0) ofAccount.delete(accountId);
+  };
   for (const { account_id, id, doc } of store.objects(new Set([kind]))) {
     note(account_id, id, Date.parse(String(doc["until"])));
   }
+  store.subscribe(({ changes }) => {
+    for (const { kind: of, id, before, after } of changes) {
+      if (of !== kind) continue;
+      if (after) note(after.account_id, id, Date.parse(String(after.doc["until"])));
+      else forget(before?.account_id ?? "", id);
+    }
+  });
+  const job = store.jobs.want("forget messages");
 
   const claim = async ({ accountId, key, untilMs }: Claim): Promise<"first" | "used" | "unknown"> => {
     if ((ofAccount.get(accountId)?.size ?? 0) >= maxOfAccount) return "unknown";
@@ -38,7 +50,6 @@ export function keepUsedMessages(store: Store, clock: Clock, log: Log): UsedMess
           ? undefined
           : draft.create(accountId, kind, { key, until: timestamp(untilMs) }),
       );
-      if (result) note(accountId, result.id, untilMs);
       return result ? "first" : "used";
     } catch (error) {
       log.warn("message of an identity provider not claimed", { account: accountId, error });
@@ -46,6 +57,7 @@ export function keepUsedMessages(store: Store, clock: Clock, log: Log): UsedMess
     }
   };
   const sweep = async (): Promise<void> => {
+    if (!job.isHeld()) return;
     for (const [accountId, known] of ofAccount) {
       const over = [...known].filter(([, untilMs]) => untilMs <= clock.now()).map(([id]) => id);
       if (over.length === 0) continue;
@@ -56,8 +68,6 @@ export function keepUsedMessages(store: Store, clock: Clock, log: Log): UsedMess
             if (object) draft.delete(object);
           }
         });
-        for (const id of over) known.delete(id);
-        if (known.size === 0) ofAccount.delete(accountId);
       } catch (error) {
         log.warn("used messages not forgotten", { account: accountId, error });
       }

@@ -10,6 +10,7 @@ import type { KeyedCertificate } from "../../lib/x509.ts";
 import { tlsCertificate } from "../../resources/tls-certificate.ts";
 import { docOf, emptyDoc } from "../../schema/doc.ts";
 import type { DocOf } from "../../schema/doc.ts";
+import type { Job as SoleJob } from "../../storage/cluster/jobs.ts";
 import type { Draft, Store, StoredObject } from "../../storage/store.ts";
 import type { Authority } from "./authority.ts";
 import { failureOf, pauseMs } from "./failure.ts";
@@ -22,6 +23,8 @@ import { acmeChallenge } from "../../resources/acme-challenge.ts";
 
 export interface AttemptContext {
   readonly store: Store;
+  /** Attempts are made by its holder alone. */
+  readonly job: SoleJob;
   readonly authority: Authority;
   readonly challenges: readonly ChallengeType[];
   readonly clock: Clock;
@@ -47,7 +50,7 @@ export async function attempt(context: AttemptContext, domain: StoredObject): Pr
   if (!policy) return undefined;
   const job = jobOf(store, domain.id);
   const write = (work: (draft: Draft) => void) =>
-    store.write(systemWrite(domain.account_id, operation, clock), (draft) => {
+    store.write({ ...systemWrite(domain.account_id, operation, clock), job: context.job }, (draft) => {
       if (!stillWants(draft, domain, policy)) throw new Abandoned();
       work(draft);
     });

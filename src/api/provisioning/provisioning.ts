@@ -57,8 +57,10 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   const stopping = new AbortController();
   const managed = new Map<string, Managed>();
   const running = new Set<Promise<void>>();
+  const job = store.jobs.want("certificates", () => lookSoon());
   const work = makeCertificateWork({
     store,
+    job,
     authority: openAuthority(store, settings, clock, stopping.signal),
     challenges: settings.acmeChallenge === undefined ? challengeTypes : [settings.acmeChallenge],
     clock,
@@ -97,6 +99,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   };
   const look = (): void => {
     isLooking = false;
+    if (!job.isHeld()) return;
     const now = clock.now();
     for (const [id, entry] of managed) {
       if (running.size >= maxRunning || stopping.signal.aborted) return;
