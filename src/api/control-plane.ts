@@ -31,6 +31,7 @@ import { keepIdpDomain } from "./logins/idp-domain.ts";
 import { keepSamlMetadata } from "./logins/saml-metadata.ts";
 import { keepUsedMessages } from "./logins/used-messages.ts";
 import { keepLoginBook } from "./logins/login-book.ts";
+import { openNodes } from "./nodes/nodes.ts";
 import { makeOperations } from "./operations.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
 import { startPublishing } from "./edges/publish.ts";
@@ -99,7 +100,7 @@ async function serve(
   const metrics = makeMetrics();
   exportOutboundCounters(metrics);
   const edges = makeEdges(links);
-  const liveObjects = openLiveObjects(store);
+  const liveObjects = openLiveObjects(store, () => nodes.all());
   const keys = openKeyRing(store, clock);
   const queries = makeEdgeQueries(edges, clock);
   const applied = trackApplied(clock);
@@ -111,6 +112,8 @@ async function serve(
   metrics.gauge("postern_tunnels", "Online tunnels.", () => liveObjects.count("tunnels"));
   metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.count());
   let { apiUrl } = options;
+  const { version = "", region } = options;
+  const nodes = openNodes({ store, queries, liveObjects, applied, version, region, apiUrl: () => apiUrl ?? "", clock });
   const events = await startEvents({
     store,
     dataDirectory: options.data,
@@ -168,6 +171,7 @@ async function serve(
       metrics,
       readiness,
       applied,
+      nodes,
     }),
   });
   const { address, port, family } = server.address;
@@ -177,6 +181,7 @@ async function serve(
     apiUrl,
     async stop() {
       readiness.stop();
+      nodes.stop();
       await logins.stop();
       const provisioned = provisioning.stop();
       applied.stop();

@@ -7,6 +7,7 @@ import type { EdgeQueries } from "./edges/queries.ts";
 import { resourceOperations } from "./crud/operations.ts";
 import { resourceNamed, resources } from "./operation/declarations.ts";
 import { declarativeOperations } from "./documents/operations.ts";
+import type { Nodes } from "./nodes/nodes.ts";
 import { revisionOperations } from "./history/revisions.ts";
 import { refreshed } from "./objects/refreshed.ts";
 import { makePageCache } from "./objects/page-cache.ts";
@@ -41,6 +42,7 @@ export interface OperationsInput {
   readonly metrics: Metrics;
   readonly readiness: Readiness;
   readonly applied: AppliedRevisions;
+  readonly nodes: Pick<Nodes, "refresh">;
 }
 
 export interface Operations {
@@ -63,6 +65,7 @@ export function makeOperations(input: OperationsInput): Operations {
   const operations = [
     ...resources
       .flatMap((resource) => resourceOperations(resource, context))
+      .map((one) => (one.resource?.name === "node" ? askingNodes(one, input.nodes) : one))
       .map((one) => (one.resource?.name === "cloud_endpoint" ? onlyCloudEndpoints(one, liveObjects) : one)),
     ...sessionOperations(liveObjects, queries),
     ...vaultSecretOperations(context),
@@ -83,6 +86,17 @@ export function makeOperations(input: OperationsInput): Operations {
       const reader = resourceNamed(kind).live ? liveObjects : store;
       const object = reader.get(accountId, kind, id);
       return object && views.uri(object, baseUrl);
+    },
+  };
+}
+
+/** Nodes are looked for when somebody asks. */
+function askingNodes(operation: Operation, nodes: Pick<Nodes, "refresh">): Operation {
+  return {
+    ...operation,
+    async run(call) {
+      await nodes.refresh();
+      return await operation.run(call);
     },
   };
 }
@@ -124,5 +138,6 @@ export function describedOperations(): readonly Operation[] {
     metrics: nothing,
     readiness: nothing,
     applied: nothing,
+    nodes: nothing,
   }).operations;
 }

@@ -32,6 +32,7 @@ import { tcpEdge } from "./tcp-edge.ts";
 import { tlsCertificate } from "./tls-certificate.ts";
 import { tlsEdge } from "./tls-edge.ts";
 import { tunnelGroupBackend } from "./tunnel-group-backend.ts";
+import { node } from "./node.ts";
 import { tunnelSession } from "./tunnel-session.ts";
 import { tunnel } from "./tunnel.ts";
 import { usedMessage } from "./used-message.ts";
@@ -72,6 +73,7 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   usedMessage,
   samlMetadata,
   tunnelSession,
+  node,
   tunnel,
   endpoint,
   cloudEndpoint,

@@ -64,8 +64,8 @@ export function makeNode(options: NodeOptions): Node {
       peerAddress: undefined,
       agents: 0,
       connections: 0,
-      ...describe(),
       revision: follower.head.revision,
+      ...describe(),
     }),
     clock,
     log,
@@ -110,6 +110,9 @@ export function makeNode(options: NodeOptions): Node {
       isAlive: () => lease.isHeld(),
       get alive() {
         return lease.alive;
+      },
+      get renewedAt() {
+        return lease.renewedAt;
       },
       get behind() {
         return follower.behind;

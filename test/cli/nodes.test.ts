@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { freePorts, startCommand } from "../support/command.ts";
 import { startNode } from "../support/nodes.ts";
+import type { NodeReply } from "../support/nodes.ts";
 import { databases } from "../support/postgres.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 const postgres = databases.find(({ name }) => name === "postgres");
 
@@ -37,6 +39,30 @@ describe("postern serve --cluster", () => {
     await place.drop();
   });
 
+  it("postern serve --cluster: every server lists all of them, and one that is alone lists itself", async () => {
+    const place = await postgres.create();
+    const [one, other] = await Promise.all([
+      startNode(place.url, { POSTERN_REGION: "fra" }),
+      startNode(place.url, { POSTERN_REGION: "ams" }),
+    ]);
+    for (const node of [one, other]) {
+      const { body } = await node.until("/nodes", (reply) => {
+        const found = reply.body["nodes"] as readonly Record<string, unknown>[];
+        return (
+          found.length === 2 && found.every(({ api_url: url, configuration_revision: at }) => url !== "" && at !== 0)
+        );
+      });
+      const listed = body["nodes"] as readonly Record<string, unknown>[];
+      assert.deepEqual(new Set(listed.map(({ region }) => region)), new Set(["fra", "ams"]));
+      assert.deepEqual(new Set(listed.map(({ api_url: url }) => url)), new Set([one.apiUrl, other.apiUrl]));
+      assert.deepEqual(new Set(listed.map(({ lease }) => lease)), new Set(["held"]));
+    }
+    await other.end("SIGKILL");
+    await one.until("/nodes", ({ body }) => (body["nodes"] as readonly unknown[]).length === 1);
+    await one.end();
+    await place.drop();
+  });
+
   it("postern serve --cluster: an Idempotency-Key holds at every server", async () => {
     const place = await postgres.create();
     const [one, other] = await Promise.all([startNode(place.url), startNode(place.url)]);
@@ -59,6 +85,40 @@ describe("postern serve --cluster", () => {
     const again = await startNode(place.url);
     assert.equal((await again.call("GET", `/ip_policies/${String(made.body["id"])}`)).status, 200);
     await Promise.all([again.end(), other.end()]);
+    await place.drop();
+  });
+
+  it("postern serve --cluster: one server at a time delivers what was changed anywhere, and its death moves that", async () => {
+    const place = await postgres.create();
+    const receiver = await startReceiver("http");
+    const env = { POSTERN_ALLOW_LOCAL_UPSTREAMS: "true" };
+    const nodes = await Promise.all([startNode(place.url, env), startNode(place.url, env)]);
+    const [one, other] = nodes;
+    const destination = await one.call("POST", "/event_destinations", { target: { webhook: { url: receiver.url } } });
+    assert.equal(destination.status, 201, destination.text);
+    const subscription = await other.call("POST", "/event_subscriptions", {
+      description: "of both",
+      sources: [{ type: "ip_policy_created.v0" }],
+      destination_ids: [destination.body["id"]],
+    });
+    assert.equal(subscription.status, 201, subscription.text);
+    const path = `/event_destinations/${String(destination.body["id"])}`;
+    const delivered = ({ body }: NodeReply): number => (body["delivery"] as { readonly delivered: number }).delivered;
+    await one.call("POST", "/ip_policies", { description: "a" });
+    await other.call("POST", "/ip_policies", { description: "b" });
+    await receiver.count(2);
+    const counts = await Promise.all(nodes.map(async (node) => delivered(await node.call("GET", path))));
+    const holder = counts[0] === 0 ? other : one;
+    const next = holder === one ? other : one;
+    assert.equal(delivered(await next.call("GET", path)), 0);
+    await holder.end("SIGKILL");
+    await next.call("POST", "/ip_policies", { description: "c" });
+    await next.until(path, (reply) => delivered(reply) > 0);
+    const told = receiver.received.map(({ event }) => event.object.description);
+    // What the dead server had no time to note is told once more.
+    assert.deepEqual(new Set(told), new Set(["a", "b", "c"]));
+    await next.end();
+    await receiver.stop();
     await place.drop();
   });
 

@@ -80,7 +80,7 @@ export function makeWorld(api: TestApi): World {
   };
   const make = async (kind: string, key = api.apiKey): Promise<{ id: string; path: string }> => {
     const resource = resourceNamed(kind);
-    if (resource.live) return makeLive(kind);
+    if (resource.live && !resource.operatorOnly) return makeLive(kind);
     if (resource.operations && !resource.operations.includes("create")) return await seeded(resource, key);
     let path = resource.path;
     if (resource.ownedBy && path.includes("{")) {

@@ -1788,6 +1788,17 @@ export const operations: readonly Operation[] = [
     answers: "list",
     listKey: "tunnel_sessions",
   },
+  { id: "getNode", group: ["nodes"], verb: "get", method: "GET", path: "/nodes/{id}", answers: "object" },
+  {
+    id: "listNodes",
+    group: ["nodes"],
+    verb: "list",
+    method: "GET",
+    path: "/nodes",
+    query: ["limit", "before_id", "filter"],
+    answers: "list",
+    listKey: "nodes",
+  },
   { id: "getTunnel", group: ["tunnels"], verb: "get", method: "GET", path: "/tunnels/{id}", answers: "object" },
   {
     id: "listTunnels",

@@ -84,6 +84,7 @@ import type {
   IPRestriction,
   IPRestrictionCreate,
   IPRestrictionUpdate,
+  Node,
   Plan,
   Request,
   ReservedAddr,
@@ -218,6 +219,7 @@ export interface Resources {
   readonly eventSubscriptions: EventSubscriptions;
   readonly app: App;
   readonly tunnelSessions: TunnelSessions;
+  readonly nodes: Nodes;
   readonly tunnels: Tunnels;
   readonly endpoints: Endpoints;
   readonly revisions: Revisions;
@@ -1137,6 +1139,14 @@ export interface TunnelSessions {
     },
     options?: CallOptions,
   ): Promise<void>;
+}
+
+/** `/nodes` */
+export interface Nodes {
+  /** Get a node. `GET /nodes/{id}` */
+  get(id: string, options?: ReadOptions): Promise<Node>;
+  /** List nodes, newest first. `GET /nodes` */
+  list(options?: TunnelSessionsListOptions): Listing<Node>;
 }
 
 /** `/tunnels` */

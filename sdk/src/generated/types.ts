@@ -2516,6 +2516,37 @@ export interface TunnelSession {
   readonly transport: string;
 }
 
+/** A server: one, or each of those that share a database. */
+export interface Node {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** Version of Postern that it runs. (at most 255 bytes) */
+  readonly version: string;
+  /** Where it stands, as its setting `region` says. (at most 255 bytes) */
+  readonly region: string;
+  /** Where its API is reached. (at most 255 bytes) */
+  readonly api_url: string;
+  /** Where the other nodes reach it; null where they do not. (at most 255 bytes) */
+  readonly peer_address: string | null;
+  /** When it was started. */
+  readonly started_at: string | null;
+  /** The last revision that is in effect there. (0 to 9007199254740991) */
+  readonly configuration_revision: number;
+  /** Connected agents. (0 to 2147483647) */
+  readonly agents: number;
+  /** Open connections of visitors. (0 to 2147483647) */
+  readonly connections: number;
+  /**
+   * Whether the others count on it: `none` of a server that shares its database with no others, `over` of one that is
+   * cut off or has died.
+   */
+  readonly lease: "none" | "held" | "over";
+  /** When it last renewed its lease, as the answering node sees it; of one without others, now. */
+  readonly renewed_at: string | null;
+}
+
 /** An online tunnel: an agent's own endpoint, or a backend tunnel that has labels. */
 export interface Tunnel {
   /** Identifier. */
@@ -2995,6 +3026,16 @@ export interface ApplicationSessionList {
 export interface TunnelSessionList {
   /** (at most 100) */
   readonly tunnel_sessions: readonly TunnelSession[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
+/** A page: A server: one, or each of those that share a database. */
+export interface NodeList {
+  /** (at most 100) */
+  readonly nodes: readonly Node[];
   /** URI of the list. */
   readonly uri: string;
   /** URI of the next page; null on the last one. */

@@ -2,6 +2,7 @@
 import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
 import { endpoint } from "../../resources/endpoint.ts";
 import { httpResponseBackend } from "../../resources/http-response-backend.ts";
+import { node } from "../../resources/node.ts";
 import { staticBackend } from "../../resources/static-backend.ts";
 import { tunnelSession } from "../../resources/tunnel-session.ts";
 import { tunnel } from "../../resources/tunnel.ts";
@@ -37,7 +38,8 @@ export interface LiveObjects extends EdgeObserver, Pick<AgentNames, "holderOfHos
 /** Kinds of backends that need no agent. */
 const alwaysOnline: readonly string[] = [staticBackend.name, httpResponseBackend.name];
 
-export function openLiveObjects(store: Store): LiveObjects {
+/** @param nodes every node, asked when somebody wants them */
+export function openLiveObjects(store: Store, nodes: () => readonly StoredObject[] = () => []): LiveObjects {
   const agents = makeAgentObjects(store);
   const backends = indexGroupBackends(store);
   const { names } = agents;
@@ -46,6 +48,8 @@ export function openLiveObjects(store: Store): LiveObjects {
   const objectsOf: Readonly<Record<string, (accountId: string) => ReadonlyMap<string, StoredObject>>> = {
     [tunnelSession.name]: (accountId) => agents.sessions.of(accountId),
     [tunnel.name]: (accountId) => agents.tunnels.of(accountId),
+    // They are of no account, and only operators ask.
+    [node.name]: () => new Map(nodes().map((one) => [one.id, one])),
     [endpoint.name](accountId) {
       const groups = backends
         .values(accountId)

@@ -56,6 +56,7 @@ export class Lease {
   readonly #watchers: (() => void)[] = [];
   #epoch = 0;
   #alive = 1;
+  #renewedAt: number | undefined;
   /** On the monotonic clock: from when the last good renewal was sent, so never later than the database thinks. */
   #heldUntil = Number.NEGATIVE_INFINITY;
   #renewing: Promise<void> | undefined;
@@ -80,6 +81,11 @@ export class Lease {
   /** How many nodes there were at the last renewal, this one with them. */
   get alive(): number {
     return this.#alive;
+  }
+
+  /** When it was last renewed, milliseconds since 1970; undefined before it was had. */
+  get renewedAt(): number | undefined {
+    return this.#renewedAt;
   }
 
   /** `watch` is called after each renewal, and when the lease is lost. */
@@ -134,6 +140,7 @@ export class Lease {
       if (epoch > 0) this.#options.log.info("this node has joined the others again", { node });
     }
     this.#heldUntil = sentAt + leaseMs;
+    this.#renewedAt = clock.now();
     this.#isTold = false;
     this.#expiry?.cancel();
     this.#expiry = clock.after(leaseMs, () => this.#noticeLoss());

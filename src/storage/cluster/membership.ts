@@ -8,11 +8,13 @@ export interface Membership {
   isAlive(): boolean;
   /** How many nodes live, this one with them, as it last saw. */
   readonly alive: number;
+  /** When the lease was last renewed, milliseconds since 1970; undefined before it was had. */
+  readonly renewedAt: number | undefined;
   /** Revisions that the database was ahead when it was last looked at. */
   readonly behind: number;
   /** Batches that were run again, because another node was first. */
   readonly retries: number;
   /** What the others are shown of this node besides what storage knows. */
-  describe(report: () => Partial<Omit<NodeReport, "revision">>): void;
+  describe(report: () => Partial<NodeReport>): void;
   list(): Promise<readonly NodeRow[]>;
 }

@@ -1,5 +1,6 @@
 /** The nodes that there are, as the database has them. */
 import type { Shared } from "../database/database.ts";
+import { leaseMs } from "./tables.ts";
 
 export interface NodeRow {
   readonly id: string;
@@ -10,6 +11,7 @@ export interface NodeRow {
   readonly started_at: string;
   /** Milliseconds since the last renewal, by the database's clock. */
   readonly age_ms: number;
+  readonly is_held: boolean;
   readonly revision: number;
   readonly agents: number;
   readonly connections: number;
@@ -17,7 +19,8 @@ export interface NodeRow {
 
 const text = `select id, version, api_url, peer_address, region, revision, agents, connections,
   to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as started_at,
-  (extract(epoch from clock_timestamp() - renewed_at) * 1000)::integer as age_ms from nodes order by started_at, id`;
+  (extract(epoch from clock_timestamp() - renewed_at) * 1000)::integer as age_ms,
+  renewed_at > clock_timestamp() - interval '${leaseMs} ms' as is_held from nodes order by started_at, id`;
 
 /** Oldest first; one that has died is there until somebody has noticed. */
 export async function listNodes(shared: Shared): Promise<readonly NodeRow[]> {

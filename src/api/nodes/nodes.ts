@@ -1,0 +1,102 @@
+/** The nodes that there are, as objects like the stored ones. */
+import { timestamp } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { newId } from "../../lib/ids.ts";
+import { node as nodes } from "../../resources/node.ts";
+import type { DocOf } from "../../schema/doc.ts";
+import type { Store, StoredObject } from "../../storage/store.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
+import type { LiveObjects } from "../edges/live-objects.ts";
+import type { AppliedRevisions } from "../edges/applied.ts";
+
+export interface Nodes {
+  /** As of the last `refresh`, and this one as it is. */
+  all(): readonly StoredObject[];
+  /** Asks the database and the edges; without the database it stays as it was. */
+  refresh(): Promise<void>;
+  stop(): void;
+}
+
+export interface NodesOptions {
+  readonly store: Store;
+  readonly queries: Pick<EdgeQueries, "metrics">;
+  readonly liveObjects: Pick<LiveObjects, "count">;
+  readonly applied: Pick<AppliedRevisions, "everywhere">;
+  readonly version: string;
+  readonly region: string;
+  readonly apiUrl: () => string;
+  readonly clock: Clock;
+}
+
+type Doc = DocOf<typeof nodes>;
+
+/** How often the others are told anew how many connections there are here. */
+const countEveryMs = 5000;
+const open = /^postern_(?:http|spliced)_connections (\d+)$/gm;
+
+export function openNodes(options: NodesOptions): Nodes {
+  const { store, queries, liveObjects, applied, version, region, apiUrl, clock } = options;
+  const startedAt = timestamp(clock.now());
+  const membership = store.node;
+  const id = membership?.id ?? newId(nodes.idPrefix, clock.now());
+  let connections = 0;
+  let others: readonly StoredObject[] = [];
+  const objectOf = (of: string, doc: Doc): StoredObject => ({
+    kind: nodes.name,
+    id: of,
+    account_id: "",
+    revision: 0,
+    created_at: doc.started_at ?? startedAt,
+    doc,
+  });
+  const count = async (): Promise<void> => {
+    connections = [...(await queries.metrics()).matchAll(open)].reduce((sum, [, one]) => sum + Number(one), 0);
+  };
+  const listOthers = async (): Promise<void> => {
+    const rows = (await membership?.list()) ?? [];
+    const now = clock.now();
+    others = rows
+      .filter((row) => row.id !== id)
+      .map((row) =>
+        objectOf(row.id, {
+          version: row.version,
+          region: row.region,
+          api_url: row.api_url ?? "",
+          peer_address: row.peer_address,
+          started_at: row.started_at,
+          configuration_revision: row.revision,
+          agents: row.agents,
+          connections: row.connections,
+          lease: row.is_held ? "held" : "over",
+          renewed_at: timestamp(now - row.age_ms),
+        }),
+      );
+  };
+  const here = (): StoredObject =>
+    objectOf(id, {
+      version,
+      region,
+      api_url: apiUrl(),
+      peer_address: null,
+      started_at: startedAt,
+      configuration_revision: applied.everywhere() ?? 0,
+      agents: liveObjects.count("sessions"),
+      connections,
+      lease: membership ? (membership.isAlive() ? "held" : "over") : "none",
+      renewed_at: timestamp(membership?.renewedAt ?? clock.now()),
+    });
+  membership?.describe(() => ({
+    apiUrl: apiUrl(),
+    revision: applied.everywhere() ?? 0,
+    agents: liveObjects.count("sessions"),
+    connections,
+  }));
+  const timer = membership && clock.every(countEveryMs, () => void count());
+  return {
+    all: () => [here(), ...others],
+    async refresh() {
+      await Promise.all([count(), listOthers().catch(() => undefined)]);
+    },
+    stop: () => timer?.cancel(),
+  };
+}
