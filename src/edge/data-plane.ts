@@ -215,6 +215,7 @@ function loginSettings(options: EdgeOptions, ports: PublicPorts): LoginSettings 
     idleDays: options.loginIdleDays,
     skewSeconds: options.clockSkew,
     sharedCallback: options.oidcSharedCallback,
+    isShared: options.peers !== undefined,
   };
 }
 

@@ -107,7 +107,7 @@ const maxEnded = 10_000;
 
 export function makeLogins(options: LoginsOptions): Logins {
   const { settings, clock, log, metrics, send, tell, siteFor, placeOf } = options;
-  const reports = makeLoginReports(send, clock);
+  const reports = makeLoginReports(send, clock, settings.isShared);
   const jobs = options.jobs ?? jobThreadFor(settings, log);
   const open = makeOpenExchanges(clock);
   /** Ended here: a control plane that has not heard of it yet does not bring it back. */

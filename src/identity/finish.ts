@@ -34,6 +34,7 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
     const found = checkFlow(site, exchange, parameters, context);
     ({ guard, flow } = found);
     context.used.set(flow.id, true);
+    await finishOnce(guard, flow, context);
     const refused = await earlierModules(found.route, guard, exchange, flow.returnPath);
     if (refused) return refused;
     const meanwhile = loggedInMeanwhile(guard, flow, exchange, context);
@@ -54,6 +55,14 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
       headers: { ...answer.headers, "set-cookie": [cookie] },
     });
   }
+}
+
+/** Once on all edges, where what it ends with could be sent to another one. */
+async function finishOnce({ options }: Guard, { id }: Flow, { reports, clock }: LoginContext): Promise<void> {
+  const { accountId, method } = options;
+  if (method.repeatableMs === undefined) return;
+  const outcome = await reports.claimHere(accountId, `flow ${id}`, clock.now() + method.repeatableMs);
+  if (outcome === "used") throw new LoginRefusal("login_used", "the flow was finished before");
 }
 
 /** Tells the operator of a login that came to nothing; the answer where nobody knows whose it was. */

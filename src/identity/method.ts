@@ -17,6 +17,8 @@ export interface Arrival extends LoggedIn {
 export interface LoginMethod {
   /** Name of the module. */
   readonly kind: "oauth" | "oidc" | "saml";
+  /** For so long what a visitor brings back could be brought once more: no provider is asked about it. Milliseconds. */
+  readonly repeatableMs?: number;
   /** The one that is used now. */
   readonly clientId: string;
   /** What tells its realm from those of other clients: the client, or where that may change, how it is found. */

@@ -47,6 +47,8 @@ export interface LoginReports {
   wanted(accountId: string, cookieHash: string): Promise<SessionRecord | undefined>;
   /** Whether nobody, at any edge, has claimed it: resolves within a second. */
   claim(accountId: string, name: string, untilMs: number): Promise<ClaimOutcome>;
+  /** The same for what this edge has not seen before: nobody where there is no other edge, or no control plane. */
+  claimHere(accountId: string, name: string, untilMs: number): Promise<"first" | "used">;
   claimed(call: number, outcome: ClaimOutcome): void;
   /** Has the metadata of the route's provider looked for anew: whether it has changed, and is in effect here. */
   renewMetadata(accountId: string, routeId: string): Promise<boolean>;
@@ -68,7 +70,8 @@ const metadataWaitMs = 6_000;
 const maxUnstored = 10_000;
 const maxAskedPerSecond = 50;
 
-export function makeLoginReports(send: (report: LoginReport) => void, clock: Clock): LoginReports {
+/** @param isShared there are other edges, at which a visitor may come in as well */
+export function makeLoginReports(send: (report: LoginReport) => void, clock: Clock, isShared = false): LoginReports {
   let lastCall = 0;
   const unstored = new Map<number, { readonly report: LoginReport; readonly id: string; done: () => void }>();
   const unstoredIds = new Set<string>();
@@ -123,6 +126,9 @@ export function makeLoginReports(send: (report: LoginReport) => void, clock: Clo
       const outcome = claims.ask(call, claimWaitMs, "unknown");
       send({ type: "message_claim", call, accountId, key: hash("sha256", name, "base64url"), untilMs });
       return outcome;
+    },
+    async claimHere(accountId, name, untilMs) {
+      return isShared && (await this.claim(accountId, name, untilMs)) === "used" ? "used" : "first";
     },
     claimed: (call, outcome) => claims.answer(call, outcome),
     renewMetadata(accountId, routeId) {

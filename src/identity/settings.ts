@@ -22,6 +22,8 @@ export interface LoginSettings {
   readonly skewSeconds: number;
   /** Every issuer's visitors come back at one path: only where all accounts trust each other. */
   readonly sharedCallback: boolean;
+  /** There are other edges, at which the same visitors arrive. */
+  readonly isShared: boolean;
 }
 
 /** Where visitors of a login come back to: what is registered at its provider. @param path of the method's callback */

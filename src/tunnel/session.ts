@@ -86,6 +86,8 @@ export class ServerSession implements AgentSession {
   readonly #agent: AuthMessage;
   readonly #slots: ProxySlots;
   readonly #tunnels = new Set<string>();
+  /** Tunnels that their agent is yet to be told of, with why they are over already. */
+  readonly #unanswered = new Map<string, Refusal | undefined>();
   #heartbeat: Heartbeat | undefined;
 
   constructor(parts: SessionParts, identity: SessionIdentity, agent: AuthMessage) {
@@ -150,6 +152,11 @@ export class ServerSession implements AgentSession {
   }
 
   stopTunnel(tunnelId: string, message: string, reason: RefusalName): void {
+    if (this.#unanswered.has(tunnelId)) {
+      // It is told by the answer, which is the first that the agent hears of the tunnel.
+      this.#unanswered.set(tunnelId, new Refusal(reason, message));
+      return;
+    }
     if (this.#agent.version !== "3" || !this.#tunnels.has(tunnelId)) return;
     const stream = this.#parts.mux.open();
     if (!stream) return;
@@ -179,8 +186,7 @@ export class ServerSession implements AgentSession {
       const outcome = this.#reply(type, message, attempt);
       if (outcome && "claim" in outcome) return outcome.claim(repeat);
       if (!outcome || !("ask" in outcome)) {
-        const { ready } = attempt.progress;
-        return ready ? ready(() => done(outcome)) : done(outcome);
+        return this.#whenReady(attempt, () => this.#stillOpen(attempt.id, outcome), done);
       }
       const { ask: holder } = outcome;
       if (asked.size >= limits.maxAsked) {
@@ -193,6 +199,27 @@ export class ServerSession implements AgentSession {
       });
     };
     replyOrAsk();
+  }
+
+  /** Answers at once, or when the tunnel is where visitors look for it. */
+  #whenReady(
+    { id, progress: { ready } }: Attempt,
+    answer: () => Reply | undefined,
+    done: (reply?: Reply) => void,
+  ): void {
+    if (!ready || id === undefined || !this.#tunnels.has(id)) return done(answer());
+    this.#unanswered.set(id, undefined);
+    ready(() => done(answer()));
+  }
+
+  /** The answer to a bind; the refusal where its tunnel was stopped before it could be given. */
+  #stillOpen(id: string | undefined, reply: Reply | undefined): Reply | undefined {
+    const refusal = id === undefined ? undefined : this.#unanswered.get(id);
+    if (id !== undefined) this.#unanswered.delete(id);
+    if (id === undefined || !refusal) return reply;
+    this.#tunnels.delete(id);
+    this.#slots.remove(id);
+    return { body: renderRefusedBind(renderWireError(refusal)), answered: undefined };
   }
 
   #reply(type: number, message: JsonObject, attempt: Attempt): Reply | Unasked | Unclaimed | undefined {
@@ -232,7 +259,7 @@ export class ServerSession implements AgentSession {
         return this.#refusing(() => this.#bind(message, attempt, bound), renderRefusedBind);
       case streamType.startLabelled:
         return this.#refusing(
-          () => this.#label(message, attempt.progress, bound),
+          () => this.#label(message, attempt, bound),
           (error) => ({ Id: "", Error: error }),
         );
       case streamType.unbind:
@@ -280,13 +307,14 @@ export class ServerSession implements AgentSession {
     }
   }
 
-  #label(message: JsonObject, progress: BindProgress, bound: (tunnelId: string) => void): JsonObject {
+  #label(message: JsonObject, attempt: Attempt, bound: (tunnelId: string) => void): JsonObject {
     this.#checkTunnelCount();
     const request = parseLabelled(message);
     const id = this.#labelledId(request);
+    attempt.id = id;
     this.#slots.add(id, this.#learnsLate);
     try {
-      this.#parts.hooks.label(this, id, request, progress);
+      this.#parts.hooks.label(this, id, request, attempt.progress);
     } catch (error) {
       this.#slots.remove(id);
       throw error;

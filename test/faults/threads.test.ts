@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { Agent, request as requestHttps } from "node:https";
 import { tmpdir } from "node:os";
+import { connect as connectTls } from "node:tls";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { request as requestHttp } from "../../src/lib/http.ts";
@@ -13,80 +14,110 @@ import type { Running } from "../support/command.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 
-describe("a server", () => {
-  const data = mkdtempSync(join(tmpdir(), "postern-threads-"));
-  let server: Running;
-  let upstream: HttpService;
-  let facts: { url: string; api_url: string; api_key: string; ca_file: string; https_port: number };
-  let agent: Agent;
+for (const edges of [1, 2])
+  describe(`a server with ${edges === 1 ? "one edge" : "two edges"}`, () => {
+    const data = mkdtempSync(join(tmpdir(), "postern-threads-"));
+    let server: Running;
+    let upstream: HttpService;
+    let facts: { url: string; api_url: string; api_key: string; ca_file: string; https_port: number };
+    let agent: Agent;
 
-  before(async () => {
-    upstream = await startHttpService((_request, response) => response.end("served"));
-    server = startCommand(["dev", String(upstream.port), "--json", "--data", data], {
-      env: { ...freePorts, NODE_OPTIONS: `--import=${root}test/support/mortal-threads.ts` },
+    before(async () => {
+      upstream = await startHttpService((_request, response) => response.end("served"));
+      server = startCommand(["dev", String(upstream.port), "--json", "--data", data, "--edges", String(edges)], {
+        env: { ...freePorts, NODE_OPTIONS: `--import=${root}test/support/mortal-threads.ts` },
+      });
+      facts = JSON.parse(await server.firstLine()) as typeof facts;
+      agent = new Agent({ ca: readFileSync(facts.ca_file), keepAlive: true, host: "127.0.0.1" });
     });
-    facts = JSON.parse(await server.firstLine()) as typeof facts;
-    agent = new Agent({ ca: readFileSync(facts.ca_file), keepAlive: true, host: "127.0.0.1" });
-  });
-  after(async () => {
-    agent.destroy();
-    await server.end();
-    await upstream.stop();
-    rmSync(data, { recursive: true });
-  });
-
-  const read = async (response: IncomingMessage): Promise<string> => {
-    let text = "";
-    for await (const chunk of response.setEncoding("utf8") as AsyncIterable<string>) text += chunk;
-    return text;
-  };
-  const visit = async (): Promise<string> => {
-    const { hostname, host } = new URL(facts.url);
-    const request = requestHttps({
-      agent,
-      host: "127.0.0.1",
-      port: facts.https_port,
-      servername: hostname,
-      headers: { host },
+    after(async () => {
+      agent.destroy();
+      await server.end();
+      await upstream.stop();
+      rmSync(data, { recursive: true });
     });
-    request.end();
-    const [response] = (await once(request, "response")) as [IncomingMessage];
-    return `${response.statusCode} ${await read(response)}`;
-  };
-  const tunnels = async (): Promise<number> => {
-    const request = requestHttp(`${facts.api_url}/tunnels`, {
-      headers: { authorization: `Bearer ${facts.api_key}`, "service-version": "2" },
+
+    const read = async (response: IncomingMessage): Promise<string> => {
+      let text = "";
+      for await (const chunk of response.setEncoding("utf8") as AsyncIterable<string>) text += chunk;
+      return text;
+    };
+    const visit = async (): Promise<string> => {
+      const { hostname, host } = new URL(facts.url);
+      const request = requestHttps({
+        agent,
+        host: "127.0.0.1",
+        port: facts.https_port,
+        servername: hostname,
+        headers: { host },
+      });
+      request.end();
+      const [response] = (await once(request, "response")) as [IncomingMessage];
+      return `${response.statusCode} ${await read(response)}`;
+    };
+    const tunnels = async (): Promise<number> => {
+      const request = requestHttp(`${facts.api_url}/tunnels`, {
+        headers: { authorization: `Bearer ${facts.api_key}`, "service-version": "2" },
+      });
+      request.end();
+      const [response] = (await once(request, "response")) as [IncomingMessage];
+      return (JSON.parse(await read(response)) as { tunnels: unknown[] }).tunnels.length;
+    };
+    /** Resolves when `attempt` succeeds; the test's own time-out bounds it. */
+    const eventually = async (attempt: () => Promise<boolean>): Promise<void> => {
+      while (!(await attempt().catch(() => false))) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const logged = async (text: string): Promise<void> => {
+      while (!server.stderr().includes(text)) await once(server.process.stderr as NodeJS.ReadableStream, "data");
+    };
+
+    it("S4: a server serves on while its control plane dies, and has it back, knowing of the tunnels", async () => {
+      assert.equal(await visit(), "200 served");
+      server.process.kill("SIGHUP");
+      await logged("control plane died");
+      assert.equal(await visit(), "200 served");
+      await eventually(async () => (await tunnels()) === 1);
+      assert.equal(await visit(), "200 served");
     });
-    request.end();
-    const [response] = (await once(request, "response")) as [IncomingMessage];
-    return (JSON.parse(await read(response)) as { tunnels: unknown[] }).tunnels.length;
-  };
-  /** Resolves when `attempt` succeeds; the test's own time-out bounds it. */
-  const eventually = async (attempt: () => Promise<boolean>): Promise<void> => {
-    while (!(await attempt().catch(() => false))) await new Promise((resolve) => setImmediate(resolve));
-  };
-  const logged = async (text: string): Promise<void> => {
-    while (!server.stderr().includes(text)) await once(server.process.stderr as NodeJS.ReadableStream, "data");
-  };
 
-  it("S4: a server serves on while its control plane dies, and has it back, knowing of the tunnels", async () => {
-    assert.equal(await visit(), "200 served");
-    server.process.kill("SIGHUP");
-    await logged("control plane died");
-    assert.equal(await visit(), "200 served");
-    await eventually(async () => (await tunnels()) === 1);
-    assert.equal(await visit(), "200 served");
-  });
+    it("a server has its edge back after it died, with the agent and its URL", async () => {
+      server.process.kill("SIGUSR2");
+      await logged(edges === 1 ? "edge died" : "edge 1 died");
+      await eventually(async () => (await visit()) === "200 served");
+      await eventually(async () => (await tunnels()) === 1);
+    });
 
-  it("a server has its edge back after it died, with the agent and its URL", async () => {
-    server.process.kill("SIGUSR2");
-    await logged("edge died");
-    await eventually(async () => (await visit()) === "200 served");
-    await eventually(async () => (await tunnels()) === 1);
-  });
+    it(
+      "a server with several edges loses no connections but those of the edge that dies",
+      { skip: edges === 1 },
+      async () => {
+        const { hostname } = new URL(facts.url);
+        const ca = readFileSync(facts.ca_file);
+        const open = await Promise.all(
+          Array.from({ length: 24 }, async () => {
+            const socket = connectTls({ host: "127.0.0.1", port: facts.https_port, servername: hostname, ca });
+            socket.on("error", () => {});
+            await once(socket, "secureConnect");
+            return socket;
+          }),
+        );
+        const ended = open.map((socket) => once(socket, "close"));
+        server.process.kill("SIGUSR2");
+        await Promise.race(ended);
+        await eventually(async () => (await visit()) === "200 served");
+        const left = open.filter((socket) => !socket.destroyed);
+        assert.ok(left.length > 0 && left.length < open.length, `${left.length} of ${open.length} are left`);
+        for (const socket of left) {
+          socket.write(`GET / HTTP/1.1\r\nHost: ${new URL(facts.url).host}\r\n\r\n`);
+          const [bytes] = (await once(socket, "data")) as [Buffer];
+          assert.match(bytes.toString("latin1"), /^HTTP\/1\.1 200 /);
+          socket.destroy();
+        }
+      },
+    );
 
-  it("a server says in its log why a thread of its own died", () => {
-    assert.match(server.stderr(), /the control plane was told to die/);
-    assert.match(server.stderr(), /the edge was told to die/);
+    it("a server says in its log why a thread of its own died", () => {
+      assert.match(server.stderr(), /the control plane was told to die/);
+      assert.match(server.stderr(), edges === 1 ? /the edge was told to die/ : /the edge 1 was told to die/);
+    });
   });
-});

@@ -39,6 +39,7 @@ const defaults: LoginSettings = {
   idleDays: 30,
   skewSeconds: 60,
   sharedCallback: false,
+  isShared: false,
 };
 
 const never = (): Promise<never> => Promise.reject(new Error("no provider is called here"));

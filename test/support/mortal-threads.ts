@@ -1,6 +1,6 @@
 /**
  * Preloaded into a server (`--import`): a signal to the process then kills one of its threads as a fault of the
- * program would, by an error that nobody catches. SIGUSR2: the edge; SIGHUP: the control plane.
+ * program would, by an error that nobody catches. SIGUSR2: the edge, or the first of several; SIGHUP: the control plane.
  */
 import { BroadcastChannel, isMainThread, threadName } from "node:worker_threads";
 
@@ -11,7 +11,7 @@ if (isMainThread) {
   process.on("SIGHUP", () => channel.postMessage("control plane"));
 } else {
   channel.addEventListener("message", (event) => {
-    if ((event as { data: unknown }).data !== threadName) return;
+    if ((event as { data: unknown }).data !== threadName?.replace(/ 1$/, "")) return;
     setImmediate(() => {
       throw new Error(`the ${threadName} was told to die`);
     });

@@ -1,12 +1,15 @@
-/** Several edges beside one control plane: an agent at one, visitors at any. */
+/** Several edges beside one control plane: what the API says of them, and what visitors of any get. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { checkEdges, usualEdges } from "../../src/cli/platform/edge-count.ts";
+import type { Protocol } from "../support/http-client.ts";
+import type { OurAgent } from "../support/our-agent.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 
-describe("two edges", () => {
+describe("two edges", { timeout: 60_000 }, () => {
   let platform: TestPlatform;
   let service: HttpService;
 
@@ -18,15 +21,74 @@ describe("two edges", () => {
     await platform.stop();
     await service.stop();
   });
+  const metric = async (name: string): Promise<number> => {
+    const { text } = await platform.api("GET", "/metrics");
+    return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1] ?? Number.NaN);
+  };
+  /** Visits until the edge that has not the agent was visited, too: every one is answered. */
+  const visitBoth = async (agent: OurAgent, http: Protocol): Promise<string[]> => {
+    const before = await metric("postern_peer_streams_total");
+    const ids: string[] = [];
+    while ((await metric("postern_peer_streams_total")) === before || ids.length < 16) {
+      const answer = await platform.request(agent.url, { http, headers: { "x-visit": "1" } });
+      assert.equal(`${answer.status} ${answer.text}`, "200 served");
+      ids.push(answer.id);
+    }
+    return ids;
+  };
 
-  for (const http of ["h1", "h2"] as const) {
-    it(`two edges both serve the agent that one of them has, over ${http}`, async () => {
-      const agent = await platform.startAgent({ upstream: service.port });
-      for (let visit = 0; visit < 40; visit += 1) {
-        const answer = await platform.request(agent.url, { http });
-        assert.equal(`${answer.status} ${answer.text}`, "200 served");
-      }
-      await agent.close();
-    });
-  }
+  it("two edges both serve an agent's URL, keep traces of it that are one list, and are counted together", async () => {
+    const answered = 'postern_http_requests_total\\{status="2xx"\\}';
+    const agent = await platform.startAgent({ upstream: service.port });
+    const before = (await metric(answered)) || 0;
+    const ids = await visitBoth(agent, "h1");
+    const { body } = await platform.api("GET", `/requests?limit=${ids.length}`);
+    const listed = (body.requests as { id: string }[]).map(({ id }) => id);
+    assert.deepEqual(listed, [...ids].sort().reverse());
+    for (const id of ids) assert.equal((await platform.api("GET", `/requests/${id}`)).status, 200);
+    assert.equal(await metric(answered), before + ids.length);
+    assert.equal(await metric("postern_tunnels"), 1);
+    await agent.close();
+  });
+
+  it("two edges both put a write into effect", async () => {
+    const revision = await metric("postern_revision");
+    await platform.api("POST", "/ip_policies", { description: "seen by both" });
+    while ((await metric("postern_revision_applied")) <= revision);
+  });
+
+  it("two edges have an agent's session end wherever it is when its token is deleted", async () => {
+    const { body: credential } = await platform.api("POST", "/credentials", {});
+    const other = await platform.startAgent({ upstream: service.port, token: credential.token });
+    await platform.api("DELETE", `/credentials/${credential.id}`);
+    assert.equal((await other.ended).reason, "credentials");
+  });
+
+  it("two edges both serve over HTTP/2", async () => {
+    await visitBoth(await platform.startAgent({ upstream: service.port }), "h2");
+  });
+});
+
+describe("the number of edges", () => {
+  it("the number of edges is refused above one where the system does not share ports", async () => {
+    for (const system of ["darwin", "win32"]) {
+      await assert.rejects(
+        checkEdges(2, [], system),
+        /2 edges cannot listen on the same ports on this system: run one/,
+      );
+      await checkEdges(1, [], system);
+    }
+    assert.ok(usualEdges() >= 1);
+  });
+
+  it("the number of edges does not keep a start from seeing that a port is taken", async () => {
+    const first = await startPlatform();
+    const taken = { host: "127.0.0.1", port: first.httpsPort };
+    await assert.rejects(startPlatform({ edges: 2, httpsListen: taken }), /in use, and the HTTPS edge wants to listen/);
+    await first.stop();
+    const shared = await startPlatform({ edges: 2 });
+    const both = { host: "127.0.0.1", port: shared.httpsPort };
+    await assert.rejects(startPlatform({ edges: 2, httpsListen: both }), /in use, and the HTTPS edge wants to listen/);
+    await shared.stop();
+  });
 });

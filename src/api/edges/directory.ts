@@ -128,6 +128,9 @@ export function keepDirectory(lineCount: number): EdgeObserver {
         case "claim":
           claim(message.call, message.claim, line);
           return;
+        case "port_occupied":
+          tell({ what: "port_occupied", edgeId: holding.edgeId, port: message.port }, line);
+          return;
         case "directory_taken":
           publications.taken(line, message.number);
           return;

@@ -13,6 +13,8 @@ export interface ElsewhereOptions {
   readonly count: number;
   readonly tunnels: Pick<OpenTunnels, "byId" | "open" | "change" | "close" | "withdraw">;
   readonly opening: Pick<Opening, "elsewhere">;
+  /** Tcp tunnels are not given the port for some time. */
+  readonly avoidPort: (port: number) => void;
   readonly log: Log;
 }
 
@@ -36,7 +38,7 @@ interface Known {
   readonly text: string;
 }
 
-export function followElsewhere({ peers, count, tunnels, opening, log }: ElsewhereOptions): Elsewhere {
+export function followElsewhere({ peers, count, tunnels, opening, avoidPort, log }: ElsewhereOptions): Elsewhere {
   const others = new Map<string, Other>();
   const sessionsOf = new Map<string, number>();
 
@@ -113,6 +115,9 @@ export function followElsewhere({ peers, count, tunnels, opening, log }: Elsewhe
         sessionsOf.set(session.accountId, (sessionsOf.get(session.accountId) ?? 0) + 1);
         return;
       }
+      case "port_occupied":
+        avoidPort(news.port);
+        return;
       case "session_closed":
         closeSession(other, news.sessionId);
         return;

@@ -72,6 +72,7 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     addresses?.put(port, tunnel);
     tcp?.open(site, (why) => {
       addresses?.avoid(port);
+      if (share) report({ type: "port_occupied", port });
       if (tunnel.isElsewhere) log.warn("port of a tunnel of another edge not opened", { tunnel: tunnel.id, port, why });
       else if (tunnel.online) stop(tunnel, `listen on port ${port}: ${why}`, "agent_name_taken");
     });

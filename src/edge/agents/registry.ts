@@ -131,7 +131,8 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     const { site, host, port } = endpoint;
     return isAtPort(site, host) ? addresses?.isLastHere(port, session) === true : hosts.isLastHere(host, session);
   };
-  const elsewhere = others && followElsewhere({ ...others, tunnels, opening, log });
+  const avoidPort = (port: number): void => addresses?.avoid(port);
+  const elsewhere = others && followElsewhere({ ...others, tunnels, opening, avoidPort, log });
   const names = others && makeSharedNames({ report, clock, wasHere });
   return {
     ...makeProtocolHooks({ ...shared, opening, names, elsewhere, limits, region, report, watchExpiry }),

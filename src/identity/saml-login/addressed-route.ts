@@ -37,12 +37,16 @@ export async function formOf(exchange: Exchange, reason: LoginRefusal["reason"])
   return (await exchange.body(maxFormBytes)).toString("latin1");
 }
 
-/** Takes each message once: what no request of ours asked for could come in at any edge, so all of them are asked. */
+/**
+ * Takes each message once, at whichever edge it comes in. Without the control plane each edge takes once what a request
+ * of ours has asked for, so that logins go on, and nothing else.
+ */
 export function claimFor({ method, guard, context, used }: AddressedRoute): ClaimMessage {
   return async ({ messageId, untilMs, unsolicited }) => {
     const name = `${method.route.routeId} ${messageId}`;
     const here = used.claim(name, untilMs, context.clock.now());
-    if (here !== "first" || !unsolicited) return here;
-    return await context.reports.claim(guard.options.accountId, `saml ${name}`, untilMs);
+    if (here !== "first") return here;
+    const claim = unsolicited ? "claim" : "claimHere";
+    return await context.reports[claim](guard.options.accountId, `saml ${name}`, untilMs);
   };
 }

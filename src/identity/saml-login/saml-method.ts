@@ -22,7 +22,7 @@ import type { SamlWorker } from "./calls.ts";
 import { hostCodeOf } from "./host-code.ts";
 import type { IdpSource } from "./idp-source.ts";
 import { postPage } from "./post-page.ts";
-import { openTicket, sealTicket } from "./ticket.ts";
+import { openTicket, sealTicket, ticketGoodMs } from "./ticket.ts";
 import type { Ticket } from "./ticket.ts";
 
 /** The route's part of it, as it is configured. */
@@ -63,6 +63,7 @@ const unknownProvider = "the identity provider";
 
 export class SamlMethod implements LoginMethod {
   readonly kind = "saml";
+  readonly repeatableMs = ticketGoodMs;
   readonly scopes: readonly string[] = [];
   readonly forwardsTokens = false;
   readonly route: SamlRoute;

@@ -24,7 +24,8 @@ export interface Ticket {
   readonly endsAt: number;
 }
 
-const goodMs = 60_000;
+/** How long one is good, milliseconds. */
+export const ticketGoodMs = 60_000;
 /** So that the URL which carries it stays below what an edge takes, bytes. */
 const maxBytes = 9_000;
 
@@ -69,7 +70,7 @@ export function openTicket(text: string, routeId: string, sealer: FlowSealer, no
   const opened = text.length > 2 * maxBytes ? undefined : sealer.open(text, about(routeId));
   if (opened === undefined) return undefined;
   const [madeAt, ticket] = JSON.parse(opened) as [number, Ticket];
-  return Math.abs(nowMs - madeAt) <= goodMs ? ticket : undefined;
+  return Math.abs(nowMs - madeAt) <= ticketGoodMs ? ticket : undefined;
 }
 
 function rank(group: string, authorized: readonly string[]): number {

@@ -13,6 +13,8 @@ export type DirectoryNews =
   | { readonly what: "edges"; readonly edgeIds: readonly string[] }
   | { readonly what: "session"; readonly edgeId: string; readonly session: SessionReport }
   | { readonly what: "session_closed"; readonly edgeId: string; readonly sessionId: string }
+  /** Something else on its machine listens there. */
+  | { readonly what: "port_occupied"; readonly edgeId: string; readonly port: number }
   /** New, or changed. */
   | { readonly what: "tunnel"; readonly edgeId: string; readonly tunnel: SharedTunnel }
   | {

@@ -85,6 +85,8 @@ export type Upward =
   | { readonly type: "tunnel_opened"; readonly tunnel: TunnelReport; readonly shared?: SharedTunnel }
   /** `finishes`: what is under way through it may end by itself. */
   | { readonly type: "tunnel_closed"; readonly tunnelId: string; readonly finishes?: true }
+  /** Something else on the machine listens on a port that tcp tunnels are given. */
+  | { readonly type: "port_occupied"; readonly port: number }
   /** Asks for a public name, before an agent is told that it has it; answered by `claimed`. */
   | { readonly type: "claim"; readonly call: number; readonly claim: Claim }
   /** The news up to this number are in effect. */
