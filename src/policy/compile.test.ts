@@ -32,6 +32,8 @@ const refused: readonly Row[] = [
   [2200, when("req.url.path"), /column 1: this must be a bool, it is a string; compare it/],
   [2200, when("req.url.includes('/a')"), /column 9: there is no function "includes"; did you mean "contains"\?/],
   [2200, when("res.status_code == 200"), /column 1: there is no "res\.status_code"; it is there in on_http_response/],
+  [2200, when("req.user_agent.raw == ''"), /a string has no fields, there is "\.raw"; known are: name, version, os, /],
+  [2200, when("req.url.pat == ''"), /there is "\.pat"; did you mean "path"\?/],
   [2200, when("hasResHeader('a')"), /there is no function "hasResHeader"; it is there in on_http_response/],
   [2200, when("req.headers['x'] == 'a'"), /is a list of strings; did you mean `req\.headers\['x'\]\[0\] == 'a'`/],
   [2200, when("req.headers['x'].contains('a')"), /write `'a' in req\.headers\['x'\]`/],

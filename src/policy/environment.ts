@@ -85,9 +85,10 @@ function otherPhases(
 ): string | undefined {
   const parts = name.split(".");
   const names = parts.map((_, at) => parts.slice(0, at + 1).join("."));
+  const here = environmentOf(phase, layer, actions);
   const knows = (other: Phase): boolean => {
     const { variables, functions } = environmentOf(other, layer, actions);
-    return functions.has(name) || names.some((one) => variables.has(one));
+    return functions.has(name) || names.some((one) => variables.has(one) && !here.variables.has(one));
   };
   const found = phasesOf[layer].filter((other) => other !== phase && knows(other));
   return found.length === 0 ? undefined : `in ${found.join(" and ")}`;

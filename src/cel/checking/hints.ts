@@ -46,6 +46,8 @@ export function hintForName(path: string, environment: Environment): string | un
   const origin = hintForOrigin(path, environment);
   if (origin !== undefined) return origin;
   const { variables } = environment;
+  const parts = hintForParts(path, variables.keys());
+  if (parts !== undefined) return parts;
   const last = lastOf(path);
   const sameRoot = Array.from(variables.keys()).filter((name) => name.split(".", 1)[0] === path.split(".", 1)[0]);
   const sameLast = sameRoot.find((name) => lastOf(name) === last && name !== path);
@@ -54,6 +56,15 @@ export function hintForName(path: string, environment: Environment): string | un
   const near =
     sameLast ?? alike(path, variables.keys()) ?? (dot === -1 ? undefined : alike(path.slice(0, dot), sameRoot));
   return near === undefined ? undefined : `did you mean "${near}"?`;
+}
+
+/** What is declared below a name that is declared itself, of which something else was asked. */
+function hintForParts(path: string, declared: Iterable<string>): string | undefined {
+  const whole = path.slice(0, path.lastIndexOf("."));
+  const names = Array.from(declared);
+  const below = names.filter((name) => name.startsWith(`${whole}.`));
+  const parts = new Set(below.map((name) => name.slice(whole.length + 1).split(".", 1)[0] as string));
+  return names.includes(whole) && parts.size > 0 ? hintForField(lastOf(path), parts) : undefined;
 }
 
 /** Longer ones are not compared, which takes the product of two lengths. */
