@@ -21,7 +21,10 @@ export interface PosternServer {
 }
 
 /** `postern serve` on free ports and a directory of its own, or on `data` once more. */
-export async function startServer(data = mkdtempSync(join(tmpdir(), "postern-bench-"))): Promise<PosternServer> {
+export async function startServer(
+  data = mkdtempSync(join(tmpdir(), "postern-bench-")),
+  more: readonly string[] = [],
+): Promise<PosternServer> {
   const [api, https, agent] = [await freePort(), await freePort(), await freePort()];
   const child = start(
     process.execPath,
@@ -42,6 +45,7 @@ export async function startServer(data = mkdtempSync(join(tmpdir(), "postern-ben
       "999999999",
       "--domain",
       "localhost",
+      ...more,
     ],
     { POSTERN_BOOTSTRAP_API_KEY: apiKey, POSTERN_BOOTSTRAP_AUTHTOKEN: authtoken },
   );
@@ -64,6 +68,7 @@ export async function startAgent(
   port: number,
   name: string,
   agentPort = server.agentPort,
+  more: readonly string[] = [],
 ): Promise<ChildProcess> {
   const child = start(
     process.execPath,
@@ -77,6 +82,7 @@ export async function startAgent(
       `localhost:${agentPort}`,
       "--ca",
       server.caFile,
+      ...more,
     ],
     {
       POSTERN_AUTHTOKEN: authtoken,

@@ -130,7 +130,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const { serverVersion } = options;
   const secret = Buffer.from(options.tunnelSecret);
   const agentLimits = sharesOf(defaultTunnelLimits, ofAllAgentListeners, edges);
-  const agents = makeAgentServer(registry, { clock, log, secret, region, serverVersion, limits: agentLimits });
+  const agents = makeAgentServer(registry, { clock, log, secret, region, serverVersion, edges, limits: agentLimits });
   const counters = makeCounters();
   exportCounters(counters, metrics);
   exportOutboundCounters(metrics);

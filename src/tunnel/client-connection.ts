@@ -118,6 +118,7 @@ export class ClientConnection {
       accountName: textMember(extra, "AccountName", maxText),
       region: textMember(extra, "Region", maxText),
       serverVersion: textMember(extra, "Version", maxText),
+      edges: Math.max(1, countMember(extra, "Edges")),
     };
     const openStreams = (): number => this.#openStreams;
     this.#isOpen = true;

@@ -88,6 +88,8 @@ export interface ClientSession {
   readonly accountName: string;
   readonly region: string;
   readonly serverVersion: string;
+  /** How many edges the server has: with a session at each, requests need no hop between them. */
+  readonly edges: number;
   /**
    * Rejects with `Refusal` when the server names a reason of the catalogue. `bound` is called in the turn of the answer,
    * before anything that comes for the tunnel.

@@ -25,6 +25,7 @@ import { renderWireError } from "./wire-error.ts";
 /** What connections share. */
 export interface ConnectionHost extends Omit<SessionParts, "mux"> {
   readonly serverVersion: string;
+  readonly edges: number;
   readonly addresses: AddressBook;
   /** Live sessions by id; a leg of a client has an id of its own. */
   readonly sessions: Map<string, ServerSession>;
@@ -191,6 +192,7 @@ export class AgentConnection {
           accountName: this.#accountName,
           sessionId: session.id,
           maxWindow: this.#maxWindow(agent),
+          edges: agent.kind === "postern" ? this.#host.edges : 1,
         }),
       );
       this.#answered.add(stream);

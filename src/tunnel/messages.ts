@@ -159,6 +159,8 @@ export interface AuthAnswer {
   readonly sessionId: string;
   /** 0 is left out. */
   readonly maxWindow: number;
+  /** How many edges the server has, for agents that can have a session at each; 1 is left out. */
+  readonly edges: number;
 }
 
 export function renderAuth(answer: AuthAnswer): JsonObject {
@@ -176,6 +178,7 @@ export function renderAuth(answer: AuthAnswer): JsonObject {
       Banner: "",
       AgentSessionID: answer.sessionId,
       ...(answer.maxWindow > 0 ? { MuxWindow: answer.maxWindow } : {}),
+      ...(answer.edges > 1 ? { Edges: answer.edges } : {}),
     },
   };
 }

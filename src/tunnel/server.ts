@@ -17,6 +17,8 @@ export interface AgentServerOptions {
   readonly secret: Buffer;
   readonly region: string;
   readonly serverVersion: string;
+  /** How many edges there are, which agents of ours are told; 1 unless given. */
+  readonly edges?: number;
   readonly limits?: Partial<TunnelLimits>;
 }
 
@@ -44,6 +46,7 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     log: options.log,
     region: options.region,
     serverVersion: options.serverVersion,
+    edges: options.edges ?? 1,
     addresses,
     sessions: new Map(),
     connections: new Set(),

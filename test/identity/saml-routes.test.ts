@@ -28,7 +28,8 @@ for (const http of ["h1", "h2"] as const) {
     let route: Awaited<ReturnType<SamlWorld["samlRoute"]>>;
     let staff: typeof route;
     before(async () => {
-      world = await startSamlWorld();
+      // Of two edges each gets some of the requests, which are a connection each over HTTP/1.1.
+      world = await startSamlWorld({ edges: http === "h1" ? 2 : 1 });
       const id = await world.route("/", {
         saml: { idp_metadata: world.provider.metadata(), options_passthrough: true },
         request_headers: { add: subject },
@@ -134,7 +135,9 @@ for (const http of ["h1", "h2"] as const) {
       const { one, page } = await sent(at("/"));
       const body = world.provider.answer(world.provider.read(page, route), route);
       assert.equal(told(await post(browser(), body)), refused(400, "login_no_flow"), "another browser");
-      assert.equal(told(await post(one, body)), refused(403, "saml_assertion"), "the same answer again");
+      for (let again = 0; again < 8; again += 1) {
+        assert.equal(told(await post(one, body)), refused(403, "saml_assertion"), "the same answer again");
+      }
       const [name = "", value = ""] = one.cookies(at("/")).split("=");
       const fresh = world.provider.answer(world.provider.read(page, route), route);
       const arrived = await one.visit(route.assertion_consumer_service_url, { method: "POST", body: fresh });

@@ -84,6 +84,22 @@ describe("a public name over two edges", () => {
     for (const edge of both.edges) assert.equal((await edge.ask("h1", { host: "moving.example.com" })).text, "served");
   });
 
+  it("a public name over two edges is taken along by an agent that binds its tunnel in another session, and the first hears of no end", async () => {
+    const first = await agentAt(0, own.token);
+    const { id, token } = await first.bind({ hostname: "along.example.com" });
+    const second = await agentAt(1, own.token);
+    const again = await second.bind({ hostname: "along.example.com", resume: { id, token } });
+    assert.equal(again.id, id);
+    const visits = await Promise.all(both.edges.map((edge) => edge.ask("h1", { host: "along.example.com" })));
+    assert.deepEqual(
+      visits.map(({ text }) => text),
+      ["served", "served"],
+    );
+    assert.equal(first.opened, 0);
+    assert.equal(second.opened, 2);
+    assert.deepEqual(first.stopped, []);
+  });
+
   it("a public name over two edges is not taken from an agent that is there by another of its credential", async () => {
     const first = await agentAt(0, own.token);
     await first.bind({ hostname: "there.example.com" });

@@ -77,7 +77,7 @@ export function keepDirectory(lineCount: number): EdgeObserver {
   const openTunnel = (tunnel: SharedTunnel, line: EdgeLine, holding: Holding): void => {
     const { id, endpoint } = tunnel;
     const before = lineOfTunnel.get(id);
-    if (before && before !== line) before.send({ type: "tunnel_taken", tunnelId: id });
+    if (before && before !== line) before.send({ type: "tunnel_taken", tunnelId: id, moved: true });
     lineOfTunnel.set(id, line);
     const former = holding.tunnels.get(id)?.endpoint;
     if (former && former.name !== endpoint?.name) claims.release(former.name, id, line);
@@ -85,7 +85,7 @@ export function keepDirectory(lineCount: number): EdgeObserver {
     if (endpoint) {
       const { accountId } = tunnel;
       const made = claims.open(endpoint.name, { tunnelId: id, accountId, pool: endpoint.pool, line });
-      for (const one of made) one.line.send({ type: "tunnel_taken", tunnelId: one.tunnelId });
+      for (const one of made) one.line.send({ type: "tunnel_taken", tunnelId: one.tunnelId, moved: false });
     }
     tell({ what: "tunnel", edgeId: holding.edgeId, tunnel }, line);
     const others = [...holdings.keys()].filter((one) => one !== line);

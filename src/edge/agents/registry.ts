@@ -58,8 +58,8 @@ export interface AgentRegistryOptions {
 export interface SharedRegister {
   readonly names: SharedNames;
   readonly elsewhere: Elsewhere;
-  /** Another edge has the tunnel, or its name, now. */
-  tunnelTaken(id: string): void;
+  /** Another edge has the tunnel, which its agent has `moved` there, or its name, now. */
+  tunnelTaken(id: string, moved: boolean): void;
   /** The session goes on at another edge. */
   sessionTaken(id: string): void;
 }
@@ -184,9 +184,11 @@ function makeTakings({
   readonly leave: (session: AgentSession) => void;
 }): Pick<SharedRegister, "tunnelTaken" | "sessionTaken"> {
   return {
-    tunnelTaken(id) {
+    tunnelTaken(id, moved) {
       const tunnel = tunnels.byId(id);
-      if (tunnel?.isElsewhere === false) tunnels.stop(tunnel, newerSession, "agent_name_taken");
+      if (tunnel?.isElsewhere !== false) return;
+      if (moved) tunnels.withdraw(tunnel);
+      else tunnels.stop(tunnel, newerSession, "agent_name_taken");
     },
     sessionTaken(id) {
       const session = sessions.byId(id);

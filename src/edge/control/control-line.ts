@@ -149,7 +149,7 @@ export function followControlPlane(options: ControlLineOptions): void {
         shared?.names.answered(message.call, message.answer);
         return;
       case "tunnel_taken":
-        shared?.tunnelTaken(message.tunnelId);
+        shared?.tunnelTaken(message.tunnelId, message.moved);
         return;
       case "session_taken":
         shared?.sessionTaken(message.sessionId);

@@ -44,8 +44,8 @@ export type Downward =
   | { readonly type: "published"; readonly tunnelId: string }
   /** What came of this call's `claim`. */
   | { readonly type: "claimed"; readonly call: number; readonly answer: ClaimAnswer }
-  /** Another edge has the tunnel, or its name, from now on. */
-  | { readonly type: "tunnel_taken"; readonly tunnelId: string }
+  /** Another edge has the tunnel itself, which its agent has `moved` there, or its name, from now on. */
+  | { readonly type: "tunnel_taken"; readonly tunnelId: string; readonly moved: boolean }
   /** The session goes on at another edge. */
   | { readonly type: "session_taken"; readonly sessionId: string };
 
