@@ -10,6 +10,8 @@ export interface TunnelOptions {
   readonly name: string;
   readonly upstream: Upstream;
   readonly metadata: string;
+  /** What the endpoint is for. */
+  readonly description?: string;
   readonly publish: Publication;
   /** How visitors reach what is published; `https` unless given. Labelled tunnels serve edges of any kind. */
   readonly proto?: PublishedProto;

@@ -208,7 +208,7 @@ async function bind(
     await line.startLabelled({ ...shown, labels: publish.labels }, (id) => opened(id, undefined));
     return;
   }
-  const { proto = "https", trafficPolicy, pooling = false, bindings } = options;
+  const { proto = "https", trafficPolicy, pooling = false, bindings, description } = options;
   const resumed = before && (proto === "tcp" ? { address: before.address } : { hostname: before.hostname });
   await line.bind(
     {
@@ -216,6 +216,7 @@ async function bind(
       proto,
       pooling,
       ...(bindings && { bindings }),
+      ...(description !== undefined && { description }),
       ...(trafficPolicy !== undefined && { trafficPolicy }),
       ...(resumed ?? placeOf(publish, proto)),
       options: { ...options.options, ...(publish.login && { OIDC: oidcOption(publish.login) }) },

@@ -26,6 +26,14 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Publish what an agent's file describes, in one session.",
     load: async () => (await import("./commands/start.ts")).start as Command,
   },
+  login: {
+    doc: "Store a server and a token for later commands, after they were tried.",
+    load: async () => (await import("./commands/login.ts")).login as Command,
+  },
+  diagnose: {
+    doc: "Check the line from here to the server, step by step.",
+    load: async () => (await import("./commands/diagnose.ts")).diagnose as Command,
+  },
   "config check": {
     doc: "Say where the agent's file is, and what is wrong with it.",
     load: async () => (await import("./commands/config-check.ts")).configCheck as Command,
@@ -41,6 +49,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   "config upgrade": {
     doc: "Bring an agent's file into another format.",
     load: async () => (await import("./commands/config-upgrade.ts")).configUpgrade as Command,
+  },
+  service: {
+    doc: "Have the system run the agent.",
+    load: async () => (await import("./commands/service.ts")).service as Command,
   },
   ca: {
     doc: "Print the development CA and how to trust it.",

@@ -26,6 +26,7 @@ const places = {
     oneOf(["public", "internal"]),
   ),
   metadata: optional("Free text shown with the tunnel.", text),
+  description: optional("What the endpoint is for, shown with it.", text),
   pooling: toggle("Share the URL with other endpoints of the account that ask for it, too: one is chosen at random.", {
     also: ["pooling-enabled"],
   }),

@@ -164,6 +164,7 @@ export class ClientConnection {
       Extra: {
         Token: request.resume?.token ?? "",
         Metadata: request.metadata ?? "",
+        ...(request.description !== undefined && { Description: request.description }),
         ...(request.bindings && { Bindings: request.bindings }),
         ...(request.pooling && { PoolingEnabled: true }),
       },

@@ -58,6 +58,8 @@ export interface ClientBind {
   readonly trafficPolicy?: string;
   /** `public`, `internal`; the server's own choice unless given. */
   readonly bindings?: readonly string[];
+  /** What the endpoint is for. */
+  readonly description?: string;
   /** Others of the account may serve the same URL, if they ask for it as well. */
   readonly pooling?: boolean;
   /** What an earlier session was given, to get it again. */

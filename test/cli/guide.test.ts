@@ -14,6 +14,7 @@ const sqlite = databases[0] as (typeof databases)[number];
 const guides = [
   { name: "plan-and-apply", commands: 8 },
   { name: "events", commands: 5 },
+  { name: "agents", commands: 6 },
 ];
 
 for (const { name, commands: least } of guides) {

@@ -18,3 +18,8 @@ export function agentFilesOf(given: readonly string[] | undefined, env: Environm
   const usual = defaultAgentFile(env);
   return existsSync(usual) ? [usual] : [];
 }
+
+/** The one file that a command changes: the last that was named, or the usual one, which need not be there. */
+export function fileToChange(given: readonly string[], env: Environment): string {
+  return given.at(-1) ?? defaultAgentFile(env);
+}

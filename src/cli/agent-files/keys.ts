@@ -36,6 +36,7 @@ const paths = (key: string, setting: string): KeyRow => ({ key, setting, isPath:
 /** Modules and what else a tunnel has, by the names that all formats share. */
 const ofTraffic: readonly KeyRow[] = [
   { key: "metadata", setting: "metadata" },
+  { key: "description", setting: "description" },
   { key: "inspect", setting: "inspect" },
   { key: "basic_auth", setting: "basicAuth" },
   { key: "circuit_breaker", setting: "circuitBreaker" },
@@ -113,10 +114,6 @@ export const tunnelKeys: readonly KeyRow[] = [
 export const endpointKeys: readonly KeyRow[] = [
   ...ofTraffic,
   { key: "name", setting: "name" },
-  {
-    key: "description",
-    refused: "the server shows metadata with an endpoint: write it there",
-  },
   { key: "upstream.url", setting: "addr" },
   { key: "upstream.protocol", setting: "upstreamProtocol", texts: renamed({ tcp: "http1" }) },
   proxyProtocol("upstream.proxy_protocol"),

@@ -115,6 +115,7 @@ describe("a file for an agent", () => {
     ["subdomain: shop", { publish: { kind: "url", url: undefined, subdomain: "shop" } }],
     ["schemes: [http]", { proto: "http" }],
     ["metadata: mine", { metadata: "mine" }],
+    ["description: the shop", { description: "the shop" }],
     ["proxy_proto: 2", { proxyProtocol: 2 }],
     ['proxy_proto: ""', { proxyProtocol: 0 }],
     ["traffic_policy: { on_http_request: [] }", { trafficPolicy: '{"on_http_request":[]}' }],

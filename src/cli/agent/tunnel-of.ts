@@ -29,6 +29,7 @@ export function tunnelsOf(
     name: at === 0 ? name : `${name} (${proto})`,
     upstream,
     metadata: values.metadata ?? "",
+    ...(values.description !== undefined && { description: values.description }),
     proto,
     proxyProtocol: values.proxyProtocol ?? 0,
     publish: publicationOf(proto, values),

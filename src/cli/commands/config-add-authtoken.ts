@@ -1,5 +1,5 @@
 import { text } from "node:stream/consumers";
-import { agentFilesOf, defaultAgentFile } from "../agent-files/default-file.ts";
+import { fileToChange } from "../agent-files/default-file.ts";
 import { readAgentText, withKey, writeAgentFile } from "../agent-files/edit.ts";
 import { readAgentFiles } from "../agent-files/read.ts";
 import { agentConfig } from "../agent/agent-access.ts";
@@ -17,7 +17,7 @@ export const configAddAuthtoken = defineCommand({
   async run({ files: given }, [operand = "-"]) {
     const token = operand === "-" ? (await text(process.stdin)).trim() : operand;
     if (!/^[\x21-\x7e]+$/.test(token)) throw new Failure("usage", "the token must be visible ASCII without spaces");
-    const path = agentFilesOf(given, process.env).at(-1) ?? defaultAgentFile(process.env);
+    const path = fileToChange(given, process.env);
     const before = readAgentText(path);
     const format = before === "" ? "own" : (readAgentFiles([path]).formats[0]?.[1] ?? "own");
     writeAgentFile(

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { agentFilesOf, defaultAgentFile } from "../agent-files/default-file.ts";
+import { fileToChange } from "../agent-files/default-file.ts";
 import { writeAgentFile } from "../agent-files/edit.ts";
 import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
 import { agentConfig } from "../agent/agent-access.ts";
@@ -27,7 +27,7 @@ export const configEdit = defineCommand({
   settings: { files: agentConfig },
   examples: ["EDITOR=nano postern config edit"],
   async run({ files: given }) {
-    const path = agentFilesOf(given, process.env).at(-1) ?? defaultAgentFile(process.env);
+    const path = fileToChange(given, process.env);
     if (!existsSync(path)) writeAgentFile(path, beginning);
     const editor = process.env["VISUAL"] ?? process.env["EDITOR"] ?? (process.platform === "win32" ? "notepad" : "vi");
     await open(editor, path);

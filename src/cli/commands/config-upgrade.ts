@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { agentFilesOf, defaultAgentFile } from "../agent-files/default-file.ts";
+import { fileToChange } from "../agent-files/default-file.ts";
 import { readAgentText, writeAgentFile } from "../agent-files/edit.ts";
 import { lineDiff } from "../agent-files/line-diff.ts";
 import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
@@ -21,7 +21,7 @@ export const configUpgrade = defineCommand({
   examples: ["postern config upgrade --config ngrok.yml --dry-run", "postern config upgrade 3 --config ngrok.yml"],
   run({ files: given, dryRun }, [operand = "own"]) {
     if (operand !== "own" && operand !== "3") throw new Failure("usage", `"${operand}" must be own or 3`);
-    const path = agentFilesOf(given, process.env).at(-1) ?? defaultAgentFile(process.env);
+    const path = fileToChange(given, process.env);
     const files = readAgentFiles([path]);
     const { issues } = fileTunnels(files);
     if (issues.length > 0) {

@@ -3,12 +3,11 @@ import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { dataFiles, readPublic } from "../data/data-files.ts";
 import { exitCodes } from "../process/exit.ts";
 import { checkLoginHost } from "../doctor/login-host.ts";
+import { printFindings } from "../doctor/finding.ts";
 import type { Finding } from "../doctor/finding.ts";
 import { samlUrls } from "../doctor/saml-urls.ts";
 import { idpHostOf, idpUrl } from "../../lib/server-names.ts";
 import { settings } from "../../settings/settings.ts";
-
-const marks = { fine: "✓", warning: "!", wrong: "✗" } as const;
 
 export const doctor = defineCommand({
   name: "doctor",
@@ -35,11 +34,7 @@ export const doctor = defineCommand({
     } catch (error) {
       throw apiFailure(error);
     }
-    process.stdout.write(json ? `${JSON.stringify({ findings })}\n` : findings.map(lineOf).join(""));
+    printFindings(findings, json);
     return findings.some(({ outcome }) => outcome === "wrong") ? exitCodes.unexpected : exitCodes.fine;
   },
 });
-
-function lineOf({ outcome, about, message }: Finding): string {
-  return `${marks[outcome]} ${about}: ${message}\n`;
-}

@@ -7,3 +7,11 @@ export interface Finding {
   /** What is, and where it is not as it should be, what to do. */
   readonly message: string;
 }
+
+const marks = { fine: "✓", warning: "!", wrong: "✗" } as const;
+
+/** On stdout: a line each, or as JSON. */
+export function printFindings(findings: readonly Finding[], json: boolean): void {
+  const lineOf = ({ outcome, about, message }: Finding): string => `${marks[outcome]} ${about}: ${message}\n`;
+  process.stdout.write(json ? `${JSON.stringify({ findings })}\n` : findings.map(lineOf).join(""));
+}

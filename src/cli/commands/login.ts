@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { connectServer, parseServerAddress } from "../../agent/connect.ts";
+import { describeLoss, endOf } from "../../agent/end.ts";
+import { greet } from "../../agent/greet.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { readCertificates } from "../../lib/x509.ts";
+import { fileToChange } from "../agent-files/default-file.ts";
+import { readAgentText, withKey, writeAgentFile } from "../agent-files/edit.ts";
+import type { StoredKey } from "../agent-files/edit.ts";
+import { readAgentFiles } from "../agent-files/read.ts";
+import { agentConfig, connectOf } from "../agent/agent-access.ts";
+import { agentFailure } from "../agent/agent-failure.ts";
+import { defineCommand } from "../command/command.ts";
+import { exitCodes, Failure, readingOf } from "../process/exit.ts";
+import { posternVersion } from "../process/version.ts";
+import { agentSettings } from "../../settings/agents.ts";
+
+const { ca, authtoken, proxy, dnsServer, connectTimeout } = agentSettings;
+
+export const login = defineCommand({
+  name: "login",
+  doc: "Store a server, its CA and a token for later commands, after they were tried. Without --token or --token-file the token is read from stdin.",
+  operands: "HOST:PORT|URL",
+  least: 1,
+  most: 1,
+  settings: { files: agentConfig, ca, authtoken, proxy, dnsServer, connectTimeout },
+  examples: [
+    "postern login t.example.com:4443 --ca ca.pem < token",
+    "postern login https://agents.example.com --token-file token",
+  ],
+  async run(values, [given = ""]) {
+    const address = readingOf(`"${given}"`, () => parseServerAddress(addressIn(given)));
+    const token = values.authtoken ?? (await text(process.stdin)).trim();
+    if (token === "") throw new Failure("usage", "there is no token: give one on stdin, or with --token-file");
+    const pem = values.ca === undefined || values.ca === "system" ? undefined : readAuthority(values.ca);
+    const server = `${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
+    let account: string;
+    try {
+      const socket = await connectServer(address, pem, new AbortController().signal, connectOf(values));
+      account = (await greet(socket, token, systemClock, posternVersion())).accountName;
+    } catch (error) {
+      throw agentFailure(endOf(error, false) ?? { reason: "unreachable", message: describeLoss(error) }, address);
+    }
+    const path = fileToChange(values.files, process.env);
+    const stored: Partial<Record<StoredKey, string>> = { server, authtoken: token };
+    if (pem !== undefined) {
+      stored.ca = `${address.host.replaceAll(":", "-")}.pem`;
+      writeAgentFile(join(dirname(path), stored.ca), pem);
+    } else if (values.ca === "system") stored.ca = "system";
+    store(path, stored);
+    process.stdout.write(`logged in to ${server}${account === "" ? "" : ` (account ${account})`}, stored in ${path}\n`);
+    return exitCodes.fine;
+  },
+});
+
+/** Of a URL, where that is what people have at hand. */
+function addressIn(given: string): string {
+  return given.replace(/^(?:https|tls|tcp):\/\//i, "").replace(/\/+$/, "");
+}
+
+function readAuthority(path: string): string {
+  try {
+    const pem = readFileSync(path, "utf8");
+    readCertificates(pem);
+    return pem;
+  } catch (error) {
+    throw new Failure("usage", `--ca: "${path}" is no file with PEM certificates: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function store(path: string, values: Partial<Record<StoredKey, string>>): void {
+  let content = readAgentText(path);
+  const format = content === "" ? "own" : (readAgentFiles([path]).formats[0]?.[1] ?? "own");
+  for (const [key, value] of Object.entries(values)) {
+    // The word that the vendor's files have for it.
+    const written = key === "ca" && value === "system" && format !== "own" ? "host" : value;
+    content = readingOf(`"${path}"`, () => withKey(content, format, key as StoredKey, written));
+  }
+  writeAgentFile(path, content);
+}

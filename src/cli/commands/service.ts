@@ -1,0 +1,76 @@
+import { statSync } from "node:fs";
+import { homedir, userInfo } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { agentFilesOf, defaultAgentFile } from "../agent-files/default-file.ts";
+import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
+import { agentConfig } from "../agent/agent-access.ts";
+import { fileTunnels } from "../agent/file-tunnels.ts";
+import { defineCommand } from "../command/command.ts";
+import { exitCodes, Failure } from "../process/exit.ts";
+import { controlService, installService, serviceSystem, uninstallService } from "../service/control.ts";
+import type { ServiceFacts } from "../service/unit.ts";
+import { flagOnly, toggle } from "../../settings/setting.ts";
+
+const actions = ["install", "start", "stop", "uninstall"] as const;
+
+export const service = defineCommand({
+  name: "service",
+  doc: "Have the system run `postern start --all`: systemd on Linux, launchd on macOS. What is written and run is printed; nothing else is touched.",
+  operands: actions.join("|"),
+  least: 1,
+  most: 1,
+  settings: {
+    files: agentConfig,
+    system: flagOnly(
+      toggle("A service of the whole system, which runs as the owner of the agent's file; else one of the user."),
+    ),
+    dryRun: flagOnly(toggle("Print the file that would be written, and do nothing.")),
+  },
+  examples: [
+    "postern service install --dry-run",
+    "postern service install && postern service start",
+    "sudo postern service install --system --config /etc/postern/agent.yml",
+  ],
+  run({ files, system: forAll, dryRun }, [action = ""]) {
+    if (!(actions as readonly string[]).includes(action)) {
+      throw new Failure("usage", `"${action}" must be one of ${actions.join(", ")}`);
+    }
+    const system = serviceSystem(forAll, process.platform, process.env);
+    const print = (line: string): void => void process.stdout.write(`${line}\n`);
+    if (action === "start" || action === "stop") controlService(system, action, print);
+    else if (action === "uninstall") uninstallService(system, print);
+    else {
+      const facts = factsOf(agentFilesOf(files, process.env), forAll);
+      if (dryRun) process.stdout.write(`# ${system.file}\n${system.render(facts)}`);
+      else installService(system, facts, print);
+    }
+    return Promise.resolve(exitCodes.fine);
+  },
+});
+
+/** Throws `Failure` (usage) where the agent would not start. */
+function factsOf(paths: readonly string[], forAll: boolean): ServiceFacts {
+  const config = paths.map((path) => resolve(path));
+  if (config.length === 0) {
+    throw new Failure(
+      "usage",
+      `there is no "${defaultAgentFile(process.env)}": write it, or name a file with --config`,
+    );
+  }
+  const { issues } = fileTunnels(readAgentFiles(config));
+  if (issues.length > 0) throw new Failure("usage", issues.map(renderIssue).join("\n"));
+  const logs = forAll ? "/Library/Logs" : join(homedir(), "Library", "Logs");
+  return {
+    program: [process.execPath, fileURLToPath(new URL("../../../bin/postern.js", import.meta.url))],
+    config,
+    user: forAll ? ownerOf(config[0] as string) : undefined,
+    logFile: join(logs, "postern-agent.log"),
+  };
+}
+
+/** It can read the token, and has no reason to be anybody else. */
+function ownerOf(path: string): string {
+  const { uid } = statSync(path);
+  return uid === userInfo().uid ? userInfo().username : String(uid);
+}

@@ -1,0 +1,234 @@
+/** The line from an agent to its server, step by step: name, way, connection, certificate, protocol. */
+import { lookup } from "node:dns/promises";
+import { connect as connectTcp, isIP } from "node:net";
+import type { Socket } from "node:net";
+import { connect, getCACertificates } from "node:tls";
+import type { TLSSocket } from "node:tls";
+import type { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import type { ConnectOptions, ServerAddress } from "../../agent/connect.ts";
+import { describeLoss } from "../../agent/end.ts";
+import { greet } from "../../agent/greet.ts";
+import { connectThrough } from "../../agent/proxy.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { posternVersion } from "../process/version.ts";
+import type { Finding } from "./finding.ts";
+
+export interface AgentLine {
+  readonly server: ServerAddress;
+  /** PEM; the system's authorities unless given. */
+  readonly ca: string | undefined;
+  readonly token: string;
+  readonly connect: ConnectOptions;
+  readonly clock: Clock;
+}
+
+const stepMs = 10_000;
+const soonMs = 14 * 86_400_000;
+
+/** Findings in the order of the steps; the first that is wrong is the last. */
+export async function checkAgentLine(line: AgentLine): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for await (const finding of steps(line)) {
+    findings.push(finding);
+    if (finding.outcome === "wrong") break;
+  }
+  return findings;
+}
+
+async function* steps(line: AgentLine): AsyncGenerator<Finding> {
+  const { server, connect: way, clock } = line;
+  const about = `${server.host}:${server.port}`;
+  let socket: Socket;
+  const proxy = way.proxy?.(server);
+  if (proxy) {
+    yield {
+      outcome: "fine",
+      about: "proxy",
+      message: `the way leads through ${proxy.host}, which looks ${server.host} up`,
+    };
+    const since = clock.monotonic();
+    try {
+      socket = await timed(connectThrough(proxy, server, () => {}));
+    } catch (error) {
+      yield wrong("proxy", `${describeLoss(error)}: name another with --proxy, or none with --proxy none or NO_PROXY`);
+      return;
+    }
+    yield { outcome: "fine", about, message: `connected through the proxy in ${ms(clock.monotonic() - since)}` };
+  } else {
+    yield { outcome: "fine", about: "proxy", message: "none is in the way that is known here" };
+    const addresses = await addressesOf(server.host);
+    if (addresses.length === 0) {
+      yield wrong(
+        "name",
+        `there is no address of ${server.host}: look at its spelling, and at the name server of this machine`,
+      );
+      return;
+    }
+    yield { outcome: "fine", about: "name", message: `${server.host} leads to ${addresses.join(", ")}` };
+    let found: Socket | undefined;
+    for (const address of addresses) {
+      const since = clock.monotonic();
+      try {
+        const one = await timed(dialled(address, server.port));
+        if (found) one.destroy();
+        found ??= one;
+        yield {
+          outcome: "fine",
+          about: "connection",
+          message: `${address} took it in ${ms(clock.monotonic() - since)}`,
+        };
+      } catch (error) {
+        const message = `${address} port ${server.port}: ${describeLoss(error)}`;
+        yield { outcome: "warning", about: "connection", message };
+      }
+    }
+    if (!found) {
+      yield wrong(
+        "connection",
+        `no address takes connections: start the server, look at --agent-listen, and let port ${server.port} through its firewall and out of this network`,
+      );
+      return;
+    }
+    socket = found;
+  }
+  yield* secured(line, socket);
+}
+
+async function* secured(line: AgentLine, socket: Socket): AsyncGenerator<Finding> {
+  const { server, ca, clock, token } = line;
+  const since = clock.monotonic();
+  const secure = connect({
+    socket,
+    ...(isIP(server.host) ? { host: server.host } : { servername: server.host }),
+    ca: ca ?? [...getCACertificates("system"), ...getCACertificates("bundled")],
+    minVersion: "TLSv1.2",
+    // Judged below, by what it shows.
+    rejectUnauthorized: false,
+  });
+  try {
+    await timed(once(secure, "secureConnect"));
+  } catch (error) {
+    const what = `the handshake failed (${describeLoss(error)})`;
+    yield wrong(
+      "TLS",
+      `${what}: what listens there speaks no TLS, or something between cuts it: the agent's port is meant, not that of HTTPS`,
+    );
+    return;
+  }
+  const shown = secure.getPeerX509Certificate();
+  if (!shown) {
+    yield wrong("TLS", "the server shows no certificate");
+    return;
+  }
+  const took = ms(clock.monotonic() - since);
+  yield {
+    outcome: "fine",
+    about: "TLS",
+    message: `${secure.getProtocol()} in ${took}, certificate by ${issuerOf(shown)}`,
+  };
+  for (const finding of judged(shown, secure, line)) {
+    yield finding;
+    if (finding.outcome === "wrong") return void secure.destroy();
+  }
+  try {
+    const { serverVersion, accountName, latencyMs } = await timed(greet(secure, token, clock, posternVersion()));
+    const of = accountName === "" ? "" : `, account ${accountName}`;
+    yield { outcome: "fine", about: "protocol", message: `the server (${serverVersion}) knows the token${of}` };
+    yield { outcome: "fine", about: "latency", message: `${ms(latencyMs)} for a question and its answer` };
+  } catch (error) {
+    secure.destroy();
+    yield error instanceof Refusal
+      ? wrong("token", `the server refuses it: ${error.message}`)
+      : wrong(
+          "protocol",
+          `what answers is no agent listener (${describeLoss(error)}): name its host and port with --server`,
+        );
+  }
+}
+
+function* judged(shown: X509Certificate, socket: TLSSocket, { server, ca, clock }: AgentLine): Generator<Finding> {
+  const now = clock.now();
+  const [from, to] = [Date.parse(shown.validFrom), Date.parse(shown.validTo)];
+  const here = new Date(now).toISOString();
+  if (now < from) {
+    yield wrong(
+      "clock",
+      `it is ${here} here, before the certificate's first day (${shown.validFrom}): set the clock of this machine`,
+    );
+    return;
+  }
+  if (now > to) {
+    yield wrong(
+      "clock",
+      `the certificate ended at ${shown.validTo}, and it is ${here} here: renew it, or set the clock of this machine`,
+    );
+    return;
+  }
+  yield { outcome: "fine", about: "clock", message: `it is ${here} here, within the certificate's days` };
+  const name = isIP(server.host) ? shown.checkIP(server.host) : shown.checkHost(server.host);
+  if (name === undefined) {
+    yield wrong(
+      "certificate",
+      `it is for ${shown.subjectAltName ?? "no name"}, not for ${server.host}: name the server as its certificate does`,
+    );
+    return;
+  }
+  if (!socket.authorized) {
+    const whom = ca === undefined ? "the system's authorities do" : "the authorities of --ca do";
+    const why = String(socket.authorizationError);
+    yield wrong(
+      "certificate",
+      `${whom} not vouch for it (${why}), it is by ${issuerOf(shown)}: give the server's CA with --ca FILE (postern ca prints it there); if you know that authority from this network, something in between reads along`,
+    );
+    return;
+  }
+  if (to - now < soonMs)
+    yield { outcome: "warning", about: "certificate", message: `it ends soon, at ${shown.validTo}` };
+  else yield { outcome: "fine", about: "certificate", message: `it is for ${name}, until ${shown.validTo}` };
+}
+
+async function addressesOf(host: string): Promise<readonly string[]> {
+  if (isIP(host)) return [host];
+  // RFC 6761 §6.3.
+  if (/(?:^|\.)localhost$/.test(host)) return ["127.0.0.1"];
+  try {
+    return (await lookup(host, { all: true })).map(({ address }) => address);
+  } catch {
+    return [];
+  }
+}
+
+async function dialled(host: string, port: number): Promise<Socket> {
+  const socket = connectTcp({ host, port });
+  try {
+    await once(socket, "connect");
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+async function timed<T>(step: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`nothing came within ${stepMs / 1000} s`)), stepMs);
+  try {
+    return await Promise.race([step, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function issuerOf({ issuer }: X509Certificate): string {
+  return issuer.replaceAll("\n", ", ");
+}
+
+function wrong(about: string, message: string): Finding {
+  return { outcome: "wrong", about, message };
+}
+
+function ms(milliseconds: number): string {
+  return `${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms`;
+}

@@ -1,0 +1,111 @@
+/** Installs the agent as a service of this system, and starts and stops it. Nothing is done that is not printed. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, userInfo } from "node:os";
+import { dirname, join } from "node:path";
+import { Failure } from "../process/exit.ts";
+import { launchdLabel, launchdPlist, systemdUnit } from "./unit.ts";
+import type { ServiceFacts } from "./unit.ts";
+
+export interface ServiceSystem {
+  readonly file: string;
+  render(facts: ServiceFacts): string;
+  /** Commands, each a program and its arguments. */
+  readonly install: readonly Words[];
+  readonly start: readonly Words[];
+  readonly stop: readonly Words[];
+  readonly uninstall: readonly Words[];
+  /** After the file is gone. */
+  readonly afterwards: readonly Words[];
+}
+
+type Words = readonly [program: string, ...words: string[]];
+
+const unit = "postern-agent.service";
+
+/** @param forAll a service of the system; else of the user. Throws `Failure` (usage) where there is none known here */
+export function serviceSystem(forAll: boolean, platform: NodeJS.Platform, env: NodeJS.ProcessEnv): ServiceSystem {
+  if (platform === "linux") return systemd(forAll, env);
+  if (platform === "darwin") return launchd(forAll);
+  throw new Failure(
+    "usage",
+    `services are installed on Linux (systemd) and macOS (launchd): have what starts programs on ${platform} run \`postern start --all\``,
+  );
+}
+
+function systemd(forAll: boolean, env: NodeJS.ProcessEnv): ServiceSystem {
+  const scope = forAll ? [] : ["--user"];
+  const config = env["XDG_CONFIG_HOME"]?.startsWith("/") ? env["XDG_CONFIG_HOME"] : join(homedir(), ".config");
+  const systemctl = (...words: string[]): Words => ["systemctl", ...scope, ...words];
+  return {
+    file: forAll ? `/etc/systemd/system/${unit}` : join(config, "systemd", "user", unit),
+    render: systemdUnit,
+    install: [systemctl("daemon-reload"), systemctl("enable", unit)],
+    start: [systemctl("start", unit)],
+    stop: [systemctl("stop", unit)],
+    uninstall: [systemctl("disable", "--now", unit)],
+    afterwards: [systemctl("daemon-reload")],
+  };
+}
+
+function launchd(forAll: boolean): ServiceSystem {
+  const file = forAll
+    ? `/Library/LaunchDaemons/${launchdLabel}.plist`
+    : join(homedir(), "Library", "LaunchAgents", `${launchdLabel}.plist`);
+  const domain = forAll ? "system" : `gui/${userInfo().uid}`;
+  const service = `${domain}/${launchdLabel}`;
+  return {
+    file,
+    render: launchdPlist,
+    install: [["launchctl", "enable", service]],
+    start: [["launchctl", "bootstrap", domain, file]],
+    stop: [["launchctl", "bootout", service]],
+    uninstall: [["launchctl", "disable", service]],
+    afterwards: [],
+  };
+}
+
+/** Writes the file and makes it known to the system. Throws `Failure`. */
+export function installService(system: ServiceSystem, facts: ServiceFacts, print: (line: string) => void): void {
+  try {
+    mkdirSync(dirname(system.file), { recursive: true });
+    writeFileSync(system.file, system.render(facts), { mode: 0o644 });
+  } catch (error) {
+    throw new Failure("usage", `"${system.file}" cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+  print(`wrote ${system.file}`);
+  runAll(system.install, print);
+}
+
+/** Throws `Failure` where it is not installed. */
+export function uninstallService(system: ServiceSystem, print: (line: string) => void): void {
+  demandInstalled(system);
+  runAll(system.uninstall, print);
+  rmSync(system.file);
+  print(`removed ${system.file}`);
+  runAll(system.afterwards, print);
+}
+
+/** Throws `Failure` where it is not installed, or a command fails. */
+export function controlService(system: ServiceSystem, what: "start" | "stop", print: (line: string) => void): void {
+  demandInstalled(system);
+  runAll(system[what], print);
+}
+
+function demandInstalled({ file }: ServiceSystem): void {
+  if (existsSync(file)) return;
+  throw new Failure(
+    "usage",
+    `the service is not installed: there is no ${file}; \`postern service install\` writes it`,
+  );
+}
+
+function runAll(commands: readonly Words[], print: (line: string) => void): void {
+  for (const [program, ...words] of commands) {
+    const line = [program, ...words].join(" ");
+    const { error, status, stderr } = spawnSync(program, words, { encoding: "utf8" });
+    if (error) throw new Failure("unexpected", `\`${line}\` cannot be run: ${error.message}`, { cause: error });
+    if (status !== 0) throw new Failure("unexpected", `\`${line}\` ended with ${status}: ${stderr.trim()}`);
+    print(`ran ${line}`);
+  }
+}

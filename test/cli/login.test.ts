@@ -1,0 +1,181 @@
+/** `postern login`, `diagnose` and `service`: the way to a server, and what is kept of it. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { createAuthority } from "../../src/lib/x509.ts";
+import { root, runCommand, startCommand } from "../support/command.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+
+describe("the way to a server", { timeout: 120_000 }, () => {
+  const home = mkdtempSync(join(tmpdir(), "postern-login-"));
+  const env = { HOME: home, XDG_CONFIG_HOME: join(home, "config") };
+  const usual = join(home, "config", "postern", "agent.yml");
+  let platform: TestPlatform;
+  let server: string;
+  let ca: string;
+  before(async () => {
+    platform = await startPlatform({ drainMs: 50 });
+    server = `127.0.0.1:${platform.agentPort}`;
+    ca = join(home, "ca.pem");
+    writeFileSync(ca, platform.caPem);
+    writeFileSync(join(home, "token"), `${platform.authtoken}\n`);
+  });
+  const silent = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.end("220 mail.example ESMTP\r\n");
+  });
+  after(async () => {
+    silent.close();
+    await platform.stop();
+    rmSync(home, { recursive: true });
+  });
+  const logIn = (...args: string[]) => runCommand(["login", ...args, "--token-file", join(home, "token")], { env });
+  async function diagnosed(...args: string[]) {
+    const { code, stdout } = await runCommand(["diagnose", "--json", ...args], { env });
+    const { findings } = JSON.parse(stdout) as { findings: { outcome: string; about: string; message: string }[] };
+    return { code, findings, last: findings.at(-1) };
+  }
+
+  it("postern login stores server, CA and token once they were tried, and later commands use them", async () => {
+    const { code, stdout, stderr } = await logIn(`https://${server}/`, "--ca", ca);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, new RegExp(`^logged in to ${server}.*, stored in ${usual}\n$`));
+    assert.equal(statSync(usual).mode & 0o777, 0o600);
+    assert.equal(readFileSync(join(home, "config", "postern", "127.0.0.1.pem"), "utf8"), platform.caPem);
+    const service = await startHttpService((_, response) => response.end("here"));
+    const agent = startCommand(["http", String(service.port), "--json"], { env });
+    const { url } = JSON.parse(await agent.firstLine()) as { readonly url: string };
+    assert.equal((await platform.request(url)).text, "here");
+    await agent.end("SIGINT");
+    await service.stop();
+  });
+
+  it("postern login stores nothing where the server refuses the token, is not there, or cannot be trusted", async () => {
+    const file = join(home, "other.yml");
+    writeFileSync(join(home, "wrong"), "postern_at_wrong");
+    const wrong = await runCommand(
+      ["login", server, "--ca", ca, "--token-file", join(home, "wrong"), "--config", file],
+      { env },
+    );
+    assert.deepEqual([wrong.code, existsSync(file)], [3, false]);
+    const gone = await logIn("127.0.0.1:1", "--ca", ca, "--config", file);
+    assert.deepEqual([gone.code, existsSync(file)], [4, false]);
+    const untrusted = await logIn(server, "--config", file);
+    assert.deepEqual([untrusted.code, existsSync(file)], [4, false]);
+    assert.match(untrusted.stderr, /give its CA with --ca FILE/);
+  });
+
+  it("postern login keeps the form of a vendor's file", async () => {
+    const file = join(home, "ngrok.yml");
+    writeFileSync(file, 'version: "2"\n# mine\ntunnels: { web: { addr: 80, proto: http } }\n');
+    assert.equal((await logIn(server, "--ca", ca, "--config", file)).code, 0);
+    const text = readFileSync(file, "utf8");
+    assert.match(text, /^version: "2"\n# mine\ntunnels/);
+    assert.match(text, /\nserver_addr: "?127\.0\.0\.1:\d+"?\n/);
+    assert.match(text, /\nroot_cas: 127\.0\.0\.1\.pem\n/);
+    assert.equal((await runCommand(["config", "check", "--config", file], { env })).code, 0);
+  });
+
+  it("postern diagnose goes through every step, and finds nothing where nothing is wrong", async () => {
+    const { code, findings } = await diagnosed("--server", server, "--ca", ca, "--token", platform.authtoken);
+    assert.equal(code, 0);
+    assert.deepEqual(
+      findings.map(({ about }) => about),
+      ["proxy", "name", "connection", "TLS", "clock", "certificate", "protocol", "latency"],
+    );
+    assert.ok(findings.every(({ outcome }) => outcome === "fine"));
+    const text = await runCommand(["diagnose", "--server", server, "--ca", ca, "--token", platform.authtoken], { env });
+    assert.match(text.stdout, /^✓ proxy: none is in the way that is known here\n✓ name: 127\.0\.0\.1 leads to/);
+  });
+
+  it("postern diagnose ends at the step that is wrong, and says what to do", async () => {
+    const token = ["--token", platform.authtoken];
+    silent.listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const other = await createAuthority({ commonName: "Other", now: Date.now() });
+    writeFileSync(join(home, "other.pem"), other.certificatePem);
+    for (const [args, code, about, message] of [
+      [["--server", "nobody.invalid:443", ...token], 4, "name", /look at its spelling/],
+      [["--server", "127.0.0.1:1", ...token], 4, "connection", /start the server/],
+      [["--server", `127.0.0.1:${(silent.address() as AddressInfo).port}`, ...token], 4, "TLS", /speaks no TLS/],
+      [["--server", server, "--ca", join(home, "other.pem"), ...token], 4, "certificate", /give the server's CA/],
+      [["--server", server, "--ca", ca, "--token", "wrong"], 3, "token", /the server refuses it/],
+      [["--server", server, "--proxy", "http://127.0.0.1:1", ...token], 4, "proxy", /--proxy none/],
+    ] as const) {
+      const found = await diagnosed(...args);
+      assert.equal(found.code, code, JSON.stringify(found.last));
+      assert.equal(found.last?.about, about, JSON.stringify(found.last));
+      assert.match(found.last?.message ?? "", message);
+    }
+  });
+
+  describe("as a service", { skip: process.platform !== "linux" }, () => {
+    const file = join(home, "service.yml");
+    const unit = join(home, "config", "systemd", "user", "postern-agent.service");
+    before(() => writeFileSync(file, "server: a.example\ntunnels: { web: { addr: 80 } }\n"));
+    /** A `systemctl` that writes down what it is asked. */
+    function systemctl(): string {
+      const bin = join(home, "bin");
+      mkdirSync(bin, { recursive: true });
+      writeFileSync(join(bin, "systemctl"), `#!/bin/sh\necho "$@" >> "${join(home, "asked")}"\n`);
+      chmodSync(join(bin, "systemctl"), 0o755);
+      return `${bin}:${process.env["PATH"]}`;
+    }
+
+    it("postern service install writes the unit and enables it, and uninstall takes it away", async () => {
+      const run = (...args: string[]) => runCommand(["service", ...args], { env: { ...env, PATH: systemctl() } });
+      assert.match((await run("start")).stderr, /the service is not installed: there is no .*postern-agent\.service/);
+      const installed = await run("install", "--config", file);
+      assert.equal(
+        installed.stdout,
+        `wrote ${unit}\nran systemctl --user daemon-reload\nran systemctl --user enable postern-agent.service\n`,
+      );
+      const text = readFileSync(unit, "utf8");
+      assert.match(text, new RegExp(`^ExecStart=\\S+ ${root}bin/postern\\.js start --all --config ${file}$`, "m"));
+      assert.match(text, /^WantedBy=default\.target$/m);
+      assert.match((await run("start")).stdout, /ran systemctl --user start postern-agent\.service/);
+      assert.match((await run("stop")).stdout, /ran systemctl --user stop postern-agent\.service/);
+      assert.match((await run("uninstall")).stdout, new RegExp(`removed ${unit}`));
+      assert.equal(existsSync(unit), false);
+      assert.deepEqual(readFileSync(join(home, "asked"), "utf8").trim().split("\n"), [
+        "--user daemon-reload",
+        "--user enable postern-agent.service",
+        "--user start postern-agent.service",
+        "--user stop postern-agent.service",
+        "--user disable --now postern-agent.service",
+        "--user daemon-reload",
+      ]);
+    });
+
+    it("postern service install --dry-run prints the unit and writes nothing, and refuses a file that is wrong", async () => {
+      const dry = await runCommand(["service", "install", "--dry-run", "--system", "--config", file], { env });
+      assert.match(dry.stdout, /^# \/etc\/systemd\/system\/postern-agent\.service\n\[Unit\]/);
+      assert.match(dry.stdout, /^User=\S+$/m);
+      assert.equal(existsSync(unit), false);
+      writeFileSync(join(home, "bad.yml"), "tunnels: { web: { adr: 80 } }");
+      const bad = await runCommand(["service", "install", "--config", join(home, "bad.yml")], { env });
+      assert.deepEqual([bad.code, existsSync(unit)], [2, false]);
+    });
+
+    it("postern service install writes a unit in which systemd finds nothing wrong", (context) => {
+      if (spawnSync("systemd-analyze", ["--version"]).error) return context.skip("systemd-analyze is not installed");
+      const dry = spawnSync(
+        process.execPath,
+        [`${root}bin/postern.js`, "service", "install", "--dry-run", "--config", file],
+        { env: { ...process.env, ...env }, encoding: "utf8" },
+      );
+      const path = join(home, "postern-agent.service");
+      writeFileSync(path, dry.stdout.replace(/^#.*\n/, ""));
+      const judged = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
+      assert.equal(judged.stderr.includes("postern-agent.service:"), false, judged.stderr);
+    });
+  });
+});
