@@ -8,6 +8,7 @@ import type { Log } from "../lib/log.ts";
 import { readAnchor } from "./anchor.ts";
 import { ownJobs } from "./cluster/jobs.ts";
 import { LoneCommits } from "./commits.ts";
+import { Unfit } from "./database/database.ts";
 import type { Database } from "./database/database.ts";
 import { documentsOf } from "./documents.ts";
 import type { Documents } from "./documents.ts";
@@ -39,12 +40,6 @@ import { nodesHolder, takeOver, takeOverForNodes } from "./take-over.ts";
 import { verify } from "./verify.ts";
 import { kindNamed, readerOf } from "./view.ts";
 import { Writer } from "./writer.ts";
-
-/** The database is none that several nodes can share. */
-class NotSharable extends Error {
-  /** Names the condition where only plain data arrives, such as in another thread. */
-  readonly code = "DATABASE_NOT_SHARABLE";
-}
 
 /** Settings that are not given have their defaults. */
 export interface StoreOptions extends Partial<StorageSettings> {
@@ -105,7 +100,7 @@ async function openDatabase({
   const process = randomBytes(12).toString("hex");
   if (!isUrl(database)) {
     if (isShared) {
-      throw new NotSharable(
+      throw new Unfit(
         "open database: several nodes (--cluster) share a PostgreSQL database: give its URL, postgres://…, as --database",
       );
     }

@@ -11,13 +11,28 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 
 export interface TestDatabase {
   readonly name: "sqlite" | "postgres";
   create(): Promise<{ readonly url: string; drop(): Promise<void> }>;
 }
 
+export interface PostgresOptions {
+  /** Listens there on 127.0.0.1 as well; without it, on a socket in the file system only. */
+  readonly port?: number;
+  /** How clients on the port prove who they are; not at all unless given. */
+  readonly auth?: "scram-sha-256";
+  /** With a certificate for "localhost". */
+  readonly tls?: boolean;
+}
+
 export interface PostgresServer {
+  /** 5432 of one that has only a socket. */
+  readonly port: number;
+  readonly directory: string;
+  /** Of the authority that certified it, where it has TLS. */
+  readonly caFile: string;
   /** Of the database `postgres`, as a user who may create others. */
   readonly url: string;
   /** Ends it as a failing machine would: no shutdown checkpoint. */
@@ -55,21 +70,56 @@ const binaries = postgresBinaries();
 export const databases: readonly TestDatabase[] = postgresAvailable() ? [sqlite, postgres] : [sqlite];
 
 /** A server of the caller's own, for tests that break it; undefined where PostgreSQL is not installed. */
-export async function startPostgres(): Promise<PostgresServer | undefined> {
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer | undefined> {
   if (!binaries) return undefined;
   const directory = mkdtempSync(join(tmpdir(), "postern-postgres-"));
-  writeFileSync(join(directory, "server.sh"), serverScript(directory));
-  let server = await launch(directory, process.pid);
+  if (options.tls) await writeCertificate(directory);
+  return await serverIn(directory, options);
+}
+
+export interface StandbyServer extends PostgresServer {
+  /** Resolves once it has all that the primary has. */
+  hasAll(): Promise<void>;
+  /** From now on it takes writes. */
+  promote(): Promise<void>;
+}
+
+/** A standby that streams from `primary`. */
+export async function startStandby(primary: PostgresServer, port: number): Promise<StandbyServer> {
+  const directory = mkdtempSync(join(tmpdir(), "postern-standby-"));
+  own(directory);
+  const copy = `'${postgresTool("pg_basebackup")}' -h '${primary.directory}' -p ${primary.port} -U postgres -D '${directory}/data' -R -X stream -c fast`;
+  const { status, stderr } = spawnSync("sh", ["-c", asUser(copy)], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`pg_basebackup failed: ${stderr}`);
+  const server = await serverIn(directory, { port });
+  return {
+    ...server,
+    async hasAll() {
+      const [wanted] = await rowsOf(primary.url, "select pg_current_wal_flush_lsn() as at");
+      const text = `select pg_last_wal_replay_lsn() >= '${String(wanted?.["at"])}' as there`;
+      while (!(await rowsOf(server.url, text))[0]?.["there"]) await delay(20);
+    },
+    promote: () => statement(server.url, "select pg_promote()"),
+  };
+}
+
+async function serverIn(directory: string, options: PostgresOptions): Promise<PostgresServer> {
+  const { port = 5432 } = options;
+  writeFileSync(join(directory, "server.sh"), serverScript(directory, options));
+  let server = await launch(directory, process.pid, port);
   const crash = async (): Promise<void> => {
     const ended = new Promise<void>((resolve) => server.once("exit", () => resolve()));
     writeFileSync(join(directory, "crash"), "");
     await ended;
   };
   return {
-    url: urlOf(directory),
+    url: urlOf(directory, port),
+    port,
+    directory,
+    caFile: join(directory, "ca.pem"),
     crash,
     start: async () => {
-      server = await launch(directory, process.pid);
+      server = await launch(directory, process.pid, port);
     },
     remove: async () => {
       if (server.exitCode === null) await crash();
@@ -86,7 +136,7 @@ function postgresAvailable(): boolean {
 }
 
 /** A client program of PostgreSQL: Debian's newest, else of PATH. */
-export function postgresTool(name: "pg_dump" | "psql"): string {
+export function postgresTool(name: "pg_basebackup" | "pg_dump" | "psql"): string {
   return (
     debianBinaries()
       .map((directory) => join(directory, name))
@@ -129,14 +179,16 @@ async function sharedServer(): Promise<string> {
 }
 
 /** Sets the server's directory up if it is new, runs it, and ends it with the owner or when told to crash. */
-function serverScript(directory: string): string {
+function serverScript(directory: string, { port, auth, tls }: PostgresOptions = {}): string {
+  const listens = port === undefined ? "-c listen_addresses=" : `-c listen_addresses=127.0.0.1 -c port=${port}`;
+  const files = `-c ssl_cert_file='${directory}/server.pem' -c ssl_key_file='${directory}/server.key'`;
   return `
 cd '${directory}' || exit 1
 if [ ! -d data ]; then
-  ${asUser(`'${binaries}/initdb' -D data -U postgres --auth=trust -E UTF8 --locale=C`)} >initdb.log 2>&1 || { touch failed; exit 1; }
+  ${asUser(`'${binaries}/initdb' -D data -U postgres --auth-local=trust --auth-host=${auth ?? "trust"} -E UTF8 --locale=C`)} >initdb.log 2>&1 || { touch failed; exit 1; }
 fi
 rm -f crash
-( exec ${asUser(`'${binaries}/postgres' -D data -k '${directory}' -c listen_addresses= -c fsync=on -c max_connections=200 -c shared_buffers=32MB`)} ) >>server.log 2>&1 &
+( exec ${asUser(`'${binaries}/postgres' -D data -k '${directory}' ${listens} ${tls ? `-c ssl=on ${files}` : ""} -c fsync=on -c max_connections=200 -c shared_buffers=32MB`)} ) >>server.log 2>&1 &
 while kill -0 "$1" 2>/dev/null && kill -0 $! 2>/dev/null && [ ! -e crash ]; do sleep 0.1; done
 if [ -e crash ]; then kill -QUIT $!; wait $!; exit 0; fi
 kill -INT $! 2>/dev/null; wait $!
@@ -163,25 +215,38 @@ function unprivilegedUser(): { readonly name: string; readonly uid: number; read
   return { name: entry[0] as string, uid: Number(entry[2]), gid: Number(entry[3]) };
 }
 
-async function launch(directory: string, owner: number): Promise<ReturnType<typeof spawn>> {
-  if (process.getuid?.() === 0) {
-    const { uid, gid } = unprivilegedUser();
-    chownSync(directory, uid, gid);
-  }
+async function launch(directory: string, owner: number, port = 5432): Promise<ReturnType<typeof spawn>> {
+  own(directory);
   const script = spawn("sh", [join(directory, "server.sh"), String(owner)], { detached: true, stdio: "ignore" });
-  await accepting(directory);
+  await accepting(directory, port);
   return script;
 }
 
-async function accepting(directory: string): Promise<void> {
+/** Gives a file to the user that PostgreSQL runs as. */
+function own(file: string): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = unprivilegedUser();
+  chownSync(file, uid, gid);
+}
+
+async function writeCertificate(directory: string): Promise<void> {
+  const authority = await createAuthority({ commonName: "Databases", now: Date.now() });
+  const leaf = await issueLeaf(authority, { names: ["localhost"], days: 1, now: Date.now() });
+  writeFileSync(join(directory, "ca.pem"), authority.certificatePem);
+  writeFileSync(join(directory, "server.pem"), leaf.certificatePem);
+  writeFileSync(join(directory, "server.key"), leaf.keyPem, { mode: 0o600 });
+  own(join(directory, "server.key"));
+}
+
+async function accepting(directory: string, port = 5432): Promise<void> {
   const deadline = Date.now() + 60_000;
   for (;;) {
     if (existsSync(join(directory, "failed"))) {
       throw new Error(`initdb failed: ${readFileSync(join(directory, "initdb.log"), "utf8")}`);
     }
-    if (existsSync(join(directory, ".s.PGSQL.5432"))) {
+    if (existsSync(join(directory, `.s.PGSQL.${port}`))) {
       try {
-        return await statement(urlOf(directory), "select 1");
+        return await statement(urlOf(directory, port), "select 1");
       } catch (error) {
         if (Date.now() > deadline) throw error;
       }
@@ -191,16 +256,20 @@ async function accepting(directory: string): Promise<void> {
   }
 }
 
-function urlOf(directory: string): string {
-  return `postgres://postgres@localhost/postgres?host=${encodeURIComponent(directory)}`;
+function urlOf(directory: string, port = 5432): string {
+  return `postgres://postgres@localhost:${port}/postgres?host=${encodeURIComponent(directory)}`;
 }
 
 async function statement(url: string, sql: string): Promise<void> {
+  await rowsOf(url, sql);
+}
+
+async function rowsOf(url: string, sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const client = new Client({ connectionString: url });
   client.on("error", () => undefined);
   await client.connect();
   try {
-    await client.query(sql);
+    return (await client.query<Record<string, unknown>>(sql)).rows;
   } finally {
     await client.end();
   }

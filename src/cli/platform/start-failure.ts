@@ -38,7 +38,7 @@ export function startFailure(error: unknown, addresses: Listeners): unknown {
     );
   }
   const { name, message } = error as Error;
-  if (["DATABASE_HELD", "DATABASE_SEALED", "DATABASE_NOT_SHARABLE"].includes(code ?? ""))
+  if (["DATABASE_HELD", "DATABASE_SEALED", "DATABASE_UNFIT"].includes(code ?? ""))
     return new Failure("usage", message, { cause: error });
   return name === "Error" ? new Failure("unexpected", `the start failed: ${message}`, { cause: error }) : error;
 }

@@ -127,6 +127,12 @@ export class Superseded extends Error {
   readonly code = "DATABASE_HELD";
 }
 
+/** What was given as the database cannot be one. */
+export class Unfit extends Error {
+  /** Names the condition where only plain data arrives, such as in another thread. */
+  readonly code = "DATABASE_UNFIT";
+}
+
 /** `Database.transact` on the one connection of `writes`. */
 export async function transactOn<T>(
   writes: Kysely<Tables>,

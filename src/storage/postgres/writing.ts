@@ -7,10 +7,11 @@ import type { PostgresPool, PostgresPoolClient } from "kysely";
 import type { Client } from "pg";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { Superseded } from "../database/database.ts";
+import { Superseded, Unfit } from "../database/database.ts";
 import { leavesConnection } from "./reads.ts";
 import { said } from "./server.ts";
 import type { Server } from "./server.ts";
+import { checkSession } from "./session.ts";
 
 /** Any number that nothing else in the same database uses. */
 const lockKey = 7_205_759_403_792_794;
@@ -75,12 +76,14 @@ export class WritingConnection implements PostgresPool {
     let client: Client | undefined;
     try {
       client = await this.#options.server.connect(this.#name, (one, error) => this.#lose(one, error));
+      if (!this.#connectedBefore) await this.#checkSession(client);
       await this.#lock(client);
       if (this.#connectedBefore) await this.#checkHolder(client);
       else this.#predecessor = await holderIn(client);
       await this.#prepare(client);
     } catch (error) {
       client?.end().catch(() => undefined);
+      if (error instanceof Unfit) throw error;
       if (error instanceof Superseded) {
         this.#superseded = this.#connectedBefore ? error : undefined;
         throw error;
@@ -96,6 +99,15 @@ export class WritingConnection implements PostgresPool {
     const current = { client, handle: this.#handleOf(client) };
     this.#current = current;
     return current.handle;
+  }
+
+  async #checkSession(client: Client): Promise<void> {
+    const other = await this.#options.server.connect("postern", () => undefined);
+    try {
+      await checkSession(client, other);
+    } finally {
+      await other.end().catch(() => undefined);
+    }
   }
 
   #handleOf(client: Client): PostgresPoolClient {

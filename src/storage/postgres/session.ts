@@ -1,0 +1,26 @@
+/** Whether a connection has a session of its own, which locks and notifications need. */
+import type { Client } from "pg";
+import { Unfit } from "../database/database.ts";
+
+/**
+ * A pooler that lends a server's session for a transaction gives `client` another one while the first is lent to
+ * `other`, or lends the same one to both.
+ * @throws Unfit
+ */
+export async function checkSession(client: Client, other: Client): Promise<void> {
+  const first = await sessionOf(client);
+  await other.query("begin");
+  const lent = await sessionOf(other);
+  const isOwn = lent !== first && (await sessionOf(client)) === first;
+  await other.query("rollback");
+  if (isOwn) return;
+  throw new Unfit(
+    "open database: the pooler in front of it lends sessions for single transactions, and locks would be lost between " +
+      "them: use its session mode, or connect to the database itself",
+  );
+}
+
+async function sessionOf(client: Client): Promise<number | undefined> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return rows[0]?.pid;
+}
