@@ -49,7 +49,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     for (const listener of listeners) listener.destroy();
     context.deadlines.stop();
   };
-  const drain = async (): Promise<void> => {
+  const beginDrain = async (): Promise<void> => {
     if (!retiring) link.send({ type: "draining" });
     retiring ??= options.drainDelay > 0 ? retired(plane, options.clock, options.drainDelay * 1000) : Promise.resolve();
     await retiring;
@@ -58,6 +58,8 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     const count = (): number => publicListeners.reduce((sum, { open }) => sum + open, 0);
     await drained(plane, options.clock, options.drainMs, { count, waitMs: options.drainDelay > 0 ? lateMs : 0 });
   };
+  let draining: Promise<void> | undefined;
+  const drain = (): Promise<void> => (draining ??= beginDrain());
   try {
     const https = await started(listenHttps(options, plane, serving));
     httpsPort = https.port;

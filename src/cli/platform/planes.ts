@@ -93,7 +93,10 @@ export function startPlanes(options: PlanesOptions): Planes {
   return {
     started: allStarted(),
     async stop() {
-      await stopEdges(options.settings.drainDelay * 1000 + drainMs + stopMarginMs);
+      const boundMs = options.settings.drainDelay * 1000 + drainMs + stopMarginMs;
+      // One's agents serve the visitors of all: none is ended before all have finished theirs.
+      await Promise.all(edges.map((edge) => edge.drain(boundMs)));
+      await stopEdges(stopMarginMs);
       await control.stop(drainMs + stopMarginMs);
       room?.close();
     },

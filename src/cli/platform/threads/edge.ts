@@ -34,6 +34,7 @@ await runThread<EdgePorts, Upward, Downward>([link], async (log) => {
   await link.configured;
   return {
     ports: { httpsPort: edge.https.port, httpPort: edge.http?.port, agentPort: edge.agent.port },
+    drain: () => edge.drain(),
     stop: () => edge.stop(),
   };
 });

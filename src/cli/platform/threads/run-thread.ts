@@ -7,6 +7,8 @@ import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-mes
 /** A started plane: what the other threads must know of it, and how it ends. */
 export interface Plane<Ports> {
   readonly ports: Ports;
+  /** Finishes what is under way for those outside, within a bound of its own; other planes may still need it. */
+  drain?(): Promise<void>;
   /** Finishes what is under way, within a bound of its own. */
   stop(): Promise<void>;
 }
@@ -21,18 +23,25 @@ export async function runThread<Ports, Out, In>(
   if (!parent) throw new Error("this file is the body of a worker thread");
   const tell = (message: FromThread<Ports>): void => parent.postMessage(message);
   let plane: Plane<Ports> | undefined;
-  const stop = async (): Promise<void> => {
+  const failing = async (run: () => Promise<void>): Promise<void> => {
     try {
-      await plane?.stop();
-      await logged();
-      tell({ type: "stopped" });
+      await run();
     } catch (error) {
       tell({ type: "failed", error: threadError(error) });
     }
   };
+  const drain = async (): Promise<void> => {
+    await plane?.drain?.();
+    tell({ type: "drained" });
+  };
+  const stop = async (): Promise<void> => {
+    await plane?.stop();
+    await logged();
+    tell({ type: "stopped" });
+  };
   parent.on("message", (message: ToThread) => {
     if (message.type === "link") links[message.at]?.attach(message.port);
-    else void stop();
+    else void failing(message.type === "drain" ? drain : stop);
   });
   for (const [at, port] of data.ports.entries()) links[at]?.attach(port);
   try {

@@ -32,6 +32,8 @@ export interface Supervised<Ports> {
   readonly started: Promise<Ports>;
   /** Gives it a new line in place of the one `at`: what is at its other end was started anew. */
   relink(at: number, port: MessagePort): void;
+  /** Has it finish what is under way, within `boundMs`; it is not started again from now on. Ended by `stop`. */
+  drain(boundMs: number): Promise<void>;
   /** Ends it, gracefully within `boundMs`, and leaves it ended. */
   stop(boundMs: number): Promise<void>;
 }
@@ -44,7 +46,8 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   let restart: Timer | undefined;
   let startedAt = 0;
   let exited: Promise<void> = Promise.resolve();
-  let stopped: () => void = () => {};
+  /** What was asked last was done, or will not be. */
+  let done: () => void = () => {};
   const first = Promise.withResolvers<Ports>();
   first.promise.catch(() => {});
 
@@ -66,8 +69,8 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
       if (message.type === "ready") {
         ports = message.ports;
         first.resolve(message.ports);
-      } else if (message.type === "stopped") {
-        stopped();
+      } else if (message.type === "drained" || message.type === "stopped") {
+        done();
       } else {
         failed(message.error);
         void current.terminate();
@@ -79,7 +82,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
     });
     current.on("exit", () => {
       gone.resolve();
-      stopped();
+      done();
       if (worker === current) ended();
     });
   };
@@ -102,26 +105,37 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
     restart = plan.clock.after(pauseMs, start);
   };
 
+  /** Asks the running thread for its end, or the beginning of it. */
+  const ask = (running: Worker, message: ToThread, boundMs: number): Promise<void> =>
+    new Promise((resolve) => {
+      const bound = plan.clock.after(boundMs, () => {
+        plan.log.warn(`${plan.name} did not ${message.type} in time`, { boundMs });
+        resolve();
+      });
+      done = () => {
+        bound.cancel();
+        resolve();
+      };
+      running.postMessage(message);
+    });
+  const halt = (): Worker | undefined => {
+    stopping = true;
+    restart?.cancel();
+    return worker;
+  };
+
   start();
   return {
     started: first.promise,
     relink: (at, port) => worker?.postMessage({ type: "link", at, port } satisfies ToThread, [port]),
+    async drain(boundMs) {
+      const running = halt();
+      if (running) await ask(running, { type: "drain" }, boundMs);
+    },
     async stop(boundMs) {
-      stopping = true;
-      restart?.cancel();
-      const running = worker;
+      const running = halt();
       if (!running) return;
-      await new Promise<void>((resolve) => {
-        const bound = plan.clock.after(boundMs, () => {
-          plan.log.warn(`${plan.name} did not stop in time`, { boundMs });
-          resolve();
-        });
-        stopped = () => {
-          bound.cancel();
-          resolve();
-        };
-        running.postMessage({ type: "stop" } satisfies ToThread);
-      });
+      await ask(running, { type: "stop" }, boundMs);
       await running.terminate();
       await exited;
     },

@@ -4,11 +4,15 @@ import type { LogForm } from "../../process/log-output.ts";
 
 export type ToThread =
   /** What is at the other end of the line `at` was started anew; this is the line to it. */
-  { readonly type: "link"; readonly at: number; readonly port: MessagePort } | { readonly type: "stop" };
+  | { readonly type: "link"; readonly at: number; readonly port: MessagePort }
+  /** Finishes what is under way, and goes on doing so for other threads. */
+  | { readonly type: "drain" }
+  | { readonly type: "stop" };
 
 export type FromThread<Ports> =
   | { readonly type: "ready"; readonly ports: Ports }
   | { readonly type: "failed"; readonly error: ThreadError }
+  | { readonly type: "drained" }
   | { readonly type: "stopped" };
 
 /** An error as it crosses between threads. */
