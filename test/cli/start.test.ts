@@ -1,7 +1,10 @@
 /** `postern start`: what agents' files describe, published for real. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
+import { connect, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -134,5 +137,50 @@ tunnels:
     const ended = await runCommand(["start", "--all"], { env });
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, new RegExp(`there is no "${directory}/postern/agent.yml": write it`));
+  });
+
+  it("postern http goes through the proxy that it is told of, and says which one is not there", async () => {
+    const targets: string[] = [];
+    const proxy = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", (head: Buffer) => {
+        targets.push(head.toString("latin1").split("\r\n")[0] as string);
+        const onward = connect(platform.agentPort, "127.0.0.1");
+        onward.on("error", () => {});
+        socket.write("HTTP/1.1 200 OK\r\n\r\n");
+        socket.pipe(onward).pipe(socket);
+      });
+    }).listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    const { port } = proxy.address() as AddressInfo;
+    const args = ["http", String(service.port), "--json", "--token", platform.authtoken, ...access];
+    const agent = startCommand([...args, "--proxy", `http://127.0.0.1:${port}`], { env });
+    const { url } = JSON.parse(await agent.firstLine()) as Online;
+    assert.equal((await asked(url)).status, 200);
+    assert.deepEqual(targets, [`CONNECT 127.0.0.1:${platform.agentPort} HTTP/1.1`]);
+    await agent.end("SIGINT");
+    proxy.close();
+    const gone = await runCommand([...args, "--proxy", "socks5://127.0.0.1:1"], { env });
+    assert.equal(gone.code, 4);
+    assert.match(gone.stderr, /the proxy 127\.0\.0\.1:1 cannot be reached/);
+  });
+
+  it("postern http has the modules that its flags ask for, with secrets from a file", async () => {
+    const users = file("users", "ann:correct horse\nbob:battery staple\n");
+    const flags = ["--basic-auth-file", users, "--response-header-add", "x-edge:postern", "--host-header", "rewrite"];
+    const agent = startCommand(
+      ["http", String(service.port), "--json", "--token", platform.authtoken, ...access, ...flags],
+      { env },
+    );
+    const { url } = JSON.parse(await agent.firstLine()) as Online;
+    assert.equal((await asked(url)).status, 401);
+    for (const user of ["ann:correct horse", "bob:battery staple"]) {
+      const { status, headers, text } = await platform.request(url, {
+        headers: { authorization: `Basic ${btoa(user)}` },
+      });
+      assert.deepEqual([status, headers["x-edge"]], [200, "postern"]);
+      assert.equal((JSON.parse(text) as Record<string, string>)["host"], `localhost:${service.port}`);
+    }
+    await agent.end("SIGINT");
   });
 });

@@ -9,7 +9,7 @@ import { createServer } from "../../src/lib/http.ts";
 
 export interface SdkCommand {
   readonly call: number;
-  readonly name: "connect" | "http" | "labelled" | "tcp" | "tls" | "closeListener" | "closeSession";
+  readonly name: "connect" | "forward" | "http" | "labelled" | "tcp" | "tls" | "closeListener" | "closeSession";
   readonly port?: number;
   readonly ca?: string;
   readonly token?: string;
@@ -31,6 +31,8 @@ export interface SdkCommand {
   /** Arguments of the builder's `oauth`, or `oidc`. */
   readonly oauth?: Parameters<ngrok.HttpListenerBuilder["oauth"]>;
   readonly oidc?: Parameters<ngrok.HttpListenerBuilder["oidc"]>;
+  /** All that `forward()` is told. */
+  readonly forward?: ngrok.Config;
   readonly credentials?: readonly (readonly [user: string, password: string])[];
 }
 
@@ -67,6 +69,8 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
       session = await builder.connect();
       return {};
     }
+    case "forward":
+      return added(await ngrok.forward(command.forward ?? {}));
     case "http": {
       const builder = connected().httpEndpoint();
       if (command.domain) builder.domain(command.domain);

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { Failure } from "../process/exit.ts";
+import { agentFilesOf } from "../agent-files/default-file.ts";
 import { readConfig, readSecret } from "./read-file.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { flagOf, keyOf, variableOf } from "../../settings/setting.ts";
@@ -148,8 +149,11 @@ async function fileOf(settings: Settings, flags: Flags, { env, known }: Sources)
   const { agentConfig } = settings;
   if (agentConfig) {
     const given = fromFlags("agentConfig", agentConfig, flags.texts)?.texts;
+    const paths = agentFilesOf(given, env);
+    // Most commands have none, and start the sooner without a reader of YAML.
+    if (paths.length === 0) return { values: new Map() };
     const { agentValues } = await import("../agent-files/agent-values.ts");
-    return { values: agentValues(given, env) };
+    return { values: agentValues(paths) };
   }
   const path = flags.texts.get("config")?.[0] ?? env.POSTERN_CONFIG;
   if (path === undefined || !("config" in settings)) return { values: new Map() };
