@@ -108,6 +108,7 @@ async function serve(
   const problems = trackProblems(log);
   metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
   metrics.gauge("postern_revision_applied", "Revision that every edge serves.", () => applied.everywhere() ?? 0);
+  metrics.gauge("postern_edges", "Edges that are there.", () => edges.joined().length);
   metrics.gauge("postern_tunnel_sessions", "Connected agents.", () => liveObjects.count("sessions"));
   metrics.gauge("postern_tunnels", "Online tunnels.", () => liveObjects.count("tunnels"));
   metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.count());

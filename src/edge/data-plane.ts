@@ -282,7 +282,7 @@ function openRegistry(
     limits: { ...defaultAgentLimits, ...options.limits?.agents },
     tcp: {
       range: options.tcpPorts,
-      open: (site, failed) => tcpPorts().open(site, failed),
+      open: (site, failed, isElsewhere) => tcpPorts().open(site, failed, isElsewhere),
       close: (site) => tcpPorts().close(site),
     },
   });

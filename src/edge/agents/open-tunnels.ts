@@ -13,7 +13,7 @@ import type { Endpoint, Tunnel } from "./tunnel.ts";
 export interface TcpAddresses {
   readonly range: PortRange;
   /** Listens at the endpoint's port. `failed` is called at most once, when it cannot be had. */
-  open(site: ConnectionSite, failed: (why: string) => void): void;
+  open(site: ConnectionSite, failed: (why: string) => void, isElsewhere?: boolean): void;
   close(site: ConnectionSite): void;
 }
 
@@ -70,12 +70,13 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
       return;
     }
     addresses?.put(port, tunnel);
-    tcp?.open(site, (why) => {
+    const failed = (why: string): void => {
       addresses?.avoid(port);
       if (share) report({ type: "port_occupied", port });
       if (tunnel.isElsewhere) log.warn("port of a tunnel of another edge not opened", { tunnel: tunnel.id, port, why });
       else if (tunnel.online) stop(tunnel, `listen on port ${port}: ${why}`, "agent_name_taken");
-    });
+    };
+    tcp?.open(site, failed, tunnel.isElsewhere);
   };
   const unpublish = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
     if (!isAtPort(site, host)) {

@@ -12,6 +12,8 @@ export interface Claim {
   readonly site: ConnectionSite;
   /** Of an agent's endpoint: called at most once, when the port cannot be had. */
   readonly failed: ((why: string) => void) | undefined;
+  /** The endpoint's agent is connected to another edge. */
+  readonly isElsewhere: boolean;
 }
 
 /** What all ports of an edge share. */
@@ -132,7 +134,10 @@ export function makeTcpPort(number: number, context: TcpPortContext): TcpPort {
 function chosen(claims: readonly Claim[], random: () => number): ConnectionSite | undefined {
   const first = claims[0]?.site;
   if (first?.pooled !== true || claims.length === 1) return first;
-  const pool = claims.filter(({ site }) => arePooled(first, site));
+  const all = claims.filter(({ site }) => arePooled(first, site));
+  // Visitors are spread over the edges: each has its own agents serve them, where it has any.
+  const near = all.filter(({ isElsewhere }) => !isElsewhere);
+  const pool = near.length > 0 ? near : all;
   return pool[Math.floor(random() * pool.length)]?.site;
 }
 

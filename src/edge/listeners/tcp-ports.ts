@@ -12,7 +12,7 @@ export interface TcpPortsOptions extends Omit<TcpPortContext, "admission" | "isS
 
 export interface TcpPorts {
   /** Serves an agent's endpoint at its port. `failed` is called at most once: the port cannot be had. */
-  open(site: ConnectionSite, failed: (why: string) => void): void;
+  open(site: ConnectionSite, failed: (why: string) => void, isElsewhere?: boolean): void;
   /** Harmless when repeated. Connections that are open go on. */
   close(site: ConnectionSite): void;
   /** Ports of edges that cannot be had now. */
@@ -69,15 +69,15 @@ export function makeTcpPorts(options: TcpPortsOptions): TcpPorts {
     for (const id of siteIds) {
       const site = held.get(id);
       for (const number of site?.ports ?? []) {
-        touched.add(claim(number, { site: site as ConnectionSite, failed: undefined }));
+        touched.add(claim(number, { site: site as ConnectionSite, failed: undefined, isElsewhere: false }));
       }
     }
     if (touched.size > 0) settle(touched);
   });
 
   return {
-    open(site, failed) {
-      for (const number of site.ports) settle([claim(number, { site, failed })]);
+    open(site, failed, isElsewhere = false) {
+      for (const number of site.ports) settle([claim(number, { site, failed, isElsewhere })]);
     },
     close(site) {
       for (const number of site.ports) {
