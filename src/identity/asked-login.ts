@@ -1,5 +1,5 @@
-/** A login that a rule of a policy asks for. */
-import type { AskedLogin } from "../traffic/asked-login.ts";
+/** A login by the authorization code flow that a rule of a policy asks for. */
+import type { AskedCodeLogin } from "../traffic/asked-login.ts";
 import type { LoginGuard } from "../traffic/login.ts";
 import type { Scope } from "../traffic/module.ts";
 import type { Logins } from "./engine.ts";
@@ -8,7 +8,7 @@ import { oidcLogin } from "./oidc-login-config.ts";
 import type { LoginSettings } from "./settings.ts";
 
 /** Throws where there is no app to log in with, or its issuer may not be asked. */
-export function askedLogin(asked: AskedLogin, logins: Logins, scope: Scope): LoginGuard {
+export function askedCodeLogin(asked: AskedCodeLogin, logins: Logins, scope: Scope): LoginGuard {
   const { provider, client, scopes, emailAddresses, emailDomains, authorizeParameters, ...route } = asked;
   if (provider.kind === "oidc") checkIssuer(provider.issuer, logins.settings);
   // Where it changes, it is read when it is needed.

@@ -16,6 +16,12 @@ import type { Sessions } from "./sessions.ts";
 import type { LoginSettings } from "./settings.ts";
 import type { OpenExchanges } from "./open-exchanges.ts";
 
+/** A key pair that signs what SAML providers are sent, PEM. */
+export interface SamlSigning {
+  readonly signingKeyPem: string;
+  readonly signingCertificatePem: string;
+}
+
 /** What of a site logins have to do with. */
 export interface LoginSite {
   readonly accountId: string;
@@ -50,6 +56,8 @@ export interface LoginContext {
   readonly sealer: FlowSealer;
   readonly jobs: LoginJobs;
   readonly assertions: Assertions;
+  /** Signs what SAML providers are sent for rules of policies; undefined until the control plane has sent it. */
+  readonly samlSigning: () => SamlSigning | undefined;
   readonly reports: LoginReports;
   readonly open: OpenExchanges;
   /** Before every piece of work of a login. */

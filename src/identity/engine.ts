@@ -14,7 +14,7 @@ import { makeJobThread } from "./jobs/thread.ts";
 import { changingMethod } from "./changing-method.ts";
 import type { CurrentClient } from "./changing-method.ts";
 import { codeMethod } from "./code-method.ts";
-import type { LoginContext, LoginSite, RoutePath } from "./context.ts";
+import type { LoginContext, LoginSite, RoutePath, SamlSigning } from "./context.ts";
 import { endedLogin } from "./events.ts";
 import type { TellLogin } from "./events.ts";
 import { makeLoginGate } from "./gate.ts";
@@ -121,6 +121,7 @@ export function makeLogins(options: LoginsOptions): Logins {
     sealer: makeFlowSealer(),
     jobs,
     assertions: makeAssertions(jobs, clock),
+    samlSigning: () => samlSigning,
     reports,
     open,
     gate: makeLoginGate(),
@@ -144,7 +145,9 @@ export function makeLogins(options: LoginsOptions): Logins {
   metrics.gauge("postern_login_sessions", "Logins that hold.", () => sessions.size);
 
   const keys = new Map<string, ResourceObject>();
+  let samlSigning: SamlSigning | undefined;
   const useKeys = (): void => {
+    samlSigning = samlSigningOf(keys.values());
     context.sealer.use([...keys.values()].flatMap(flowKey));
     context.assertions.use([...keys.values()].flatMap(assertionKey));
   };
@@ -234,4 +237,12 @@ function assertionKey({ id, doc }: ResourceObject): AssertionKey[] {
   const keyPem = String(doc["key"]);
   const jwk = createPublicKey(keyPem).export({ format: "jwk" }) as Readonly<Record<string, unknown>>;
   return [{ id, keyPem, jwk, signsFrom: Date.parse(String(doc["used_from"])) }];
+}
+
+function samlSigningOf(keys: Iterable<ResourceObject>): SamlSigning | undefined {
+  for (const { doc } of keys) {
+    if (doc["purpose"] !== "request") continue;
+    return { signingKeyPem: String(doc["key"]), signingCertificatePem: String(doc["certificate"]) };
+  }
+  return undefined;
 }

@@ -206,16 +206,17 @@ export class Guard implements CompiledModule, LoginGuard {
     return this.#passedStep(session, verdict);
   }
 
-  #visitorOf({ subject, email, emailVerified, name }: Identity, session: Session | undefined): Visitor {
+  #visitorOf({ subject, email, emailVerified, name, memberships }: Identity, session: Session | undefined): Visitor {
     const { method, authId } = this.options;
     const { kind, clientId } = method;
     const visitor = { module: kind, clientId, subject, email, emailVerified, name };
-    return authId === undefined || !session ? visitor : { ...visitor, session: this.#readable(session) };
+    if (authId === undefined) return visitor;
+    return { ...visitor, groups: memberships, ...(session && { session: this.#readable(session) }) };
   }
 
   /** As rules of a policy read it. */
   #readable(session: Session): VisitorSession {
-    const { id, userId, accessToken, refreshToken, idToken, loginAt, checkedAt, identity } = session.record;
+    const { id, userId, accessToken, refreshToken, idToken, loginAt, checkedAt } = session.record;
     const { maximumDuration, inactivityTimeout, method } = this.options;
     const { idleDays } = this.#context.settings;
     const has = (token: string): string => (method.forwardsTokens ? token : "");
@@ -227,7 +228,6 @@ export class Guard implements CompiledModule, LoginGuard {
       idToken: has(idToken),
       loginAt,
       checkedAt,
-      groups: identity.memberships,
       get endsAt() {
         const { record, lastActive } = session;
         return expiresAt({ ...record, lastActive, maximumDuration, inactivityTimeout }, idleDays);

@@ -52,7 +52,7 @@ export function modulesWith(
     oauthWith(logins),
     oidcWith(logins),
     samlWith(logins, saml),
-    trafficPolicyWith({ ...defaultPolicyServices, webhookBytes: webhooks.webhookMaxBytes, ...policies }, logins),
+    trafficPolicyWith({ ...defaultPolicyServices, webhookBytes: webhooks.webhookMaxBytes, ...policies }, logins, saml),
     circuitBreaker,
     websocketTcpConverter,
     requestHeaders,

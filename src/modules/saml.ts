@@ -1,58 +1,22 @@
 import { idpUrl } from "../lib/server-names.ts";
-import { createSelfSigned } from "../lib/x509.ts";
 import { f } from "../schema/fields.ts";
-import type { StringFormat } from "../schema/fields.ts";
 import type { Logins } from "../identity/engine.ts";
+import { requestSigningPair } from "../identity/saml/requests/signing-pair.ts";
 import { loginConfig, loginFields } from "../identity/login-fields.ts";
-import { providerUrl } from "../schema/login-fields.ts";
+import { entityDescriptor, providerUrl, samlChoices } from "../schema/login-fields.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { defineModule } from "../traffic/module.ts";
-
-const descriptor: StringFormat = {
-  name: "saml-metadata",
-  example: '<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="…">…</EntityDescriptor>',
-  check(text) {
-    if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) return "not contain a DOCTYPE";
-    return /<(?:[\w.-]+:)?EntityDescriptor[\s>]/.test(text) ? undefined : "be an XML EntityDescriptor";
-  },
-};
-
-/** The IdP is told of the certificate by hand, so it outlives whoever does that. */
-const signingYears = 35;
 
 const readOnlyUrl = (doc: string) => f.string(doc, { readOnly: true, maxBytes: 2048 });
 
 const fields = {
   ...loginFields,
-  idp_metadata: f.string("The full XML IdP EntityDescriptor.", { maxBytes: 262_144, format: descriptor }),
+  idp_metadata: f.string("The full XML IdP EntityDescriptor.", { maxBytes: 262_144, format: entityDescriptor }),
   idp_metadata_url: f.string("Where the EntityDescriptor is to be had, instead of giving it.", {
     maxBytes: 2048,
     format: providerUrl,
   }),
-  force_authn: f.boolean(
-    "If true, the IdP must prompt for credentials on every redirect even if the user has an IdP session.",
-  ),
-  allow_idp_initiated: f.boolean(
-    "If true, the IdP may start a login directly; the IdP should set RelayState to the target URL.",
-    { default: true },
-  ),
-  authorized_groups: f.list(
-    "If present, only members of one of the listed groups may access.",
-    f.string("A group.", { maxBytes: 1024 }),
-    { unique: true },
-  ),
-  nameid_format: f.oneOf(
-    "Name identifier format expected in assertions.",
-    [
-      "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent",
-      "urn:oasis:names:tc:SAML:2.0:nameid-format:transient",
-      "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
-      "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified",
-      "urn:oasis:names:tc:SAML:2.0:nameid-format:emailAddress",
-      "urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified",
-    ],
-    { default: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" },
-  ),
+  ...samlChoices,
   entity_id: readOnlyUrl("The service provider's entity ID, a URL equal to metadata_url."),
   assertion_consumer_service_url: readOnlyUrl("Public URL of the Assertion Consumer Service."),
   single_logout_url: readOnlyUrl("Public URL of the Single Logout Service."),
@@ -82,15 +46,7 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
         idp_metadata === "" && idp_metadata_url === "" ? { path: "idp_metadata", message: "is required" } : undefined,
     ],
     async identify(nowMs) {
-      const names = ["saml-signing.invalid"];
-      const days = signingYears * 365;
-      const pair = await createSelfSigned({
-        names,
-        commonName: "SAML request signing",
-        days,
-        now: nowMs,
-        keyType: "rsa",
-      });
+      const pair = await requestSigningPair(nowMs);
       return ({ id, names: own, httpsPort }) => {
         const entity = `${idpUrl(own, httpsPort)}/saml/${id}`;
         return {
@@ -105,20 +61,24 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
     },
     compile(config, scope) {
       if (!logins || !saml) throw new Error("enforce saml: this server cannot log visitors in");
+      const signing = {
+        signingKeyPem: config.request_signing_key_pem,
+        signingCertificatePem: config.request_signing_certificate_pem,
+      };
       return saml.guard(
         {
           login: loginConfig(config, 0),
           saml: {
+            routeId: scope.ownerId,
             entityId: config.entity_id,
             acsUrl: config.assertion_consumer_service_url,
             sloUrl: config.single_logout_url,
-            signingKeyPem: config.request_signing_key_pem,
-            signingCertificatePem: config.request_signing_certificate_pem,
             nameIdFormat: config.nameid_format,
             forceAuthn: config.force_authn,
             allowIdpInitiated: config.allow_idp_initiated,
             authorizedGroups: config.authorized_groups,
           },
+          signing: () => signing,
           idpMetadata: config.idp_metadata,
           idpMetadataUrl: config.idp_metadata_url,
         },

@@ -1,5 +1,7 @@
 import type { Logins } from "../identity/engine.ts";
-import { askedLogin } from "../identity/asked-login.ts";
+import { askedCodeLogin } from "../identity/asked-login.ts";
+import { askedSamlLogin } from "../identity/saml-login/asked-saml.ts";
+import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import type { Layer } from "../policy/language/action.ts";
 import { compilePolicy, policyModuleName } from "../policy/compile.ts";
 import type { CompiledPolicy } from "../policy/compiled.ts";
@@ -14,8 +16,8 @@ import type { Scope } from "../traffic/module.ts";
 import { authorityPem } from "../traffic/parts/authorities.ts";
 import { compilePolicy as compileIpPolicy } from "../traffic/parts/ip-policy.ts";
 
-/** The module, as the server that it runs in provides for it; without `logins` a policy that asks for one is closed. */
-export function trafficPolicyWith(services: PolicyServices, logins: Logins | undefined) {
+/** The module, as the server that it runs in provides for it; without `logins` and `saml` a policy that asks for them is closed. */
+export function trafficPolicyWith(services: PolicyServices, logins: Logins | undefined, saml: SamlLogins | undefined) {
   return defineModule({
     name: policyModuleName,
     schemaName: "EndpointTrafficPolicy",
@@ -51,8 +53,10 @@ export function trafficPolicyWith(services: PolicyServices, logins: Logins | und
         ipPolicy: (id) => sharedIpPolicy(id, scope),
         authority: (id) => authorityPem(scope, id),
         login(asked) {
-          if (!logins) throw new Error("enforce a login: this server cannot log visitors in");
-          return askedLogin(asked, logins, scope);
+          if (!logins || !saml) throw new Error("enforce a login: this server cannot log visitors in");
+          return "idpMetadata" in asked
+            ? askedSamlLogin(asked, saml, logins, scope)
+            : askedCodeLogin(asked, logins, scope);
         },
       });
     },

@@ -120,11 +120,15 @@ function requestOf(given: JsonObject): SimulatedRequest {
 function visitorIn(whole: JsonObject): DescribedVisitor | undefined {
   if (whole["visitor"] === undefined) return undefined;
   const given = objectIn(whole, "visitor");
-  onlyKnown(given, ["email", "email_verified", "id", "name"], "visitor");
+  onlyKnown(given, ["email", "email_verified", "id", "name", "groups"], "visitor");
   const email = textIn(given, "email", "");
   const { email_verified: emailVerified = true } = given;
   if (typeof emailVerified !== "boolean") throw new CaseFault("visitor: email_verified must be true or false");
-  return { email, emailVerified, id: textIn(given, "id", email), name: textIn(given, "name", ""), groups: [] };
+  const { groups = [] } = given;
+  if (!Array.isArray(groups) || !groups.every((one) => typeof one === "string")) {
+    throw new CaseFault("visitor: groups must be a list of texts");
+  }
+  return { email, emailVerified, id: textIn(given, "id", email), name: textIn(given, "name", ""), groups };
 }
 
 function onlineIn(given: JsonObject): ReadonlyMap<string, SimulatedAnswer> {

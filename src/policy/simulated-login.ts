@@ -5,9 +5,13 @@ import type { DescribedVisitor, LoginGuard } from "../traffic/login.ts";
 import { answered, changed, denied } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 
-export function simulatedLogin({ provider, emailAddresses, emailDomains }: AskedLogin): LoginGuard {
-  const { kind } = provider;
-  const admits = ({ email, emailVerified }: DescribedVisitor): boolean => {
+export function simulatedLogin(asked: AskedLogin): LoginGuard {
+  const { kind } = asked.provider;
+  const admits = ({ email, emailVerified, groups }: DescribedVisitor): boolean => {
+    if ("authorizedGroups" in asked) {
+      return asked.authorizedGroups.length === 0 || groups.some((one) => asked.authorizedGroups.includes(one));
+    }
+    const { emailAddresses, emailDomains } = asked;
     if (emailAddresses.length + emailDomains.length === 0) return true;
     const address = email.toLowerCase();
     const domain = address.slice(address.indexOf("@") + 1);
@@ -16,9 +20,13 @@ export function simulatedLogin({ provider, emailAddresses, emailDomains }: Asked
   const decide = (exchange: Exchange): Step => {
     const visitor = exchange.rehearsedAs;
     if (!visitor) return answered(kind, "nobody is logged in: sent away to log in", sentAway);
-    if (!admits(visitor)) return denied(kind, "login_not_listed", `${visitor.email} is on none of the lists`);
-    const { id: subject, email, emailVerified, name } = visitor;
-    exchange.login = { module: kind, clientId: "", subject, email, emailVerified, name };
+    if (!admits(visitor)) {
+      return kind === "saml"
+        ? denied(kind, "saml_group", `${visitor.email} is in none of the listed groups`)
+        : denied(kind, "login_not_listed", `${visitor.email} is on none of the lists`);
+    }
+    const { id: subject, email, emailVerified, name, groups } = visitor;
+    exchange.login = { module: kind, clientId: "", subject, email, emailVerified, name, groups };
     return changed(kind, `${visitor.email} is logged in`);
   };
   return { request: decide, rehearse: decide };

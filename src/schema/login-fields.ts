@@ -69,3 +69,41 @@ export const providerUrl: StringFormat = {
     return url.hash === "" ? undefined : "not have a fragment";
   },
 };
+
+/** What of a SAML provider's metadata is seen without reading it. */
+export const entityDescriptor: StringFormat = {
+  name: "saml-metadata",
+  example: '<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="…">…</EntityDescriptor>',
+  check(text) {
+    if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) return "not contain a DOCTYPE";
+    return /<(?:[\w.-]+:)?EntityDescriptor[\s>]/.test(text) ? undefined : "be an XML EntityDescriptor";
+  },
+};
+
+/** Whom a SAML provider may send, and how. */
+export const samlChoices = {
+  force_authn: f.boolean(
+    "If true, the IdP must prompt for credentials on every redirect even if the user has an IdP session.",
+  ),
+  allow_idp_initiated: f.boolean(
+    "If true, the IdP may start a login directly; the IdP should set RelayState to the target URL.",
+    { default: true },
+  ),
+  authorized_groups: f.list(
+    "If present, only members of one of the listed groups may access.",
+    f.string("A group.", { maxBytes: 1024 }),
+    { unique: true },
+  ),
+  nameid_format: f.oneOf(
+    "Name identifier format expected in assertions.",
+    [
+      "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent",
+      "urn:oasis:names:tc:SAML:2.0:nameid-format:transient",
+      "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
+      "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified",
+      "urn:oasis:names:tc:SAML:2.0:nameid-format:emailAddress",
+      "urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified",
+    ],
+    { default: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" },
+  ),
+} as const;

@@ -1,7 +1,7 @@
 /** Logins as rules of policies ask for them, of the server that the policy runs in. */
 
 /** What is asked of visitors, and of whom. */
-export type AskedLogin = AskedCodeLogin;
+export type AskedLogin = AskedCodeLogin | AskedSamlLogin;
 
 interface Asked {
   /** Logins of one host with the same provider, client and `auth_id` are one: "" where none is named. */
@@ -26,6 +26,20 @@ export interface AskedCodeLogin extends Asked {
   readonly authorizeParameters: Readonly<Record<string, string>>;
   readonly emailAddresses: readonly string[];
   readonly emailDomains: readonly string[];
+}
+
+/** By SAML 2.0. */
+export interface AskedSamlLogin extends Asked {
+  readonly provider: { readonly kind: "saml" };
+  /** XML of the provider's EntityDescriptor. */
+  readonly idpMetadata: string;
+  /** What the rule expects to be known by at the provider, "" where it does not say. */
+  readonly entityId: string;
+  readonly acsUrl: string;
+  readonly nameIdFormat: string;
+  readonly forceAuthn: boolean;
+  readonly allowIdpInitiated: boolean;
+  readonly authorizedGroups: readonly string[];
 }
 
 export interface AskedClient {

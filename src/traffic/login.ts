@@ -27,8 +27,6 @@ export interface VisitorSession {
   readonly checkedAt: number;
   /** When it ends if it is not used any more, milliseconds since 1970. */
   readonly endsAt: number;
-  /** Teams, organizations or groups. */
-  readonly groups: readonly string[];
 }
 
 /** Who is logged in, as far as variables and reports tell of it. */
@@ -40,7 +38,8 @@ export interface Visitor {
   /** The provider answers for the address. */
   readonly emailVerified: boolean;
   readonly name: string;
-  /** Where a rule of a policy has asked for the login. */
+  /** Teams, organizations or groups; as `session`, where a rule of a policy has asked for the login. */
+  readonly groups?: readonly string[];
   readonly session?: VisitorSession | undefined;
 }
 

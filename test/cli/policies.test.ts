@@ -215,6 +215,29 @@ cases:
     assert.match((await policy("test", odd)).stderr, /visitor/);
   });
 
+  it("postern policy test has visitors of a SAML provider, with their groups", async () => {
+    const file = write(
+      "saml.yaml",
+      `policy:
+  on_http_request:
+    - actions:
+        - type: saml
+          config: { idp_metadata: '<EntityDescriptor entityID="https://id.example"/>', authorized_groups: [staff, board] }
+    - expressions: ["'board' in actions.ngrok.saml.groups"]
+      actions: [{ type: add-headers, config: { headers: { x-board: "\${actions.ngrok.saml.identity.email}" } } }]
+cases:
+  - { name: nobody, upstream: none, response: { status: 302 } }
+  - { name: staff, visitor: { email: ada@example.com, groups: [staff] }, upstream: { headers: { x-board: null } } }
+  - { name: board, visitor: { email: eve@example.com, groups: [board] }, upstream: { headers: { x-board: eve@example.com } } }
+  - { name: guest, visitor: { email: ada@example.com, groups: [guests] }, upstream: none, response: { status: 403 } }
+`,
+    );
+    const { code, stdout } = await policy("test", file);
+    assert.equal(code, 0, stdout);
+    const odd = write("odd.yaml", read(file).replace("[guests]", "guests"));
+    assert.match((await policy("test", odd)).stderr, /groups must be a list/);
+  });
+
   it("postern policy test runs every case of the specification that needs no network", async () => {
     const name = write("vectors.yaml", policyVectors());
     const ended = await policy("test", name);

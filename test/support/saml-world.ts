@@ -1,4 +1,5 @@
-/** The world of logins with routes that ask a SAML provider's visitors to log in. */
+/** The world of logins with routes that ask a SAML provider's visitors to log in, by their module or by a rule. */
+import assert from "node:assert/strict";
 import { startLoginWorld } from "./login-world.ts";
 import type { LoginWorld } from "./login-world.ts";
 import { makeSamlProvider } from "./saml-provider.ts";
@@ -8,6 +9,8 @@ export interface SamlWorld extends LoginWorld {
   readonly provider: SamlProvider;
   /** Adds a route; its module as the API shows it, with the route's id. */
   samlRoute(match: string, saml?: object): Promise<SamlRouteUrls & { readonly id: string }>;
+  /** The addresses of a rule's login, with the certificate that its own metadata shows. */
+  ruleUrls(ownerId: string, authId?: string): Promise<SamlRouteUrls & { readonly id: string }>;
 }
 
 export async function startSamlWorld(options: Parameters<typeof startLoginWorld>[0] = {}): Promise<SamlWorld> {
@@ -19,6 +22,20 @@ export async function startSamlWorld(options: Parameters<typeof startLoginWorld>
       const id = await world.route(match, { saml: { idp_metadata: provider.metadata(), ...saml } });
       const shown = await world.platform.api("GET", `/edges/https/${world.edgeId}/routes/${id}/saml`);
       return { ...shown.body, id };
+    },
+    async ruleUrls(id, authId) {
+      const own = authId === undefined ? "" : `-${authId}`;
+      const entity = `${world.origin("idp.localhost")}/saml/${id}-rule${own}`;
+      const { status, text } = await world.browser().ask(entity);
+      assert.equal(status, 200, text);
+      const [, certificate] = /<(?:\w+:)?X509Certificate>([^<]+)</.exec(text) ?? [];
+      return {
+        id,
+        entity_id: entity,
+        assertion_consumer_service_url: `${entity}/acs`,
+        single_logout_url: `${entity}/slo`,
+        request_signing_certificate_pem: `-----BEGIN CERTIFICATE-----\n${certificate}\n-----END CERTIFICATE-----\n`,
+      };
     },
   };
 }

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { requestSigningPair } from "../../identity/saml/requests/signing-pair.ts";
 import { newKeyPair } from "../../lib/x509.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
@@ -13,13 +14,14 @@ const dayMs = 86_400_000;
 const checkMs = 60_000;
 
 interface Rotation {
-  readonly purpose: "flow" | "assertion";
+  readonly purpose: "flow" | "assertion" | "request";
+  /** Infinity: it is made once. */
   readonly everyMs: number;
   /** How long edges and services have a key before it is used. */
   readonly aheadMs: number;
   /** Kept besides the newest. */
   readonly older: number;
-  make(): Promise<string>;
+  make(nowMs: number): Promise<{ readonly key: string; readonly certificate: string }>;
 }
 
 const rotations: readonly Rotation[] = [
@@ -28,7 +30,7 @@ const rotations: readonly Rotation[] = [
     everyMs: dayMs,
     aheadMs: 0,
     older: 2,
-    make: async () => randomBytes(32).toString("base64url"),
+    make: async () => ({ key: randomBytes(32).toString("base64url"), certificate: "" }),
   },
   {
     purpose: "assertion",
@@ -37,7 +39,18 @@ const rotations: readonly Rotation[] = [
     older: 1,
     async make() {
       const { privateKey } = await newKeyPair("ec");
-      return privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+      return { key: privateKey.export({ type: "pkcs8", format: "pem" }) as string, certificate: "" };
+    },
+  },
+  {
+    // Providers are told of its certificate by hand, so it outlives whoever does that.
+    purpose: "request",
+    everyMs: Infinity,
+    aheadMs: 0,
+    older: 0,
+    async make(nowMs) {
+      const { keyPem, certificatePem } = await requestSigningPair(nowMs);
+      return { key: keyPem, certificate: certificatePem };
     },
   },
 ];
@@ -72,14 +85,14 @@ async function rotate(store: Store, { purpose, everyMs, aheadMs, older, make }: 
   const [newest] = present;
   // Ahead of its time the next one is made, so that it is published before it signs.
   if (newest && clock.now() - fromOf(newest) < everyMs - aheadMs) return;
-  const key = await make();
   const now = clock.now();
+  const made = await make(now);
   const usedFrom = newest ? now + aheadMs : now;
   await store.write(systemWrite(owner.id, "renewLoginKey", clock), (draft) => {
     // Another node may have been first.
     const [last] = newestFirst(draft.page(owner.id, kind, { limit: Infinity }).objects, purpose);
     if (last && last.id !== newest?.id) return;
-    draft.create(owner.id, kind, { purpose, key, made_at: timestamp(now), used_from: timestamp(usedFrom) });
+    draft.create(owner.id, kind, { purpose, ...made, made_at: timestamp(now), used_from: timestamp(usedFrom) });
     for (const old of present.slice(older)) if (draft.get(owner.id, kind, old.id)) draft.delete(old);
   });
 }

@@ -261,6 +261,7 @@ function inlineScope(owner: OptionsOwner, own: readonly Pick<ResourceObject, "ki
     ...look,
     ownerId: owner.endpointId,
     siteId: `${owner.accountId} ${owner.host}`,
+    isPassing: true,
     revision: 0,
     clock: owner.clock,
     shared: (_key, make) => make(look),

@@ -17,7 +17,7 @@ export async function consumerService(at: AddressedRoute): Promise<Step> {
   const { sealer, settings } = context;
   const form = await formOf(exchange, "saml_assertion");
   const accepted = await method.accept(form, homeOf(at), {
-    leadsHere: async (url) => leadsTo(url, method.route.routeId, place.site, context),
+    leadsHere: async (url) => leadsTo(url, guard.options.ownerId, place.site, context),
     claim: claimFor(at),
   });
   await context.gate.enter();
@@ -41,7 +41,9 @@ function leadsTo(text: string, routeId: string, site: LoginSite, { siteFor, sett
   const path = canonicalPath(pathname);
   const given = Number(port || 443);
   const isPort = given === settings.httpsPort() || site.advertises(hostname, given);
-  return isPort && path !== undefined && siteFor(hostname) === site && site.findRoute(path, hostname)?.id === routeId;
+  const whole = siteFor(hostname);
+  const isOfSite = whole === site || whole?.members?.includes(site) === true;
+  return isPort && path !== undefined && isOfSite && site.findRoute(path, hostname)?.id === routeId;
 }
 
 /** The one address of a route that has all below a path of a single host. */

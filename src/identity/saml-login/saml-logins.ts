@@ -1,7 +1,8 @@
 /** Logins by SAML on an edge: routes' guards, their paths on the login host, and the thread that does the work. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { CompiledModule, Scope } from "../../traffic/module.ts";
+import type { Scope } from "../../traffic/module.ts";
+import type { SamlSigning } from "../context.ts";
 import type { Logins, LoginRouteConfig } from "../engine.ts";
 import { Guard } from "../guard.ts";
 import type { IdpPath } from "../idp-site.ts";
@@ -18,7 +19,9 @@ import type { RoutePlace } from "./addressed-route.ts";
 
 export interface SamlLoginConfig {
   readonly login: LoginRouteConfig;
-  readonly saml: Omit<SamlRoute, "routeId">;
+  readonly saml: SamlRoute;
+  /** The key pair now; undefined while there is none. */
+  readonly signing: () => SamlSigning | undefined;
   /** "" for none. With both, the document is used until there is something good at the address. */
   readonly idpMetadata: string;
   readonly idpMetadataUrl: string;
@@ -26,7 +29,7 @@ export interface SamlLoginConfig {
 
 export interface SamlLogins {
   readonly path: IdpPath;
-  guard(config: SamlLoginConfig, scope: Scope, logins: Logins): CompiledModule;
+  guard(config: SamlLoginConfig, scope: Scope, logins: Logins): Guard;
   close(): Promise<void>;
 }
 
@@ -61,20 +64,20 @@ export function makeSamlLogins({ clock, log, placeOf, failed }: SamlLoginsOption
     placeOf(routeId)?.site.logins?.some((one) => one instanceof Guard && one.options.method === method) === true;
   return {
     path: samlPaths({ placeOf, used }),
-    guard({ login, saml, idpMetadata, idpMetadataUrl: url }, scope, { guard, context }) {
-      const { ownerId: routeId } = scope;
+    guard({ login, saml, signing, idpMetadata, idpMetadataUrl: url }, scope, { guard, context }) {
+      const { ownerId } = scope;
       const found =
-        url === "" ? undefined : scope.children("saml_metadata", routeId).find(({ doc }) => doc["url"] === url);
+        url === "" ? undefined : scope.children("saml_metadata", ownerId).find(({ doc }) => doc["url"] === url);
       const isGood = found !== undefined && found.doc["metadata"] !== "";
       const source = isGood
         ? keptSource(found.doc, clock)
         : idpMetadata === ""
           ? missingSource(url, found ? String(found.doc["problem"]) : "")
           : documentSource(idpMetadata, worker, clock);
-      const method = new SamlMethod({ ...saml, routeId }, { source, worker, context, isRenewable: url !== "" });
-      if (!isGood && idpMetadata !== "") checkSoon(routeId, method, source);
+      const method = new SamlMethod(saml, { source, signing, ownerId, worker, context, isRenewable: url !== "" });
+      if (!isGood && idpMetadata !== "") checkSoon(ownerId, method, source);
       const lists = { ...everybody, groups: new Set(saml.authorizedGroups) };
-      return guard(method, routeId, { ...login, lists }, scope);
+      return guard(method, saml.routeId, { ...login, lists }, scope);
     },
     close: () => worker.stop(),
   };

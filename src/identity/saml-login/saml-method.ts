@@ -5,7 +5,7 @@ import type { Answer } from "../../traffic/step.ts";
 import { LoginRefusal, nobody } from "../calls/identity.ts";
 import type { Tokens } from "../calls/connection.ts";
 import type { LoggedIn } from "../calls/login-client.ts";
-import type { LoginContext } from "../context.ts";
+import type { LoginContext, SamlSigning } from "../context.ts";
 import { sameId } from "../flow.ts";
 import type { Flow } from "../flow.ts";
 import type { Arrival, LoginMethod } from "../method.ts";
@@ -27,12 +27,11 @@ import type { Ticket } from "./ticket.ts";
 
 /** The route's part of it, as it is configured. */
 export interface SamlRoute {
+  /** What its addresses end in: the route's id, or what a rule's login has instead. */
   readonly routeId: string;
   readonly entityId: string;
   readonly acsUrl: string;
   readonly sloUrl: string;
-  readonly signingKeyPem: string;
-  readonly signingCertificatePem: string;
   readonly nameIdFormat: string;
   readonly forceAuthn: boolean;
   readonly allowIdpInitiated: boolean;
@@ -41,6 +40,10 @@ export interface SamlRoute {
 
 export interface SamlMethodNeeds {
   readonly source: IdpSource;
+  /** Undefined while there is none. */
+  readonly signing: () => SamlSigning | undefined;
+  /** The route itself. */
+  readonly ownerId: string;
   readonly worker: SamlWorker;
   readonly context: LoginContext;
   /** The metadata has an address, where there may be a newer one. */
@@ -107,7 +110,7 @@ export class SamlMethod implements LoginMethod {
       throw new LoginRefusal("login_provider_error", `RelayState has no room for "${host}": its labels are too long`);
     }
     const outgoing = await ask(worker, "saml.makeAuthnRequest", {
-      ...this.route,
+      ...this.#signingRoute,
       idp: await source.get(),
       // What SAML has for another account as well: to be asked again.
       forceAuthn: this.route.forceAuthn || flow.anew || prompt !== undefined,
@@ -139,9 +142,9 @@ export class SamlMethod implements LoginMethod {
     return { ...this.#loggedIn(ticket), id: ticket.id, returnPath: safePath(url.pathname + url.search) };
   }
 
-  /** What providers are told of the route. */
+  /** What providers are told of the route. Throws `LoginRefusal` while there is no key. */
   document(): Promise<Document> {
-    const { entityId, acsUrl, sloUrl, nameIdFormat, signingCertificatePem } = this.route;
+    const { entityId, acsUrl, sloUrl, nameIdFormat, signingCertificatePem } = this.#signingRoute;
     this.#document ??= ask(this.#needs.worker, "saml.writeSpMetadata", {
       entityId,
       acsUrl,
@@ -157,8 +160,8 @@ export class SamlMethod implements LoginMethod {
 
   /** Looks for metadata that is newer: whether there is, and the route has another method by now. */
   async renewMetadata(accountId: string): Promise<boolean> {
-    const { isRenewable, context } = this.#needs;
-    return isRenewable && (await context.reports.renewMetadata(accountId, this.route.routeId));
+    const { isRenewable, context, ownerId } = this.#needs;
+    return isRenewable && (await context.reports.renewMetadata(accountId, ownerId));
   }
 
   /** Judges an answer of the provider. Rejects with `LoginRefusal`. @param home see `ResponseInput` */
@@ -194,7 +197,7 @@ export class SamlMethod implements LoginMethod {
     const { source, worker, context } = this.#needs;
     const [name, sessionIndex] = JSON.parse(id) as [NameId, string];
     const outgoing = await ask(worker, "saml.makeLogoutRequest", {
-      ...this.route,
+      ...this.#signingRoute,
       idp: await source.get(),
       name,
       sessionIndex,
@@ -226,7 +229,7 @@ export class SamlMethod implements LoginMethod {
   async logoutAnswer(inResponseTo: string, relayState: string | undefined): Promise<string | Answer | undefined> {
     const { source, worker } = this.#needs;
     const outgoing = await ask(worker, "saml.makeLogoutResponse", {
-      ...this.route,
+      ...this.#signingRoute,
       idp: await source.get(),
       inResponseTo,
       ...(relayState !== undefined && { relayState }),
@@ -237,6 +240,12 @@ export class SamlMethod implements LoginMethod {
 
   #sent(outgoing: Outgoing): string | Answer {
     return outgoing.binding === "redirect" ? outgoing.url : postPage(outgoing, this.title);
+  }
+
+  get #signingRoute(): SamlRoute & SamlSigning {
+    const signing = this.#needs.signing();
+    if (!signing) throw new LoginRefusal("login_busy", "the control plane has sent no key that signs requests yet");
+    return { ...this.route, ...signing };
   }
 
   get #relayKeys(): readonly string[] {

@@ -7,6 +7,7 @@ import { LoginRefusal } from "../calls/identity.ts";
 import type { LoginContext } from "../context.ts";
 import { refusedLogin } from "../events.ts";
 import { guardOf } from "../finish.ts";
+import type { Guard } from "../guard.ts";
 import { notAllowed } from "../host-paths.ts";
 import type { IdpPath } from "../idp-site.ts";
 import { refusalAnswer } from "../pages.ts";
@@ -14,6 +15,7 @@ import { wantsPage } from "../request-kind.ts";
 import type { UsedMessages } from "../saml/used-messages.ts";
 import { turnedAway } from "../step.ts";
 import type { AddressedRoute, RoutePlace } from "./addressed-route.ts";
+import { ownerOfName } from "./rule-name.ts";
 import { consumerService } from "./consumer-service.ts";
 import { logoutService } from "./logout-service.ts";
 import { SamlMethod, UnknownKeyRefusal } from "./saml-method.ts";
@@ -38,10 +40,13 @@ const services: Readonly<Record<string, Service>> = {
 
 export function samlPaths({ placeOf, used }: SamlPathNeeds): IdpPath {
   const find = (exchange: Exchange, context: LoginContext, routeId: string): AddressedRoute | RefusalName => {
-    if (!/^[\w-]{1,64}$/.test(routeId)) return "saml_id_malformed";
-    const place = placeOf(routeId);
+    if (!/^[\w-]{1,96}$/.test(routeId)) return "saml_id_malformed";
+    const ownerId = ownerOfName(routeId);
+    const place = placeOf(ownerId);
     if (!place) return "saml_route_unknown";
-    const guard = guardOf(place.site, ({ options }) => options.ownerId === routeId && options.method.kind === by);
+    const isMeant = ({ options: { method, ...own } }: Guard): boolean =>
+      own.ownerId === ownerId && method instanceof SamlMethod && method.route.routeId === routeId;
+    const guard = guardOf(place.site, isMeant);
     if (!guard || !(guard.options.method instanceof SamlMethod)) return "saml_module_absent";
     return { exchange, context, place, guard, method: guard.options.method, used };
   };

@@ -19,6 +19,7 @@ import { removeHeaders } from "./remove-headers.ts";
 import { requestBodyFindReplace } from "./request-body-find-replace.ts";
 import { responseBodyFindReplace } from "./response-body-find-replace.ts";
 import { restrictIps } from "./restrict-ips.ts";
+import { saml } from "./saml.ts";
 import { setVars } from "./set-vars.ts";
 import { sseFindReplace } from "./sse-find-replace.ts";
 import { terminateTls } from "./terminate-tls.ts";
@@ -45,6 +46,7 @@ export const actions: readonly ActionDeclaration[] = [
   requestBodyFindReplace,
   responseBodyFindReplace,
   restrictIps,
+  saml,
   setVars,
   sseFindReplace,
   terminateTls,
@@ -62,7 +64,6 @@ export const actionsByName: ReadonlyMap<string, ActionDeclaration> = new Map(
 /** Actions of the vendor's policies that this server does not have, and why. */
 export const unsupportedActions: Readonly<Record<string, string>> = {
   "ai-gateway": "it needs a service of the vendor's",
-  saml: "its keys and the provider's metadata are kept with a route: use the module saml",
   "owasp-crs-request": "its rule set is not part of this server; put a web application firewall behind it",
   "owasp-crs-response": "its rule set is not part of this server; put a web application firewall behind it",
 };

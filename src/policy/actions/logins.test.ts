@@ -8,6 +8,7 @@ import { oauth } from "./oauth.ts";
 
 const github = { provider: "github" };
 const issuer = { issuer_url: "https://login.example.com", client_id: "c", client_secret: "s" };
+const metadata = { idp_metadata: '<EntityDescriptor entityID="https://id.example"/>' };
 const login = (config: object, type = "oauth") => ({ type, config });
 
 /** Codes and messages of what is wrong with a policy of these rules. */
@@ -43,6 +44,24 @@ describe("logins of traffic policies", () => {
       for (const type of ["openid-connect", "oidc"]) {
         assert.equal(faultOf(type, { ...issuer, ...shared, [idle]: "30m" }), "");
       }
+    }
+  });
+
+  it("a saml action of a policy takes all that is documented, under both names of the idle time", () => {
+    const all = {
+      ...metadata,
+      force_authn: true,
+      allow_idp_initiated: false,
+      authorized_groups: ["staff"],
+      nameid_format: "urn:oasis:names:tc:SAML:2.0:nameid-format:transient",
+      entity_id: "https://idp.example.com/saml/x-rule",
+      assertion_consumer_service_url: "https://idp.example.com/saml/x-rule/acs",
+      auth_id: "staff_1",
+      max_session_duration: "8h",
+      allow_cors_preflight: true,
+    };
+    for (const idle of ["idle_session_timeout", "idle_session_duration"]) {
+      assert.equal(faultOf("saml", { ...all, [idle]: "30m" }), "");
     }
   });
 
@@ -89,6 +108,13 @@ describe("logins of traffic policies", () => {
       "policy_interpolation_invalid",
       /rand\.int/,
     ],
+    ["saml", {}, "policy_field_missing", /config\.idp_metadata is required/],
+    ["saml", { idp_metadata: "<x/>" }, "policy_value_refused", /must be an XML EntityDescriptor/],
+    ["saml", { idp_metadata: '<!DOCTYPE x><EntityDescriptor entityID="x"/>' }, "policy_value_refused", /DOCTYPE/],
+    ["saml", { idp_metadata_url: "https://id.example/metadata" }, "policy_value_refused", /the module saml alone/],
+    ["saml", { ...metadata, auth_id: "a-b" }, "policy_value_refused", /it is part of addresses/],
+    ["saml", { ...metadata, nameid_format: "x" }, "policy_value_refused", /nameid_format must be one of/],
+    ["saml", { ...metadata, auth_cookie_domain: "example.com" }, "policy_login_domain", /must be left out/],
     ["openid-connect", { ...issuer, client_secret: "${secrets.get('a'" }, "policy_interpolation_invalid", /not closed/],
   ];
   for (const [type, config, reason, message] of refused) {
@@ -110,6 +136,8 @@ describe("logins of traffic policies", () => {
     isRefused(two(login(github), oidc()), "policy_logins_many", /no auth_id either/);
     isRefused(two(login({ ...github, auth_id: "a" }), oidc({ auth_id: "a" })), "policy_logins_many", /auth_id "a"/);
     assert.equal(two(login(github), oidc({ auth_id: "b" })), "");
+    isRefused(two(login(metadata, "saml"), oidc()), "policy_logins_many", /no auth_id either/);
+    assert.equal(two(login(metadata, "saml"), login({ ...metadata, auth_id: "b" }, "saml")), "");
     const beside = faultsOf([{ actions: [login(github), oidc({ auth_id: "b" })] }]).join();
     isRefused(beside, "policy_logins_many", /a rule has one/);
   });
@@ -121,6 +149,7 @@ describe("logins of traffic policies", () => {
       "actions.ngrok.oidc.identity.current_session_id == '' && actions.ngrok.oidc.identity_token == ''",
       "actions.ngrok.oauth.identity.email_verified || actions.ngrok.oidc.identity.email_verified",
       "!actions.ngrok.oauth.userinfo_refreshed && !actions.ngrok.oidc.user_info_refreshed",
+      "'staff' in actions.ngrok.saml.groups && actions.ngrok.saml.identity.current_session_id != ''",
       "actions.ngrok.oauth.error.code == '' && !actions.ngrok.oauth.session_timed_out",
     ]) {
       assert.deepEqual(condition(text), [], text);

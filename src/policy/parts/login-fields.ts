@@ -28,6 +28,12 @@ const parameterName: StringFormat = {
   },
 };
 
+const longestSession = lifetime("How long a login lasts at most; without end unless given.");
+
+const allowPreflight = f.boolean("Lets the preflight requests of CORS pass without a login, and without an identity.");
+
+const cookieDomain = f.string("Refused: each host has logins of its own.");
+
 /** Of logins by the authorization code flow. */
 export const codeLoginFields = {
   auth_id: authId,
@@ -40,14 +46,32 @@ export const codeLoginFields = {
       key: f.string("A name.", { minBytes: 1, maxBytes: 128, format: parameterName }),
     },
   ),
-  max_session_duration: lifetime("How long a login lasts at most; without end unless given."),
+  max_session_duration: longestSession,
   userinfo_refresh_interval: lifetime(
     "After which time the provider is asked again who the visitor is; only at login unless given.",
   ),
-  allow_cors_preflight: f.boolean("Lets the preflight requests of CORS pass without a login, and without an identity."),
-  auth_cookie_domain: f.string("Refused: each host has logins of its own."),
+  allow_cors_preflight: allowPreflight,
+  auth_cookie_domain: cookieDomain,
   email_addresses: emailAddresses,
   email_domains: emailDomains,
+} as const;
+
+const authIdInAddresses: StringFormat = {
+  name: "auth-id",
+  example: "staff",
+  reason: "policy_value_refused",
+  check: (text) => (/^\w*$/.test(text) ? undefined : 'consist of letters, digits and "_": it is part of addresses'),
+};
+
+/** Of logins by SAML. */
+export const samlLoginFields = {
+  auth_id: f.string(
+    "Tells the login from others of the policy, and is part of its addresses. `/ngrok/login?auth_id=…` and `/ngrok/logout?auth_id=…` mean this one.",
+    { maxBytes: 32, format: authIdInAddresses },
+  ),
+  max_session_duration: longestSession,
+  allow_cors_preflight: allowPreflight,
+  auth_cookie_domain: cookieDomain,
 } as const;
 
 /** @param alias the name that the other kind of login has for it */
@@ -66,12 +90,12 @@ export function noCookieDomain({ auth_cookie_domain: domain }: { readonly auth_c
 interface Times {
   readonly auth_id: string;
   readonly max_session_duration: string;
-  readonly userinfo_refresh_interval: string;
+  readonly userinfo_refresh_interval?: string;
 }
 
 /** @param idle "" where it is not limited */
 export function timesOf(
-  { auth_id, max_session_duration, userinfo_refresh_interval }: Times,
+  { auth_id, max_session_duration, userinfo_refresh_interval = "" }: Times,
   idle: string,
 ): Pick<AskedLogin, "authId" | "maximumDuration" | "inactivityTimeout" | "checkInterval"> {
   const seconds = (text: string): number => parseDuration(text) ?? 0;

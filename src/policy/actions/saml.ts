@@ -1,0 +1,72 @@
+import { listOf, types } from "../../cel/checking/types.ts";
+import { f } from "../../schema/fields.ts";
+import { entityDescriptor, samlChoices } from "../../schema/login-fields.ts";
+import { defineAction } from "../language/action.ts";
+import { idleField, noCookieDomain, samlLoginFields, timesOf } from "../parts/login-fields.ts";
+import { identityOf, loginAction, loginResults } from "../parts/login.ts";
+
+const sessionField = "current_session_id";
+
+const ownAddress = (doc: string) =>
+  f.string(`${doc} May be left out: it follows from where the policy is, and no other is taken.`, { maxBytes: 2048 });
+
+export const saml = defineAction({
+  type: "saml",
+  phases: ["on_http_request"],
+  doc: "Lets visitors past who have logged in with a SAML identity provider, and sends others there.",
+  config: {
+    idp_metadata: f.string("The provider's metadata: an XML EntityDescriptor.", {
+      maxBytes: 65_536,
+      format: { ...entityDescriptor, reason: "policy_value_refused" },
+    }),
+    idp_metadata_url: f.string("Refused: the server looks for metadata at an address for the module `saml` alone."),
+    ...samlChoices,
+    entity_id: ownAddress("The address of the login's own metadata, which is what the provider knows it by."),
+    assertion_consumer_service_url: ownAddress("Where the provider sends its answers."),
+    ...samlLoginFields,
+    idle_session_timeout: idleField("idle_session_duration"),
+  },
+  rules: [
+    noCookieDomain,
+    ({ idp_metadata_url }) =>
+      idp_metadata_url === ""
+        ? undefined
+        : {
+            path: "idp_metadata_url",
+            message:
+              "must be left out: metadata is looked for at an address for the module saml alone; give it in idp_metadata",
+            reason: "policy_value_refused",
+          },
+    ({ idp_metadata, idp_metadata_url }) =>
+      idp_metadata === "" && idp_metadata_url === ""
+        ? { path: "idp_metadata", message: "is required", reason: "policy_field_missing" }
+        : undefined,
+  ],
+  terminating: "may",
+  results: {
+    name: "saml",
+    fields: { ...loginResults(sessionField), groups: listOf(types.string) },
+  },
+  compile(config) {
+    const login = {
+      ...timesOf(config, config.idle_session_timeout),
+      provider: { kind: "saml" },
+      idpMetadata: config.idp_metadata,
+      entityId: config.entity_id,
+      acsUrl: config.assertion_consumer_service_url,
+      nameIdFormat: config.nameid_format,
+      forceAuthn: config.force_authn,
+      allowIdpInitiated: config.allow_idp_initiated,
+      authorizedGroups: config.authorized_groups,
+    } as const;
+    return loginAction({
+      authId: config.auth_id,
+      allowsPreflight: config.allow_cors_preflight,
+      asked: () => ({ login, client: undefined }),
+      result: (visitor, session) => ({
+        identity: identityOf(visitor, session, sessionField),
+        groups: visitor.groups ?? [],
+      }),
+    });
+  },
+});
