@@ -62,7 +62,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/schema": ["test/api/{input,json}.test.ts"],
   "src/settings": ["test/settings.test.ts", "test/cli/commands.test.ts"],
   "src/sso": ["test/cli/sso.test.ts"],
-  "src/storage/cluster": ["test/storage/nodes.test.ts"],
+  "src/storage/cluster": ["test/storage/{nodes,presence}.test.ts"],
   "src/storage": ["test/storage/{commit,history,rules,secrets}.test.ts"],
   "src/traffic": ["test/traffic/modules-{access,changes,headers}.test.ts"],
   "src/traffic/parts": ["test/traffic/modules-*.test.ts"],

@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { createNodeTables } from "./cluster/tables.ts";
+import { createPresenceTables } from "./cluster/presence-tables.ts";
 import type { Database, Transaction } from "./database/database.ts";
 import { toSeal } from "./seal-stored.ts";
 
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
   { name: "0003-anchor", up: createAnchor },
   { name: "0004-sealed-values", up: leaveToSeal },
   { name: "0005-nodes", up: prepareForNodes },
+  { name: "0006-presence", up: prepareForPresence },
 ];
 
 /**
@@ -205,4 +207,8 @@ async function prepareForNodes(
     .addPrimaryKeyConstraint("unrecorded_key", ["sequence", "write", "position"])
     .modifyEnd(byKey)
     .execute();
+}
+
+async function prepareForPresence(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
+  if (isSharable) await createPresenceTables(transaction);
 }

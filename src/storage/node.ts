@@ -9,6 +9,7 @@ import { Lease } from "./cluster/lease.ts";
 import type { NodeReport } from "./cluster/lease.ts";
 import type { Membership } from "./cluster/membership.ts";
 import { listNodes } from "./cluster/nodes.ts";
+import { SharedPresence } from "./cluster/presence.ts";
 import { Superseded } from "./database/database.ts";
 import type { Database, Shared, Step } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
@@ -70,6 +71,7 @@ export function makeNode(options: NodeOptions): Node {
     clock,
     log,
   });
+  const presence = new SharedPresence(shared, lease, log);
   const jobs = sharedJobs(shared, lease, log);
   let commits: SharedCommits | undefined;
   let isSuperseded = false;
@@ -91,6 +93,7 @@ export function makeNode(options: NodeOptions): Node {
       return catchUp();
     }));
   const look = (): void => {
+    if (!isStopped) presence.look();
     if (isWaiting || isStopped) return;
     isWaiting = true;
     refresh()
@@ -98,7 +101,11 @@ export function makeNode(options: NodeOptions): Node {
       .finally(() => (isWaiting = false));
   };
   shared.listen((notice) => {
-    if (notice === id) return;
+    if (notice === id || notice === `presence ${id}`) return;
+    if (notice?.startsWith("presence ")) {
+      presence.look();
+      return;
+    }
     look();
     // Somebody has left, or may have while nothing was heard.
     if (!notice && !isStopped) lease.renew().catch(() => undefined);
@@ -121,6 +128,7 @@ export function makeNode(options: NodeOptions): Node {
         return commits?.retries ?? 0;
       },
       describe: (report) => void (describe = report),
+      presence,
       list: () => listNodes(shared),
     },
     jobs,

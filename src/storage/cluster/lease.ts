@@ -38,6 +38,8 @@ export interface LeaseOptions {
 }
 
 const renewEveryMs = 2000;
+/** Renewals after which it is looked for what dead nodes had, though none seems to have died. */
+const buryEvery = 30;
 
 const renewText = `update nodes set renewed_at = clock_timestamp(), version = $3, region = $4, api_url = $5,
   peer_address = $6, revision = $7, agents = $8, connections = $9
@@ -56,6 +58,7 @@ export class Lease {
   readonly #watchers: (() => void)[] = [];
   #epoch = 0;
   #alive = 1;
+  #renewals = 0;
   #renewedAt: number | undefined;
   /** On the monotonic clock: from when the last good renewal was sent, so never later than the database thinks. */
   #heldUntil = Number.NEGATIVE_INFINITY;
@@ -145,7 +148,10 @@ export class Lease {
     this.#expiry?.cancel();
     this.#expiry = clock.after(leaseMs, () => this.#noticeLoss());
     const [counted] = await shared.query<{ alive: number }>(buryText);
-    this.#alive = counted?.alive ?? 1;
+    const alive = counted?.alive ?? 1;
+    if (alive !== this.#alive || this.#renewals % buryEvery === 0) await shared.query("select presence_bury()");
+    this.#alive = alive;
+    this.#renewals += 1;
     for (const watch of this.#watchers) watch();
   }
 

@@ -1,5 +1,6 @@
 /** One node among others, as those see it who run on it. */
 import type { NodeReport } from "./lease.ts";
+import type { Presence } from "./presence.ts";
 import type { NodeRow } from "./nodes.ts";
 
 export interface Membership {
@@ -16,5 +17,7 @@ export interface Membership {
   readonly retries: number;
   /** What the others are shown of this node besides what storage knows. */
   describe(report: () => Partial<NodeReport>): void;
+  /** What is at which node of sessions and tunnels. */
+  readonly presence: Presence;
   list(): Promise<readonly NodeRow[]>;
 }

@@ -23,6 +23,8 @@ export class Line implements Shared {
   #connecting: Promise<Client> | undefined;
   #heard: (notice: string | undefined) => void = () => undefined;
   #ended = false;
+  /** One question at a time. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: LineOptions) {
     this.#options = options;
@@ -38,9 +40,14 @@ export class Line implements Shared {
   }
 
   async query<Row>(text: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
-    const client = await this.connect();
-    const { rows } = await client.query(text, [...parameters]);
-    return rows as readonly Row[];
+    const ask = async (): Promise<readonly Row[]> => {
+      const client = await this.connect();
+      const { rows } = await client.query(text, [...parameters]);
+      return rows as readonly Row[];
+    };
+    const answer = this.#last.then(ask, ask);
+    this.#last = answer.catch(() => undefined);
+    return await answer;
   }
 
   listen(heard: (notice: string | undefined) => void): void {

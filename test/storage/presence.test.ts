@@ -1,0 +1,146 @@
+/** What nodes know of the agents at one another: entries, and the public names that they claim. */
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Presence, PresenceNews } from "../../src/storage/cluster/presence.ts";
+import type { Store } from "../../src/storage/store.ts";
+import { databases } from "../support/postgres.ts";
+import { open } from "./fixture.ts";
+import { execute } from "./sql.ts";
+
+const postgres = databases.find(({ name }) => name === "postgres");
+
+function presenceOf(store: Store): Presence {
+  assert.ok(store.node);
+  return store.node.presence;
+}
+
+/** Resolves once `isWanted` holds, looked at after each news. */
+function once(presence: Presence, isWanted: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (isWanted()) resolve();
+    };
+    presence.subscribe(look);
+    look();
+  });
+}
+
+if (postgres) {
+  describe("the presence of agents", () => {
+    it("the presence of agents at one node is known at the other, until it is removed or its node leaves", async () => {
+      const place = await postgres.create();
+      const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
+      const [here, there] = [presenceOf(one), presenceOf(other)];
+      here.put("ts_1", "a session");
+      here.put("tn_1", "a tunnel");
+      await once(there, () => there.others().size === 2);
+      assert.deepEqual(there.others().get("tn_1"), { what: "put", id: "tn_1", node: one.node?.id, body: "a tunnel" });
+      assert.equal(here.others().size, 0);
+      here.put("tn_1", "changed");
+      here.remove("ts_1");
+      await once(there, () => there.others().get("tn_1")?.body === "changed" && there.others().size === 1);
+      await one.close();
+      await once(there, () => there.others().size === 0);
+      await other.close();
+      await place.drop();
+    });
+
+    it("a public name is of one credential over all nodes: its newest session takes it over, another's is refused, pools share", async () => {
+      const place = await postgres.create();
+      const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
+      const [here, there] = [presenceOf(one), presenceOf(other)];
+      const taken: PresenceNews[] = [];
+      here.subscribe((news) => taken.push(...news.filter(({ what }) => what === "taken")));
+      const of = (credentialId: string, pool?: string, name = "https://a.example.com") => ({
+        name,
+        accountId: `account of ${credentialId.slice(0, 1)}`,
+        credentialId,
+        pool,
+      });
+      assert.equal(await here.claim("tn_1", of("a1")), "granted");
+      here.put("tn_1", "of a1");
+      await once(there, () => there.others().has("tn_1"));
+      assert.equal(await there.claim("tn_2", of("a2")), "conflict");
+      assert.equal(await there.claim("tn_2", of("b")), "conflict");
+      assert.equal(await there.claim("tn_3", of("a1")), "granted");
+      there.put("tn_3", "of a1, newer");
+      await once(here, () => taken.length > 0 && here.others().has("tn_3"));
+      assert.deepEqual(taken, [{ what: "taken", id: "tn_1" }]);
+
+      const pooled = "https://pool.example.com";
+      assert.equal(await here.claim("tn_4", of("a1", "p", pooled)), "granted");
+      assert.equal(await there.claim("tn_5", of("a2", "p", pooled)), "granted");
+      assert.equal(await there.claim("tn_6", of("b", "p", pooled)), "conflict");
+      assert.equal(await there.claim("tn_7", of("a2", undefined, pooled)), "conflict");
+
+      const raced = await Promise.all(
+        [here, there].flatMap((at, n) =>
+          Array.from({ length: 10 }, (_, index) =>
+            at.claim(`tn_r${n}${index}`, of(`a${n}${index}`, undefined, "tcp:20001")),
+          ),
+        ),
+      );
+      assert.equal(raced.filter((outcome) => outcome === "granted").length, 1);
+      for (const node of [one, other]) await node.close();
+      await place.drop();
+    });
+
+    it("the presence of a node that was thought dead is told again when it has come back, but for what was taken over", async () => {
+      const place = await postgres.create();
+      const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
+      const [here, there] = [presenceOf(one), presenceOf(other)];
+      const name = { accountId: "a", credentialId: "a1" };
+      for (const id of ["tn_1", "tn_2"]) {
+        await here.claim(id, { ...name, name: `https://${id}.example.com` });
+        here.put(id, id);
+      }
+      await once(there, () => there.others().size === 2);
+      const news: PresenceNews[] = [];
+      here.subscribe((more) => news.push(...more));
+      // As another node does that finds the lease dead; then an agent comes there.
+      await execute("postgres", place.url, `delete from nodes where id = '${one.node?.id}'`, "select presence_bury()");
+      await once(there, () => there.others().size === 0);
+      assert.equal(
+        await there.claim("tn_3", { accountId: "b", credentialId: "b1", name: "https://tn_1.example.com" }),
+        "granted",
+      );
+      there.put("tn_3", "tn_3");
+      await once(there, () => there.others().has("tn_2"));
+      await once(here, () => news.some(({ what, id }) => what === "taken" && id === "tn_1"));
+      assert.deepEqual([...there.others().keys()], ["tn_2"]);
+      assert.ok(here.others().has("tn_3"));
+      for (const node of [one, other]) await node.close();
+      await place.drop();
+    });
+
+    it("the presence of agents that the database has lost in a crash is told anew by every node", async () => {
+      const place = await postgres.create();
+      const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
+      const [here, there] = [presenceOf(one), presenceOf(other)];
+      here.put("tn_1", "here");
+      there.put("tn_2", "there");
+      await once(there, () => there.others().has("tn_1"));
+      await once(here, () => here.others().has("tn_2"));
+      // What a crash does to unlogged tables.
+      await execute("postgres", place.url, "truncate presence, presence_names, presence_life");
+      const rows = async (): Promise<number> =>
+        (await execute("postgres", place.url, "select id from presence")).length;
+      while ((await rows()) < 2);
+      assert.ok(here.others().has("tn_2") && there.others().has("tn_1"));
+      for (const node of [one, other]) await node.close();
+      await place.drop();
+    });
+
+    it("the presence of 20,000 tunnels is told in batches, and is at the other node whole", async () => {
+      const place = await postgres.create();
+      const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
+      const [here, there] = [presenceOf(one), presenceOf(other)];
+      const count = 20_000;
+      for (let n = 0; n < count; n += 1) here.put(`tn_${n}`, JSON.stringify({ labels: { n } }));
+      await once(there, () => there.others().size === count);
+      assert.equal(there.others().get("tn_777")?.body, '{"labels":{"n":777}}');
+      for (const node of [one, other]) await node.close();
+      await place.drop();
+    });
+  });
+}
