@@ -85,6 +85,40 @@ describe("a control plane with two edges", () => {
     assert.deepEqual(await ids("/tunnels", "tunnels"), [id("tn", 0)]);
   });
 
+  it("a control plane with two edges shows a tunnel that has moved to one of them, whatever the other says late", async () => {
+    const [first, second] = api.edges;
+    const moved = tunnel(id("tn", 20), id("ts", 20), accountId);
+    for (const edge of [first, second]) {
+      edge?.send({ type: "session_opened", session: session(id("ts", 20), accountId) });
+      edge?.send({ type: "tunnel_opened", tunnel: moved });
+    }
+    first?.send({ type: "tunnel_closed", tunnelId: moved.id });
+    first?.send({ type: "session_closed", sessionId: moved.sessionId });
+    assert.equal((await api.request("GET", `/tunnels/${moved.id}`)).status, 200);
+    assert.equal((await api.request("GET", `/tunnel_sessions/${moved.sessionId}`)).status, 200);
+    second?.send({ type: "tunnel_closed", tunnelId: moved.id });
+    second?.send({ type: "session_closed", sessionId: moved.sessionId });
+    assert.equal((await api.request("GET", `/tunnels/${moved.id}`)).status, 404);
+  });
+
+  it("a control plane with two edges forgets one that has gone, with its agents, and waits for it no more", async () => {
+    const [first, second] = api.edges;
+    second?.send({ type: "session_opened", session: session(id("ts", 21), accountId) });
+    const answers = api.edges.map(({ answer }) => answer);
+    if (first)
+      first.answer = (message) =>
+        message.type === "changes" ? { type: "applied", revision: message.revision } : undefined;
+    if (second) second.answer = undefined;
+    second?.send({ type: "gone" });
+    assert.equal((await api.request("GET", `/tunnel_sessions/${id("ts", 21)}`)).status, 404);
+    const headers = { prefer: "wait=5" };
+    const write = await api.request("POST", "/ip_policies", { body: {}, headers });
+    assert.equal(write.headers["postern-applied"], "true");
+    second?.send({ type: "hello", edgeId: "edge_back" });
+    if (second) second.send({ type: "applied", revision: snapshotOf(second.received) });
+    for (const [at, edge] of api.edges.entries()) edge.answer = answers[at];
+  });
+
   it("a control plane with two edges sends a command to the edge at which the agent is connected", async () => {
     api.edges[1]?.send({ type: "session_opened", session: session(id("ts", 9), accountId) });
     for (const edge of api.edges) {

@@ -7,6 +7,7 @@ import type { Upward } from "../../src/routing/planes/messages.ts";
 import type { BoundTunnel } from "../../src/tunnel/client-hooks.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
+import { movableClock } from "../support/clock.ts";
 import { newCredential } from "../support/objects.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
@@ -132,12 +133,13 @@ describe("a public name over two edges", () => {
   });
 });
 
-describe("an edge that has lost the control plane", () => {
+describe("an edge that has lost the control plane", { timeout: 30_000 }, () => {
+  const clock = movableClock();
   const { token, object } = newCredential();
   let both: TwoEdges;
   let agent: TestAgent;
   before(async () => {
-    both = await startTwoEdges([object]);
+    both = await startTwoEdges([object], { clock });
     agent = await connectAgent(both.edges[0], token, 1);
   });
   after(async () => {
@@ -155,6 +157,21 @@ describe("an edge that has lost the control plane", () => {
     await assert.rejects(agent.bind({ hostname: "new.example.com" }), refused("agent_name_unconfirmed"));
     const fresh = [await agent.bind(), await agent.bind()].map(({ hostname }) => hostname);
     assert.equal(new Set([made.hostname, ...fresh]).size, 3);
+  });
+
+  it("an edge that has lost the control plane does not wait for long for one that only says nothing", async () => {
+    both.release();
+    both.edges[0].send({ type: "snapshot", revision: 1, objects: [object], last: true });
+    both.hold();
+    const asked = both.edges[0].report(
+      (message) => message.type === "claim" && message.claim.name === "quiet.example.com",
+    );
+    const bound = agent.bind({ hostname: "quiet.example.com" });
+    await asked;
+    clock.move(3_000);
+    await assert.rejects(bound, refused("agent_name_unconfirmed"));
+    both.release();
+    assert.equal((await agent.bind({ hostname: "quiet.example.com" })).hostname, "quiet.example.com");
   });
 
   it("an edge that has lost the control plane grants names again when it is back", async () => {
