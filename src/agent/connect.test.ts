@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { createServer as createTcpServer } from "node:net";
 import { createServer } from "node:tls";
 import type { Server } from "node:tls";
 import { after, before, describe, it } from "node:test";
+import { startDns } from "../../test/support/dns.ts";
 import { createAuthority, issueLeaf } from "../lib/x509.ts";
 import type { KeyedCertificate } from "../lib/x509.ts";
 import { connectServer } from "./connect.ts";
@@ -40,6 +42,27 @@ describe("the agent's connection", () => {
     const socket = await connectServer({ host: "127.0.0.1", port }, authority.certificatePem, never);
     assert(socket.authorized);
     socket.destroy();
+  });
+
+  it("the agent's connection is made to whichever address of the name answers, looked up where it is told to", async () => {
+    const port = await startServer(["agents.two.test"]);
+    const dns = await startDns();
+    const address = { host: "agents.two.test", port };
+    const socket = await connectServer(address, authority.certificatePem, never, { dnsServers: [dns.address] });
+    assert.equal(socket.remoteAddress, "127.0.0.1", "nothing listens at ::1, which is tried before");
+    socket.destroy();
+    const nowhere = { host: "agents.nowhere.test", port };
+    await assert.rejects(connectServer(nowhere, undefined, never, { dnsServers: [dns.address] }), /ENOTFOUND/);
+    await dns.stop();
+  });
+
+  it("the agent's connection takes no longer than it may", async () => {
+    const silent = createTcpServer().listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    const connecting = connectServer({ host: "127.0.0.1", port }, undefined, never, { timeoutMs: 20 });
+    await assert.rejects(connecting, /no answer within 0\.02 s/);
+    silent.close();
   });
 
   it("G3: the agent's connection is not made to a server with a certificate for another name", async () => {

@@ -101,6 +101,8 @@ function lookupWith(servers: readonly string[]): LookupFunction {
       left -= 1;
       found.push(...(addresses ?? []).map((address) => ({ address, family })));
       if (left > 0) return;
+      // RFC 8305 §4: the newer family is tried first, wherever both are.
+      found.sort((a, b) => b.family - a.family);
       const [first] = found;
       if (!first) done(error ?? new Error(`there is no address of ${host}`), []);
       else if (options.all) done(null, found);

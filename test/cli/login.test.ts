@@ -56,6 +56,9 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     assert.equal((await platform.request(url)).text, "here");
     await agent.end("SIGINT");
     await service.stop();
+    // A data directory that is named means the server there.
+    const here = await runCommand(["http", "3000", "--data", join(home, "nothing")], { env });
+    assert.match(here.stderr, /no server: name one with --server/);
   });
 
   it("postern login stores nothing where the server refuses the token, is not there, or cannot be trusted", async () => {

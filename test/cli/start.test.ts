@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { request } from "../../src/lib/http.ts";
 import { runCommand, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { startPlatform } from "../support/platform.ts";
@@ -27,7 +28,7 @@ describe("postern start", { timeout: 120_000 }, () => {
   let service: HttpService;
   let access: readonly string[];
   before(async () => {
-    platform = await startPlatform({ drainMs: 50 });
+    platform = await startPlatform({ drainMs: 50, httpListen: { host: "127.0.0.1", port: 0 } });
     service = await startHttpService(({ headers, url }, response) => response.end(JSON.stringify({ ...headers, url })));
     writeFileSync(join(directory, "ca.pem"), platform.caPem);
     access = ["--server", `127.0.0.1:${platform.agentPort}`, "--ca", join(directory, "ca.pem")];
@@ -181,6 +182,27 @@ tunnels:
       assert.deepEqual([status, headers["x-edge"]], [200, "postern"]);
       assert.equal((JSON.parse(text) as Record<string, string>)["host"], `localhost:${service.port}`);
     }
+    await agent.end("SIGINT");
+  });
+
+  it("postern start publishes both schemes of a tunnel, and http:// is served without TLS", async () => {
+    const path = file(
+      "schemes.yml",
+      `version: "2"\nauthtoken: ${platform.authtoken}\ntunnels:\n  both: { proto: http, addr: ${service.port}, schemes: [http, https] }\n`,
+    );
+    const agent = start("both", "--config", path, ...access);
+    const [secure, plain] = (await online(agent, 2)) as readonly [Online, Online];
+    assert.deepEqual([secure.name, plain.name], ["both", "both (http)"]);
+    assert.equal((await asked(secure.url)).status, 200);
+    const { protocol, hostname, port } = new URL(plain.url);
+    assert.equal(protocol, "http:");
+    const outgoing = request({ host: "127.0.0.1", port, path: "/plain", agent: false, headers: { host: hostname } });
+    outgoing.end();
+    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+    let text = "";
+    for await (const piece of response.setEncoding("utf8") as AsyncIterable<string>) text += piece;
+    assert.equal(response.statusCode, 200);
+    assert.equal((JSON.parse(text) as Record<string, string>)["x-forwarded-proto"], "http");
     await agent.end("SIGINT");
   });
 });

@@ -1,4 +1,7 @@
-/** A name server on the loopback: every name leads to 127.0.0.1, except those below `nowhere.test`. */
+/**
+ * A name server on the loopback: every name leads to 127.0.0.1, those below `two.test` to ::1 as well, and those below
+ * `nowhere.test` nowhere.
+ */
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 
@@ -12,6 +15,7 @@ export interface TestDns {
 
 const typeA = 1;
 const typeTxt = 16;
+const typeAaaa = 28;
 const nameError = 3;
 
 export async function startDns(): Promise<TestDns> {
@@ -43,6 +47,9 @@ function answer(query: Buffer, texts: TestDns["texts"]): Buffer {
   const isUnknown = labels.join(".").endsWith("nowhere.test");
   const type = query.readUInt16BE(at + 1);
   const records = isUnknown ? [] : type === typeA ? [record(typeA, [127, 0, 0, 1])] : [];
+  if (type === typeAaaa && labels.join(".").endsWith("two.test")) {
+    records.push(record(typeAaaa, [...Array<number>(15).fill(0), 1]));
+  }
   if (type === typeTxt) for (const text of texts.get(labels.join(".")) ?? []) records.push(record(typeTxt, txt(text)));
   const header = Buffer.alloc(12);
   query.copy(header, 0, 0, 2);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { fileTunnels } from "../agent/file-tunnels.ts";
+import { tunnelSettings } from "../../settings/tunnels.ts";
 import { agentKeys, endpointKeys, tunnelKeys } from "./keys.ts";
 import type { KeyRow } from "./keys.ts";
 import { readAgentFiles } from "./read.ts";
@@ -136,7 +137,7 @@ tunnels:
   ssh: { proto: tcp, addr: 22, remote_addr: "t.example.com:20022" }
   mail: { proto: tls, addr: 993, domain: mail.example, terminate_at: edge, crt: some.pem, key: some.pem }
   behind: { addr: 8000, labels: [env=prod, team=infra] }
-  both: { proto: http, addr: 80, schemes: [http, https], domain: b.example }
+  both: { proto: http, addr: 80, schemes: [http, https] }
 `);
     assert.deepEqual(issues, []);
     assert.deepEqual(
@@ -145,8 +146,8 @@ tunnels:
         ["ssh", "tcp", { kind: "url", url: "t.example.com:20022" }],
         ["mail", "tls", { kind: "url", url: "mail.example" }],
         ["behind", "https", { kind: "labels", labels: { env: "prod", team: "infra" } }],
-        ["both", "https", { kind: "url", url: "b.example" }],
-        ["both (http)", "http", { kind: "url", url: "b.example" }],
+        ["both", "https", { kind: "url", url: undefined }],
+        ["both (http)", "http", { kind: "url", url: undefined }],
       ],
     );
     assert.deepEqual(tunnels[1]?.options, { TLSTermination: { cert: btoa("PEM"), key: btoa("PEM") } });
@@ -242,6 +243,10 @@ tunnels:
     ],
     ["tunnels:\n  web: { domain: a.example }", /^2:3: the tunnel "web" needs an address of its service/],
     ["tunnels:\n  web: { addr: 80, domain: a.example, subdomain: b }", /^2:50: "subdomain" cannot be given together/],
+    [
+      "tunnels:\n  web: { addr: 80, domain: a.b, schemes: [http, https] }",
+      /^2:42: "schemes" cannot be both at one name/,
+    ],
     ["tunnels:\n  web: { addr: 80, labels: [a=b], compression: true }", /^2:28: "labels" goes with no Compression/],
     [
       "tunnels:\n  web: { addr: 80, oauth: { client_id: x } }",
@@ -292,5 +297,15 @@ tunnels:
       rows.filter(({ setting, refused }) => (setting === undefined) === (refused === undefined)),
       [],
     );
+  });
+
+  it("everything that flags ask of a tunnel has a key in a file for an agent, in each format", () => {
+    for (const rows of [tunnelKeys, endpointKeys] as readonly (readonly KeyRow[])[]) {
+      const known = new Set(rows.map(({ setting }) => setting));
+      const without = Object.keys(tunnelSettings).filter((setting) => !known.has(setting));
+      // An endpoint's URL says what these say.
+      const ofUrl = ["hostname", "subdomain", "label", "scheme", "remoteAddr", "terminateAt", "crt", "key"];
+      assert.deepEqual(without, rows === tunnelKeys ? [] : without.filter((setting) => ofUrl.includes(setting)));
+    }
   });
 });

@@ -37,22 +37,16 @@ const members: Readonly<Record<string, (values: TunnelValues) => Member>> = {
       ? undefined
       : {
           provider: values.oauth,
-          client_id: values.oauthClientId ?? "",
-          client_secret: values.oauthClientSecret ?? "",
-          scopes: values.oauthScope ?? [],
-          allow_emails: values.oauthAllowEmail ?? [],
-          allow_domains: values.oauthAllowDomain ?? [],
+          ...clientOf(values.oauthClientId, values.oauthClientSecret, values.oauthScope),
+          ...allowedOf(values.oauthAllowEmail, values.oauthAllowDomain),
         },
   OIDC: (values) =>
     values.oidc === undefined
       ? undefined
       : {
           issuer_url: values.oidc,
-          client_id: values.oidcClientId ?? "",
-          client_secret: values.oidcClientSecret ?? "",
-          scopes: values.oidcScope ?? [],
-          allow_emails: values.oidcAllowEmail ?? [],
-          allow_domains: values.oidcAllowDomain ?? [],
+          ...clientOf(values.oidcClientId, values.oidcClientSecret, values.oidcScope),
+          ...allowedOf(values.oidcAllowEmail, values.oidcAllowDomain),
         },
   IPRestriction: ({ cidrAllow = [], cidrDeny = [] }) =>
     ifAny([...cidrAllow, ...cidrDeny], { allow_cidrs: cidrAllow, deny_cidrs: cidrDeny }),
@@ -69,6 +63,14 @@ const members: Readonly<Record<string, (values: TunnelValues) => Member>> = {
     circuitBreaker === undefined ? undefined : { error_threshold: circuitBreaker },
   WebsocketTCPConverter: ({ websocketTcpConverter }) => (websocketTcpConverter ? {} : undefined),
 };
+
+function clientOf(id = "", secret = "", scopes: readonly string[] = []) {
+  return { client_id: id, client_secret: secret, scopes };
+}
+
+function allowedOf(emails: readonly string[] = [], domains: readonly string[] = []) {
+  return { allow_emails: emails, allow_domains: domains };
+}
 
 /** The members that the values ask for. Throws `ValueError` for a file that cannot be read. */
 export function bindOptions(values: TunnelValues): Readonly<Record<string, unknown>> {

@@ -48,7 +48,8 @@ export const login = defineCommand({
     if (pem !== undefined) {
       stored.ca = `${address.host.replaceAll(":", "-")}.pem`;
       writeAgentFile(join(dirname(path), stored.ca), pem);
-    } else if (values.ca === "system") stored.ca = "system";
+      // Not those of a server that may run on this machine.
+    } else stored.ca = "system";
     store(path, stored);
     process.stdout.write(`logged in to ${server}${account === "" ? "" : ` (account ${account})`}, stored in ${path}\n`);
     return exitCodes.fine;

@@ -149,7 +149,9 @@ async function fileOf(settings: Settings, flags: Flags, { env, known }: Sources)
   const { agentConfig } = settings;
   if (agentConfig) {
     const given = fromFlags("agentConfig", agentConfig, flags.texts)?.texts;
-    const paths = agentFilesOf(given, env);
+    // A data directory that was named means the server that runs there, whoever is logged in elsewhere.
+    const isHere = given === undefined && (flags.texts.has("data") || (env.POSTERN_DATA ?? "") !== "");
+    const paths = isHere ? [] : agentFilesOf(given, env);
     // Most commands have none, and start the sooner without a reader of YAML.
     if (paths.length === 0) return { values: new Map() };
     const { agentValues } = await import("../agent-files/agent-values.ts");
