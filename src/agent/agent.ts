@@ -1,24 +1,26 @@
-/**
- * The agent: one state machine that connects out, publishes, forwards, and comes back after every loss with the
- * same session, the same tunnels and the same URLs (agent-protocol, "What the server keeps to").
- */
+/** The agent: its tunnels, and the lines to the server that they are published over. */
+import { randomBytes } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import { pauseMs } from "./backoff.ts";
-import { connectServer } from "./connect.ts";
 import type { ConnectOptions, ServerAddress } from "./connect.ts";
-import { describeLoss, endOf } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
-import { openSession } from "./session.ts";
-import type { Resumption, Session } from "./session.ts";
+import { startLine } from "./line.ts";
+import type { Line } from "./line.ts";
 import type { TunnelOptions } from "./tunnel.ts";
 import { makeTunnels } from "./tunnels.ts";
-import type { Kept } from "./tunnels.ts";
+
+/** Sessions of an agent at a server that has as many edges, or more. */
+const usualConnections = 4;
 
 export interface AgentOptions {
   readonly server: ServerAddress;
   /** Tried in turn where that one cannot be reached, takes no agents, or says that it is about to stop. */
   readonly otherServers?: readonly ServerAddress[];
+  /**
+   * How many sessions it has at once; unless given as many as the server has edges, and at most `usualConnections`. With
+   * others than one it tells the server which sessions belong together. They begin at the servers in turn.
+   */
+  readonly connections?: number | undefined;
   /** The CA that the server must be certified by, PEM; the system's when absent. */
   readonly ca: string | undefined;
   readonly token: string;
@@ -69,145 +71,53 @@ export interface Agent {
   close(): Promise<void>;
 }
 
-/** How a connection ended, and whether it came to a session. */
-interface Connected {
-  readonly reason: string | undefined;
-  readonly atOnce: boolean;
-  readonly wasOnline: boolean;
-}
-
-const last: Connected = { reason: undefined, atOnce: false, wasOnline: false };
-
-/** A session that held this long was a good one: the next pause is the shortest again. */
-const steadyMs = 10_000;
-
 export function startAgent(options: AgentOptions): Agent {
-  const { clock, log, status } = options;
-  const closing = new AbortController();
+  const { clock, status } = options;
   const ended = Promise.withResolvers<AgentEnd>();
-  let session: Session | undefined;
-  let resumption: Resumption | undefined;
-  /** It serves until there is another; `stays`: until the server closes it. */
-  let former: { readonly session: Session; readonly stays: boolean; readonly gone: AbortSignal } | undefined;
-  const staying = new Set<Session>();
-  const leaving = new Set<Promise<void>>();
-  const servers = [options.server, ...(options.otherServers ?? [])];
-  /** Attempts that were to be made elsewhere than the one before. */
-  let turn = 0;
-  const kept: Kept = new Map();
-
   const tunnels = makeTunnels(options.tunnels, options);
-  let offlineSince = clock.now();
+  const agentId = options.connections === 1 ? undefined : randomBytes(16).toString("hex");
+  const lines: Line[] = [];
+  let isOver = false;
 
-  const run = async (): Promise<void> => {
-    let failures = 0;
-    let offline = clock.monotonic();
-    while (!closing.signal.aborted) {
-      if (!former) status({ state: "connecting" });
-      const since = clock.monotonic();
-      const { reason, atOnce, wasOnline } = await connectOnce();
-      session = undefined;
-      if (!wasOnline || former?.stays) turn += 1;
-      if (closing.signal.aborted || reason === undefined) return;
-      if (wasOnline) {
-        offlineSince = clock.now();
-        offline = clock.monotonic();
-      }
-      failures = clock.monotonic() - since >= steadyMs ? 1 : failures + 1;
-      if (atOnce && failures === 1) continue;
-      const pause = pauseMs(failures, options.random);
-      if (clock.monotonic() - offline + pause > (options.giveUpMs ?? Infinity)) {
-        end({ reason: "unreachable", message: reason });
-        return;
-      }
-      log.debug("reconnecting", { reason, pauseMs: pause });
-      if (former) {
-        const { gone } = former;
-        await sleep(clock, pause, AbortSignal.any([closing.signal, gone]));
-        if (gone.aborted) failures = 0;
-        continue;
-      }
-      status({ state: "waiting", reason, pauseMs: pause, since: offlineSince });
-      await sleep(clock, pause, closing.signal);
-    }
+  const startedAt = { now: clock.now(), monotonic: clock.monotonic() };
+  const startNext = (): Line => {
+    const at = lines.length;
+    const others = (): Line[] => lines.filter((_one, index) => index !== at);
+    const isAlone = (): boolean => others().every(({ isOnline }) => !isOnline);
+    const line = startLine({
+      ...options,
+      agentId,
+      lineTunnels: tunnels,
+      firstServer: at,
+      isAlone,
+      lostAt: () => lines.reduce((last, { lostAt }) => (lostAt && lostAt.now > last.now ? lostAt : last), startedAt),
+      isFirst: () => lines.every(({ lostAt, isOnline }) => !lostAt && !isOnline),
+      isCrowded({ server, edges, edgeId }) {
+        const held = others().flatMap(({ place }) => (place?.server === server ? [place.edgeId] : []));
+        return held.includes(edgeId) && new Set(held).size < edges;
+      },
+      status(told) {
+        // While another has a session, the agent is online as it was.
+        if (isAlone()) status(told);
+      },
+      published(edges) {
+        const wanted = options.connections ?? Math.min(edges, usualConnections);
+        if (isOver) return;
+        while (lines.length < wanted) startNext();
+      },
+      end,
+    });
+    lines.push(line);
+    return line;
+  };
+  const closeAll = async (): Promise<void> => {
+    isOver = true;
+    tunnels.stop();
+    await Promise.all(lines.map((line) => line.close()));
   };
   const end = (why: AgentEnd): void => {
-    leaveAll();
-    tunnels.stop();
-    void Promise.all(leaving).then(() => ended.resolve(why));
+    if (!isOver) void closeAll().then(() => ended.resolve(why));
   };
-  const leave = (left: Session | undefined): void => {
-    if (!left) return;
-    const closed = left.close().finally(() => leaving.delete(closed));
-    leaving.add(closed);
-  };
-  const leaveAll = (): void => {
-    leave(former?.session);
-    for (const one of staying) leave(one);
-  };
-  /** The session serves on until there is another, or the server closes it. */
-  const replace = (left: Session, stays: boolean): void => {
-    const gone = new AbortController();
-    const replaced = { session: left, stays, gone: gone.signal };
-    former = replaced;
-    void left.closed.then(() => {
-      staying.delete(left);
-      if (former === replaced) former = undefined;
-      gone.abort();
-    });
-  };
-  /** One connection from beginning to end. `reason` undefined: there will be no other. */
-  const connectOnce = async (): Promise<Connected> => {
-    try {
-      const server = servers[turn % servers.length] as ServerAddress;
-      const socket = await connectServer(server, options.ca, closing.signal, options.connect);
-      const own = tunnels.join(kept);
-      // A session of its own: resuming that of the former would end it.
-      session = await openSession(socket, options, tunnels, own, former ? undefined : resumption, closing.signal);
-      resumption = session.resumption;
-      status({ state: "online", latencyMs: session.latencyMs });
-      const left = former;
-      former = undefined;
-      if (left?.stays) staying.add(left.session);
-      void session.publish().then(() => left?.stays || leave(left?.session));
-      const over = await session.ended;
-      if (over.kind === "lost") {
-        if (over.atOnce) replace(session, over.stays === true);
-        return { ...over, wasOnline: true };
-      }
-      leave(session);
-      end(over.end);
-    } catch (error) {
-      if (closing.signal.aborted) return last;
-      const isTriedElsewhere = turn + 1 < servers.length;
-      const why = endOf(error, resumption !== undefined || options.retryFirst || isTriedElsewhere);
-      if (!why) return { reason: describeLoss(error), atOnce: false, wasOnline: false };
-      end(why);
-    }
-    return last;
-  };
-  const running = run();
-  return {
-    ended: ended.promise,
-    async close() {
-      const current = session;
-      closing.abort();
-      tunnels.stop();
-      leaveAll();
-      leave(current);
-      await Promise.all([...leaving, running]);
-    },
-  };
-}
-
-/** Resolves after `delayMs`, or at once when `signal` is aborted. */
-async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const timer = clock.after(delayMs, resolve);
-    signal.addEventListener("abort", () => {
-      timer.cancel();
-      resolve();
-    });
-  });
+  startNext();
+  return { ended: ended.promise, close: closeAll };
 }

@@ -15,6 +15,8 @@ export interface Resumption {
   readonly cookie: string;
 }
 
+type SessionOptions = AgentOptions & { readonly agentId: string | undefined };
+
 /** How a session ended. */
 export type SessionEnd =
   /** Another connection is due; `stays`: beside this one, which the server will close. */
@@ -25,6 +27,9 @@ export type SessionEnd =
 export interface Session {
   readonly latencyMs: number;
   readonly resumption: Resumption;
+  /** How many edges the server has, and which of them this session is at. */
+  readonly edges: number;
+  readonly edgeId: string;
   readonly ended: Promise<SessionEnd>;
   /** Its connection is over. */
   readonly closed: Promise<void>;
@@ -43,7 +48,7 @@ const finishCheckMs = 20;
 /** Takes over a connected socket. `own` are the tunnels that this session has. Rejects with `Refusal` when the server says why it refuses. */
 export async function openSession(
   socket: TLSSocket,
-  options: AgentOptions,
+  options: SessionOptions,
   tunnels: Tunnels,
   own: SessionTunnels,
   resumption: Resumption | undefined,
@@ -66,6 +71,8 @@ export async function openSession(
     return {
       latencyMs,
       resumption: { clientId: line.clientId, cookie: line.cookie },
+      edges: line.edges,
+      edgeId: line.edgeId,
       ended: ended.promise,
       closed: closed.promise,
       publish: () => own.open(line),
@@ -100,13 +107,14 @@ function finished(line: ClientSession, clock: Clock, boundMs: number): Promise<v
   return promise;
 }
 
-function clientOptions(options: AgentOptions, resumption: Resumption | undefined): ClientOptions {
+function clientOptions(options: SessionOptions, resumption: Resumption | undefined): ClientOptions {
   const { heartbeatIntervalMs, heartbeatToleranceMs, remoteManagement = true } = options;
   return {
     clock: options.clock,
     token: options.token,
     clientId: resumption?.clientId ?? "",
     cookie: resumption?.cookie ?? "",
+    ...(options.agentId !== undefined && { agentId: options.agentId }),
     metadata: options.metadata,
     version: options.version,
     os: platform(),

@@ -56,6 +56,12 @@ interface Living {
   readonly service: ServiceWatch | undefined;
   /** It was open once. */
   wasOpen: boolean;
+  /** The sessions that it is open in. */
+  readonly openIn: Set<Joined>;
+  /** Where it is published, once the server has made that up: the same in every session. */
+  made: Pick<BoundTunnel, "hostname" | "address"> | undefined;
+  /** It is being made up. */
+  making: Promise<void> | undefined;
 }
 
 /** What a session has of them. */
@@ -73,7 +79,7 @@ export function makeTunnels(given: readonly TunnelOptions[], options: TunnelsOpt
       // What the agent serves itself does not go away.
       const service =
         one.service && !one.upstream.local ? watchService(one.upstream, options.clock, one.service) : undefined;
-      return { options: one, service, wasOpen: false };
+      return { options: one, service, wasOpen: false, openIn: new Set(), made: undefined, making: undefined };
     }),
   );
   const sessions = new Set<Joined>();
@@ -113,24 +119,36 @@ function joinSession({ living, sessions, finish, kept, ...options }: JoinOptions
     failures.delete(tunnel);
     tunnel.wasOpen = true;
     if (bound) kept.set(tunnel.options, bound);
+    if (bound && isMadeUp(tunnel.options.publish)) tunnel.made = { hostname: bound.hostname, address: bound.address };
     byId.set(id, tunnel);
+    tunnel.openIn.add(joined);
     tunnel.options.status?.({ state: "online", url: bound?.url });
   };
-  const open = async (tunnel: Living): Promise<void> => {
-    if (!line) return;
+  const bindOnce = async (given: ClientSession, tunnel: Living): Promise<void> => {
     try {
-      await bind(line, tunnel.options, kept.get(tunnel.options), (id, bound) => opened(tunnel, id, bound));
+      const place = kept.get(tunnel.options) ?? tunnel.made;
+      await bind(given, tunnel.options, place, (id, bound) => opened(tunnel, id, bound));
     } catch (error) {
       if (line) refused(tunnel, error);
     }
   };
+  const open = async (tunnel: Living): Promise<void> => {
+    // One session has the server make up where it is; the others bring that.
+    while (tunnel.making && !tunnel.made) await tunnel.making;
+    if (!line || !living.has(tunnel)) return;
+    if (!isMadeUp(tunnel.options.publish) || tunnel.made) return bindOnce(line, tunnel);
+    tunnel.making = bindOnce(line, tunnel).finally(() => (tunnel.making = undefined));
+    await tunnel.making;
+  };
   const refused = (tunnel: Living, error: unknown): void => {
-    const end = endOf(error, tunnel.wasOpen || options.retryFirst);
+    // What others have is not over because this session may not have it as well.
+    const isElsewhere = tunnel.openIn.size > 0;
+    const end = isElsewhere ? undefined : endOf(error, tunnel.wasOpen || options.retryFirst);
     if (end) return finish(tunnel, end);
     const times = (failures.get(tunnel) ?? 0) + 1;
     failures.set(tunnel, times);
     const pause = pauseMs(times, options.random);
-    tunnel.options.status?.({ state: "waiting", reason: describeLoss(error), pauseMs: pause });
+    if (!isElsewhere) tunnel.options.status?.({ state: "waiting", reason: describeLoss(error), pauseMs: pause });
     retries.set(
       tunnel,
       clock.after(pause, () => void open(tunnel)),
@@ -160,6 +178,7 @@ function joinSession({ living, sessions, finish, kept, ...options }: JoinOptions
     lost() {
       joined.pause();
       sessions.delete(joined);
+      for (const { openIn } of living) openIn.delete(joined);
       byId.clear();
     },
     proxied(tunnelId, { proto }, stream) {
@@ -198,7 +217,7 @@ function joinSession({ living, sessions, finish, kept, ...options }: JoinOptions
 async function bind(
   line: ClientSession,
   options: TunnelOptions,
-  before: BoundTunnel | undefined,
+  before: BoundTunnel | Living["made"],
   opened: (id: string, bound: BoundTunnel | undefined) => void,
 ): Promise<void> {
   const { upstream, metadata, publish, proxyProtocol = 0 } = options;
@@ -220,10 +239,15 @@ async function bind(
       ...(trafficPolicy !== undefined && { trafficPolicy }),
       ...(resumed ?? placeOf(publish, proto)),
       options: { ...options.options, ...(publish.login && { OIDC: oidcOption(publish.login) }) },
-      ...(before ? { resume: { id: before.id, token: before.token } } : {}),
+      ...(before && "token" in before ? { resume: { id: before.id, token: before.token } } : {}),
     },
     (bound) => opened(bound.id, bound),
   );
+}
+
+/** Whether the server makes up where it is. */
+function isMadeUp(publish: TunnelOptions["publish"]): boolean {
+  return publish.kind === "url" && publish.url === undefined && publish.subdomain === undefined;
 }
 
 function placeOf(

@@ -1,5 +1,6 @@
 /** Everything that carries traffic, wired together: what is listened on comes later. */
 import { Deadlines } from "../lib/deadlines.ts";
+import { newId } from "../lib/ids.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { makeLogins } from "../identity/engine.ts";
 import type { Logins } from "../identity/engine.ts";
@@ -58,6 +59,8 @@ export interface DataPlane {
   readonly certificates: Certificates;
   readonly challenges: AcmeChallenges;
   readonly registry: AgentRegistry;
+  /** Of this edge, for as long as it runs. */
+  readonly edgeId: string;
   /** The lines to other edges; undefined where there are none. */
   readonly peers: Peers | undefined;
   /** What agents are served by. */
@@ -130,7 +133,9 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const { serverVersion } = options;
   const secret = Buffer.from(options.tunnelSecret);
   const agentLimits = sharesOf(defaultTunnelLimits, ofAllAgentListeners, edges);
-  const agents = makeAgentServer(registry, { clock, log, secret, region, serverVersion, edges, limits: agentLimits });
+  const edgeId = newId("edge", clock.now());
+  const identity = { region, serverVersion, edges, edgeId };
+  const agents = makeAgentServer(registry, { clock, log, secret, ...identity, limits: agentLimits });
   const counters = makeCounters();
   exportCounters(counters, metrics);
   exportOutboundCounters(metrics);
@@ -200,7 +205,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const pools = makePools(table, registry, random);
   const sites = makePublicSites(table, registry, idpSite(logins, ports.https), pools);
   const carrying = { context, upstreams, splices, tcpPorts, observers, listening, loaded };
-  return { table, certificates, challenges, registry, peers, agents, sites, pools, logins, saml, ...carrying };
+  return { table, certificates, challenges, registry, edgeId, peers, agents, sites, pools, logins, saml, ...carrying };
 }
 
 function loginSettings(options: EdgeOptions, ports: PublicPorts): LoginSettings {

@@ -1,5 +1,4 @@
 /** The data plane: what carries traffic, what is listened on, and the line to the control plane, put together. */
-import { newId } from "../lib/ids.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { followControlPlane } from "./control/control-line.ts";
 import { makeEdgeExplainer } from "./control/explain.ts";
@@ -91,7 +90,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
 
 /** @param ports the one of public URLs, and those that are really listened on; 0 for none */
 function follow(
-  { clock, metrics, log, peers }: EdgeOptions,
+  { metrics, log, peers }: EdgeOptions,
   link: Link<Upward, Downward>,
   plane: DataPlane,
   ports: { readonly advertised: number; readonly https: number; readonly http: number },
@@ -103,7 +102,7 @@ function follow(
   const explainer = makeEdgeExplainer({ table, sites, upstreams, context, listenPort });
   followControlPlane({
     link,
-    edgeId: newId("edge", clock.now()),
+    edgeId: plane.edgeId,
     httpsPort: ports.advertised,
     ...(peers && { peerAddress: renderPeerAddress(peers.listen) }),
     shared: registry.shared,

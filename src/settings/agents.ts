@@ -1,6 +1,7 @@
 /** Read by the commands that run an agent, besides what its tunnels ask for. */
 import { duration, proxyUrl, yesOrNo } from "./kinds/agents.ts";
 import { ipAddress } from "./kinds/address.ts";
+import { count } from "./kinds/number.ts";
 import { named, oneOf, text } from "./kinds/text.ts";
 import { many, one, optional, toggle } from "./setting.ts";
 
@@ -8,6 +9,10 @@ export const agentSettings = {
   server: optional(
     "The server's agent listener (default: the local server's). Several, with commas between them, are tried in turn.",
     named("HOST:PORT"),
+  ),
+  connections: optional(
+    "Sessions with the server at once (default: one for each of its edges, at most 4). With several servers they begin at each in turn.",
+    count("sessions", 1, 16),
   ),
   ca: optional(
     "PEM file with the CA that the server must be certified by; `system` for the system's (default: the local server's, else the system's).",

@@ -82,6 +82,7 @@ export class ClientConnection {
         RestartUnsupportedError: supports("restart"),
         UpdateUnsupportedError: supports("update"),
         MuxWindow: maxWindow,
+        ...(options.agentId !== undefined && { AgentID: options.agentId }),
       },
     };
     this.#ask(streamType.auth, question, (failure, reply) => {
@@ -119,6 +120,7 @@ export class ClientConnection {
       region: textMember(extra, "Region", maxText),
       serverVersion: textMember(extra, "Version", maxText),
       edges: Math.max(1, countMember(extra, "Edges")),
+      edgeId: textMember(extra, "Edge", maxText),
     };
     const openStreams = (): number => this.#openStreams;
     this.#isOpen = true;

@@ -11,6 +11,8 @@ export interface ClientOptions {
   readonly clientId: string;
   readonly cookie: string;
   readonly metadata: string;
+  /** 32 hex digits, the same for all sessions that have their tunnels together; a session by itself unless given. */
+  readonly agentId?: string;
   /** The agent's own version. */
   readonly version: string;
   readonly os: string;
@@ -92,6 +94,8 @@ export interface ClientSession {
   readonly serverVersion: string;
   /** How many edges the server has: with a session at each, requests need no hop between them. */
   readonly edges: number;
+  /** Which of them this session is at; "" where there is one. */
+  readonly edgeId: string;
   /**
    * Rejects with `Refusal` when the server names a reason of the catalogue. `bound` is called in the turn of the answer,
    * before anything that comes for the tunnel.

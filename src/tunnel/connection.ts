@@ -26,6 +26,7 @@ import { renderWireError } from "./wire-error.ts";
 export interface ConnectionHost extends Omit<SessionParts, "mux"> {
   readonly serverVersion: string;
   readonly edges: number;
+  readonly edgeId: string;
   readonly addresses: AddressBook;
   /** Live sessions by id; a leg of a client has an id of its own. */
   readonly sessions: Map<string, ServerSession>;
@@ -193,6 +194,7 @@ export class AgentConnection {
           sessionId: session.id,
           maxWindow: this.#maxWindow(agent),
           edges: agent.kind === "postern" ? this.#host.edges : 1,
+          edgeId: this.#host.edgeId,
         }),
       );
       this.#answered.add(stream);

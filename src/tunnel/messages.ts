@@ -36,7 +36,12 @@ export interface AuthMessage {
   readonly maxWindow: number;
   /** Above 0 for further connections of one client. */
   readonly leg: number;
+  /** The same for all sessions of one agent of ours, which have its tunnels together; "" for a session by itself. */
+  readonly agentId: string;
 }
+
+/** Ids that agents make up for themselves: 128 bits. */
+const agentIdShape = /^[0-9a-f]{32}$/;
 
 const tooOld = "The agent is too old for this command.";
 
@@ -48,6 +53,7 @@ export function parseAuth(message: JsonObject): AuthMessage {
   if (!version) throw new Refusal("agent_request_invalid", "The agent speaks no protocol version that we do (2, 3).");
   const userAgent = textMember(extra, "UserAgent", maxText);
   const maxWindow = countMember(extra, "MuxWindow");
+  const agentId = textMember(extra, "AgentID", maxName);
   const unsupported = (name: string): string => {
     const value = member(extra, name);
     return value === undefined || value === null ? tooOld : textMember(extra, name, maxText);
@@ -70,6 +76,7 @@ export function parseAuth(message: JsonObject): AuthMessage {
     },
     maxWindow,
     leg: countMember(extra, "LegNumber"),
+    agentId: agentIdShape.test(agentId) ? agentId : "",
   };
 }
 
@@ -161,6 +168,8 @@ export interface AuthAnswer {
   readonly maxWindow: number;
   /** How many edges the server has, for agents that can have a session at each; 1 is left out. */
   readonly edges: number;
+  /** Which of them answers. */
+  readonly edgeId: string;
 }
 
 export function renderAuth(answer: AuthAnswer): JsonObject {
@@ -178,7 +187,7 @@ export function renderAuth(answer: AuthAnswer): JsonObject {
       Banner: "",
       AgentSessionID: answer.sessionId,
       ...(answer.maxWindow > 0 ? { MuxWindow: answer.maxWindow } : {}),
-      ...(answer.edges > 1 ? { Edges: answer.edges } : {}),
+      ...(answer.edges > 1 ? { Edges: answer.edges, Edge: answer.edgeId } : {}),
     },
   };
 }

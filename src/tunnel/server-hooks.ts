@@ -136,6 +136,8 @@ export interface AgentSession {
   readonly id: string;
   readonly accountId: string;
   readonly credentialId: string;
+  /** The same for all sessions of one agent, which have its tunnels together; "" for a session by itself. */
+  readonly agentId: string;
   readonly agentVersion: string;
   readonly os: string;
   readonly metadata: string;

@@ -19,6 +19,8 @@ export interface AgentServerOptions {
   readonly serverVersion: string;
   /** How many edges there are, which agents of ours are told; 1 unless given. */
   readonly edges?: number;
+  /** Which of them this is; told with their number. */
+  readonly edgeId?: string;
   readonly limits?: Partial<TunnelLimits>;
 }
 
@@ -47,6 +49,7 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     region: options.region,
     serverVersion: options.serverVersion,
     edges: options.edges ?? 1,
+    edgeId: options.edgeId ?? "",
     addresses,
     sessions: new Map(),
     connections: new Set(),

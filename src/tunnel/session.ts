@@ -77,6 +77,7 @@ export class ServerSession implements AgentSession {
   readonly clientId: string;
   readonly accountId: string;
   readonly credentialId: string;
+  readonly agentId: string;
   readonly agentVersion: string;
   readonly os: string;
   readonly metadata: string;
@@ -95,6 +96,7 @@ export class ServerSession implements AgentSession {
     this.clientId = identity.clientId;
     this.accountId = identity.accountId;
     this.credentialId = identity.credentialId;
+    this.agentId = agent.agentId;
     this.agentVersion = agent.agentVersion;
     this.os = agent.os;
     this.metadata = agent.metadata;

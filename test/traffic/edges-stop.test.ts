@@ -17,7 +17,7 @@ for (const http of protocols) {
       held.push(response);
       came();
     });
-    const agent = await platform.startAgent({ upstream: service.port });
+    const agent = await platform.startAgent({ upstream: service.port, agent: { connections: 1 } });
     const visits: ReturnType<typeof platform.request>[] = [];
     const overPeerLine = async (): Promise<number> => {
       const { text } = await platform.api("GET", "/metrics");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { checkEdges, usualEdges } from "../../src/cli/platform/edge-count.ts";
 import type { Protocol } from "../support/http-client.ts";
-import type { OurAgent } from "../support/our-agent.ts";
+import type { OurAgent, OurAgentOptions } from "../support/our-agent.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
@@ -12,10 +12,13 @@ import type { HttpService } from "../support/services.ts";
 describe("two edges", { timeout: 60_000 }, () => {
   let platform: TestPlatform;
   let service: HttpService;
+  /** An agent that only one of them has. */
+  let atOne: OurAgentOptions;
 
   before(async () => {
     platform = await startPlatform({ edges: 2 });
     service = await startHttpService((_request, response) => response.end("served"));
+    atOne = { upstream: service.port, agent: { connections: 1 } };
   });
   after(async () => {
     await platform.stop();
@@ -39,7 +42,7 @@ describe("two edges", { timeout: 60_000 }, () => {
 
   it("two edges both serve an agent's URL, keep traces of it that are one list, and are counted together", async () => {
     const answered = 'postern_http_requests_total\\{status="2xx"\\}';
-    const agent = await platform.startAgent({ upstream: service.port });
+    const agent = await platform.startAgent(atOne);
     const before = (await metric(answered)) || 0;
     const ids = await visitBoth(agent, "h1");
     const { body } = await platform.api("GET", `/requests?limit=${ids.length}`);
@@ -59,13 +62,13 @@ describe("two edges", { timeout: 60_000 }, () => {
 
   it("two edges have an agent's session end wherever it is when its token is deleted", async () => {
     const { body: credential } = await platform.api("POST", "/credentials", {});
-    const other = await platform.startAgent({ upstream: service.port, token: credential.token });
+    const other = await platform.startAgent({ ...atOne, token: credential.token });
     await platform.api("DELETE", `/credentials/${credential.id}`);
     assert.equal((await other.ended).reason, "credentials");
   });
 
   it("two edges both serve over HTTP/2", async () => {
-    await visitBoth(await platform.startAgent({ upstream: service.port }), "h2");
+    await visitBoth(await platform.startAgent(atOne), "h2");
   });
 });
 

@@ -196,6 +196,7 @@ export const agentKeys = {
     { key: "session_metadata", setting: "sessionMetadata" },
     { key: "give_up_after", setting: "giveUpAfter" },
     address("server"),
+    { key: "connections", setting: "connections" },
     { key: "ca", setting: "ca", isPath: true },
     { key: "data", setting: "data", isPath: true },
   ],

@@ -78,6 +78,7 @@ export function connectOf({
 export function sessionOf(values: Values) {
   return {
     metadata: values.sessionMetadata ?? "",
+    connections: values.connections,
     giveUpMs: values.giveUpAfter,
     remoteManagement: values.remoteManagement,
     heartbeatIntervalMs: values.heartbeatInterval,

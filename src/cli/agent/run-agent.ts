@@ -14,6 +14,7 @@ export interface AgentRun extends Pick<
   AgentOptions,
   | "server"
   | "otherServers"
+  | "connections"
   | "ca"
   | "token"
   | "connect"

@@ -150,6 +150,7 @@ function publishLocally(
   const online = Promise.withResolvers<string>();
   const agent = startAgent({
     server,
+    connections: 1,
     ca: platform.caPem,
     token: platform.authtoken,
     metadata: "postern dev",

@@ -2,7 +2,9 @@
 import { Refusal } from "../../lib/errors.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
-import type { EndpointProto, Tunnel } from "./tunnel.ts";
+import { keepsCompany } from "./company.ts";
+import type { Company } from "./company.ts";
+import type { Tunnel } from "./tunnel.ts";
 
 /** A name stays with its account for this long after its tunnel has gone, so that a restart finds it free. */
 const reservedMs = 600_000;
@@ -14,21 +16,18 @@ export interface Claimant {
   readonly credentialId: string;
 }
 
-/** What may serve a name beside others: endpoints of this protocol that ask for it. Undefined: nothing. */
-export type PoolOf = EndpointProto | undefined;
-
 export interface Claims<Name> {
   /** The first that serves it. */
   tunnel(name: Name): Tunnel | undefined;
   /** All that serve it; another list once that changes. */
   tunnels(name: Name): readonly Tunnel[];
   /**
-   * Throws `agent_name_taken` unless `claimant` may have the name. Returns the tunnel of the same credential that serves
-   * it now, and must make way where its agent is not there any more.
+   * Throws `agent_name_taken` unless `claimant` may have the name. Returns the tunnels of the same credential that serve
+   * it now, all of one agent, and must make way where that is not there any more.
    */
-  claim(name: Name, claimant: Claimant, pool: PoolOf): Tunnel | undefined;
+  claim(name: Name, claimant: Claimant, company: Company | undefined): readonly Tunnel[];
   /** Whether `claim` would succeed. */
-  isFree(name: Name, claimant: Claimant, pool: PoolOf): boolean;
+  isFree(name: Name, claimant: Claimant, company: Company | undefined): boolean;
   /** Whether the credential has the name at this edge, or was the last of all edges that had. */
   isLastHere(name: Name, claimant: Claimant): boolean;
   put(name: Name, tunnel: Tunnel): void;
@@ -41,8 +40,16 @@ export interface Claims<Name> {
 }
 
 export interface ClaimsOptions<Name> {
-  /** Why configuration keeps the account from the name, or undefined. `exactOnly`: a wildcard does not. */
-  readonly reservation: (name: Name, accountId: string, exactOnly: boolean, pool: PoolOf) => string | undefined;
+  /**
+   * Why configuration keeps the account from the name, or undefined. `exactOnly`: a wildcard does not. `pool`: the
+   * protocol of an endpoint that asks to share it.
+   */
+  readonly reservation: (
+    name: Name,
+    accountId: string,
+    exactOnly: boolean,
+    pool: string | undefined,
+  ) => string | undefined;
   /** The name as messages show it. */
   readonly shown: (name: Name) => string;
   /** Milliseconds, see `Clock`. */
@@ -63,22 +70,26 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
   const serving = new Map<Name, readonly Tunnel[]>();
   const former = new Map<Name, Former>();
 
-  const joins = (name: Name, { accountId }: Claimant, pool: PoolOf): boolean => {
+  const joins = (name: Name, { accountId }: Claimant, company: Company | undefined): boolean => {
     const tunnels = serving.get(name) ?? none;
-    return tunnels.length > 0 && tunnels.every((one) => one.session.accountId === accountId && poolOf(one) === pool);
+    return (
+      tunnels.length > 0 &&
+      tunnels.every((one) => one.session.accountId === accountId && keepsCompany(one.endpoint?.company, company))
+    );
   };
   /** Why `claimant` cannot have the name, or undefined. Says nothing of other accounts. */
-  const obstacle = (name: Name, claimant: Claimant, pool: PoolOf): string | undefined => {
+  const obstacle = (name: Name, claimant: Claimant, company: Company | undefined): string | undefined => {
     const { accountId, credentialId } = claimant;
-    const reserved = reservation(name, accountId, false, pool);
+    const reserved = reservation(name, accountId, false, poolOf(company));
     if (reserved !== undefined) return reserved;
-    if (pool !== undefined && joins(name, claimant, pool)) return undefined;
+    if (joins(name, claimant, company)) return undefined;
     const tunnels = serving.get(name) ?? none;
     const holder = tunnels[0]?.session;
-    const isAlone = tunnels.length === 1;
-    if (isAlone && holder?.credentialId === credentialId) return undefined;
+    if (isOneAgents(tunnels) && holder?.credentialId === credentialId) return undefined;
     if (holder?.accountId === accountId) {
-      const pooled = tunnels.some((one) => poolOf(one) !== undefined) || pool !== undefined;
+      const pooled = [...tunnels.map(({ endpoint }) => endpoint?.company), company].some(
+        (one) => poolOf(one) !== undefined,
+      );
       const hint = pooled ? "; several may serve one URL if each asks for pooling" : "";
       return `${describeHolder(holder)} serves it${hint}`;
     }
@@ -89,12 +100,12 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
   return {
     tunnel: (name) => serving.get(name)?.[0],
     tunnels: (name) => serving.get(name) ?? none,
-    claim(name, claimant, pool) {
-      const why = obstacle(name, claimant, pool);
+    claim(name, claimant, company) {
+      const why = obstacle(name, claimant, company);
       if (why !== undefined) throw new Refusal("agent_name_taken", `publish "${shown(name)}": ${why}`);
-      return pool !== undefined && joins(name, claimant, pool) ? undefined : serving.get(name)?.[0];
+      return joins(name, claimant, company) ? none : (serving.get(name) ?? none);
     },
-    isFree: (name, claimant, pool) => obstacle(name, claimant, pool) === undefined,
+    isFree: (name, claimant, company) => obstacle(name, claimant, company) === undefined,
     isLastHere(name, { credentialId }) {
       const tunnels = serving.get(name) ?? none;
       if (tunnels.length > 0) {
@@ -105,7 +116,7 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
     },
     put(name, tunnel) {
       former.delete(name);
-      const beside = poolOf(tunnel) === undefined ? none : (serving.get(name) ?? none);
+      const beside = tunnel.endpoint?.company === undefined ? none : (serving.get(name) ?? none);
       serving.set(name, [...beside.filter((one) => one !== tunnel), tunnel]);
     },
     release(name, tunnel) {
@@ -128,7 +139,9 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
     dispossessed: () =>
       [...serving].flatMap(([name, tunnels]) =>
         tunnels.filter(
-          (one) => !one.isElsewhere && reservation(name, one.session.accountId, true, poolOf(one)) !== undefined,
+          (one) =>
+            !one.isElsewhere &&
+            reservation(name, one.session.accountId, true, poolOf(one.endpoint?.company)) !== undefined,
         ),
       ),
   };
@@ -136,7 +149,15 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
 
 const none: readonly Tunnel[] = Object.freeze([]);
 
-/** What a tunnel's endpoint may serve its name beside. */
-export function poolOf({ endpoint }: Tunnel): PoolOf {
-  return endpoint?.site.pooled === true ? endpoint.proto : undefined;
+/** Whether they are tunnels that one agent has in its sessions, or a single one. */
+function isOneAgents(tunnels: readonly Tunnel[]): boolean {
+  const [first] = tunnels;
+  if (!first || tunnels.length === 1) return first !== undefined;
+  const company = first.endpoint?.company;
+  return company?.isPool === false && tunnels.every(({ endpoint }) => endpoint?.company?.key === company.key);
+}
+
+/** The protocol whose endpoints share the name by asking for it. */
+function poolOf(company: Company | undefined): string | undefined {
+  return company?.isPool === true ? company.key : undefined;
 }

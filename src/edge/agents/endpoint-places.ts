@@ -8,7 +8,8 @@ import type { ServerNames } from "../../lib/server-names.ts";
 import type { AgentSession, Asked, BindRequest } from "../../tunnel/server-hooks.ts";
 import type { EndpointAddresses } from "./addresses.ts";
 import { describeHolder } from "./claims.ts";
-import type { PoolOf } from "./claims.ts";
+import { companyOf } from "./company.ts";
+import type { Company } from "./company.ts";
 import type { Grant } from "./credentials.ts";
 import type { EndpointHosts } from "./hosts.ts";
 import { generatedName, hostName } from "./host-names.ts";
@@ -47,8 +48,8 @@ export interface PublicPlace {
 }
 
 export interface ClaimedPlace extends PublicPlace {
-  /** The tunnel of the same credential that must be taken away first: its agent was asked and is silent. */
-  readonly replaces: Tunnel | undefined;
+  /** The tunnels of the same credential that must be taken away first: their agent was asked and is silent. */
+  readonly replaces: readonly Tunnel[];
   /** It was made up by chance: nobody can have it. */
   readonly isFresh: boolean;
 }
@@ -60,7 +61,7 @@ export interface EndpointPlaces {
    * Throws `agent_name_taken` unless the endpoint may serve its place beside others from now on, or by itself: nothing
    * else serves it then.
    */
-  demandPool(endpoint: Endpoint, asking: Pick<EndpointRequest, "session">, pools: boolean): void;
+  demandPool(endpoint: Endpoint, asking: Pick<EndpointRequest, "session" | "request">, pools: boolean): void;
 }
 
 /** Generated names that are tried before giving up: as many as a session may hold tunnels is plenty. */
@@ -75,31 +76,31 @@ export function makeEndpointPlaces(options: EndpointPlacesOptions): EndpointPlac
       if ("ask" in place) return place;
       return mustAsk(place, asking) ?? place;
     },
-    demandPool({ host, port, site, proto }, { session }, pools) {
-      const pool = pools ? proto : undefined;
-      if (isAtPort(site, host)) options.addresses?.claim(port, session, pool);
-      else options.hosts.claim(host, session, pool);
+    demandPool({ host, port, site }, { session, request }, pools) {
+      const company = companyOf(session, { ...request, pools });
+      if (isAtPort(site, host)) options.addresses?.claim(port, session, company);
+      else options.hosts.claim(host, session, company);
     },
   };
 }
 
 /**
- * The session to be asked before the tunnel is replaced. Throws where its agent has answered. A request that brings the
+ * The session to be asked before its tunnel is replaced. Throws where its agent has answered. A request that brings the
  * tunnel's own id, proven, comes from its holder.
  */
 function mustAsk(
   { host, port, replaces }: ClaimedPlace,
   { session, id, request, asked }: EndpointRequest,
 ): Unasked | undefined {
-  if (!replaces || replaces.id === id) return undefined;
   const shown = request.proto === "tcp" ? `${internalNameOf(host)}:${port}` : internalNameOf(host);
-  if (replaces.session === session) {
-    throw new Refusal("agent_name_taken", `publish "${shown}": this session serves it with tunnel "${replaces.id}"`);
+  const taken = (why: string): Refusal => new Refusal("agent_name_taken", `publish "${shown}": ${why}`);
+  for (const { id: heldId, session: holder } of replaces) {
+    if (heldId === id) continue;
+    if (holder === session) throw taken(`this session serves it with tunnel "${heldId}"`);
+    const isThere = asked.get(holder);
+    if (isThere === undefined) return { ask: holder };
+    if (isThere) throw taken(`${describeHolder(holder)} serves it`);
   }
-  const isThere = asked.get(replaces.session);
-  if (isThere === undefined) return { ask: replaces.session };
-  if (isThere)
-    throw new Refusal("agent_name_taken", `publish "${shown}": ${describeHolder(replaces.session)} serves it`);
   return undefined;
 }
 
@@ -118,7 +119,7 @@ function tcpPlace(
       : addresses.requested(request.address, session);
   if ("ask" in place) return place;
   demandHost(grant, place.host, place.port);
-  return { ...place, replaces: addresses.claim(place.port, session, poolFor(asking)), isFresh: false };
+  return { ...place, replaces: addresses.claim(place.port, session, companyFor(asking)), isFresh: false };
 }
 
 function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): ClaimedPlace | Unasked {
@@ -145,16 +146,17 @@ function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): Cla
     );
   }
   demandHost(grant, host, port);
-  return { host, port, replaces: options.hosts.claim(host, session, poolFor(asking)), isFresh };
+  return { host, port, replaces: options.hosts.claim(host, session, companyFor(asking)), isFresh };
 }
 
 /** Reached by policies of the account alone, and at no port of this server. */
 function internalPlace(
   hosts: EndpointHosts,
-  { grant, session, request }: EndpointRequest,
+  asking: EndpointRequest,
   host: string,
   asked: number | undefined,
 ): ClaimedPlace {
+  const { grant, session, request } = asking;
   const { proto, isPublic, id } = request;
   if (isPublic === true) throw new Refusal("internal_binding_demanded", `publish "${host}": ask for "internal"`);
   const demand = internalNameDemand(host);
@@ -166,7 +168,7 @@ function internalPlace(
   }
   demandHost(grant, host, port);
   const key = internalKey({ scheme: proto, host, port }, session.accountId);
-  const replaces = hosts.claim(key, session, request.pools === true ? proto : undefined);
+  const replaces = hosts.claim(key, session, companyFor(asking));
   return { host: key, port, replaces, isFresh: false };
 }
 
@@ -192,8 +194,8 @@ function notInternal(): Refusal {
   return new Refusal("internal_name_demanded", 'publish an internal endpoint: its host must end in ".internal"');
 }
 
-function poolFor({ request: { pools, proto } }: EndpointRequest): PoolOf {
-  return pools === true ? proto : undefined;
+function companyFor({ session, request }: EndpointRequest): Company | undefined {
+  return companyOf(session, request);
 }
 
 function demandHost(grant: Grant, host: string, port: number): void {

@@ -3,7 +3,7 @@ import { internalNameOf, isInternalKey } from "../../lib/internal-names.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { makeClaims } from "./claims.ts";
-import type { Claims, PoolOf } from "./claims.ts";
+import type { Claims } from "./claims.ts";
 
 export type EndpointHosts = Claims<string>;
 
@@ -34,7 +34,7 @@ export function makeEndpointHosts(table: RoutingTable, monotonic: () => number, 
 /** Why configuration that serves the name keeps an endpoint from it; cloud endpoints that are pooled share it. */
 export function servedByOthers(
   sites: readonly Pick<ConnectionSite | Site, "id" | "kind" | "pooled">[],
-  pool: PoolOf,
+  pool: string | undefined,
 ): string | undefined {
   const other = sites.find(({ kind, pooled }) => pooled !== true || kind !== `${pool}_edge`);
   if (!other) return undefined;

@@ -9,6 +9,7 @@ import type { Place } from "../../schema/object.ts";
 import type { AgentSession, BindRequest, LabelRequest, TunnelChange } from "../../tunnel/server-hooks.ts";
 import type { Grant } from "./credentials.ts";
 import { AccountObjects } from "./account-objects.ts";
+import { companyOf } from "./company.ts";
 import { connectionEndpoint, endpointSite } from "./endpoint.ts";
 import type { EndpointSiteOptions } from "./endpoint.ts";
 import { makeEndpointPlaces } from "./endpoint-places.ts";
@@ -32,7 +33,7 @@ export interface OpenedEndpoint extends Pick<ClaimedPlace, "replaces" | "isFresh
 
 export interface Opening {
   /**
-   * Throws `Refusal`. `replaces` is the tunnel of the same credential that must be taken away first: its agent was
+   * Throws `Refusal`. `replaces` are the tunnels of the same credential that must be taken away first: their agent was
    * asked and is silent. `ask` is the session that must be asked before anything can be said.
    */
   endpoint(asking: EndpointRequest): OpenedEndpoint | Unasked;
@@ -153,7 +154,8 @@ function endpointAt(
   if (proto === "http" && compiled.some(({ logins }) => logins !== undefined)) {
     throw new Refusal("agent_option_unsupported", `publish "http://${host}" with a login: that takes HTTPS`);
   }
-  const beside = request.pools === true ? { host, likeness: likenessOf(proto, request.options) } : undefined;
+  const company = companyOf(session, request);
+  const beside = company && { host, likeness: likenessOf(proto, request.options) };
   const site: EndpointSiteOptions = {
     endpointId,
     tunnelId: id,
@@ -177,6 +179,7 @@ function endpointAt(
         ? connectionEndpoint(site, proto, port, termination)
         : endpointSite(site, port),
     beside,
+    company,
     renewed: () => (named.isCurrent() ? undefined : endpointAt({ host, port }, { session, id, request }, options)),
   };
 }

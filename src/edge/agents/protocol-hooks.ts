@@ -111,7 +111,7 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
         if (unclaimed) return unclaimed;
         ({ tunnel } = opened);
         if (before) tunnels.withdraw(before);
-        if (opened.replaces) makeWay(opened.replaces);
+        for (const one of opened.replaces) makeWay(one);
       } catch (error) {
         names?.drop(id, progress);
         throw error;
@@ -156,6 +156,7 @@ export function renderSession(session: AgentSession, region: string): SessionRep
     id: session.id,
     accountId: session.accountId,
     credentialId: session.credentialId,
+    ...(session.agentId !== "" && { agentId: session.agentId }),
     agentVersion: session.agentVersion,
     ip: session.ip,
     os: session.os,

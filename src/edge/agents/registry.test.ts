@@ -54,6 +54,7 @@ class RecordedSession implements AgentSession {
   readonly id: string;
   readonly accountId: string;
   readonly credentialId: string;
+  readonly agentId: string = "";
   readonly agentVersion = "postern/1";
   readonly os = "linux";
   readonly metadata = "";

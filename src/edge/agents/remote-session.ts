@@ -9,6 +9,7 @@ export class RemoteSession implements AgentSession, StreamWatcher {
   readonly id: string;
   readonly accountId: string;
   readonly credentialId: string;
+  readonly agentId: string;
   readonly agentVersion: string;
   readonly os: string;
   readonly metadata: string;
@@ -27,6 +28,7 @@ export class RemoteSession implements AgentSession, StreamWatcher {
     this.id = report.id;
     this.accountId = report.accountId;
     this.credentialId = report.credentialId;
+    this.agentId = report.agentId ?? "";
     this.agentVersion = report.agentVersion;
     this.os = report.os;
     this.metadata = report.metadata;

@@ -4,7 +4,6 @@ import { Refusal } from "../../lib/errors.ts";
 import type { ClaimAnswer } from "../../routing/planes/directory.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
 import type { BindProgress, Unclaimed } from "../../tunnel/server-hooks.ts";
-import { poolOf } from "./claims.ts";
 import type { OpenedEndpoint } from "./opening.ts";
 import { claimedName } from "./tunnel.ts";
 import type { Tunnel } from "./tunnel.ts";
@@ -58,7 +57,7 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
   const ask = (tunnel: Tunnel, name: string, replaces: readonly string[], done: Answered): void => {
     lastCall += 1;
     const call = lastCall;
-    const pool = poolOf(tunnel);
+    const pool = tunnel.endpoint?.company?.key;
     const settle: Answered = (answer) => {
       waiting.delete(call);
       deadline.cancel();
@@ -80,9 +79,10 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
       if (!tunnel.endpoint) return undefined;
       const name = claimedName(tunnel.endpoint);
       const { granted } = progress;
-      if (granted && granted.name === name && (!replaces || granted.replaces.includes(replaces.id))) return undefined;
+      if (granted && granted.name === name && replaces.every(({ id }) => granted.replaces.includes(id)))
+        return undefined;
       if (!isReachable || progress.isSilent === true) {
-        if (isFresh || (replaces?.isElsewhere !== true && wasHere(tunnel))) return undefined;
+        if (isFresh || (!replaces.some(({ isElsewhere }) => isElsewhere) && wasHere(tunnel))) return undefined;
         throw new Refusal(
           "agent_name_unconfirmed",
           `publish "${tunnel.endpoint.url}": it cannot be made sure that nobody else has it`,
@@ -91,7 +91,7 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
       if ((progress.conflicts ?? 0) >= maxConflicts) {
         throw new Refusal("agent_name_unconfirmed", `publish "${tunnel.endpoint.url}": others ask for it all the time`);
       }
-      const wanted = { name, replaces: replaces ? [replaces.id] : [] };
+      const wanted = { name, replaces: replaces.map(({ id }) => id) };
       return {
         claim: (done) =>
           ask(tunnel, name, wanted.replaces, (answer) => {

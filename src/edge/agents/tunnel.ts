@@ -3,6 +3,7 @@ import type { SharedTunnel } from "../../routing/planes/directory.ts";
 import type { TunnelReport } from "../../routing/planes/messages.ts";
 import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import type { Beside } from "../../traffic/upstream-plan.ts";
+import type { Company } from "./company.ts";
 import { isInternalKey } from "../../lib/internal-names.ts";
 import type { AgentSession, BindRequest } from "../../tunnel/server-hooks.ts";
 
@@ -40,6 +41,8 @@ export interface Endpoint {
   readonly site: Site | ConnectionSite;
   /** Those that may stand in for its tunnel; undefined for one that serves its URL alone. */
   readonly beside: Beside | undefined;
+  /** What may serve its name with it; undefined: nothing. */
+  readonly company: Company | undefined;
   /**
    * Itself made anew where what its traffic policy names of the account has changed; undefined where nothing has.
    * Throws `Refusal` when that is not there any more.
@@ -68,7 +71,7 @@ export function renderTunnel(tunnel: Tunnel, region: string): TunnelReport {
         publicUrl: endpoint.url,
         name: endpoint.name,
         description: endpoint.description,
-        ...(endpoint.site.pooled === true && { pooled: true }),
+        ...(endpoint.company?.isPool === true && { pooled: true }),
       },
     }),
     ...(labels && { labels }),
@@ -101,7 +104,7 @@ export function shareTunnel(tunnel: Tunnel, request: BindRequest | undefined): S
     ...(endpoint && {
       endpoint: {
         name: claimedName(endpoint),
-        ...(endpoint.site.pooled === true && { pool: endpoint.proto }),
+        ...(endpoint.company && { pool: endpoint.company.key }),
         host: endpoint.host,
         port: endpoint.port,
         request: JSON.stringify(request),

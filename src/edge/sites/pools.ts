@@ -4,6 +4,7 @@ import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/com
 import type { LoginGuard } from "../../traffic/login.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
+import type { Tunnel } from "../agents/tunnel.ts";
 import { sameDemands } from "../tls/demands.ts";
 
 export interface Pools {
@@ -38,7 +39,7 @@ export function makePools(
     const near = agents.some(({ isElsewhere }) => !isElsewhere)
       ? agents.filter(({ isElsewhere }) => !isElsewhere)
       : agents;
-    const all = [...configured, ...near.flatMap(({ endpoint }) => (endpoint ? [endpoint.site] : []))];
+    const all = [...configured, ...oncePerAgent(near).flatMap(({ endpoint }) => (endpoint ? [endpoint.site] : []))];
     const members = all.filter((one) => one.pooled === true && schemeOf(one) === schemeOf(site)) as S[];
     const joined = members.length > 1 ? join(members) : (members[0] ?? site);
     made.set(name, { agents, configured, site: joined });
@@ -52,6 +53,12 @@ export function makePools(
       return members === undefined ? site : members[Math.floor(random() * members.length)];
     },
   };
+}
+
+/** Of what an agent has in several sessions one: its modules count together what they count, and the rest stand in for it. */
+function oncePerAgent(tunnels: readonly Tunnel[]): readonly Tunnel[] {
+  const first = new Map(tunnels.toReversed().map((one) => [one.endpoint?.company?.agent ?? one, one]));
+  return tunnels.filter((one) => first.get(one.endpoint?.company?.agent ?? one) === one);
 }
 
 /** Those of a site's members that a connection may be served by whose handshake was bound to these demands. */

@@ -42,6 +42,7 @@ class TcpSession implements AgentSession {
   readonly id: string;
   readonly accountId = "ac_1";
   readonly credentialId = "cr_1";
+  readonly agentId: string = "";
   readonly agentVersion = "";
   readonly os = "";
   readonly metadata = "";

@@ -125,6 +125,8 @@ export interface SessionReport {
   readonly id: string;
   readonly accountId: string;
   readonly credentialId: string;
+  /** As `AgentSession` has it; absent for "". */
+  readonly agentId?: string;
   readonly agentVersion: string;
   readonly ip: string;
   readonly os: string;
