@@ -269,7 +269,7 @@ async function openedAgain(url: string): Promise<Store> {
     try {
       return await open(url);
     } catch (error) {
-      if (tries > 100) throw error;
+      if (tries > 1000) throw error;
       await delay(20);
     }
   }
