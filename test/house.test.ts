@@ -50,8 +50,22 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
     types: ["settings"],
   },
   agent: { values: ["lib", "http1", "tunnel"], types: ["routing"] },
+  inspector: { values: ["lib", "http1", "agent"] },
   cli: {
-    values: ["lib", "settings", "policy", "routing", "storage", "api", "edge", "agent", "webhooks", "sdk", "sso"],
+    values: [
+      "lib",
+      "settings",
+      "policy",
+      "routing",
+      "storage",
+      "api",
+      "edge",
+      "agent",
+      "inspector",
+      "webhooks",
+      "sdk",
+      "sso",
+    ],
   },
   "main.ts": { values: ["cli"] },
 };
@@ -65,7 +79,7 @@ const confined: readonly { readonly what: string; readonly pattern: RegExp; read
   {
     what: "http.request on the data path",
     pattern: /from "(node:https?|.*\/lib\/http\.ts)"/,
-    to: ["api", "cli", "outbound", "agent", "sso"],
+    to: ["api", "cli", "outbound", "agent", "inspector", "sso"],
   },
 ];
 

@@ -4,8 +4,8 @@ import type { Clock } from "../lib/clock.ts";
 import { catalogue } from "../lib/errors.ts";
 import { socketStream } from "../lib/socket-stream.ts";
 import { splice } from "../lib/splice.ts";
-import type { RequestWatch } from "./request-watch.ts";
 import { duplexOf } from "./stream-duplex.ts";
+import type { StreamWatch } from "./stream-watch.ts";
 import { dialUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -17,7 +17,7 @@ export interface ForwardOptions {
   readonly clock: Clock;
   /** Whether a failure can be told in HTTP. */
   readonly http: boolean;
-  readonly watch: RequestWatch | undefined;
+  readonly watch: StreamWatch | undefined;
   /** The service could not be reached. */
   readonly unreachable: (error: Error) => void;
 }
@@ -29,7 +29,7 @@ export function forward(stream: ByteStream, options: ForwardOptions): void {
     const along = watch && {
       forth: (bytes: Buffer) => watch.fromServer(bytes),
       back: (bytes: Buffer) => watch.fromService(bytes),
-      closed: () => watch.ended(),
+      closed: (error: Error | undefined) => watch.ended(error),
     };
     upstream.local.serve(duplexOf(stream, along));
     return;
@@ -45,18 +45,21 @@ export function forward(stream: ByteStream, options: ForwardOptions): void {
       if (!early.isOver) refuse(stream, early, options, error ?? new Error("the service closed the connection"));
     },
   };
+  let isGiven = false;
   const service = socketStream(socket, unconnected, true);
   socket.once(upstream.tls ? "secureConnect" : "connect", () => {
     splice(
       stream,
       service,
       watch && {
-        forth: (bytes) => watch.fromServer(bytes),
+        // What came early has been seen.
+        forth: (bytes) => isGiven && watch.fromServer(bytes),
         back: (bytes) => watch.fromService(bytes),
-        closed: () => watch.ended(),
+        closed: (error) => watch.ended(error),
       },
     );
     early.give();
+    isGiven = true;
   });
 }
 
@@ -65,12 +68,12 @@ class Early implements ByteReceiver {
   /** The stream is over. */
   isOver = false;
   readonly #stream: ByteStream;
-  readonly #watch: RequestWatch | undefined;
+  readonly #watch: StreamWatch | undefined;
   readonly #gone: () => void;
   #held: Buffer[] | undefined = [];
   #hasEnded = false;
 
-  constructor(stream: ByteStream, watch: RequestWatch | undefined, gone: () => void) {
+  constructor(stream: ByteStream, watch: StreamWatch | undefined, gone: () => void) {
     this.#stream = stream;
     this.#watch = watch;
     this.#gone = gone;
@@ -88,10 +91,10 @@ class Early implements ByteReceiver {
 
   drained(): void {}
 
-  closed(): void {
+  closed(error: Error | undefined): void {
     this.isOver = true;
     this.#gone();
-    this.#watch?.ended();
+    this.#watch?.ended(error);
   }
 
   /** Hands everything to the stream's new receiver. */

@@ -1,3 +1,5 @@
+import type { StreamWatch } from "./stream-watch.ts";
+
 /**
  * Reads along on a proxied HTTP/1 stream to tell of requests, without touching its bytes. The server sends the next
  * request on a stream only after the answer to the last is complete, so a request's head begins with the first bytes
@@ -18,7 +20,7 @@ const maxLineBytes = 2048;
 const requestLine = /^([A-Z]{1,20}) (\S+) HTTP\/1\.[01]$/;
 const cr = 13;
 
-export class RequestWatch {
+export class RequestWatch implements StreamWatch {
   readonly #monotonic: () => number;
   readonly #tell: (request: WatchedRequest) => void;
   #method = "";

@@ -6,7 +6,7 @@ import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
 export interface Along {
   readonly forth: (bytes: Buffer) => void;
   readonly back: (bytes: Buffer) => void;
-  readonly closed: () => void;
+  readonly closed: (error: Error | undefined) => void;
 }
 
 /** Takes over the stream. Credit is given back as the reader takes the bytes. */
@@ -49,7 +49,7 @@ export function duplexOf(stream: ByteStream, along?: Along): Duplex {
     },
     closed(error) {
       isOver = true;
-      along?.closed();
+      along?.closed(error);
       // What was read but for the end is still served.
       if (error) duplex.destroy();
       else if (!duplex.readableEnded) duplex.push(null);

@@ -3,6 +3,7 @@ import type { Upstream } from "./upstream.ts";
 import type { AgentEnd } from "./end.ts";
 import type { PublishedProto, Publication } from "./publication.ts";
 import type { WatchedRequest } from "./request-watch.ts";
+import type { StreamWatch } from "./stream-watch.ts";
 import type { ServiceState } from "./service-watch.ts";
 
 export interface TunnelOptions {
@@ -25,8 +26,15 @@ export interface TunnelOptions {
   readonly pooling?: boolean;
   /** Where it is reached from: `public`, `internal`; as the server has it unless given. */
   readonly bindings?: readonly string[];
+  /** Whether its requests may be kept for people to look at; they may unless given. */
+  readonly inspect?: boolean;
   readonly status?: (status: TunnelStatus) => void;
   readonly request?: ((request: WatchedRequest) => void) | undefined;
+  /**
+   * A public connection has come: what is returned reads along on it. `isHttp`: it carries HTTP/1. Absent, it costs
+   * nothing.
+   */
+  readonly opened?: ((clientAddress: string, isHttp: boolean) => StreamWatch) | undefined;
   /**
    * The service has gone away, or has come back; it is taken to be there at first. Finding that out takes
    * connections of its own, which not every service can spare: absent, there are none.

@@ -13,6 +13,7 @@ import type { OpenIdLogin } from "./publication.ts";
 import { RequestWatch } from "./request-watch.ts";
 import { watchService } from "./service-watch.ts";
 import type { ServiceWatch } from "./service-watch.ts";
+import { bothWatch } from "./stream-watch.ts";
 import type { TunnelOptions } from "./tunnel.ts";
 
 interface TunnelsOptions {
@@ -181,17 +182,20 @@ function joinSession({ living, sessions, finish, kept, ...options }: JoinOptions
       for (const { openIn } of living) openIn.delete(joined);
       byId.clear();
     },
-    proxied(tunnelId, { proto }, stream) {
+    proxied(tunnelId, { proto, clientAddress }, stream) {
       const tunnel = byId.get(tunnelId);
       if (!tunnel) return stream.abort();
-      const { upstream, request } = tunnel.options;
+      const { upstream, request, opened } = tunnel.options;
       const http = proto === "http" || proto === "https";
+      // Requests are seen in HTTP/1.1 only.
+      const isSeen = http && !upstream.http2;
+      const requests = isSeen && request ? new RequestWatch(() => clock.monotonic(), request) : undefined;
+      const along = opened?.(clientAddress, isSeen);
       forward(stream, {
         upstream,
         clock,
         http,
-        // Requests are seen in HTTP/1.1 only.
-        watch: http && request && !upstream.http2 ? new RequestWatch(() => clock.monotonic(), request) : undefined,
+        watch: requests && along ? bothWatch(requests, along) : (requests ?? along),
         unreachable(error) {
           const fields = { upstream: upstream.text, reason: describeLoss(error) };
           // Where the service is watched, it is told once that it has gone.

@@ -1,5 +1,5 @@
 /** Read by the commands that run an agent, besides what its tunnels ask for. */
-import { duration, proxyUrl, yesOrNo } from "./kinds/agents.ts";
+import { duration, inspectorAddress, proxyUrl, yesOrNo } from "./kinds/agents.ts";
 import { ipAddress } from "./kinds/address.ts";
 import { count } from "./kinds/number.ts";
 import { named, oneOf, text } from "./kinds/text.ts";
@@ -49,5 +49,9 @@ export const agentSettings = {
   log: one("Where the log goes: stderr, stdout, false for nowhere, or a file.", named("stderr|stdout|false|FILE"), {
     default: "stderr",
   }),
+  inspector: optional(
+    "Where the local API of the inspector listens, on the loopback unless a host is given (default: 127.0.0.1:4040, or the next free port). Without a terminal, requests are kept only where this is given.",
+    inspectorAddress,
+  ),
   screen: one("Whether to draw a screen on a terminal.", oneOf(["auto", "off"]), { default: "auto" }),
 } as const;

@@ -158,8 +158,7 @@ const ofVendorsAgent: readonly KeyRow[] = [
   { key: "heartbeat_tolerance", setting: "heartbeatTolerance" },
   {
     key: "inspect_db_size",
-    allowed: ["-1"],
-    refused: "this agent keeps no requests: write -1, or remove it",
+    refused: "the inspector keeps 500 requests and 64 MiB at most: remove it, or write inspect: false for a tunnel",
   },
   { key: "log_level", setting: "logLevel", texts: renamed({ crit: "error" }) },
   { key: "log_format", setting: "logFormat", texts: renamed({ logfmt: "text", term: "text" }) },
@@ -176,8 +175,11 @@ const ofVendorsAgent: readonly KeyRow[] = [
     allowed: ["false"],
     refused: "the agent does not look for another version of itself: write false, or remove it",
   },
-  { key: "web_addr", allowed: ["false"], refused: "this agent serves no page: write false, or remove it" },
-  { key: "web_allow_hosts", refused: "this agent serves no page: remove it" },
+  { key: "web_addr", setting: "inspector", texts: renamed({ false: "off" }) },
+  {
+    key: "web_allow_hosts",
+    refused: "the inspector answers to localhost and to the address that it listens on: remove it",
+  },
 ];
 
 const authorities = (key: string): KeyRow => ({
@@ -192,7 +194,8 @@ const address = (key: string): KeyRow => ({ key, setting: "server" });
 export const agentKeys = {
   /** Postern's own. */
   own: [
-    ...ofVendorsAgent.filter(({ setting, key }) => setting !== undefined && key !== "metadata"),
+    ...ofVendorsAgent.filter(({ setting, key }) => setting !== undefined && key !== "metadata" && key !== "web_addr"),
+    { key: "inspector", setting: "inspector" },
     { key: "session_metadata", setting: "sessionMetadata" },
     { key: "give_up_after", setting: "giveUpAfter" },
     address("server"),

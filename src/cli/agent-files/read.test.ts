@@ -195,7 +195,7 @@ tunnels:
         "proxy_url: socks5://127.0.0.1:9150",
         "remote_management: false",
         "update_check: false",
-        "web_addr: false",
+        "web_addr: localhost:4041",
         head === 'version: "2"\n' ? "server_addr: t.example.com:443" : "connect_url: t.example.com:443",
         head === 'version: "2"\n' ? "root_cas: host" : "connect_cas: host",
       ];
@@ -229,7 +229,7 @@ tunnels:
   for (const [text, issue] of [
     ["tunnels:\n  web:\n    adr: 80\n    addr: 80", '3:5: there is no key "adr": did you mean "addr"?'],
     ['version: "2"\nregion: us', /^2:1: "region" is not offered: the server is at one place/],
-    ['version: "2"\nweb_addr: localhost:4040', /^2:1: "web_addr" is not offered: .*write false/],
+    ['version: "2"\nweb_allow_hosts: [a.test]', /^2:1: "web_allow_hosts" is not offered: .*remove it/],
     ["version: 3\nauthtoken: x", /^2:1: .*write "authtoken" below "agent:"$/],
     ["version: 4", '1:10: "version" must be 2 or 3, or absent in Postern\'s own format'],
     [

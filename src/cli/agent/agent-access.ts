@@ -84,6 +84,7 @@ export function sessionOf(values: Values) {
     heartbeatIntervalMs: values.heartbeatInterval,
     heartbeatToleranceMs: values.heartbeatTolerance,
     log: openAgentLog(values),
+    inspector: values.inspector,
     screen: values.screen === "auto",
   };
 }

@@ -21,6 +21,8 @@ export interface AgentView {
   readonly status: (status: AgentStatus) => void;
   /** Shows one tunnel from now on. */
   watch(tunnel: Shown): Watched;
+  /** Where the inspector listens, or why it does not. */
+  inspector(url: string): void;
   close(): void;
 }
 
@@ -31,6 +33,7 @@ export function liveView({ server: { host, port } }: Pick<AgentOptions, "server"
   let state = styleText("yellow", "connecting");
   let notice: string | undefined;
   let wasOnline = false;
+  let inspector: string | undefined;
   const show = (): void => {
     const rows: [string, string][] = [
       ["Status", state],
@@ -40,6 +43,7 @@ export function liveView({ server: { host, port } }: Pick<AgentOptions, "server"
       rows.push(["Forwarding", styleText("bold", line)]);
       if (trouble !== undefined) rows.push(["Service", styleText("red", trouble)]);
     }
+    if (inspector !== undefined) rows.push(["Inspector", inspector]);
     if (notice !== undefined) rows.push(["Warning", styleText("yellow", notice)]);
     screen.show({ title: "Postern (Ctrl+C ends it)", rows });
   };
@@ -91,6 +95,10 @@ export function liveView({ server: { host, port } }: Pick<AgentOptions, "server"
         },
       };
     },
+    inspector(url) {
+      inspector = url;
+      show();
+    },
     close: () => screen.close(),
   };
 }
@@ -125,6 +133,7 @@ export function plainView(log: Log, form: PlainForm): AgentView {
         },
       };
     },
+    inspector: (url) => log.info("inspector", { url }),
     close() {},
   };
 }

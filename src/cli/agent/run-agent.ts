@@ -5,7 +5,9 @@ import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { interrupted } from "../process/signals.ts";
+import type { InspectorAddress } from "../../settings/kinds/agents.ts";
 import { posternVersion } from "../process/version.ts";
+import { makeInspection } from "./inspection.ts";
 import { agentFailure } from "./agent-failure.ts";
 import { liveView, plainView } from "./agent-view.ts";
 import type { AgentView, PlainForm } from "./agent-view.ts";
@@ -27,6 +29,8 @@ export interface AgentRun extends Pick<
   | "heartbeatToleranceMs"
 > {
   readonly log: Log;
+  /** Where the inspector listens; undefined: at the usual place. */
+  readonly inspector: InspectorAddress | undefined;
   /** How what is online is told where there is no screen. */
   readonly form: PlainForm;
   /** A screen, where stdout is a terminal. */
@@ -34,20 +38,34 @@ export interface AgentRun extends Pick<
 }
 
 /** Resolves with the exit code. Throws `Failure` with why the agent has ended by itself. */
-export async function runAgent({ log, form, screen, ...given }: AgentRun): Promise<number> {
+export async function runAgent({ log, form, screen, inspector, ...given }: AgentRun): Promise<number> {
   const stopped = interrupted();
+  const inspection = await makeInspection(inspector);
+  const opened = inspector && inspection && (await inspection.open());
   const view = screen && process.stdout.isTTY ? liveView(given, log) : plainView(log, form);
   const agent = startAgent({
     ...given,
-    tunnels: given.tunnels.map((tunnel) => watched(tunnel, view.watch(tunnel))),
+    tunnels: given.tunnels.map((tunnel) => {
+      const shown = watched(tunnel, view.watch(tunnel));
+      return inspection?.watch(shown) ?? shown;
+    }),
     version: posternVersion(),
     clock: systemClock,
     log: view.log,
     random: Math.random,
-    status: view.status,
+    status(status) {
+      inspection?.status(status);
+      view.status(status);
+    },
   });
+  // Where nobody asked for a place, the first tunnel does not wait for it, nor need one.
+  if (inspection)
+    void Promise.resolve(opened ?? inspection.open()).then(view.inspector, (error: Error) =>
+      view.log.warn(error.message),
+    );
   const end = await Promise.race([stopped, agent.ended]);
   if (typeof end === "number") await agent.close();
+  await inspection?.close();
   view.close();
   if (typeof end === "number") return end;
   throw agentFailure(end, given.server);

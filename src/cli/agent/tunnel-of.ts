@@ -36,6 +36,7 @@ export function tunnelsOf(
     options,
     trafficPolicy,
     pooling: values.pooling ?? false,
+    inspect: values.inspect ?? true,
     ...((values.binding ?? []).length > 0 && { bindings: values.binding as readonly string[] }),
   }));
 }

@@ -1,4 +1,5 @@
 /** Kinds of values that agents take. */
+import { listenAddress } from "./address.ts";
 import type { Kind } from "./kind.ts";
 
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
@@ -63,6 +64,19 @@ export const proxyUrl: Kind<string> = {
     const url = URL.parse(given);
     if (url && /^(?:https?|socks5h?):$/.test(url.protocol) && url.hostname !== "") return given;
     throw new Error("must be the http://, https:// or socks5:// URL of a proxy");
+  },
+};
+
+/** Where the inspector listens. */
+export type InspectorAddress = "off" | { readonly host: string; readonly port: number };
+
+/** `PORT` on the loopback, `HOST:PORT`, or off. */
+export const inspectorAddress: Kind<InspectorAddress> = {
+  placeholder: "[HOST:]PORT|off",
+  parse(given) {
+    if (given === "off") return given;
+    const { host = "127.0.0.1", port } = listenAddress.parse(given);
+    return { host, port };
   },
 };
 

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { systemClock } from "../lib/clock.ts";
+import { maxBodyBytes } from "./exchange.ts";
+import { Follower } from "./follower.ts";
+import { ExchangeStore } from "./store.ts";
+
+const get = "GET /a?b=1 HTTP/1.1\r\nHost: a.test\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n";
+const post =
+  "POST /b HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=1\r\nde\r\n0\r\nT: 1\r\n\r\n";
+const found = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+const streamed = "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+
+function follower(hasPreamble = false) {
+  const store = new ExchangeStore();
+  const one = new Follower({ tunnel: "web", client: "192.0.2.1", hasPreamble, clock: systemClock, store });
+  return { one, store, list: () => store.list(10, undefined).reverse() };
+}
+
+/** Bytes in pieces of `size`. */
+function* pieces(text: string, size: number): Generator<Buffer> {
+  const bytes = Buffer.from(text, "latin1");
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+describe("what passes on a connection", () => {
+  for (const size of [1, 2, 3, 7, 1000]) {
+    for (const preamble of ["", "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n"]) {
+      it(`two requests and their answers are read whole in pieces of ${size} bytes, behind ${preamble.length} of a PROXY header`, () => {
+        const { one, list } = follower(preamble !== "");
+        for (const piece of pieces(preamble + get, size)) one.fromServer(piece);
+        for (const piece of pieces(found, size)) one.fromService(piece);
+        for (const piece of pieces(post, size)) one.fromServer(piece);
+        for (const piece of pieces(streamed, size)) one.fromService(piece);
+        const seen = list().map(({ method, target, client, body, response, outcome }) => [
+          `${method} ${target} ${client} ${body.bytes().toString()} ${body.ended}`,
+          `${response?.status} ${response?.body.bytes().toString()} ${response?.body.ended}`,
+          outcome,
+        ]);
+        assert.deepEqual(seen, [
+          ["GET /a?b=1 192.0.2.7  true", "200 hello true", "complete"],
+          ["POST /b 192.0.2.1 abcde true", "201 x true", "complete"],
+        ]);
+        assert.equal(list()[0]?.head.toString("latin1"), get);
+      });
+    }
+  }
+
+  it("a body is kept up to its bound, counted beyond, and marked as cut", () => {
+    const { one, list } = follower();
+    one.fromServer(Buffer.from(get));
+    one.fromService(Buffer.from("HTTP/1.1 200 OK\r\n\r\n"));
+    for (let at = 0; at < 5; at += 1) one.fromService(Buffer.alloc(100_000, at));
+    const open = list()[0]?.response?.body;
+    assert.deepEqual(
+      [open?.total, open?.bytes().length, open?.isCut, open?.ended],
+      [500_000, maxBodyBytes, true, false],
+    );
+    one.ended();
+    assert.deepEqual([list()[0]?.outcome, open?.ended], ["complete", true]);
+  });
+
+  it("an answer that ends too soon is told from a whole one", () => {
+    const { one, list } = follower();
+    one.fromServer(Buffer.from(get));
+    one.fromService(Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"));
+    one.ended();
+    assert.deepEqual([list()[0]?.outcome, list()[0]?.response?.body.ended], ["cut", false]);
+  });
+
+  it("a body that only the end ends is cut where the connection was", () => {
+    const { one, list } = follower();
+    one.fromServer(Buffer.from(get));
+    one.fromService(Buffer.from("HTTP/1.1 200 OK\r\n\r\nhello"));
+    one.ended(new Error("reset"));
+    assert.equal(list()[0]?.outcome, "cut");
+  });
+
+  it("a connection that goes on in another protocol is counted", () => {
+    const { one, list } = follower();
+    one.fromServer(Buffer.from("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"));
+    one.fromService(Buffer.from("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\nxyz"));
+    one.fromServer(Buffer.from("GET "));
+    assert.equal(list()[0]?.outcome, "open");
+    one.ended();
+    const [seen] = list();
+    assert.deepEqual([seen?.outcome, seen?.bytesIn, seen?.bytesOut, seen?.response?.status], ["upgraded", 4, 3, 101]);
+  });
+
+  for (const [what, request, answer, fault] of [
+    ["a request that is none", "\x16\x03\x01 hello", "", "invalid method"],
+    ["an answer that is none", get, "SSH-2.0", "not an HTTP/1 response"],
+    ["a chunk that is none", post.replace("3\r\n", "zz\r\n"), "", "invalid chunk size"],
+  ] as const) {
+    it(`${what} is counted, and said to be unreadable`, () => {
+      const { one, list } = follower();
+      for (const piece of pieces(request, 2)) one.fromServer(piece);
+      for (const piece of pieces(answer, 2)) one.fromService(piece);
+      one.fromServer(Buffer.from("more"));
+      one.ended();
+      const [seen, ...others] = list();
+      assert.deepEqual([seen?.outcome, seen?.fault, others.length], ["unreadable", fault, 0]);
+      if (seen?.method === "") assert.equal(seen.bytesIn, request.length + 4);
+    });
+  }
+});
+
+describe("what is kept", () => {
+  it("the store has the last 500 exchanges, and takes no more of one that has gone", () => {
+    const { one, store } = follower();
+    for (let at = 0; at < 501; at += 1) {
+      one.fromServer(Buffer.from(get));
+      if (at < 500) one.fromService(Buffer.from("HTTP/1.1 204 No Content\r\n\r\n"));
+    }
+    assert.equal(store.list(1000, undefined).length, 500);
+    const last = one.first;
+    assert.ok(last && !store.has(last));
+  });
+
+  it("the store holds 64 MiB at most: the oldest go for the newest", () => {
+    const { one, store } = follower();
+    const body = "x".repeat(maxBodyBytes);
+    for (let at = 0; at < 300; at += 1) {
+      one.fromServer(Buffer.from(get));
+      one.fromService(Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${maxBodyBytes}\r\n\r\n${body}`));
+    }
+    const kept = store.list(1000, undefined);
+    assert.ok(kept.length > 250 && kept.length < 257, `${kept.length} are kept`);
+    assert.ok(kept.every(({ response }) => response?.body.isCut === false));
+  });
+});

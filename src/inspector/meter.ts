@@ -1,0 +1,77 @@
+/** How many, how often and how long: of connections, or of requests. */
+
+/** Durations that percentiles are of. */
+const sampled = 1024;
+const tickMs = 5_000;
+const minutes = [1, 5, 15] as const;
+/** Ticks after which an average has forgotten everything before. */
+const forgotten = 5_000;
+
+export interface Measured {
+  /** Since the start. */
+  readonly count: number;
+  /** Under way. */
+  readonly gauge: number;
+  /** In a second, averaged over 1, 5 and 15 minutes. */
+  readonly rates: readonly number[];
+  /** Of the last durations, milliseconds; 0 without any. */
+  percentile(share: number): number;
+}
+
+export class Meter {
+  readonly #monotonic: () => number;
+  readonly #durations: number[] = [];
+  readonly #rates = [0, 0, 0];
+  #next = 0;
+  #count = 0;
+  #gauge = 0;
+  /** Begun since the last tick. */
+  #fresh = 0;
+  #tick: number;
+  #isFirst = true;
+
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic;
+    this.#tick = monotonic();
+  }
+
+  begin(): void {
+    this.#catchUp();
+    this.#count += 1;
+    this.#gauge += 1;
+    this.#fresh += 1;
+  }
+
+  end(durationMs: number): void {
+    this.#gauge -= 1;
+    this.#durations[this.#next] = durationMs;
+    this.#next = (this.#next + 1) % sampled;
+  }
+
+  read(): Measured {
+    this.#catchUp();
+    const sorted = this.#durations.toSorted((one, other) => one - other);
+    return {
+      count: this.#count,
+      gauge: this.#gauge,
+      rates: [...this.#rates],
+      percentile: (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0,
+    };
+  }
+
+  /** Exponentially weighted averages, as load averages are; nothing runs while nobody asks. */
+  #catchUp(): void {
+    const ticks = Math.min(forgotten, Math.floor((this.#monotonic() - this.#tick) / tickMs));
+    for (let tick = 0; tick < ticks; tick += 1) {
+      const rate = this.#fresh / (tickMs / 1000);
+      this.#fresh = 0;
+      for (const [at, span] of minutes.entries()) {
+        const weight = 1 - Math.exp(-tickMs / (span * 60_000));
+        const before = this.#rates[at] as number;
+        this.#rates[at] = this.#isFirst ? rate : before + weight * (rate - before);
+      }
+      this.#isFirst = false;
+    }
+    this.#tick = ticks === forgotten ? this.#monotonic() : this.#tick + ticks * tickMs;
+  }
+}

@@ -1,0 +1,29 @@
+/** The PROXY protocol's header, as far as it has to be passed over, or written for a connection of nobody's. */
+
+const signature = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
+const longestLine = 107;
+const fixedBytes = 16;
+const lf = 10;
+
+/** Bytes of the header at the beginning of `bytes`; 0 when it is none, undefined while it is incomplete. */
+export function preambleLength(bytes: Buffer): number | undefined {
+  const isBinary = bytes[0] === signature[0];
+  if (isBinary) {
+    if (bytes.length < fixedBytes) return undefined;
+    if (!bytes.subarray(0, signature.length).equals(signature)) return 0;
+    const length = fixedBytes + bytes.readUInt16BE(signature.length + 2);
+    return bytes.length < length ? undefined : length;
+  }
+  if (bytes[0] !== 80) return 0;
+  const end = bytes.indexOf(lf);
+  if (end >= 0) return end + 1;
+  return bytes.length > longestLine ? 0 : undefined;
+}
+
+/** Says that the connection is the sender's own (version 1: UNKNOWN, version 2: LOCAL). */
+export function ownPreamble(version: 0 | 1 | 2): Buffer {
+  if (version === 0) return Buffer.alloc(0);
+  return version === 1
+    ? Buffer.from("PROXY UNKNOWN\r\n", "latin1")
+    : Buffer.concat([signature, Buffer.from([0x20, 0, 0, 0])]);
+}

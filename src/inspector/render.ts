@@ -1,0 +1,105 @@
+/** Tunnels and exchanges in the shapes that scripts know from other agents' local APIs; durations are nanoseconds. */
+import type { BodyCopy, Exchange } from "./exchange.ts";
+import type { InspectedTunnel } from "./inspector.ts";
+import type { Measured } from "./meter.ts";
+import { linesOf, renderHead } from "./secrets.ts";
+import type { HeadLines } from "./secrets.ts";
+
+const nsPerMs = 1_000_000;
+
+export function renderTunnel(tunnel: InspectedTunnel): object {
+  const { name, upstream, proto = "https" } = tunnel.options;
+  const connections = tunnel.connections.read();
+  return {
+    name,
+    uri: `/api/tunnels/${encodeURIComponent(name)}`,
+    public_url: tunnel.url ?? "",
+    proto,
+    config: { addr: upstream.text, inspect: tunnel.isKept },
+    metrics: {
+      conns: { count: connections.count, gauge: connections.gauge, ...paces(connections) },
+      http: { count: tunnel.requests.read().count, ...paces(tunnel.requests.read()) },
+    },
+  };
+}
+
+/** The parts of a tunnel that the newer shape has. */
+export function renderEndpoint(tunnel: InspectedTunnel): object {
+  const { name, upstream, publish } = tunnel.options;
+  return {
+    name,
+    uri: `/api/endpoints/${encodeURIComponent(name)}`,
+    url: tunnel.url ?? "",
+    upstream: { url: upstream.text, protocol: upstream.http2 ? "http2" : "http1" },
+    ...(publish.kind === "labels" && { labels: publish.labels }),
+  };
+}
+
+function paces({ rates, percentile }: Measured): object {
+  const [rate1, rate5, rate15] = rates;
+  const at = (share: number): number => Math.round(percentile(share) * nsPerMs);
+  return { rate1, rate5, rate15, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99) };
+}
+
+/** @param reveals whether authorization and cookies are in it */
+export function renderExchange(exchange: Exchange, reveals: boolean): object {
+  const { id, tunnel, client, at, method, target, head, body, response, durationMs } = exchange;
+  const asked = linesOf(head, reveals);
+  return {
+    uri: `/api/requests/http/${id}`,
+    id,
+    tunnel_name: tunnel,
+    remote_addr: client,
+    start: new Date(at).toISOString(),
+    duration: Math.round((durationMs ?? 0) * nsPerMs),
+    request: {
+      method,
+      proto: asked.first.slice(asked.first.lastIndexOf(" ") + 1),
+      headers: headersOf(asked),
+      uri: target,
+      raw: rawOf(asked, body),
+      body: sizesOf(body),
+    },
+    response: response ? renderResponse(linesOf(response.head, reveals), response) : null,
+    outcome: exchange.outcome,
+    first_byte: response ? Math.round(response.firstByteMs * nsPerMs) : null,
+    ...(exchange.fault !== undefined && { fault: exchange.fault }),
+    ...(exchange.bytesIn + exchange.bytesOut > 0 && {
+      passed: { bytes_in: exchange.bytesIn, bytes_out: exchange.bytesOut },
+    }),
+    ...(exchange.replayOf !== undefined && { replay_of: exchange.replayOf }),
+  };
+}
+
+function renderResponse(lines: HeadLines, { status, body }: NonNullable<Exchange["response"]>): object {
+  const [proto] = lines.first.split(" ", 1);
+  return {
+    status: lines.first.slice(lines.first.indexOf(" ") + 1),
+    status_code: status,
+    proto,
+    headers: headersOf(lines),
+    raw: rawOf(lines, body),
+    body: sizesOf(body),
+  };
+}
+
+/** Names as they were sent; a field that came several times has as many values. */
+function headersOf({ fields }: HeadLines): Record<string, string[]> {
+  const headers: Record<string, string[]> = Object.create(null) as Record<string, string[]>;
+  const spelled = new Map<string, string>();
+  for (const [name, value] of fields) {
+    const key = spelled.get(name.toLowerCase()) ?? name;
+    spelled.set(name.toLowerCase(), key);
+    (headers[key] ??= []).push(value);
+  }
+  return headers;
+}
+
+/** Head and body, the latter without its framing, in base64. */
+function rawOf(lines: HeadLines, body: BodyCopy): string {
+  return Buffer.concat([Buffer.from(renderHead(lines), "latin1"), body.bytes()]).toString("base64");
+}
+
+function sizesOf(body: BodyCopy): object {
+  return { bytes: body.total, kept: body.bytes().length, cut: body.isCut, ended: body.ended };
+}

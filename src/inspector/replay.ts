@@ -1,0 +1,125 @@
+/** Sends a kept request to a tunnel's service once more. */
+import { duplexPair } from "node:stream";
+import type { Duplex } from "node:stream";
+import { dialUpstream } from "../agent/upstream.ts";
+import type { Upstream } from "../agent/upstream.ts";
+import { isFieldValue, isToken } from "../http1/bytes.ts";
+import { describeLoss } from "../agent/end.ts";
+import type { Exchange } from "./exchange.ts";
+import { Follower } from "./follower.ts";
+import type { InspectedTunnel, Inspector } from "./inspector.ts";
+import { LocalRefusal } from "./local-refusal.ts";
+import { ownPreamble } from "./proxy-preamble.ts";
+import { linesOf, renderHead } from "./secrets.ts";
+
+/** What is sent otherwise than it was. */
+export interface ReplayEdits {
+  readonly method?: string;
+  readonly uri?: string;
+  /** Instead of all that there were. */
+  readonly headers?: Readonly<Record<string, readonly string[]>>;
+  /** Instead of the body that there was. */
+  readonly body?: Buffer;
+}
+
+/** How long the service may be silent, milliseconds. */
+const silentMs = 60_000;
+/** What frames the message, or belongs to the connection that it came on (RFC 9110 §7.6.1). */
+const written: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/**
+ * Sends it, once: whatever becomes of it, it is not tried again. Resolves with the new exchange when it is on its way.
+ * Throws `LocalRefusal` where it cannot be sent as it was.
+ */
+export async function replay(
+  { clock, store }: Inspector,
+  given: Exchange,
+  tunnel: InspectedTunnel,
+  edits: ReplayEdits,
+): Promise<Exchange> {
+  const { upstream, name, proxyProtocol = 0 } = tunnel.options;
+  const message = messageOf(given, edits);
+  if (upstream.http2) throw new LocalRefusal(400, `the service of "${name}" speaks HTTP/2 only: nothing is replayed`);
+  const socket = await connected(upstream);
+  const follower = new Follower({
+    tunnel: name,
+    client: given.client,
+    hasPreamble: false,
+    replayOf: given.id,
+    clock,
+    store,
+  });
+  let failure: Error | undefined;
+  const silent = clock.after(silentMs, () => socket.destroy(new Error("the service was silent")));
+  socket.on("data", (bytes: Buffer) => follower.fromService(bytes));
+  socket.on("error", (error) => (failure = error));
+  socket.once("close", () => {
+    silent.cancel();
+    follower.ended(failure);
+  });
+  follower.fromServer(message);
+  socket.write(Buffer.concat([ownPreamble(proxyProtocol), message]));
+  return follower.first as Exchange;
+}
+
+/** Resolves with a connection of its own. */
+async function connected(upstream: Upstream): Promise<Duplex> {
+  if (upstream.local) {
+    const [own, other] = duplexPair();
+    upstream.local.serve(other);
+    return own;
+  }
+  const socket = dialUpstream(upstream);
+  const { promise, resolve, reject } = Promise.withResolvers<Duplex>();
+  socket.once(upstream.tls ? "secureConnect" : "connect", () => resolve(socket));
+  socket.once("error", reject);
+  try {
+    return await promise;
+  } catch (error) {
+    throw new LocalRefusal(502, `the service at ${upstream.text} cannot be reached: ${describeLoss(error)}`);
+  }
+}
+
+/** The request as it is sent. Throws `LocalRefusal`. */
+function messageOf({ method, target, head, body, fault, outcome }: Exchange, edits: ReplayEdits): Buffer {
+  if (method === "" || fault !== undefined)
+    throw new LocalRefusal(400, "the request could not be read, so it cannot be replayed");
+  if (outcome === "upgraded" || method === "CONNECT") {
+    throw new LocalRefusal(400, "a connection that went on in another protocol cannot be replayed");
+  }
+  if (!edits.body && (body.isCut || !body.ended)) {
+    throw new LocalRefusal(400, "not all of the request's body was kept: give one with the replay");
+  }
+  const content = edits.body ?? body.bytes();
+  const { fields } = linesOf(head, true);
+  const chosen = edits.headers
+    ? Object.entries(edits.headers).flatMap(([name, values]) => values.map((value) => [name, value] as const))
+    : fields;
+  const wrong = chosen.find(([name, value]) => !isToken(name) || !isFieldValue(value));
+  if (wrong)
+    throw new LocalRefusal(400, `the field ${JSON.stringify(wrong[0])} has a name or value that cannot be sent`);
+  const kept = chosen.filter(([name]) => !written.has(name.toLowerCase()));
+  if (!kept.some(([name]) => name.toLowerCase() === "host")) {
+    const [, host = "localhost"] = fields.find(([name]) => name.toLowerCase() === "host") ?? [];
+    kept.unshift(["host", host]);
+  }
+  const verb = edits.method ?? method;
+  const uri = edits.uri ?? target;
+  if (!isToken(verb) || !/^[\x21\x22\x24-\x7e]+$/.test(uri)) {
+    throw new LocalRefusal(400, "the method must be a token, and the uri visible ASCII without spaces and #");
+  }
+  const hadBody = fields.some(([name]) => /^(?:content-length|transfer-encoding)$/i.test(name));
+  const length = hadBody || content.length > 0 ? ([["content-length", String(content.length)]] as const) : [];
+  const first = `${verb} ${uri} HTTP/1.1`;
+  const text = renderHead({ first, fields: [...kept, ...length, ["connection", "close"]] });
+  return Buffer.concat([Buffer.from(text, "latin1"), content]);
+}

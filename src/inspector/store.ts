@@ -1,0 +1,61 @@
+/** The last exchanges, within a bound of their number and one of their bytes. */
+import type { Exchange } from "./exchange.ts";
+
+const maxExchanges = 500;
+const maxHeldBytes = 67_108_864;
+/** What an exchange takes besides heads and bodies, about, bytes. */
+const ownBytes = 512;
+
+export class ExchangeStore {
+  /** Oldest first, with the bytes that each holds. */
+  readonly #held = new Map<Exchange, number>();
+  readonly #byId = new Map<string, Exchange>();
+  #bytes = 0;
+
+  add(exchange: Exchange): void {
+    this.#held.set(exchange, 0);
+    this.#byId.set(exchange.id, exchange);
+    if (this.#held.size > maxExchanges) this.#dropOldest();
+    this.grew(exchange, ownBytes + exchange.head.length);
+  }
+
+  /** Whether it is still here: one that is not takes no more bodies. */
+  has(exchange: Exchange): boolean {
+    return this.#held.has(exchange);
+  }
+
+  /** `exchange` holds more bytes than before; the oldest ones go for it. */
+  grew(exchange: Exchange, bytes: number): void {
+    const before = this.#held.get(exchange);
+    if (before === undefined) return;
+    this.#held.set(exchange, before + bytes);
+    this.#bytes += bytes;
+    while (this.#bytes > maxHeldBytes) this.#dropOldest();
+  }
+
+  get(id: string): Exchange | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Newest first, at most `limit`, of one tunnel where it is given. */
+  list(limit: number, tunnel: string | undefined): Exchange[] {
+    const all = [...this.#held.keys()];
+    const found = tunnel === undefined ? all : all.filter((one) => one.tunnel === tunnel);
+    return found.reverse().slice(0, limit);
+  }
+
+  clear(): void {
+    this.#held.clear();
+    this.#byId.clear();
+    this.#bytes = 0;
+  }
+
+  #dropOldest(): void {
+    for (const [oldest, bytes] of this.#held) {
+      this.#held.delete(oldest);
+      this.#byId.delete(oldest.id);
+      this.#bytes -= bytes;
+      return;
+    }
+  }
+}

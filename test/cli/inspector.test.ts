@@ -1,0 +1,270 @@
+/** The agent's inspector: its local API beside a real agent. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { request as requestHttp } from "../../src/lib/http.ts";
+import { startCommand } from "../support/command.ts";
+import type { Running } from "../support/command.ts";
+import { dialPort, readToEnd } from "../support/connections.ts";
+import { eventually } from "../support/eventually.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
+
+interface Seen {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any;
+}
+
+const json = { "content-type": "application/json" };
+
+describe("the inspector of an agent", { timeout: 120_000 }, () => {
+  const directory = mkdtempSync(join(tmpdir(), "postern-inspector-"));
+  const received: string[] = [];
+  const started: Running[] = [];
+  let platform: TestPlatform;
+  let service: HttpService;
+  let agent: Running;
+  let url: string;
+  let port: number;
+  before(async () => {
+    platform = await startPlatform({ drainMs: 50 });
+    service = await startHttpService((request, response) => {
+      let text = "";
+      request.on("data", (part) => (text += String(part)));
+      request.on("end", () => {
+        received.push(`${request.method} ${request.url} ${text}`);
+        if (request.url === "/stream") {
+          response.write("one");
+          return;
+        }
+        response.setHeader("set-cookie", "session=service-secret");
+        response.end(`${request.method} ${text} ${request.headers.authorization ?? ""}`);
+      });
+    });
+    writeFileSync(join(directory, "ca.pem"), platform.caPem);
+    ({ agent, url, port } = await start("--inspector", "0"));
+  });
+  after(async () => {
+    for (const one of started) await one.end();
+    await platform.stop();
+    await service.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  async function start(...args: readonly string[]) {
+    const access = ["--server", `127.0.0.1:${platform.agentPort}`, "--ca", join(directory, "ca.pem")];
+    const env = { HOME: directory, XDG_CONFIG_HOME: directory, POSTERN_AUTHTOKEN: platform.authtoken };
+    const logged = ["--json", "--log-format", "json", ...access];
+    const own = startCommand(["http", String(service.port), ...logged, ...args], { env });
+    const online = JSON.parse(await own.firstLine()) as { url: string };
+    const isOff = args.includes("off");
+    const line = isOff
+      ? ""
+      : await eventually(() => /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(own.stderr())?.[1] ?? "", Boolean);
+    started.push(own);
+    return { agent: own, url: online.url, port: Number(line) };
+  }
+  function call(
+    method: string,
+    path: string,
+    body?: object,
+    headers: Record<string, string> = body ? json : {},
+    at = port,
+  ): Promise<Seen> {
+    return new Promise((resolve, reject) => {
+      const request = requestHttp({ host: "127.0.0.1", port: at, method, path, headers }, (response) => {
+        let text = "";
+        response.on("data", (part) => (text += String(part)));
+        response.on("end", () => {
+          const { statusCode: status = 0, headers: fields } = response;
+          resolve({ status, headers: fields, body: text === "" ? undefined : JSON.parse(text) });
+        });
+      });
+      request.on("error", reject);
+      request.end(body && JSON.stringify(body));
+    });
+  }
+  const listed = async (query = "") => (await call("GET", `/api/requests/http${query}`)).body.requests;
+
+  it("the local API names the tunnel with its URL, as scripts look for it", async () => {
+    const { body } = await call("GET", "/api/tunnels");
+    const [{ metrics, ...tunnel }] = body.tunnels;
+    assert.deepEqual(tunnel, {
+      name: "command_line",
+      uri: "/api/tunnels/command_line",
+      public_url: url,
+      proto: "https",
+      config: { addr: `http://localhost:${service.port}`, inspect: true },
+    });
+    assert.deepEqual(Object.keys(metrics.conns), [
+      "count",
+      "gauge",
+      "rate1",
+      "rate5",
+      "rate15",
+      "p50",
+      "p90",
+      "p95",
+      "p99",
+    ]);
+    assert.deepEqual((await call("GET", tunnel.uri)).body.public_url, url);
+    assert.equal((await call("GET", "/api/endpoints")).body.endpoints[0].url, url);
+    assert.equal((await call("GET", "/api/status")).body.status, "online");
+    assert.equal((await call("GET", "/api/tunnels/other")).status, 404);
+  });
+
+  it("the local API lists what passed, with credentials hidden unless they are asked for", async () => {
+    await platform.request(`${url}/first?q=1`, {
+      method: "POST",
+      headers: { authorization: "Bearer visitor-secret", "x-team": "web" },
+      body: "hello",
+    });
+    const [one] = await listed("?limit=1&tunnel_name=command_line");
+    assert.deepEqual(
+      [one.request.method, one.request.uri, one.response.status_code, one.response.status, one.outcome],
+      ["POST", "/first?q=1", 200, "200 OK", "complete"],
+    );
+    assert.equal(one.remote_addr, "127.0.0.1");
+    assert.ok(one.duration > 0 && one.first_byte > 0 && one.first_byte <= one.duration);
+    assert.deepEqual(one.request.headers["x-team"], ["web"]);
+    const raw = Buffer.from(one.request.raw, "base64").toString();
+    assert.match(raw, /^POST \/first\?q=1 HTTP\/1\.1\r\n.*\r\n\r\nhello$/s);
+    assert.doesNotMatch(raw, /visitor-secret/);
+    assert.doesNotMatch(JSON.stringify(one), /service-secret/);
+    const { body: whole } = await call("GET", `${one.uri}?reveal=true`);
+    assert.deepEqual(whole.request.headers.authorization, ["Bearer visitor-secret"]);
+    assert.deepEqual(whole.response.headers["set-cookie"], ["session=service-secret"]);
+    assert.deepEqual(await listed("?tunnel_name=other"), []);
+  });
+
+  it("the local API shows a stream while it goes on", async () => {
+    const visitor = platform.request(`${url}/stream`).catch(() => undefined);
+    const open = await eventually(
+      async () => (await listed("?limit=1"))[0],
+      (one) => one?.request.uri === "/stream" && one.response?.body.bytes > 0,
+    );
+    assert.deepEqual([open.outcome, open.response.body.ended], ["open", false]);
+    assert.match(Buffer.from(open.response.raw, "base64").toString(), /\r\n\r\none$/);
+    service.server.closeAllConnections();
+    await visitor;
+    assert.equal(
+      (
+        await eventually(
+          async () => (await call("GET", open.uri)).body,
+          (one) => one.outcome !== "open",
+        )
+      ).outcome,
+      "cut",
+    );
+  });
+
+  it("a replay reaches the service once, with the credentials that it came with", async () => {
+    await platform.request(`${url}/again`, { method: "PUT", headers: { authorization: "Bearer kept" }, body: "body" });
+    const [one] = await listed("?limit=1");
+    received.length = 0;
+    const { status, headers } = await call("POST", "/api/requests/http", { id: one.id });
+    assert.equal(status, 204);
+    const again = await eventually(
+      async () => (await call("GET", String(headers.location))).body,
+      (seen) => seen.outcome === "complete",
+    );
+    assert.deepEqual(received, ["PUT /again body"]);
+    assert.equal(again.replay_of, one.id);
+    assert.match(Buffer.from(again.response.raw, "base64").toString(), /PUT body Bearer kept$/);
+  });
+
+  it("a replay is edited: another method, path, fields and body", async () => {
+    const [one] = await listed("?limit=1");
+    received.length = 0;
+    const edits = { id: one.id, method: "POST", uri: "/edited", headers: { "x-a": ["1"] }, body: btoa("new") };
+    const { headers } = await call("POST", "/api/requests/http", edits);
+    await eventually(
+      async () => (await call("GET", String(headers.location))).body.outcome,
+      (outcome) => outcome === "complete",
+    );
+    assert.deepEqual(received, ["POST /edited new"]);
+    const smuggled = await call("POST", "/api/requests/http", { id: one.id, headers: { "x-a": ["1\r\nx-b: 2"] } });
+    assert.deepEqual([smuggled.status, smuggled.body.error_code, smuggled.body.status_code], [400, 100, 400]);
+    const target = await call("POST", "/api/requests/http", { id: one.id, uri: "/ HTTP/1.1\r\nx: y" });
+    assert.equal(target.status, 400);
+    assert.deepEqual(received, ["POST /edited new"]);
+  });
+
+  for (const [what, headers, method, status] of [
+    ["a name that leads here (DNS rebinding)", { host: "evil.example:4040" }, "GET", 403],
+    ["a page of another site", { origin: "https://evil.example", ...json }, "POST", 403],
+    ["a form of another site", { "content-type": "text/plain" }, "POST", 415],
+    ["a delete by another site", { origin: "https://evil.example" }, "DELETE", 403],
+  ] as const) {
+    it(`the local API refuses ${what}, and gives no site leave to read it`, async () => {
+      const before = (await listed()).length;
+      received.length = 0;
+      const [one] = await listed("?limit=1");
+      const {
+        status: given,
+        body,
+        headers: fields,
+      } = await call(method, "/api/requests/http", method === "POST" ? { id: one.id } : undefined, headers);
+      assert.deepEqual([given, body.status_code], [status, status]);
+      assert.equal(fields["access-control-allow-origin"], undefined);
+      assert.equal((await listed()).length, before);
+      assert.deepEqual(received, []);
+    });
+  }
+
+  it("the local API forgets what it is told to forget", async () => {
+    assert.ok((await listed()).length > 0);
+    assert.equal((await call("DELETE", "/api/requests/http")).status, 204);
+    assert.deepEqual(await listed(), []);
+  });
+
+  it("captured credentials are in no log and in no refusal", async () => {
+    await platform.request(`${url}/secret`, {
+      headers: { authorization: "Bearer log-secret", cookie: "a=log-secret" },
+    });
+    const [one] = await listed("?limit=1");
+    const refused = await call("POST", "/api/requests/http", {
+      id: one.id,
+      tunnel_name: "none",
+      headers: { authorization: ["log-secret\n"] },
+    });
+    assert.doesNotMatch(JSON.stringify(refused.body), /log-secret/);
+    assert.doesNotMatch(agent.stderr() + agent.stdout(), /log-secret/);
+  });
+
+  it("the inspector keeps nothing where a tunnel says so, nor unasked without a terminal, and can be off", async () => {
+    const silent = await start("--inspector", "0", "--inspect", "false", "--url", "https://silent.localhost");
+    const usual = await start("--url", "https://usual.localhost");
+    const off = await start("--inspector", "off", "--url", "https://off.localhost");
+    for (const one of [silent, usual, off]) await platform.request(`${one.url}/x`);
+    for (const one of [silent, usual]) {
+      assert.deepEqual((await call("GET", "/api/requests/http", undefined, {}, one.port)).body.requests, []);
+      const [tunnel] = (await call("GET", "/api/tunnels", undefined, {}, one.port)).body.tunnels;
+      assert.deepEqual([tunnel.config.inspect, tunnel.metrics.http.count], [false, 1]);
+    }
+    assert.ok(usual.port >= 4040);
+    assert.doesNotMatch(off.agent.stderr(), /"inspector"/);
+    for (const one of [silent, usual, off]) await one.agent.end();
+  });
+
+  it("a place that is taken is told, where it was asked for", async () => {
+    const access = ["--server", "127.0.0.1:1", "--token", "x"];
+    const ended = await startCommand(["http", "3000", ...access, "--inspector", String(port)]).finished;
+    assert.equal(ended.code, 2);
+    assert.match(ended.stderr, /the inspector cannot listen: .*EADDRINUSE/);
+  });
+
+  it("the inspector closes with its agent", async () => {
+    const one = await start("--inspector", "0", "--url", "https://closing.localhost");
+    const open = await dialPort(one.port);
+    const [ended] = await Promise.all([one.agent.end("SIGINT"), readToEnd(open)]);
+    assert.equal(ended.code, 130);
+  });
+});
