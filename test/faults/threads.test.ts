@@ -55,14 +55,17 @@ for (const edges of [1, 2])
       const [response] = (await once(request, "response")) as [IncomingMessage];
       return `${response.statusCode} ${await read(response)}`;
     };
-    const tunnels = async (): Promise<number> => {
-      const request = requestHttp(`${facts.api_url}/tunnels`, {
+    const called = async (path: string): Promise<string> => {
+      const request = requestHttp(`${facts.api_url}${path}`, {
         headers: { authorization: `Bearer ${facts.api_key}`, "service-version": "2" },
       });
       request.end();
-      const [response] = (await once(request, "response")) as [IncomingMessage];
-      return (JSON.parse(await read(response)) as { tunnels: unknown[] }).tunnels.length;
+      return await read(((await once(request, "response")) as [IncomingMessage])[0]);
     };
+    const tunnels = async (): Promise<number> =>
+      (JSON.parse(await called("/tunnels")) as { tunnels: unknown[] }).tunnels.length;
+    /** Every edge is there. */
+    const areThere = async (): Promise<boolean> => (await called("/metrics")).includes(`\npostern_edges ${edges}\n`);
     /** Resolves when `attempt` succeeds; the test's own time-out bounds it. */
     const eventually = async (attempt: () => Promise<boolean>): Promise<void> => {
       while (!(await attempt().catch(() => false))) await new Promise((resolve) => setImmediate(resolve));
@@ -91,6 +94,7 @@ for (const edges of [1, 2])
       "a server with several edges loses no connections but those of the edge that dies",
       { skip: edges === 1 },
       async () => {
+        await eventually(areThere);
         const { hostname } = new URL(facts.url);
         const ca = readFileSync(facts.ca_file);
         const open = await Promise.all(
