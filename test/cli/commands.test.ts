@@ -64,22 +64,22 @@ describe("the command line", () => {
     [
       "a URL and labels",
       ["http", "3000", "--server", "localhost", "--token", "x", "--url", "https://a.b", "--label", "a=b"],
-      /exclude each other/,
+      /--label cannot be given together: .*\(url, label\)/,
     ],
     [
       "a policy and labels",
       ["http", "3000", "--server", "localhost", "--token", "x", "--label", "a=b", "--traffic-policy-file", "p.yaml"],
-      /--traffic-policy-file and --label exclude each other/,
+      /--label goes with no traffic policy/,
     ],
     [
       "a pool and labels",
       ["tcp", "3000", "--server", "localhost", "--token", "x", "--label", "a=b", "--pooling"],
-      /--pooling and --label exclude each other/,
+      /--label goes with no pooling/,
     ],
     [
       "a policy that is not there",
       ["tls", "3000", "--server", "localhost", "--token", "x", "--traffic-policy-file", "nowhere.yaml"],
-      /--traffic-policy-file: cannot read "nowhere.yaml"/,
+      /--traffic-policy-file cannot read "nowhere.yaml"/,
     ],
     [
       "a label without value",
@@ -123,7 +123,7 @@ describe("the command line", () => {
     [
       "a PROXY header inside TLS",
       ["http", "https://localhost:3000", "--proxy-protocol", "1", "--server", "127.0.0.1:1", "--token", "x"],
-      /cannot be https:\/\/ with --proxy-protocol/,
+      /cannot be https:\/\/ with a PROXY protocol header/,
     ],
     ["half of an AWS key", ["serve", "--aws-access-key-id", "AKIAEXAMPLE"], /must be given together/],
     ["a token service without TLS", ["serve", "--aws-sts-endpoint", "http://sts.internal"], /must be an https/],
