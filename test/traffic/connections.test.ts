@@ -125,3 +125,17 @@ it("an agent with as many sessions as edges serves the visitors of each there", 
   await visit(platform, agent, "h1", 16);
   assert.equal(await overPeerLine(), 0);
 });
+
+it("an agent with several sessions begins them at each of its servers in turn", { timeout: 60_000 }, async () => {
+  const platform = await startPlatform();
+  stops.push(() => platform.stop());
+  const relays = [await startRelay(platform.agentPort), await startRelay(platform.agentPort)];
+  const [server, ...otherServers] = relays.map(({ port }) => ({ host: "127.0.0.1", port }));
+  assert.ok(server);
+  await platform.startAgent({ upstream: 1, agent: { server, otherServers, connections: 4 } });
+  await sessions(platform, 4);
+  assert.deepEqual(
+    relays.map((relay) => relay.open().length),
+    [2, 2],
+  );
+});
