@@ -26,18 +26,26 @@ describe("the live screen", () => {
     screen = openScreen(outputOf(Object.assign(new EventEmitter(), { columns: 60, rows: 20, write })), clock);
   });
 
-  it("the live screen is drawn ten times a second at most, however much happens", () => {
+  it("the live screen is drawn five times a second at most, however much happens", () => {
     for (let round = 0; round < 20; round += 1) {
       for (let count = 0; count < 50; count += 1) screen.request(request);
       clock.pass(50);
     }
-    assert.equal(drawings.length, 10);
+    assert.equal(drawings.length, 5);
     assert.match(drawings.at(-1) ?? "", /1000/);
+  });
+
+  it("the live screen is not drawn again where nothing has changed", () => {
+    for (let round = 0; round < 3; round += 1) {
+      screen.show({ title: "Postern", rows: [["Status", "online"]] });
+      clock.pass(200);
+    }
+    assert.equal(drawings.length, 1);
   });
 
   it("the live screen shows nothing of a visitor's bytes that a terminal could take for a command", () => {
     screen.request({ ...request, target: "/\u001B]0;owned\u0007\u009b2J" });
-    clock.pass(100);
+    clock.pass(200);
     const shown = stripVTControlCharacters(drawings[0] ?? "");
     assert.match(shown, /\?\]0;owned\?\?2J/);
     const codes = Array.from(shown, (letter) => letter.charCodeAt(0));
@@ -69,7 +77,7 @@ describe("the live screen", () => {
       ],
     });
     for (let count = 1; count <= 10; count += 1) live.request({ ...request, target: `/${"x".repeat(60)}${count}` });
-    clock.pass(100);
+    clock.pass(200);
     for (const [columns, rows] of [
       [60, 24],
       [61, 12],
@@ -81,9 +89,9 @@ describe("the live screen", () => {
       [30, 40],
     ] as const) {
       terminal.resize(columns, rows);
-      clock.pass(100);
+      clock.pass(200);
       live.request({ ...request, target: "/after" });
-      clock.pass(100);
+      clock.pass(200);
       const seen = terminal.seen();
       assert.ok(seen.length <= Math.max(1, rows - 1), `${columns}×${rows}: ${seen.length}`);
       assert.ok(seen[0]?.startsWith("Postern".slice(0, columns - 2)), `${columns}×${rows}: ${seen.join("|")}`);

@@ -8,7 +8,7 @@ import { fit } from "./text-width.ts";
 /** Requests shown. */
 const shownRequests = 10;
 /** Least time between two drawings, milliseconds. */
-const redrawMs = 100;
+const redrawMs = 200;
 
 export interface ScreenState {
   readonly title: string;
@@ -34,6 +34,8 @@ export function openScreen(output: Output, clock: Clock): Screen {
   /** Columns and rows of the last drawing. */
   let size = "";
   let due: Timer | undefined;
+  /** What is on the screen. */
+  let drawn = "";
 
   const draw = (): void => {
     due = undefined;
@@ -50,9 +52,11 @@ export function openScreen(output: Output, clock: Clock): Screen {
     const recent = requests.toReversed().map((line) => renderRequest(line, columns - 1));
     // The cursor's own line is below.
     const lines = [...head, ...recent].slice(0, Math.max(1, rows - 1));
-    output.write(
-      `${start(columns, rows)}${lines.map((line) => `\u001B[2K${fit(line, columns - 1)}`).join("\n")}\n\u001B[J`,
-    );
+    const text = lines.map((line) => `\u001B[2K${fit(line, columns - 1)}`).join("\n");
+    // A terminal may be far away: what it shows already is not sent again.
+    if (text === drawn && size === `${columns} ${rows}`) return;
+    drawn = text;
+    output.write(`${start(columns, rows)}${text}\n\u001B[J`);
     height = lines.length;
   };
   /** Goes to where the drawing before began. Where that is after a change of size, only the terminal knows. */
