@@ -561,7 +561,7 @@ describe("tunnels", () => {
         metadata: "m",
         forwardsTo: "http://localhost:3000",
         region: "",
-        endpoint: { id: "ep_a1", proto: "https", publicUrl: `https://${hostname}` },
+        endpoint: { id: "ep_a1", proto: "https", publicUrl: `https://${hostname}`, name: "", description: "" },
       },
     });
     const gone: string[] = [];
