@@ -3,8 +3,6 @@
 /** What is kept of one body, bytes; the rest is counted. */
 export const maxBodyBytes = 262_144;
 
-const firstBytes = 1024;
-
 /** How an exchange went. */
 export type Outcome =
   /** It goes on. */
@@ -45,7 +43,7 @@ export class BodyCopy {
     let held = 0;
     let kept = this.#bytes;
     if (kept === undefined || kept.length < needed) {
-      const grown = Buffer.allocUnsafeSlow(Math.min(maxBodyBytes, Math.max(firstBytes, needed * 2)));
+      const grown = Buffer.allocUnsafe(kept === undefined ? needed : Math.min(maxBodyBytes, needed * 2));
       kept?.copy(grown, 0, 0, this.#length);
       held = grown.length - (kept?.length ?? 0);
       this.#bytes = kept = grown;

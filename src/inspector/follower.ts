@@ -2,7 +2,6 @@
  * Reads along on one HTTP/1.1 connection to the service, with the strict codec, and keeps what passes. It is given bytes
  * that others pass on: it changes none and delays none, and what it cannot read it counts.
  */
-import { randomBytes } from "node:crypto";
 import type { StreamWatch } from "../agent/stream-watch.ts";
 import { BodyReader } from "../http1/body-reader.ts";
 import { HeadBuffer } from "../http1/head-buffer.ts";
@@ -20,7 +19,6 @@ import type { ExchangeStore } from "./store.ts";
 
 /** Wider than the edge's own limits: what it lets through is read. */
 const limits = { maxHeadBytes: 131_072, maxTargetBytes: 65_536, maxFields: 512 };
-const idBytes = 8;
 const none = Buffer.alloc(0);
 
 export interface FollowOptions {
@@ -152,7 +150,7 @@ export class Follower implements StreamWatch {
     const { tunnel, client, replayOf, store } = this.#options;
     const isRead = "method" in read;
     const exchange: Exchange = {
-      id: randomBytes(idBytes).toString("hex"),
+      id: store.newId(),
       tunnel,
       client: (isRead && clientOf(read)) || client,
       at: this.#headAt,

@@ -1,4 +1,5 @@
 /** The last exchanges, within a bound of their number and one of their bytes. */
+import { randomBytes } from "node:crypto";
 import type { Exchange } from "./exchange.ts";
 
 const maxExchanges = 500;
@@ -11,6 +12,14 @@ export class ExchangeStore {
   readonly #held = new Map<Exchange, number>();
   readonly #byId = new Map<string, Exchange>();
   #bytes = 0;
+  /** What tells ids of this agent from those of the one before; chance for each would cost more than all the rest. */
+  readonly #prefix = randomBytes(4).toString("hex");
+  #made = 0;
+
+  newId(): string {
+    this.#made += 1;
+    return this.#prefix + this.#made.toString(16).padStart(8, "0");
+  }
 
   add(exchange: Exchange): void {
     this.#held.set(exchange, 0);
