@@ -138,6 +138,7 @@ for (const database of databases) {
       });
       const account = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
       api.edge.answer = edgeAnswers(() => account);
+      api.edge.send({ type: "hello", edgeId: "edge" });
       blind = (await api.ok("POST", "/api_keys", { scopes: ["read", "write"] })).token;
       const all = resources.filter(({ live, internal, operatorOnly }) => !live && !internal && !operatorOnly);
       const types = all.flatMap(({ name, unrecorded }) =>

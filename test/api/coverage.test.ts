@@ -39,6 +39,7 @@ for (const database of databases) {
       foreignKey = (await api.ok("POST", "/accounts", { name: "another" })).api_key;
       const own = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
       api.edge.answer = edgeAnswers(() => own);
+      api.edge.send({ type: "hello", edgeId: "edge" });
     });
     after(() => api.stop());
 

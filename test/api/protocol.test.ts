@@ -292,6 +292,7 @@ describe("the protocol of the API", () => {
         message.type === "question"
           ? ({ type: "answer", call: message.call, answer: { name: "requests", requests: [null] } } as never)
           : undefined;
+      broken.edge.send({ type: "hello", edgeId: "edge" });
       const response = await broken.request("GET", "/requests");
       fails(response, 500, 239);
       const cause = logged.find((fields) => fields["operation_id"] === response.body.details.operation_id)?.["error"];

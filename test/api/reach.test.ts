@@ -39,6 +39,7 @@ for (const database of databases) {
       const others = otherCalls(api, world);
       const account = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
       api.edge.answer = edgeAnswers(() => account);
+      api.edge.send({ type: "hello", edgeId: "edge" });
       for (const operation of describedOperations()) {
         const { id, method, resource, open, listKey } = operation;
         if (open) continue;
