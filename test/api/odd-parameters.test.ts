@@ -74,6 +74,7 @@ describe("odd values in paths and queries", () => {
     for (const database of databases) {
       const api = await startApi(database, { apiRate: 1_000_000 });
       await api.ok("POST", "/ip_policies", { description: "\0 and \ud800" });
+      api.edge.send({ type: "hello", edgeId: "edge" });
       api.edge.answer = (message) =>
         message.type === "question"
           ? {

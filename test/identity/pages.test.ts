@@ -79,7 +79,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.deepEqual([page.status, page.headers["postern-error-code"]], [403, errorCode("login_not_listed")]);
       assertPage(page);
       assert.match(page.text, /You are signed in as ada@example.com with GitHub/);
-      assert.match(page.text, /href="\/\.postern\/login\?prompt=select_account&amp;path=[^"]+">Use another account/);
+      assert.match(page.text, /href="\/\.postern\/login\?path=[^"]+&amp;prompt=select_account">Use another account/);
       assert.doesNotMatch(page.text, /eve|acme/);
       const told = await browser.ask(at("/secret-garden/github/team"), { headers: json });
       const { details, error_code } = JSON.parse(told.text) as { details: Record<string, string>; error_code: string };

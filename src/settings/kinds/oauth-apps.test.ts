@@ -26,7 +26,7 @@ describe("the file of the server's own apps", () => {
       ["nobody: { client_id: a, client_secret: b }", /no provider "nobody"/],
       ["github: { client_id: a }", /go together/],
       ["github: { client_id: a, client_secret: b, base: c }", /"base"/],
-      ["github: { client_id: a, client_secret: b, base_url: c }", /no URL/],
+      ["github: { client_id: a, client_secret: b, base_url: c }", /not a URL/],
       ["github: { client_id: 1, client_secret: secret-of-tests }", /visible ASCII/],
       ["facebook: { client_id: a, client_secret: b, graph_version: '21' }", /v21\.0/],
       ["github: secret-of-tests", /members/],
