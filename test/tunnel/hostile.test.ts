@@ -224,7 +224,7 @@ describe("the agent listener", { timeout: 30_000 }, () => {
         [23, 1, { Proto: "http", Extra: { Metadata: "x".repeat(4097) } }, 700],
         [25, 2, { Id: 7 }, 700],
         [27, 10, { TunnelId: "tn_1" }, 700],
-        [29, 10, { TunnelId: "tn_1", Name: "shop" }, 721],
+        [29, 10, { TunnelId: "tn_1", Unheard: "shop" }, 721],
       ] as const) {
         agent.write(question(id, type, message));
         assert.match(
