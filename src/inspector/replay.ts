@@ -22,8 +22,8 @@ export interface ReplayEdits {
   readonly body?: Buffer;
 }
 
-/** How long the service may be silent, milliseconds. */
-const silentMs = 60_000;
+/** How long the service may take in all, milliseconds. */
+const longestMs = 60_000;
 /** What frames the message, or belongs to the connection that it came on (RFC 9110 §7.6.1). */
 const written: ReadonlySet<string> = new Set([
   "connection",
@@ -59,11 +59,13 @@ export async function replay(
     store,
   });
   let failure: Error | undefined;
-  const silent = clock.after(silentMs, () => socket.destroy(new Error("the service was silent")));
+  const bound = clock.after(longestMs, () =>
+    socket.destroy(new Error(`the service took longer than ${longestMs / 1000} s`)),
+  );
   socket.on("data", (bytes: Buffer) => follower.fromService(bytes));
   socket.on("error", (error) => (failure = error));
   socket.once("close", () => {
-    silent.cancel();
+    bound.cancel();
     follower.ended(failure);
   });
   follower.fromServer(message);
