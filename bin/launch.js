@@ -1,7 +1,7 @@
 // Brings the checkout into the state that the lockfile describes, and runs a program on the pinned Node.
 // Plain JavaScript that Node 20 can parse: it is what a machine with only Node 20 runs first.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -24,6 +24,29 @@ function install() {
     fail("the installation (npm ci) failed: see its output above, mend the cause and run this again");
 }
 
+/** Builds the pages when they are missing or older than their sources; without Vite, which only development has, never. */
+function buildPages() {
+  const program = join(root, "console", "build.js");
+  if (!existsSync(program) || !existsSync(join(root, "node_modules", "vite"))) return;
+  const built = join(root, "console", "dist", "built");
+  const since = existsSync(built) ? statSync(built).mtimeMs : 0;
+  const sources = ["console/src", "console/index.html", "console/inspector.html", "console/build.js", "sdk/src"];
+  if (![...sources, "package-lock.json"].some((path) => isNewer(join(root, path), since))) return;
+  const node = existsSync(pinned) ? pinned : process.execPath;
+  const run = spawnSync(node, [program], { cwd: root, stdio: ["ignore", 2, 2], shell: process.platform === "win32" });
+  if (run.status !== 0) process.stderr.write("postern: the pages could not be built, see above; all else works\n");
+}
+
+/**
+ * Whether a file, or a folder or anything in it, was changed after `since`.
+ * @param {string} path @param {number} since @returns {boolean}
+ */
+function isNewer(path, since) {
+  const state = statSync(path);
+  if (state.mtimeMs > since) return true;
+  return state.isDirectory() && readdirSync(path).some((name) => isNewer(join(path, name), since));
+}
+
 /**
  * Runs the TypeScript file `program`, relative to the checkout, with `args` on a Node that can; never returns
  * before it has ended.
@@ -32,6 +55,7 @@ function install() {
  */
 export async function launch(program, args) {
   install();
+  buildPages();
   if (Number.parseInt(process.versions.node, 10) >= leastMajor && !existsSync(pinned)) {
     return await here(program, args);
   }

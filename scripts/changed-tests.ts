@@ -23,7 +23,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/api/scopes": ["test/api/{scopes,reach}.test.ts"],
   "src/api/traffic": ["test/api/traffic.test.ts"],
   "src/cel": ["test/cel/*.test.ts", "test/api/filter.test.ts"],
-  "src/inspector": ["test/cli/inspector.test.ts"],
+  "src/inspector": ["test/cli/inspector{,-page}.test.ts"],
+  "src/pages": ["test/cli/inspector-page.test.ts"],
   "src/cli": ["test/cli/{commands,platform}.test.ts"],
   "src/cli/agent": ["test/cli/start.test.ts"],
   "src/cli/agent-files": ["test/cli/{config,start}.test.ts"],
@@ -70,6 +71,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/tunnel": ["test/tunnel/*.test.ts"],
   "src/webhooks": ["test/traffic/modules-webhooks.test.ts", "test/cli/webhook-send.test.ts"],
   "src/websocket": ["test/traffic/modules-websocket.test.ts"],
+  console: ["test/cli/inspector-page.test.ts"],
   docs: ["test/cli/{guide,readme}.test.ts"],
   sdk: ["test/api/sdk.test.ts"],
 };

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 
 const steps: readonly (readonly [name: string, ...command: string[]])[] = [
   ["types", "tsc", "--noEmit"],
+  ["types of the pages", "tsc", "--noEmit", "-p", "console"],
   ["lint", "oxlint", "--quiet"],
   ["format", "oxfmt", "--check"],
   ["dead code", "knip"],

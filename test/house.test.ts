@@ -50,7 +50,8 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
     types: ["settings"],
   },
   agent: { values: ["lib", "http1", "tunnel"], types: ["routing"] },
-  inspector: { values: ["lib", "http1", "agent"] },
+  inspector: { values: ["lib", "http1", "agent", "pages"] },
+  pages: { values: ["lib"] },
   cli: {
     values: [
       "lib",

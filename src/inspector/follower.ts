@@ -171,6 +171,7 @@ export class Follower implements StreamWatch {
     this.#asked = exchange;
     this.#waiting.push(exchange);
     store.add(exchange);
+    store.changed(exchange);
     return exchange;
   }
 
@@ -198,6 +199,7 @@ export class Follower implements StreamWatch {
       const firstByteMs = clock.monotonic() - current.since;
       current.response = { status: read.status, head: copy, body: new BodyCopy(), firstByteMs };
       store.grew(current, copy.length);
+      store.changed(current);
     }
     head.clear();
     if (isInterim) return next;
@@ -224,6 +226,7 @@ export class Follower implements StreamWatch {
     if (body.pieceEnd > body.pieceStart) {
       const held = copy.add(bytes, body.pieceStart, body.pieceEnd, store.has(exchange));
       if (held > 0) store.grew(exchange, held);
+      store.changed(exchange);
     }
     if (body.done) {
       copy.ended = true;
@@ -248,6 +251,7 @@ export class Follower implements StreamWatch {
   #end(exchange: Exchange, outcome: Exchange["outcome"]): void {
     exchange.outcome = outcome;
     exchange.durationMs ??= this.#options.clock.monotonic() - exchange.since;
+    this.#options.store.changed(exchange);
   }
 }
 

@@ -2,12 +2,16 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer } from "../lib/http.ts";
+import type { PageReply, Pages } from "../pages/pages.ts";
+import type { Exchange } from "./exchange.ts";
+import { eventsPath, streamEvents } from "./event-stream.ts";
 import { admit } from "./guard.ts";
 import type { Inspector } from "./inspector.ts";
 import { LocalRefusal, renderRefusal } from "./local-refusal.ts";
 import { renderEndpoint, renderExchange, renderTunnel } from "./render.ts";
 import { replay } from "./replay.ts";
 import type { ReplayEdits } from "./replay.ts";
+import { hasText } from "./text-search.ts";
 
 export interface LocalApiOptions {
   readonly inspector: Inspector;
@@ -63,11 +67,12 @@ const routes: Readonly<Record<string, Handler>> = {
     ok({ endpoints: [...inspector.tunnels.values()].map(renderEndpoint), uri: "/api/endpoints" }),
   "GET /api/endpoints/:": ({ inspector }, { name }) => ok(renderEndpoint(tunnelNamed(inspector, name))),
   "GET /api/requests/http": ({ inspector }, { query }) => {
-    const found = inspector.store.list(limitOf(query), query.get("tunnel_name") ?? undefined);
-    return ok({ uri: "/api/requests/http", requests: found.map((one) => renderExchange(one, reveals(query))) });
+    const options = { reveals: isSet(query, "reveal"), isBrief: isSet(query, "brief") };
+    const found = inspector.store.list(limitOf(query), filterOf(query));
+    return ok({ uri: "/api/requests/http", requests: found.map((one) => renderExchange(one, options)) });
   },
   "GET /api/requests/http/:": ({ inspector }, { name, query }) =>
-    ok(renderExchange(exchangeOf(inspector, name), reveals(query))),
+    ok(renderExchange(exchangeOf(inspector, name), { reveals: isSet(query, "reveal") })),
   "POST /api/requests/http": async ({ inspector }, { body }) => {
     const given = exchangeOf(inspector, textOf(body, "id") ?? "");
     const tunnel = tunnelNamed(inspector, textOf(body, "tunnel_name") ?? given.tunnel);
@@ -119,12 +124,29 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 async function handle(options: LocalApiOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     admit(request, options.host);
-    send(response, await answer(options, request));
+    const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
+    if (request.method === "GET" && path === eventsPath) return streamEvents(options.inspector, response);
+    const page = isRead(request) && !path.startsWith("/api") ? await pageAt(path, request) : undefined;
+    if (!page) return send(response, await answer(options, request));
+    response.writeHead(page.status, { ...page.headers, "content-length": page.body.length });
+    response.end(page.body);
   } catch (error) {
     // What went wrong otherwise may hold parts of what was kept.
     const refusal = error instanceof LocalRefusal ? error : new LocalRefusal(500, "this could not be answered");
     send(response, { status: refusal.status, body: renderRefusal(refusal) });
   }
+}
+
+function isRead({ method }: IncomingMessage): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+let pages: Pages | undefined;
+
+/** The page, and what it is made of: read when somebody looks at it. */
+async function pageAt(path: string, request: IncomingMessage): Promise<PageReply | undefined> {
+  pages ??= (await import("../pages/pages.ts")).openPages("inspector.html");
+  return pages.get(path.startsWith("/inspect/") ? "/" : path, request.headers["accept-encoding"]);
 }
 
 async function answer(options: LocalApiOptions, request: IncomingMessage): Promise<Answer> {
@@ -192,8 +214,15 @@ function limitOf(query: URLSearchParams): number {
   return Number(given);
 }
 
-function reveals(query: URLSearchParams): boolean {
-  return query.get("reveal") === "true";
+function isSet(query: URLSearchParams, name: string): boolean {
+  return query.get(name) === "true";
+}
+
+/** `tunnel_name`, and `text` in a head or in what was kept of a body; in credentials nothing is looked for. */
+function filterOf(query: URLSearchParams): (exchange: Exchange) => boolean {
+  const tunnel = query.get("tunnel_name");
+  const text = query.get("text");
+  return (exchange) => (tunnel === null || exchange.tunnel === tunnel) && (text === null || hasText(exchange, text));
 }
 
 function textOf(body: Call["body"], name: string): string | undefined {

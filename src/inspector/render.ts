@@ -41,8 +41,14 @@ function paces({ rates, percentile }: Measured): object {
   return { rate1, rate5, rate15, p50: at(0.5), p90: at(0.9), p95: at(0.95), p99: at(0.99) };
 }
 
-/** @param reveals whether authorization and cookies are in it */
-export function renderExchange(exchange: Exchange, reveals: boolean): object {
+export interface RenderOptions {
+  /** Whether authorization and cookies are in it. */
+  readonly reveals?: boolean;
+  /** Without `raw`. */
+  readonly isBrief?: boolean;
+}
+
+export function renderExchange(exchange: Exchange, { reveals = false, isBrief = false }: RenderOptions): object {
   const { id, tunnel, client, at, method, target, head, body, response, durationMs } = exchange;
   const asked = linesOf(head, reveals);
   return {
@@ -57,10 +63,10 @@ export function renderExchange(exchange: Exchange, reveals: boolean): object {
       proto: asked.first.slice(asked.first.lastIndexOf(" ") + 1),
       headers: headersOf(asked),
       uri: target,
-      raw: rawOf(asked, body),
+      ...(!isBrief && { raw: rawOf(asked, body) }),
       body: sizesOf(body),
     },
-    response: response ? renderResponse(linesOf(response.head, reveals), response) : null,
+    response: response ? renderResponse(linesOf(response.head, reveals), response, isBrief) : null,
     outcome: exchange.outcome,
     first_byte: response ? Math.round(response.firstByteMs * nsPerMs) : null,
     ...(exchange.fault !== undefined && { fault: exchange.fault }),
@@ -71,14 +77,18 @@ export function renderExchange(exchange: Exchange, reveals: boolean): object {
   };
 }
 
-function renderResponse(lines: HeadLines, { status, body }: NonNullable<Exchange["response"]>): object {
+function renderResponse(
+  lines: HeadLines,
+  { status, body }: NonNullable<Exchange["response"]>,
+  isBrief: boolean,
+): object {
   const [proto] = lines.first.split(" ", 1);
   return {
     status: lines.first.slice(lines.first.indexOf(" ") + 1),
     status_code: status,
     proto,
     headers: headersOf(lines),
-    raw: rawOf(lines, body),
+    ...(!isBrief && { raw: rawOf(lines, body) }),
     body: sizesOf(body),
   };
 }

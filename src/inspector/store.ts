@@ -7,6 +7,9 @@ const maxHeldBytes = 67_108_864;
 /** What an exchange takes besides heads and bodies, about, bytes. */
 const ownBytes = 512;
 
+/** Told of each exchange that has changed; undefined: all are forgotten. */
+export type Watcher = (exchange: Exchange | undefined) => void;
+
 export class ExchangeStore {
   /** Oldest first, with the bytes that each holds. */
   readonly #held = new Map<Exchange, number>();
@@ -15,6 +18,7 @@ export class ExchangeStore {
   /** What tells ids of this agent from those of the one before; chance for each would cost more than all the rest. */
   readonly #prefix = randomBytes(4).toString("hex");
   #made = 0;
+  readonly #watchers = new Set<Watcher>();
 
   newId(): string {
     this.#made += 1;
@@ -46,17 +50,27 @@ export class ExchangeStore {
     return this.#byId.get(id);
   }
 
-  /** Newest first, at most `limit`, of one tunnel where it is given. */
-  list(limit: number, tunnel: string | undefined): Exchange[] {
-    const all = [...this.#held.keys()];
-    const found = tunnel === undefined ? all : all.filter((one) => one.tunnel === tunnel);
-    return found.reverse().slice(0, limit);
+  /** Newest first, at most `limit`, of those that fit. */
+  list(limit: number, fits: (exchange: Exchange) => boolean = () => true): Exchange[] {
+    return [...this.#held.keys()].filter(fits).reverse().slice(0, limit);
   }
 
   clear(): void {
     this.#held.clear();
     this.#byId.clear();
     this.#bytes = 0;
+    for (const watcher of this.#watchers) watcher(undefined);
+  }
+
+  /** Until the function that is returned is called. */
+  watch(watcher: Watcher): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Something of it is otherwise than it was. */
+  changed(exchange: Exchange): void {
+    if (this.#watchers.size > 0) for (const watcher of this.#watchers) watcher(exchange);
   }
 
   #dropOldest(): void {

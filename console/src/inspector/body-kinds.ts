@@ -1,0 +1,156 @@
+/** Bodies, undone of their coding and read as what they say they are. */
+import { fieldOf } from "./model.ts";
+import type { Headers } from "./model.ts";
+
+export type Shown =
+  | { readonly kind: "empty" }
+  | { readonly kind: "text"; readonly text: string; readonly of: string }
+  | { readonly kind: "pairs"; readonly of: string; readonly pairs: readonly (readonly [string, string])[] }
+  | { readonly kind: "image"; readonly type: string; readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly kind: "events"; readonly events: readonly StreamEvent[] }
+  | { readonly kind: "bytes"; readonly text: string; readonly why: string };
+
+export interface StreamEvent {
+  readonly event: string;
+  readonly id: string;
+  readonly data: string;
+}
+
+const maxHexBytes = 4_096;
+/** Those that browsers undo. */
+const codings = new Map<string, CompressionFormat>([
+  ["gzip", "gzip"],
+  ["x-gzip", "gzip"],
+  ["deflate", "deflate"],
+]);
+
+/** @param isCut the end was not kept */
+export async function readBody(body: Uint8Array<ArrayBuffer>, headers: Headers, isCut: boolean): Promise<Shown> {
+  if (body.length === 0) return { kind: "empty" };
+  const coding = (fieldOf(headers, "content-encoding") ?? "identity").trim().toLowerCase();
+  let plain = body;
+  if (coding !== "identity") {
+    const format = codings.get(coding);
+    if (!format) return asBytes(body, `coded as ${coding}, which browsers do not undo`);
+    plain = await undone(body, format);
+    if (plain.length === 0) return asBytes(body, `is no ${coding}`);
+  }
+  const type = fieldOf(headers, "content-type") ?? "";
+  const essence = type.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (essence.startsWith("image/")) return { kind: "image", type: essence, bytes: plain };
+  const text = decodeText(plain);
+  if (text === undefined) return asBytes(plain, essence || "no text");
+  if (essence === "text/event-stream") return { kind: "events", events: readEvents(text) };
+  if (essence === "application/x-www-form-urlencoded") {
+    return { kind: "pairs", of: "form", pairs: [...new URLSearchParams(text)] };
+  }
+  if (essence === "multipart/form-data") {
+    const parts = readMultipart(text, type);
+    if (parts) return { kind: "pairs", of: "multipart form", pairs: parts };
+  }
+  if (/[/+]json$/.test(essence) || /^\s*[[{]/.test(text)) {
+    const pretty = prettyJson(text);
+    if (pretty !== undefined) return { kind: "text", of: "JSON", text: pretty };
+    if (!isCut && /[/+]json$/.test(essence)) return { kind: "text", of: "says it is JSON, and is not", text };
+  }
+  if (/[/+]xml$/.test(essence)) return { kind: "text", of: "XML", text: prettyXml(text) };
+  return { kind: "text", of: essence || "text", text };
+}
+
+/** As much of it as there is: what was cut ends in the middle. */
+async function undone(body: Uint8Array<ArrayBuffer>, format: CompressionFormat): Promise<Uint8Array<ArrayBuffer>> {
+  const pieces: Uint8Array[] = [];
+  try {
+    const reader = new Blob([body]).stream().pipeThrough(new DecompressionStream(format)).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      pieces.push(value);
+    }
+  } catch {
+    // What came before the fault is shown.
+  }
+  return new Uint8Array(await new Blob(pieces as BlobPart[]).arrayBuffer());
+}
+
+/** Undefined for what is no UTF-8, or has bytes that no text has. */
+function decodeText(bytes: Uint8Array): string | undefined {
+  for (let short = 0; short < 4; short += 1) {
+    try {
+      // A cut may be within a character.
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, bytes.length - short));
+      // oxlint-disable-next-line no-control-regex
+      return /[\0-\x08\x0e-\x1a]/.test(text) ? undefined : text;
+    } catch {
+      // Shorter, then.
+    }
+  }
+  return undefined;
+}
+
+function prettyJson(text: string): string | undefined {
+  try {
+    // Numbers beyond 2^53 would come out as others.
+    return /\d{16}/.test(text) ? (JSON.parse(text), text) : JSON.stringify(JSON.parse(text), undefined, 2);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Each tag on a line of its own, indented; nothing is interpreted. */
+export function prettyXml(text: string): string {
+  let depth = 0;
+  return text
+    .replaceAll(/>\s*</g, ">\n<")
+    .split("\n")
+    .map((line) => {
+      if (line.startsWith("</")) depth = Math.max(0, depth - 1);
+      const indented = "  ".repeat(depth) + line.trim();
+      if (/^<[^/?!][^>]*[^/]>$|^<\w>$/.test(line.trim())) depth += 1;
+      return indented;
+    })
+    .join("\n");
+}
+
+function readMultipart(text: string, type: string): (readonly [string, string])[] | undefined {
+  const boundary = /boundary="?([^";]+)"?/i.exec(type)?.[1];
+  if (boundary === undefined) return undefined;
+  return text
+    .split(`--${boundary}`)
+    .slice(1)
+    .filter((part) => !part.startsWith("--"))
+    .map((part) => {
+      const at = part.indexOf("\r\n\r\n");
+      const head = part.slice(0, at);
+      const name = /name="([^"]*)"/i.exec(head)?.[1] ?? "";
+      const file = /filename="([^"]*)"/i.exec(head)?.[1];
+      return [file === undefined ? name : `${name} (${file})`, part.slice(at + 4).replace(/\r\n$/, "")] as const;
+    });
+}
+
+/** As far as it has come (WHATWG HTML, "Parsing an event stream"). */
+export function readEvents(text: string): StreamEvent[] {
+  return text
+    .replaceAll("\r\n", "\n")
+    .split("\n\n")
+    .flatMap((block) => {
+      const fields = block.split("\n").map((line) => /^([^:]*)(?:: ?(.*))?$/.exec(line) ?? []);
+      const of = (wanted: string): string[] =>
+        fields.filter(([, name]) => name === wanted).map(([, , value = ""]) => value);
+      const data = of("data");
+      if (data.length === 0) return [];
+      return [{ event: of("event").at(-1) ?? "message", id: of("id").at(-1) ?? "", data: data.join("\n") }];
+    });
+}
+
+function asBytes(bytes: Uint8Array, why: string): Shown {
+  const lines: string[] = [];
+  for (let at = 0; at < Math.min(bytes.length, maxHexBytes); at += 16) {
+    const row = [...bytes.subarray(at, at + 16)];
+    const hex = row.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+    const letters = row.map((byte) => (byte > 31 && byte < 127 ? String.fromCharCode(byte) : ".")).join("");
+    lines.push(`${at.toString(16).padStart(6, "0")}  ${hex.padEnd(47)}  ${letters}`);
+  }
+  if (bytes.length > maxHexBytes) lines.push(`… ${bytes.length - maxHexBytes} bytes more`);
+  return { kind: "bytes", text: lines.join("\n"), why };
+}

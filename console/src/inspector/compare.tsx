@@ -1,0 +1,58 @@
+/** Two exchanges, line by line. */
+import { useEffect, useState } from "preact/hooks";
+import { Diff } from "../ui/diff.tsx";
+import { readBody } from "./body-kinds.ts";
+import { bodyOf } from "./model.ts";
+import type { Exchange, Message } from "./model.ts";
+import { attempt, whole } from "./store.ts";
+
+export function Compare({ one, otherId }: { readonly one: Exchange; readonly otherId: string }) {
+  const [texts, setTexts] = useState<readonly Texts[]>();
+  useEffect(() => {
+    void attempt(async () => {
+      const other = await whole(otherId, false);
+      // Whoever began it is on the left.
+      const both = one.start <= other.start ? [await whole(one.id, false), other] : [other, await whole(one.id, false)];
+      setTexts(await Promise.all(both.map(textsOf)));
+    });
+  }, [one.id, otherId]);
+  const [before, after] = texts ?? [];
+  if (!before || !after) return <p class="muted">Reading …</p>;
+  return (
+    <div class="column">
+      <p class="muted small">The earlier one in red, the later one in green; credentials are left out.</p>
+      <h3>Request</h3>
+      <Diff before={before.request} after={after.request} />
+      <h3>Response</h3>
+      <Diff before={before.response} after={after.response} />
+    </div>
+  );
+}
+
+interface Texts {
+  readonly request: string;
+  readonly response: string;
+}
+
+async function textsOf({ request, response }: Exchange): Promise<Texts> {
+  return {
+    request: `${request.method} ${request.uri}\n${await textOf(request)}`,
+    response: response ? `${response.status}\n${await textOf(response)}` : "(none)",
+  };
+}
+
+async function textOf(message: Message): Promise<string> {
+  const fields = Object.entries(message.headers).flatMap(([name, values]) =>
+    values.map((value) => `${name}: ${value}`),
+  );
+  const read = await readBody(bodyOf(message), message.headers, message.body.cut);
+  const body =
+    read.kind === "text" || read.kind === "bytes"
+      ? read.text
+      : read.kind === "pairs"
+        ? read.pairs.map(([name, value]) => `${name} = ${value}`).join("\n")
+        : read.kind === "events"
+          ? read.events.map(({ event, data }) => `${event}: ${data}`).join("\n")
+          : "";
+  return `${fields.join("\n")}\n\n${body}`;
+}

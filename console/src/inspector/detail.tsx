@@ -1,0 +1,241 @@
+/** One request beside its response. */
+import { useState } from "preact/hooks";
+import { Copy, Dialog, Tag, Time } from "../ui/elements.tsx";
+import { bytesText, durationText } from "../ui/format.ts";
+import { Body } from "./body.tsx";
+import { Compare } from "./compare.tsx";
+import { EditReplay } from "./edit-replay.tsx";
+import { cookiesOf, curlOf, download, harOf, queryOf } from "./export.ts";
+import { Outcome } from "./list.tsx";
+import { fieldOf, msOf, valuesOf } from "./model.ts";
+import type { Exchange, Headers } from "./model.ts";
+import {
+  attempt,
+  comparedId,
+  exchanges,
+  isRevealed,
+  replay,
+  reveal,
+  select,
+  selected,
+  tunnels,
+  whole,
+} from "./store.ts";
+
+export const isEditing = { open: (): void => {} };
+
+export function Detail() {
+  const [edits, setEdits] = useState(false);
+  isEditing.open = () => setEdits(true);
+  const exchange = selected.value;
+  if (!exchange) return <div class="empty">Choose a request on the left. ↑ and ↓ go through them.</div>;
+  return (
+    <article class="detail">
+      <header class="column">
+        <div class="row">
+          <button type="button" class="back plain" onClick={() => select(undefined)}>
+            ‹ All requests
+          </button>
+          <Outcome exchange={exchange} />
+          <h1 class="mono grow title">
+            {exchange.request.method} {exchange.request.uri}
+          </h1>
+        </div>
+        <Actions exchange={exchange} onEdit={() => setEdits(true)} />
+        <Timing exchange={exchange} />
+      </header>
+      <div class="sides">
+        <Request exchange={exchange} />
+        <Response exchange={exchange} />
+      </div>
+      {edits && <EditReplay exchange={exchange} onClose={() => setEdits(false)} />}
+      {comparedId.value !== undefined && <CompareDialog exchange={exchange} />}
+    </article>
+  );
+}
+
+function CompareDialog({ exchange }: { readonly exchange: Exchange }) {
+  return (
+    <Dialog title="Two requests compared" onClose={() => (comparedId.value = undefined)}>
+      <Compare one={exchange} otherId={comparedId.value ?? ""} />
+    </Dialog>
+  );
+}
+
+function Actions({ exchange, onEdit }: { readonly exchange: Exchange; onEdit(): void }) {
+  const { id, tunnel_name } = exchange;
+  const others = exchanges.value.filter((one) => one.id !== id).slice(0, 100);
+  const elsewhere = tunnels.value.filter(({ name }) => name !== tunnel_name);
+  const send = (tunnel?: string): void =>
+    void attempt(() => replay(id, tunnel === undefined ? {} : { tunnel_name: tunnel }));
+  return (
+    <div class="row">
+      <button type="button" class="primary" onClick={() => send()} title="r">
+        Replay
+      </button>
+      <button type="button" onClick={onEdit} title="e">
+        Edit and replay
+      </button>
+      {elsewhere.length > 0 && (
+        <select
+          aria-label="Replay against another tunnel"
+          value=""
+          onChange={(event) => send(event.currentTarget.value)}
+        >
+          <option value="">Replay at …</option>
+          {elsewhere.map(({ name, config }) => (
+            <option key={name} value={name}>{`${name} (${config.addr})`}</option>
+          ))}
+        </select>
+      )}
+      {/* With credentials only where they are shown. */}
+      <Copy kind="" text={() => curlOf(exchange, tunnels.value)}>
+        Copy as curl
+      </Copy>
+      <button type="button" onClick={() => void attempt(() => save(exchange))}>
+        Download HAR
+      </button>
+      <select
+        aria-label="Compare with"
+        value={comparedId.value ?? ""}
+        onChange={(event) => (comparedId.value = event.currentTarget.value || undefined)}
+      >
+        <option value="">Compare with …</option>
+        {others.map((one) => (
+          <option key={one.id} value={one.id}>
+            {`${one.request.method} ${one.request.uri} ${one.response?.status_code ?? ""}${one.id === exchange.replay_of ? " (original)" : ""}`}
+          </option>
+        ))}
+      </select>
+      <button type="button" aria-pressed={isRevealed.value} onClick={reveal} title="s">
+        {isRevealed.value ? "Hide credentials" : "Show credentials"}
+      </button>
+    </div>
+  );
+}
+
+async function save(exchange: Exchange): Promise<void> {
+  const all = [await whole(exchange.id, isRevealed.value)];
+  download(`postern-${exchange.id}.har`, "application/json", harOf(all, tunnels.value));
+}
+
+function Timing({ exchange }: { readonly exchange: Exchange }) {
+  const { start, duration, first_byte, remote_addr, tunnel_name, outcome, fault, passed, replay_of } = exchange;
+  const total = msOf(duration);
+  const first = first_byte === null ? undefined : msOf(first_byte);
+  const isOver = outcome !== "open";
+  return (
+    <div class="column timing">
+      {isOver && first !== undefined && total > 0 && (
+        <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label="Waiting, then receiving">
+          <rect class="wait" x="0" width={(first / total) * 100} height="4" />
+          <rect class="receive" x={(first / total) * 100} width={100 - (first / total) * 100} height="4" />
+        </svg>
+      )}
+      <dl class="facts small">
+        <Fact name="Began">
+          <Time at={start} />
+        </Fact>
+        {first !== undefined && <Fact name="First byte">{durationText(first)}</Fact>}
+        <Fact name="In all">{isOver ? durationText(total) : "goes on"}</Fact>
+        <Fact name="Visitor">{remote_addr}</Fact>
+        <Fact name="Tunnel">{tunnel_name}</Fact>
+        {passed && (
+          <Fact name="Other bytes">{`${bytesText(passed.bytes_in)} in, ${bytesText(passed.bytes_out)} out`}</Fact>
+        )}
+        {replay_of !== undefined && (
+          <Fact name="Repeats">
+            <button type="button" class="plain tiny mono" onClick={() => select(replay_of)}>
+              {replay_of}
+            </button>
+          </Fact>
+        )}
+      </dl>
+      {fault !== undefined && <p class="notice bad">Could not be read: {fault}.</p>}
+      {outcome === "cut" && <p class="notice warn">The connection ended before the answer was complete.</p>}
+    </div>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt class="muted">{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Request({ exchange: { request } }: { readonly exchange: Exchange }) {
+  const query = queryOf(request.uri);
+  const cookies = cookiesOf(valuesOf(request.headers, "cookie").join("; "));
+  return (
+    <section class="side" aria-label="Request">
+      <h2>Request</h2>
+      {query.length > 0 && <Pairs title="Query" pairs={query} />}
+      {cookies.length > 0 && <Pairs title="Cookies" pairs={cookies} />}
+      <Fields headers={request.headers} />
+      <Body message={request} title="Request body" />
+    </section>
+  );
+}
+
+function Response({ exchange: { response } }: { readonly exchange: Exchange }) {
+  return (
+    <section class="side" aria-label="Response">
+      <h2>Response {response && <span class="muted">{response.status}</span>}</h2>
+      {response ? (
+        <>
+          <Fields headers={response.headers} />
+          <Body message={response} title="Response body" />
+        </>
+      ) : (
+        <p class="muted">Nothing has been answered.</p>
+      )}
+    </section>
+  );
+}
+
+function Pairs({
+  title,
+  pairs,
+}: {
+  readonly title: string;
+  readonly pairs: readonly { name: string; value: string }[];
+}) {
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      <dl class="pairs box mono">
+        {pairs.map(({ name, value }, at) => [<dt key={`${at}n`}>{name}</dt>, <dd key={`${at}v`}>{value}</dd>])}
+      </dl>
+    </section>
+  );
+}
+
+function Fields({ headers }: { readonly headers: Headers }) {
+  return (
+    <section aria-label="Headers">
+      <div class="row">
+        <h3 class="grow">Headers</h3>
+        {fieldOf(headers, "content-type") !== undefined && <Tag>{fieldOf(headers, "content-type")}</Tag>}
+      </div>
+      <dl class="pairs box mono">
+        {Object.entries(headers).flatMap(([name, values]) =>
+          values.map((value, at) => [
+            <dt key={`${name}${at}n`}>{name}</dt>,
+            <dd key={`${name}${at}v`}>
+              {value === "(hidden)" ? (
+                <button type="button" class="tiny" onClick={reveal}>
+                  hidden: show
+                </button>
+              ) : (
+                value
+              )}
+            </dd>,
+          ]),
+        )}
+      </dl>
+    </section>
+  );
+}

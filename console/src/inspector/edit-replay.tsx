@@ -1,0 +1,103 @@
+/** A request that is sent again otherwise. */
+import { useState } from "preact/hooks";
+import { Dialog } from "../ui/elements.tsx";
+import { base64Of, bodyOf } from "./model.ts";
+import type { Exchange, ReplayEdits } from "./model.ts";
+import { attempt, replay, whole } from "./store.ts";
+
+interface Props {
+  readonly exchange: Exchange;
+  onClose(): void;
+}
+
+/** Fields that were hidden are sent as they were. */
+const hidden = "(hidden)";
+
+export function EditReplay({ exchange, onClose }: Props) {
+  const { request } = exchange;
+  const before = new TextDecoder().decode(bodyOf(request));
+  const lines = Object.entries(request.headers).flatMap(([name, values]) => values.map((value) => `${name}: ${value}`));
+  const [method, setMethod] = useState(request.method);
+  const [uri, setUri] = useState(request.uri);
+  const [fields, setFields] = useState(lines.join("\n"));
+  const [body, setBody] = useState(before);
+  const send = async (): Promise<void> => {
+    const headers = fields === lines.join("\n") ? undefined : await headersOf(fields, exchange);
+    const edits: ReplayEdits = {
+      ...(method !== request.method && { method }),
+      ...(uri !== request.uri && { uri }),
+      ...(headers && { headers }),
+      ...(body !== before && { body: base64Of(new TextEncoder().encode(body)) }),
+    };
+    await replay(exchange.id, edits);
+    onClose();
+  };
+  return (
+    <Dialog title="Edit and replay" onClose={onClose}>
+      <form
+        class="column"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void attempt(send);
+        }}
+      >
+        <div class="row">
+          <input
+            aria-label="Method"
+            class="mono"
+            size={8}
+            value={method}
+            onInput={(event) => setMethod(event.currentTarget.value)}
+          />
+          <input
+            aria-label="Path and query"
+            class="mono grow"
+            value={uri}
+            onInput={(event) => setUri(event.currentTarget.value)}
+          />
+        </div>
+        <div class="field">
+          <label for="edit-fields">Headers, one a line</label>
+          <textarea
+            id="edit-fields"
+            rows={8}
+            spellcheck={false}
+            value={fields}
+            onInput={(event) => setFields(event.currentTarget.value)}
+          />
+        </div>
+        <div class="field">
+          <label for="edit-body">Body</label>
+          <textarea
+            id="edit-body"
+            rows={8}
+            spellcheck={false}
+            value={body}
+            onInput={(event) => setBody(event.currentTarget.value)}
+          />
+        </div>
+        <div class="row">
+          <span class="muted small grow">It goes to the service straight, once.</span>
+          <button type="submit" class="primary">
+            Send
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+async function headersOf(text: string, exchange: Exchange): Promise<Record<string, string[]>> {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const secrets = text.includes(hidden) ? (await whole(exchange.id, true)).request.headers : {};
+  const headers: Record<string, string[]> = {};
+  for (const line of lines) {
+    const at = line.indexOf(":");
+    if (at < 1) throw new Error(`"${line}" is no field: it would be "name: value".`);
+    const name = line.slice(0, at).trim();
+    const value = line.slice(at + 1).trim();
+    const own = (headers[name] ??= []);
+    own.push(value === hidden ? (secrets[name]?.[own.length] ?? value) : value);
+  }
+  return headers;
+}

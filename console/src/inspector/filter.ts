@@ -1,0 +1,28 @@
+/** Which of the requests are shown. */
+import { msOf } from "./model.ts";
+import type { Exchange } from "./model.ts";
+
+export interface Filter {
+  readonly method: string;
+  /** `404`, or `4xx`. */
+  readonly status: string;
+  readonly path: string;
+  readonly text: string;
+  /** Milliseconds; those that took longer. */
+  readonly slowerThan: number;
+  readonly tunnel: string;
+}
+
+export const emptyFilter: Filter = { method: "", status: "", path: "", text: "", slowerThan: 0, tunnel: "" };
+
+/** @param withText ids that have the text somewhere, where one is looked for */
+export function matches(exchange: Exchange, filter: Filter, withText: ReadonlySet<string> | undefined): boolean {
+  const { request, response, duration, tunnel_name, id } = exchange;
+  if (filter.method !== "" && request.method !== filter.method) return false;
+  if (filter.tunnel !== "" && tunnel_name !== filter.tunnel) return false;
+  if (filter.path !== "" && !request.uri.toLowerCase().includes(filter.path.toLowerCase())) return false;
+  if (filter.slowerThan > 0 && msOf(duration) < filter.slowerThan) return false;
+  if (filter.text !== "" && withText && !withText.has(id)) return false;
+  const status = String(response?.status_code ?? "");
+  return filter.status === "" || new RegExp(`^${filter.status.replaceAll(/x/gi, "\\d")}`).test(status);
+}

@@ -1,0 +1,133 @@
+/** The requests, newest first, and what narrows them down. */
+import { Tag } from "../ui/elements.tsx";
+import { clockText, durationText, statusTone } from "../ui/format.ts";
+import { emptyFilter } from "./filter.ts";
+import type { Filter } from "./filter.ts";
+import { msOf } from "./model.ts";
+import type { Exchange } from "./model.ts";
+import { comparedId, exchanges, filter, lookFor, select, selectedId, shown, tunnels } from "./store.ts";
+
+const set = (change: Partial<Filter>): void => {
+  filter.value = { ...filter.value, ...change };
+};
+const valueOf = (event: Event): string => (event.currentTarget as HTMLInputElement).value;
+
+export function Filters() {
+  const { method, status, path, text, slowerThan, tunnel } = filter.value;
+  const methods = [...new Set(exchanges.value.map(({ request }) => request.method))].filter(Boolean).sort();
+  return (
+    <form class="filters" role="search" aria-label="Filter requests" onSubmit={(event) => event.preventDefault()}>
+      <input
+        id="filter-text"
+        type="search"
+        class="grow"
+        aria-label="Text in heads and bodies"
+        placeholder="Text in heads and bodies  /"
+        value={text}
+        onInput={(event) => {
+          set({ text: valueOf(event) });
+          lookFor(valueOf(event));
+        }}
+      />
+      <input
+        type="search"
+        aria-label="Path contains"
+        placeholder="Path"
+        size={9}
+        value={path}
+        onInput={(event) => set({ path: valueOf(event) })}
+      />
+      <select aria-label="Method" value={method} onChange={(event) => set({ method: valueOf(event) })}>
+        <option value="">Method</option>
+        {methods.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+      <select aria-label="Status" value={status} onChange={(event) => set({ status: valueOf(event) })}>
+        <option value="">Status</option>
+        {["2xx", "3xx", "4xx", "5xx"].map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+      <select
+        aria-label="Slower than"
+        value={String(slowerThan)}
+        onChange={(event) => set({ slowerThan: Number(valueOf(event)) })}
+      >
+        <option value="0">Duration</option>
+        {[50, 200, 1_000, 5_000].map((ms) => (
+          <option key={ms} value={ms}>{`> ${ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`}`}</option>
+        ))}
+      </select>
+      {tunnels.value.length > 1 && (
+        <select aria-label="Tunnel" value={tunnel} onChange={(event) => set({ tunnel: valueOf(event) })}>
+          <option value="">Tunnel</option>
+          {tunnels.value.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      )}
+    </form>
+  );
+}
+
+export function List() {
+  const found = shown.value;
+  if (found.length === 0) {
+    return (
+      <div class="empty">
+        <p>None of the {exchanges.value.length} requests fits the filter.</p>
+        <button
+          type="button"
+          onClick={() => {
+            filter.value = emptyFilter;
+            lookFor("");
+          }}
+        >
+          Show all
+        </button>
+      </div>
+    );
+  }
+  return (
+    <ul class="requests" aria-label="Requests">
+      {found.map((one) => (
+        <Row key={one.id} exchange={one} />
+      ))}
+    </ul>
+  );
+}
+
+function Row({ exchange }: { readonly exchange: Exchange }) {
+  const { id, request, start, duration, replay_of, outcome } = exchange;
+  const isSelected = selectedId.value === id;
+  return (
+    <li class={`arrives ${comparedId.value === id ? "compared" : ""}`}>
+      <button
+        type="button"
+        id={`request-${id}`}
+        aria-current={isSelected}
+        onClick={(event) => {
+          if ((event.metaKey || event.ctrlKey) && selectedId.value !== undefined) comparedId.value = id;
+          else select(id);
+        }}
+      >
+        <Outcome exchange={exchange} />
+        <span class="mono method">{request.method || "?"}</span>
+        <span class="mono cut grow" title={request.uri}>
+          {request.uri}
+        </span>
+        {replay_of !== undefined && <Tag tone="info">replay</Tag>}
+        <span class="muted small figures">{outcome === "open" ? "…" : durationText(msOf(duration))}</span>
+        <span class="muted small figures when">{clockText(new Date(start))}</span>
+      </button>
+    </li>
+  );
+}
+
+export function Outcome({ exchange: { response, outcome } }: { readonly exchange: Exchange }) {
+  if (outcome === "unreadable") return <Tag tone="bad">unreadable</Tag>;
+  if (outcome === "cut") return <Tag tone="bad">{response ? `${response.status_code} cut` : "cut"}</Tag>;
+  if (!response) return <Tag>waits</Tag>;
+  return <Tag tone={statusTone(response.status_code)}>{response.status_code}</Tag>;
+}

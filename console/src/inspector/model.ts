@@ -1,0 +1,83 @@
+/** What the agent's local API tells, as the page uses it. */
+
+export interface Sizes {
+  readonly bytes: number;
+  readonly kept: number;
+  readonly cut: boolean;
+  readonly ended: boolean;
+}
+
+export type Headers = Readonly<Record<string, readonly string[]>>;
+
+export interface Message {
+  readonly proto: string;
+  readonly headers: Headers;
+  readonly body: Sizes;
+  /** Head and body in base64; absent in lists. */
+  readonly raw?: string;
+}
+
+export interface Exchange {
+  readonly id: string;
+  readonly tunnel_name: string;
+  readonly remote_addr: string;
+  readonly start: string;
+  /** Nanoseconds, as `first_byte`. */
+  readonly duration: number;
+  readonly first_byte: number | null;
+  readonly outcome: "open" | "complete" | "cut" | "upgraded" | "unreadable";
+  readonly fault?: string;
+  readonly passed?: { readonly bytes_in: number; readonly bytes_out: number };
+  readonly replay_of?: string;
+  readonly request: Message & { readonly method: string; readonly uri: string };
+  readonly response: (Message & { readonly status: string; readonly status_code: number }) | null;
+}
+
+export interface Tunnel {
+  readonly name: string;
+  readonly public_url: string;
+  readonly config: { readonly addr: string; readonly inspect: boolean };
+}
+
+export interface ReplayEdits {
+  readonly method?: string;
+  readonly uri?: string;
+  readonly headers?: Headers;
+  /** Base64. */
+  readonly body?: string;
+  readonly tunnel_name?: string;
+}
+
+export const msOf = (nanoseconds: number): number => nanoseconds / 1_000_000;
+
+/** The values of a field, whatever case its name has. */
+export function valuesOf(headers: Headers, name: string): readonly string[] {
+  return Object.entries(headers).flatMap(([key, values]) => (key.toLowerCase() === name ? values : []));
+}
+
+export function fieldOf(headers: Headers, name: string): string | undefined {
+  return valuesOf(headers, name)[0];
+}
+
+export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+}
+
+export function base64Of(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 8_192) text += String.fromCharCode(...bytes.subarray(at, at + 8_192));
+  return btoa(text);
+}
+
+/** The bytes behind the head. */
+export function bodyOf(message: Message): Uint8Array<ArrayBuffer> {
+  const raw = bytesOf(message.raw ?? "");
+  return raw.slice(raw.length - message.body.kept);
+}
+
+/** The URL that a visitor asked for. */
+export function urlOf({ request, tunnel_name }: Exchange, tunnels: readonly Tunnel[]): string {
+  const tunnel = tunnels.find(({ name }) => name === tunnel_name);
+  const base = tunnel?.public_url || `https://${fieldOf(request.headers, "host") ?? "localhost"}`;
+  return base.replace(/\/$/, "") + request.uri;
+}

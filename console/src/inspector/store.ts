@@ -1,0 +1,176 @@
+/** What the page knows, and its calls of the local API. */
+import { computed, signal } from "@preact/signals";
+import { openLive } from "../ui/live.ts";
+import type { Live } from "../ui/live.ts";
+import type { Exchange, ReplayEdits, Tunnel } from "./model.ts";
+import { emptyFilter, matches } from "./filter.ts";
+
+/** Newest first. */
+export const exchanges = signal<readonly Exchange[]>([]);
+export const tunnels = signal<readonly Tunnel[]>([]);
+export const filter = signal(emptyFilter);
+/** Ids whose heads or bodies have the text that is looked for; undefined: none is. */
+export const withText = signal<ReadonlySet<string> | undefined>(undefined);
+export const selectedId = signal<string | undefined>(undefined);
+/** Whole, with bodies. */
+export const selected = signal<Exchange | undefined>(undefined);
+/** The other one, when two are compared. */
+export const comparedId = signal<string | undefined>(undefined);
+export const isRevealed = signal(false);
+export const failure = signal("");
+export const isPaused = signal(false);
+
+export const shown = computed(() => {
+  const found = exchanges.value.filter((one) => matches(one, filter.value, withText.value));
+  return found;
+});
+
+const most = 500;
+const base = "/api/requests/http";
+/** What came while the list stood still. */
+let held = new Map<string, Exchange>();
+let live: Live;
+
+export function startStore(): Live {
+  live = openLive({
+    url: `${base}/events`,
+    opened: () => void attempt(load),
+    events: {
+      requests: (data) => take(data as readonly Exchange[]),
+      cleared: () => {
+        exchanges.value = [];
+        select(undefined);
+      },
+    },
+  });
+  return live;
+}
+
+async function load(): Promise<void> {
+  const [{ requests }, found] = await Promise.all([
+    ask<{ requests: readonly Exchange[] }>(`${base}?limit=${most}&brief=true`),
+    ask<{ tunnels: readonly Tunnel[] }>("/api/tunnels"),
+  ]);
+  exchanges.value = requests;
+  tunnels.value = found.tunnels;
+  if (selectedId.value !== undefined && !requests.some(({ id }) => id === selectedId.value)) select(undefined);
+}
+
+function take(changed: readonly Exchange[]): void {
+  if (isPaused.value) {
+    for (const one of changed) held.set(one.id, one);
+    return;
+  }
+  const byId = new Map(changed.map((one) => [one.id, one]));
+  const kept = exchanges.value.map((one) => {
+    const now = byId.get(one.id);
+    byId.delete(one.id);
+    return now ?? one;
+  });
+  exchanges.value = [...[...byId.values()].reverse(), ...kept].slice(0, most);
+  if (changed.some(({ id }) => id === selectedId.value)) refreshSoon();
+}
+
+export function togglePause(): void {
+  isPaused.value = !isPaused.value;
+  if (isPaused.value) return;
+  const found = [...held.values()];
+  held = new Map();
+  take(found);
+}
+
+let refreshing: ReturnType<typeof setTimeout> | undefined;
+
+/** A body that arrives is read again, but not with each of its pieces. */
+function refreshSoon(): void {
+  refreshing ??= setTimeout(() => {
+    refreshing = undefined;
+    void attempt(refresh);
+  }, 250);
+}
+
+async function refresh(): Promise<void> {
+  const id = selectedId.value;
+  if (id === undefined) return;
+  const found = await whole(id, isRevealed.value);
+  if (selectedId.value === id) selected.value = found;
+}
+
+export function whole(id: string, reveals: boolean): Promise<Exchange> {
+  return ask(`${base}/${id}${reveals ? "?reveal=true" : ""}`);
+}
+
+export function select(id: string | undefined): void {
+  if (id !== selectedId.value) {
+    isRevealed.value = false;
+    comparedId.value = undefined;
+    selected.value = undefined;
+  }
+  selectedId.value = id;
+  if (id !== undefined) void attempt(refresh);
+}
+
+export function reveal(): void {
+  isRevealed.value = !isRevealed.value;
+  void attempt(refresh);
+}
+
+/** Sends it to the service again, and shows what came of it. */
+export async function replay(id: string, edits: ReplayEdits = {}): Promise<void> {
+  const answer = await send("POST", base, { id, ...edits });
+  const sent = answer.headers.get("location")?.split("/").at(-1);
+  if (sent !== undefined) select(sent);
+}
+
+export function clear(): void {
+  void attempt(async () => void (await send("DELETE", base)));
+}
+
+let asked = 0;
+
+/** Bodies are at the agent: it looks for the text. */
+export function lookFor(text: string): void {
+  asked += 1;
+  const own = asked;
+  if (text === "") {
+    withText.value = undefined;
+    return;
+  }
+  setTimeout(() => {
+    if (own !== asked) return;
+    void attempt(async () => {
+      const query = new URLSearchParams({ limit: String(most), brief: "true", text });
+      const { requests } = await ask<{ requests: readonly Exchange[] }>(`${base}?${query.toString()}`);
+      if (own === asked) withText.value = new Set(requests.map(({ id }) => id));
+    });
+  }, 200);
+}
+
+/** What fails is said at the top of the page. */
+export async function attempt(action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+    failure.value = "";
+  } catch (error) {
+    failure.value = error instanceof Error ? error.message : String(error);
+  }
+}
+
+async function ask<Body>(path: string): Promise<Body> {
+  return (await (await send("GET", path)).json()) as Body;
+}
+
+async function send(method: string, path: string, body?: object): Promise<Response> {
+  let answer: Response;
+  try {
+    answer = await fetch(path, {
+      method,
+      ...(body && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+    });
+  } catch {
+    throw new Error("The agent does not answer: it has ended, or is being started again.");
+  }
+  if (answer.ok) return answer;
+  const refusal = (await answer.json().catch(() => ({}))) as { readonly msg?: string };
+  throw new Error(refusal.msg ?? `The agent answered ${answer.status}.`);
+}

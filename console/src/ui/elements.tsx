@@ -1,0 +1,140 @@
+/** Small parts that both pages are made of. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { timeText } from "./format.ts";
+import type { Tone } from "./format.ts";
+import { theme, toggleTheme } from "./theme.ts";
+
+export function Tag({ tone = "", children }: { readonly tone?: Tone; readonly children: ComponentChildren }) {
+  return <span class={`tag ${tone}`}>{children}</span>;
+}
+
+/** Local, with UTC where the pointer rests. */
+export function Time({ at }: { readonly at: string | number }) {
+  const time = new Date(at);
+  if (Number.isNaN(time.getTime())) return <span>{at}</span>;
+  return (
+    <time dateTime={time.toISOString()} title={`${time.toISOString()} (UTC)`}>
+      {timeText(time)}
+    </time>
+  );
+}
+
+interface CopyProps {
+  /** Or made when it is asked for. */
+  readonly text: string | (() => string | Promise<string>);
+  readonly children?: ComponentChildren;
+  readonly label?: string;
+  readonly kind?: string;
+}
+
+/** A button that copies; it says so. */
+export function Copy({ text, children, label, kind = "plain tiny" }: CopyProps) {
+  const [state, setState] = useState("");
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(typeof text === "string" ? text : await text());
+      setState("Copied");
+    } catch {
+      setState("Not allowed");
+    }
+    setTimeout(() => setState(""), 1_500);
+  };
+  return (
+    <button type="button" class={kind} aria-label={label} title={label} onClick={() => void copy()}>
+      <span aria-live="polite">{state || (children ?? "Copy")}</span>
+    </button>
+  );
+}
+
+/** A command to type elsewhere. */
+export function Command({ text }: { readonly text: string }) {
+  return (
+    <span class="command">
+      <code>{text}</code>
+      <Copy text={text} label={`Copy: ${text}`}>
+        Copy
+      </Copy>
+    </span>
+  );
+}
+
+export function ThemeButton() {
+  const other = theme.value === "dark" ? "light" : "dark";
+  return (
+    <button
+      type="button"
+      class="plain"
+      onClick={toggleTheme}
+      aria-label={`Use ${other} colours`}
+      title={`Use ${other} colours`}
+    >
+      {theme.value === "dark" ? "☀" : "☾"}
+    </button>
+  );
+}
+
+interface DialogProps {
+  readonly title: ComponentChildren;
+  readonly children: ComponentChildren;
+  onClose(): void;
+}
+
+/** Modal; Escape closes it, and the focus goes back to where it was. */
+export function Dialog({ title, children, onClose }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    element.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog ref={element} onClose={onClose} aria-labelledby="dialog-title">
+      <header>
+        <h2 id="dialog-title" class="grow">
+          {title}
+        </h2>
+        <button type="button" class="plain tiny" onClick={() => element.current?.close()} aria-label="Close">
+          ✕
+        </button>
+      </header>
+      <div class="inside">{children}</div>
+    </dialog>
+  );
+}
+
+interface TabsProps<Name extends string> {
+  readonly label: string;
+  readonly names: readonly Name[];
+  readonly chosen: Name;
+  onChoose(name: Name): void;
+}
+
+export function Tabs<Name extends string>({ label, names, chosen, onChoose }: TabsProps<Name>) {
+  const move = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
+    const next = (names.indexOf(chosen) + step + names.length) % names.length;
+    onChoose(names[next] as Name);
+    const tabs = (event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("[role=tab]");
+    tabs[next]?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
+      {names.map((name) => (
+        <button
+          type="button"
+          role="tab"
+          key={name}
+          tabIndex={name === chosen ? 0 : -1}
+          aria-selected={name === chosen}
+          onClick={() => onChoose(name)}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}

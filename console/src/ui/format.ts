@@ -1,0 +1,36 @@
+/** Figures and times as people read them. */
+
+/** `1.2 s`, `340 ms`, `0.8 ms`. */
+export function durationText(ms: number): string {
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+}
+
+export function bytesText(bytes: number): string {
+  if (bytes < 1_024) return `${bytes} B`;
+  if (bytes < 1_048_576) return `${(bytes / 1_024).toFixed(1)} KiB`;
+  return `${(bytes / 1_048_576).toFixed(1)} MiB`;
+}
+
+export function clockText(time: Date): string {
+  return time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+}
+
+/** The time alone today, else the day as well; local. */
+export function timeText(time: Date): string {
+  const isToday = time.toDateString() === new Date().toDateString();
+  return isToday
+    ? clockText(time)
+    : `${time.toLocaleDateString([], { day: "numeric", month: "short" })} ${clockText(time)}`;
+}
+
+export type Tone = "good" | "warn" | "bad" | "info" | "";
+
+export function statusTone(status: number): Tone {
+  if (status >= 500) return "bad";
+  if (status >= 400) return "warn";
+  if (status >= 300) return "info";
+  return status >= 200 ? "good" : "";
+}

@@ -1,0 +1,43 @@
+/** Light or dark: as the system has it, until somebody chooses. */
+import { signal } from "@preact/signals";
+
+type Theme = "light" | "dark";
+
+const key = "postern-theme";
+const system = matchMedia("(prefers-color-scheme: dark)");
+
+const chosen = signal<Theme | undefined>(kept());
+export const theme = signal<Theme>(chosen.value ?? ofSystem());
+
+export function startTheme(): void {
+  show();
+  system.addEventListener("change", show);
+}
+
+export function toggleTheme(): void {
+  chosen.value = theme.value === "dark" ? "light" : "dark";
+  try {
+    localStorage.setItem(key, chosen.value);
+  } catch {
+    // It is forgotten with the page, where nothing may be kept.
+  }
+  show();
+}
+
+function show(): void {
+  theme.value = chosen.value ?? ofSystem();
+  document.documentElement.dataset["theme"] = theme.value;
+}
+
+function ofSystem(): Theme {
+  return system.matches ? "dark" : "light";
+}
+
+function kept(): Theme | undefined {
+  try {
+    const value = localStorage.getItem(key);
+    return value === "light" || value === "dark" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

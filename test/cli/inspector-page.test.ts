@@ -1,0 +1,226 @@
+/** The agent's inspector as a page, in a real browser, beside a real agent. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { request as requestHttp } from "../../src/lib/http.ts";
+import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { startCommand } from "../support/command.ts";
+import type { Running } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { assertAccessible, openWatched } from "../support/pages.ts";
+import type { WatchedPage } from "../support/pages.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
+
+const hostile = `<img src=x onerror="alert('ran')"><script>alert("ran")</script>`;
+
+describe("the inspector's page", { skip: chromiumAbsent, timeout: 120_000 }, () => {
+  const directory = mkdtempSync(join(tmpdir(), "postern-inspector-page-"));
+  const received: string[] = [];
+  let streaming: ServerResponse | undefined;
+  let platform: TestPlatform;
+  let service: HttpService;
+  let agent: Running;
+  let chromium: Browser;
+  let url: string;
+  let origin: string;
+  let watched: WatchedPage;
+  let page: Page;
+  before(async () => {
+    [platform, chromium] = await Promise.all([startPlatform({ drainMs: 50 }), startChromium()]);
+    service = await startHttpService((request, response) => {
+      let text = "";
+      request.on("data", (part) => (text += String(part)));
+      request.on("end", () => {
+        received.push(`${request.method} ${request.url} ${request.headers.authorization ?? ""} ${text}`);
+        if (request.url === "/stream") {
+          response.setHeader("content-type", "text/event-stream");
+          response.write("event: tick\ndata: first of them\n\n");
+          streaming = response;
+          return;
+        }
+        response.setHeader("content-type", "application/json");
+        response.setHeader("set-cookie", "session=service-secret");
+        response.statusCode = request.url?.startsWith("/missing") ? 404 : 200;
+        response.end(JSON.stringify({ said: hostile, got: text }));
+      });
+    });
+    writeFileSync(join(directory, "ca.pem"), platform.caPem);
+    const access = ["--server", `127.0.0.1:${platform.agentPort}`, "--ca", join(directory, "ca.pem")];
+    const env = { HOME: directory, XDG_CONFIG_HOME: directory, POSTERN_AUTHTOKEN: platform.authtoken };
+    const logged = ["--json", "--log-format", "json", "--inspector", "0"];
+    agent = startCommand(["http", String(service.port), ...logged, ...access], { env });
+    url = (JSON.parse(await agent.firstLine()) as { url: string }).url;
+    const place = /"url":"(http:\/\/127\.0\.0\.1:\d+)"/;
+    origin = await eventually(() => place.exec(agent.stderr())?.[1] ?? "", Boolean);
+    watched = await openWatched(chromium, origin);
+    page = watched.page;
+    await page.goto(`${origin}/inspect/http`);
+    await page.getByText("live", { exact: true }).waitFor();
+  });
+  after(async () => {
+    await chromium?.close();
+    await agent?.end();
+    await platform?.stop();
+    await service?.stop();
+    rmSync(directory, { recursive: true });
+  });
+  const row = (text: string) => page.locator(".requests button", { hasText: text }).first();
+  const ask = (path: string, headers: Record<string, string> = {}, body?: string) =>
+    platform.request(`${url}${path}`, { headers, ...(body !== undefined && { method: "POST", body }) });
+
+  it("the inspector's page says what to send while nothing has come, and shows what comes by itself", async () => {
+    await page.getByText(`curl ${url}`).waitFor();
+    await assertAccessible(page, "the empty page");
+    await ask("/orders?page=2", { cookie: "basket=7" });
+    await row("/orders?page=2").click();
+    await page.getByRole("region", { name: "Query" }).getByText("page").waitFor();
+    await page.getByRole("region", { name: "Response body" }).getByText('"said":').waitFor();
+    watched.assertQuiet();
+  });
+
+  it("P9: the inspector's page shows markup of services and visitors as text, and none of it runs", async () => {
+    await ask(`/x?q=${encodeURIComponent(hostile)}`, { "x-note": hostile }, hostile);
+    await row("/x?q=").click();
+    const body = page.getByRole("region", { name: "Request body" });
+    await body.getByText(hostile).waitFor();
+    assert.equal(await page.locator(".sides img, .sides script").count(), 0);
+    watched.assertQuiet();
+  });
+
+  it("the inspector's page narrows the list by status, and by text in bodies that only the agent has", async () => {
+    await ask("/missing");
+    await ask("/noted", { "content-type": "text/plain" }, "a needle in here");
+    await row("/noted").waitFor();
+    await page.getByLabel("Status").selectOption("4xx");
+    await eventually(
+      () => page.locator(".requests button").count(),
+      (count) => count === 1,
+    );
+    await page.getByLabel("Status").selectOption("");
+    await page.keyboard.press("Escape");
+    await page.getByLabel("Text in heads and bodies").fill("NEEDLE");
+    await eventually(
+      () => page.locator(".requests button").allInnerTexts(),
+      (rows) => rows.length === 1 && (rows[0] ?? "").includes("/noted"),
+    );
+    await page.getByLabel("Text in heads and bodies").fill("");
+    await row("/missing").waitFor();
+  });
+
+  it("the inspector's page hides credentials until they are clicked, and finds nothing by them", async () => {
+    await ask("/private", { authorization: "Bearer visitor-secret" });
+    await row("/private").click();
+    await page.getByRole("button", { name: "hidden: show" }).first().waitFor();
+    assert.doesNotMatch(await page.locator("body").innerText(), /visitor-secret|service-secret/);
+    await page.getByRole("button", { name: "Show credentials" }).click();
+    await page.getByText("Bearer visitor-secret").waitFor();
+    await page.getByText("session=service-secret").waitFor();
+    const found = await get("/api/requests/http?brief=true&text=visitor-secret");
+    assert.deepEqual((JSON.parse(found.text) as { requests: unknown[] }).requests, []);
+  });
+
+  it("the inspector's page replays by a key, and otherwise than it was, with what was hidden sent as it was", async () => {
+    await ask("/again", { authorization: "Bearer kept-secret", "content-type": "text/plain" }, "once");
+    await row("/again").click();
+    await page.getByRole("heading", { name: "POST /again" }).waitFor();
+    await page.locator("h1").click();
+    await page.keyboard.press("r");
+    await page.getByText("Repeats").waitFor();
+    await page.getByRole("button", { name: "Edit and replay" }).click();
+    await page.getByLabel("Path and query").fill("/again?edited");
+    await page.getByLabel("Headers, one a line").press("End");
+    await page.getByLabel("Headers, one a line").press("Enter");
+    await page.getByLabel("Headers, one a line").pressSequentially("x-added: 1");
+    await page.getByRole("textbox", { name: "Body" }).fill("twice");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("heading", { name: "POST /again?edited" }).waitFor();
+    assert.deepEqual(
+      received.filter((line) => line.includes("/again")),
+      [
+        "POST /again Bearer kept-secret once",
+        "POST /again Bearer kept-secret once",
+        "POST /again?edited Bearer kept-secret twice",
+      ],
+    );
+    await page.getByLabel("Compare with").selectOption({ index: 1 });
+    await page.locator(".diff .added", { hasText: "/again?edited" }).waitFor();
+    await page.keyboard.press("Escape");
+    watched.assertQuiet();
+  });
+
+  it("the inspector's page shows an event stream as it arrives", async () => {
+    const visitor = ask("/stream").catch(() => undefined);
+    await row("/stream").click();
+    const body = page.getByRole("region", { name: "Response body" });
+    await body.getByText("first of them").waitFor();
+    streaming?.write("data: and a second\n\n");
+    await body.getByText("and a second").waitFor();
+    await body.getByText("arriving").waitFor();
+    streaming?.end();
+    await body.getByText("arriving").waitFor({ state: "detached" });
+    await visitor;
+  });
+
+  it("the inspector's page has no serious fault for whoever cannot see it well, in both colours and at 360 px", async () => {
+    await row("/orders").click();
+    await page.getByRole("heading", { name: "GET /orders?page=2" }).waitFor();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await assertAccessible(page, colorScheme);
+    }
+    await page.setViewportSize({ width: 360, height: 740 });
+    const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+    assert.equal(overflow, 0);
+    await page.keyboard.press("Escape");
+    await row("/orders").waitFor();
+  });
+
+  it("P9: the inspector's page comes with a policy that admits nothing inline, of others, or in a frame", async () => {
+    const { headers } = await get("/");
+    const policy = String(headers["content-security-policy"]);
+    for (const part of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"]) {
+      assert.ok(policy.includes(part), part);
+    }
+    assert.doesNotMatch(policy, /unsafe|https?:|\*/);
+    assert.equal(headers["x-content-type-options"], "nosniff");
+    assert.equal((await get("/assets/../../package.json")).status, 404);
+    const rebound = await get("/", { host: "attacker.example" });
+    assert.equal(rebound.status, 403);
+  });
+
+  it("the pages take no more than 150 KB of gzipped files for their first load", () => {
+    const dist = join(import.meta.dirname, "../../console/dist");
+    for (const name of ["index.html", "inspector.html"]) {
+      const text = readFileSync(join(dist, name), "utf8");
+      const files = [...text.matchAll(/(?:src|href)="\.?\/(assets\/[^"]+)"/g)].map(([, file]) => `${file}.gz`);
+      const known = readdirSync(join(dist, "assets"));
+      assert.ok(files.every((file) => known.includes(file.slice("assets/".length))));
+      const bytes = [`${name}.gz`, ...files].reduce((sum, file) => sum + statSync(join(dist, file)).size, 0);
+      assert.ok(bytes <= 150_000, `${name}: ${bytes} bytes`);
+    }
+  });
+
+  function get(path: string, headers: Record<string, string> = {}) {
+    const { promise, resolve, reject } = Promise.withResolvers<{
+      status: number;
+      headers: Readonly<Record<string, unknown>>;
+      text: string;
+    }>();
+    const { hostname, port } = new URL(origin);
+    const sent = requestHttp({ host: hostname, port, path, headers }, (response) => {
+      let text = "";
+      response.on("data", (part) => (text += String(part)));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    sent.on("error", reject);
+    sent.end();
+    return promise;
+  }
+});

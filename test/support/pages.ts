@@ -1,0 +1,57 @@
+/** The built pages in a real browser: whatever the page's policy, or a script in it, has to complain of is a fault. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface AxeFault {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+export interface WatchedPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Throws where the policy was violated, a script failed, or something outside of `origin` was asked for. */
+  assertQuiet(): void;
+}
+
+/** A page of its own, watched from its beginning. @param origin of the page; nothing else may be asked for */
+export async function openWatched(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(`script: ${error.message}`));
+  page.on("console", (message) => {
+    if (/Content.Security.Policy|TrustedScript|TrustedHTML/i.test(message.text())) faults.push(message.text());
+  });
+  page.on("dialog", (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(origin) && !/^(?:blob|data):/.test(request.url())) faults.push(request.url());
+  });
+  return { page, context, assertQuiet: () => assert.deepEqual(faults, []) };
+}
+
+/** Fails where axe finds what is serious or worse, in the colours that are shown. */
+export async function assertAccessible(page: Page, what: string): Promise<void> {
+  await page.waitForFunction(`document.getAnimations().every((one) => one.playState !== "running")`);
+  // By the debugger, which the page's policy does not hold.
+  await page.evaluate(axe);
+  const found = await page.evaluate(async () => {
+    const run = (globalThis as unknown as { axe: { run(): Promise<{ violations: unknown[] }> } }).axe.run;
+    return (await run()).violations;
+  });
+  const serious = (found as AxeFault[]).filter(({ impact }) => ["serious", "critical"].includes(impact));
+  const shown = serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+  assert.deepEqual(shown, [], what);
+}
