@@ -8,6 +8,7 @@ import { startLine } from "./line.ts";
 import type { Line } from "./line.ts";
 import type { TunnelOptions } from "./tunnel.ts";
 import { makeTunnels } from "./tunnels.ts";
+import type { Tunnels } from "./tunnels.ts";
 
 /** Sessions of an agent at a server that has as many edges, or more. */
 const usualConnections = 4;
@@ -67,6 +68,10 @@ export type AgentStatus =
 export interface Agent {
   /** Resolves when the agent has given up for a reason that trying again does not mend; never after `close`. */
   readonly ended: Promise<AgentEnd>;
+  /** Publishes one more tunnel, as `Tunnels.add`; it outlives losses as the others do. */
+  readonly add: Tunnels["add"];
+  /** Takes one away, as `Tunnels.remove`. */
+  readonly remove: Tunnels["remove"];
   /** Takes the tunnels away, lets what is under way end within a bound, says goodbye and closes. */
   close(): Promise<void>;
 }
@@ -78,6 +83,8 @@ export function startAgent(options: AgentOptions): Agent {
   const agentId = options.connections === 1 ? undefined : randomBytes(16).toString("hex");
   const lines: Line[] = [];
   let isOver = false;
+  /** The server lets no tunnel be in several sessions. */
+  let isSingle = false;
 
   const startedAt = { now: clock.now(), monotonic: clock.monotonic() };
   const startNext = (): Line => {
@@ -102,8 +109,12 @@ export function startAgent(options: AgentOptions): Agent {
       },
       published(edges) {
         const wanted = options.connections ?? Math.min(edges, usualConnections);
-        if (isOver) return;
+        if (isOver || isSingle) return;
         while (lines.length < wanted) startNext();
+      },
+      needless() {
+        if (!isSingle) options.log.warn("one session only", { reason: "this server knows no agents with several" });
+        isSingle = true;
       },
       end,
     });
@@ -119,5 +130,6 @@ export function startAgent(options: AgentOptions): Agent {
     if (!isOver) void closeAll().then(() => ended.resolve(why));
   };
   startNext();
-  return { ended: ended.promise, close: closeAll };
+  const { add, remove } = tunnels;
+  return { ended: ended.promise, add, remove, close: closeAll };
 }

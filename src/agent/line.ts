@@ -11,7 +11,8 @@ import { describeLoss, endOf } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
 import { openSession } from "./session.ts";
 import type { Resumption, Session } from "./session.ts";
-import type { Kept, Tunnels } from "./tunnels.ts";
+import type { Kept } from "./session-tunnels.ts";
+import type { Tunnels } from "./tunnels.ts";
 
 /** Where a session is. */
 export interface Place {
@@ -43,6 +44,8 @@ export interface LineOptions extends AgentOptions {
   readonly isCrowded: (place: Place) => boolean;
   /** Its tunnels are open, or were refused once. @param edges how many the server has */
   readonly published: (edges: number) => void;
+  /** The server lets no tunnel be in a session beside another: this line is over. */
+  readonly needless: () => void;
   /** The agent is over. */
   readonly end: (why: AgentEnd) => void;
 }
@@ -72,126 +75,167 @@ const steadyMs = 10_000;
 const maxSpread = 16;
 
 export function startLine(options: LineOptions): Line {
-  const { clock, log, status, lineTunnels: tunnels } = options;
-  const closing = new AbortController();
-  let session: Session | undefined;
-  let place: Place | undefined;
-  let lostAt: Moment | undefined;
-  let resumption: Resumption | undefined;
-  /** It serves until there is another; `stays`: until the server closes it. */
-  let former: { readonly session: Session; readonly stays: boolean; readonly gone: AbortSignal } | undefined;
-  const staying = new Set<Session>();
-  const left = new Map<Session, Promise<void>>();
-  const servers = [options.server, ...(options.otherServers ?? [])];
-  /** Attempts that were to be made elsewhere than the one before. */
-  let turn = options.firstServer;
-  const kept: Kept = new Map();
+  const line = new RunningLine(options);
+  line.start();
+  return line;
+}
 
-  const run = async (): Promise<void> => {
+/** A session that serves until there is another; `stays`: until the server closes it. */
+interface Former {
+  readonly session: Session;
+  readonly stays: boolean;
+  readonly gone: AbortSignal;
+}
+
+class RunningLine implements Line {
+  place: Place | undefined;
+  lostAt: Moment | undefined;
+  readonly #options: LineOptions;
+  readonly #servers: readonly ServerAddress[];
+  readonly #closing = new AbortController();
+  readonly #kept: Kept = new WeakMap();
+  #session: Session | undefined;
+  #former: Former | undefined;
+  #resumption: Resumption | undefined;
+  readonly #staying = new Set<Session>();
+  readonly #left = new Map<Session, Promise<void>>();
+  /** Attempts that were to be made elsewhere than the one before. */
+  #turn: number;
+  #running: Promise<void> | undefined;
+
+  constructor(options: LineOptions) {
+    this.#options = options;
+    this.#servers = [options.server, ...(options.otherServers ?? [])];
+    this.#turn = options.firstServer;
+  }
+
+  get isOnline(): boolean {
+    return this.#session !== undefined || this.#former !== undefined;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const all = [this.#session, this.#former?.session, ...this.#staying].filter((one) => one !== undefined);
+    await Promise.all([...all.map((one) => this.#leave(one)), ...this.#left.values(), this.#running]);
+  }
+
+  async #run(): Promise<void> {
+    const { clock, status } = this.#options;
+    const { signal } = this.#closing;
     let failures = 0;
-    while (!closing.signal.aborted) {
-      if (!former) status({ state: "connecting" });
+    while (!signal.aborted) {
+      if (!this.#former) status({ state: "connecting" });
       const since = clock.monotonic();
-      const { reason, atOnce, wasOnline } = await connectOnce();
-      session = undefined;
-      if (!former) place = undefined;
-      if (!wasOnline || former?.stays) turn += 1;
-      if (closing.signal.aborted || reason === undefined) return;
-      if (wasOnline) lostAt = { now: clock.now(), monotonic: clock.monotonic() };
+      const { reason, atOnce, wasOnline } = await this.#connectOnce();
+      this.#session = undefined;
+      if (!this.#former) this.place = undefined;
+      if (!wasOnline || this.#former?.stays) this.#turn += 1;
+      if (signal.aborted || reason === undefined) return;
+      if (wasOnline) this.lostAt = { now: clock.now(), monotonic: clock.monotonic() };
       failures = clock.monotonic() - since >= steadyMs ? 1 : failures + 1;
       if (atOnce && failures === 1) continue;
-      const pause = pauseMs(failures, options.random);
-      const offline = options.lostAt();
-      if (options.isAlone() && clock.monotonic() - offline.monotonic + pause > (options.giveUpMs ?? Infinity)) {
-        options.end({ reason: "unreachable", message: reason });
-        return;
-      }
-      log.debug("reconnecting", { reason, pauseMs: pause });
-      if (former) {
-        const { gone } = former;
-        await sleep(clock, pause, AbortSignal.any([closing.signal, gone]));
-        if (gone.aborted) failures = 0;
-        continue;
-      }
-      status({ state: "waiting", reason, pauseMs: pause, since: offline.now });
-      await sleep(clock, pause, closing.signal);
+      const goesOn = await this.#waits(reason, failures);
+      if (goesOn === undefined) return;
+      failures = goesOn;
     }
-  };
-  const leave = (one: Session): Promise<void> => {
-    const leaving = left.get(one) ?? one.close().finally(() => left.delete(one));
-    left.set(one, leaving);
+  }
+
+  /** Waits for the next attempt, and says how many have failed in a row then; undefined: there is none. */
+  async #waits(reason: string, failures: number): Promise<number | undefined> {
+    const { clock, log, status, giveUpMs = Infinity } = this.#options;
+    const pause = pauseMs(failures, this.#options.random);
+    const offline = this.#options.lostAt();
+    if (this.#options.isAlone() && clock.monotonic() - offline.monotonic + pause > giveUpMs) {
+      this.#options.end({ reason: "unreachable", message: reason });
+      return undefined;
+    }
+    log.debug("reconnecting", { reason, pauseMs: pause });
+    const { signal } = this.#closing;
+    const former = this.#former;
+    if (!former) status({ state: "waiting", reason, pauseMs: pause, since: offline.now });
+    await sleep(clock, pause, former ? AbortSignal.any([signal, former.gone]) : signal);
+    return former?.gone.aborted ? 0 : failures;
+  }
+
+  #leave(one: Session): Promise<void> {
+    const leaving = this.#left.get(one) ?? one.close().finally(() => this.#left.delete(one));
+    this.#left.set(one, leaving);
     return leaving;
-  };
+  }
+
   /** The session serves on until there is another, or the server closes it. */
-  const replace = (before: Session, stays: boolean): void => {
+  #replace(before: Session, stays: boolean): void {
     const gone = new AbortController();
     const replaced = { session: before, stays, gone: gone.signal };
-    former = replaced;
+    this.#former = replaced;
     void before.closed.then(() => {
-      staying.delete(before);
-      if (former === replaced) former = undefined;
+      this.#staying.delete(before);
+      if (this.#former === replaced) this.#former = undefined;
       gone.abort();
     });
-  };
+  }
+
   /** A session, at an edge of its own where that can be had. */
-  const open = async (server: ServerAddress): Promise<Session> => {
+  async #open(server: ServerAddress): Promise<Session> {
+    const { ca, connect, lineTunnels: tunnels, isCrowded } = this.#options;
+    const { signal } = this.#closing;
     for (let attempt = 1; ; attempt += 1) {
-      const socket = await connectServer(server, options.ca, closing.signal, options.connect);
+      const socket = await connectServer(server, ca, signal, connect);
       // A session of its own: resuming that of the former would end it.
-      const resumed = former ? undefined : resumption;
-      const opened = await openSession(socket, options, tunnels, tunnels.join(kept), resumed, closing.signal);
-      place = { server, edges: opened.edges, edgeId: opened.edgeId };
-      if (attempt === maxSpread || closing.signal.aborted || !options.isCrowded(place)) return opened;
-      await leave(opened);
+      const resumed = this.#former ? undefined : this.#resumption;
+      const opened = await openSession(socket, this.#options, tunnels, this.#kept, resumed, signal);
+      this.place = { server, edges: opened.edges, edgeId: opened.edgeId };
+      if (attempt === maxSpread || signal.aborted || !isCrowded(this.place)) return opened;
+      await this.#leave(opened);
     }
-  };
+  }
+
   /** One connection from beginning to end. `reason` undefined: there will be no other. */
-  const connectOnce = async (): Promise<Connected> => {
+  async #connectOnce(): Promise<Connected> {
+    const { status, published, end, needless } = this.#options;
     try {
-      const opened = await open(servers[turn % servers.length] as ServerAddress);
-      session = opened;
-      resumption = opened.resumption;
+      const opened = await this.#open(this.#servers[this.#turn % this.#servers.length] as ServerAddress);
+      this.#session = opened;
+      this.#resumption = opened.resumption;
       status({ state: "online", latencyMs: opened.latencyMs });
-      const before = former;
-      former = undefined;
-      if (before?.stays) staying.add(before.session);
+      const before = this.#former;
+      this.#former = undefined;
+      if (before?.stays) this.#staying.add(before.session);
       void opened.publish().then(() => {
-        if (before && !before.stays) void leave(before.session);
-        options.published(opened.edges);
+        if (before && !before.stays) void this.#leave(before.session);
+        published(opened.edges);
       });
       const over = await opened.ended;
       if (over.kind === "lost") {
-        if (over.atOnce) replace(opened, over.stays === true);
+        if (over.atOnce) this.#replace(opened, over.stays === true);
         return { ...over, wasOnline: true };
       }
-      options.end(over.end);
+      if (over.kind === "over") end(over.end);
+      else {
+        needless();
+        await this.#leave(opened);
+      }
     } catch (error) {
-      if (closing.signal.aborted) return last;
-      const isTriedElsewhere = turn - options.firstServer + 1 < servers.length;
-      const goesOn = !options.isFirst() || options.retryFirst || isTriedElsewhere;
-      const why = options.isAlone() ? endOf(error, goesOn) : undefined;
-      if (!why) return { reason: describeLoss(error), atOnce: false, wasOnline: false };
-      options.end(why);
+      const why = this.#closing.signal.aborted ? undefined : this.#fails(error);
+      if (why) return why;
     }
     return last;
-  };
-  const running = run();
-  return {
-    get isOnline() {
-      return session !== undefined || former !== undefined;
-    },
-    get place() {
-      return place;
-    },
-    get lostAt() {
-      return lostAt;
-    },
-    async close() {
-      closing.abort();
-      const all = [session, former?.session, ...staying].filter((one) => one !== undefined);
-      await Promise.all([...all.map(leave), ...left.values(), running]);
-    },
-  };
+  }
+
+  /** No session came about; undefined: there will be no other attempt. */
+  #fails(error: unknown): Connected | undefined {
+    const { isAlone, isFirst, retryFirst, firstServer, end } = this.#options;
+    const isTriedElsewhere = this.#turn - firstServer + 1 < this.#servers.length;
+    const goesOn = !isFirst() || retryFirst || isTriedElsewhere;
+    const why = isAlone() ? endOf(error, goesOn) : undefined;
+    if (!why) return { reason: describeLoss(error), atOnce: false, wasOnline: false };
+    end(why);
+    return undefined;
+  }
 }
 
 /** Resolves after `delayMs`, or at once when `signal` is aborted. */

@@ -7,7 +7,8 @@ import type { Clock } from "../lib/clock.ts";
 import type { AgentOptions } from "./agent.ts";
 import { describeLoss } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
-import type { SessionTunnels, Tunnels } from "./tunnels.ts";
+import type { Kept, SessionTunnels } from "./session-tunnels.ts";
+import type { Tunnels } from "./tunnels.ts";
 
 /** What is brought back to the server after a loss, so that it gives the same session. */
 export interface Resumption {
@@ -22,7 +23,9 @@ export type SessionEnd =
   /** Another connection is due; `stays`: beside this one, which the server will close. */
   | { readonly kind: "lost"; readonly reason: string; readonly atOnce: boolean; readonly stays?: true }
   /** The server told the agent to stop, or no tunnel is left. */
-  | { readonly kind: "over"; readonly end: AgentEnd };
+  | { readonly kind: "over"; readonly end: AgentEnd }
+  /** The server lets no tunnel be in a session beside another. */
+  | { readonly kind: "needless" };
 
 export interface Session {
   readonly latencyMs: number;
@@ -45,17 +48,18 @@ const goodbyeMs = 1_000;
 const defaultFinishMs = 10_000;
 const finishCheckMs = 20;
 
-/** Takes over a connected socket. `own` are the tunnels that this session has. Rejects with `Refusal` when the server says why it refuses. */
+/** Takes over a connected socket. @param kept gets what its tunnels are given. Rejects with `Refusal` when the server says why it refuses. */
 export async function openSession(
   socket: TLSSocket,
   options: SessionOptions,
   tunnels: Tunnels,
-  own: SessionTunnels,
+  kept: Kept,
   resumption: Resumption | undefined,
   signal: AbortSignal,
 ): Promise<Session> {
   const { clock } = options;
   const ended = Promise.withResolvers<SessionEnd>();
+  const own = tunnels.join(kept, () => ended.resolve({ kind: "needless" }));
   const closed = Promise.withResolvers<void>();
   const abandon = (): void => void socket.destroy();
   signal.addEventListener("abort", abandon, { once: true });
@@ -139,12 +143,16 @@ function handlers(
         // After the answer has gone out.
         clock.after(0, () => end({ kind: "over", end: { reason: "stopped", message: "the server told it to stop" } }));
       } else if (command.name === "restart") {
+        tunnels.takesMore = false;
         clock.after(0, () => end({ kind: "lost", reason: "the server asked for a new connection", atOnce: true }));
       } else return Promise.reject(new Error(`This agent does not ${command.name} itself.`));
       return Promise.resolve();
     },
     stopped: (tunnelId, message, code) => tunnels.stopped(tunnelId, message, code),
-    moveAway: () => end({ kind: "lost", reason: "the server is about to stop", atOnce: true, stays: true }),
+    moveAway() {
+      tunnels.takesMore = false;
+      end({ kind: "lost", reason: "the server is about to stop", atOnce: true, stays: true });
+    },
     closed(error) {
       tunnels.lost();
       over();

@@ -48,4 +48,6 @@ export type TunnelStatus =
   /** The server would not have it now; the other tunnels are online meanwhile. */
   | { readonly state: "waiting"; readonly reason: string; readonly pauseMs: number }
   /** For a reason that trying again does not mend. */
-  | { readonly state: "ended"; readonly end: AgentEnd };
+  | { readonly state: "ended"; readonly end: AgentEnd }
+  /** It was taken away while the agent ran. */
+  | { readonly state: "removed" };

@@ -5,13 +5,15 @@ import { Refusal } from "../lib/errors.ts";
 import { silentLog } from "../lib/log.ts";
 import type { BoundTunnel, ClientBind, ClientSession } from "../tunnel/client-hooks.ts";
 import type { TunnelStatus } from "./tunnel.ts";
+import type { Kept } from "./session-tunnels.ts";
 import { makeTunnels } from "./tunnels.ts";
-import type { Kept } from "./tunnels.ts";
 import { parseUpstream } from "./upstream.ts";
 
 /** A session that answers each question for a tunnel with what `answer` gives or throws. */
-function sessionOf(answer: (request: ClientBind) => string): ClientSession {
+function sessionOf(answer: (request: ClientBind) => string, unbound?: string[]): ClientSession {
   return {
+    edges: 1,
+    unbind: async (id: string) => void unbound?.push(id),
     bind: async (request: ClientBind, bound?: (tunnel: BoundTunnel) => void) => {
       const url = answer(request);
       const tunnel = { id: `tn_${url}`, url, hostname: "a.example", address: "", token: "proof" };
@@ -24,21 +26,26 @@ function sessionOf(answer: (request: ClientBind) => string): ClientSession {
 function tunnelsNamed(names: readonly string[], retryFirst: boolean) {
   const clock = makeManualClock();
   const told: [name: string, state: TunnelStatus][] = [];
-  const given = names.map((name) => ({
+  const tunnelNamed = (name: string) => ({
     name,
     upstream: parseUpstream("3000"),
     metadata: name,
     publish: { kind: "url", url: undefined } as const,
     status: (status: TunnelStatus) => told.push([name, status]),
-  }));
-  const all = makeTunnels(given, { clock, log: silentLog, random: () => 1, retryFirst });
-  const kept: Kept = new Map();
+  });
+  const all = makeTunnels(names.map(tunnelNamed), { clock, log: silentLog, random: () => 1, retryFirst });
+  const kept: Kept = new WeakMap();
+  let aloneTold = 0;
+  const join = () => all.join(kept, () => (aloneTold += 1));
   return {
     clock,
     told,
     over: all.over,
-    join: () => all.join(kept),
-    tunnels: all.join(kept),
+    add: (name: string) => all.add(tunnelNamed(name)),
+    remove: all.remove,
+    join,
+    tunnels: join(),
+    aloneTold: () => aloneTold,
     states: () => told.map(([name, { state }]) => `${name} ${state}`),
   };
 }
@@ -118,4 +125,113 @@ describe("the tunnels of an agent", () => {
     assert.deepEqual(states(), ["full waiting"]);
     assert.equal(clock.pending, 0);
   });
+
+  const byName = ({ metadata = "" }: ClientBind): string => metadata;
+
+  it("a tunnel that is added is opened in every session, and brought back to those that come later", async () => {
+    const { add, join, tunnels } = tunnelsNamed([], false);
+    const asked: string[] = [];
+    const line = (name: string): ClientSession =>
+      sessionOf((request) => {
+        asked.push(`${name} ${request.metadata} ${request.resume?.id ?? "new"}`);
+        return byName(request);
+      });
+    const second = join();
+    await Promise.all([tunnels.open(line("one")), second.open(line("two"))]);
+    await add("late");
+    await settled();
+    tunnels.lost();
+    await join().open(line("three"));
+    assert.deepEqual(asked, ["one late new", "two late tn_late", "three late tn_late"]);
+  });
+
+  it("a tunnel that is added and refused is over at once, and the others and the agent are not", async () => {
+    const { add, tunnels, over, states, clock } = tunnelsNamed([], true);
+    await tunnels.open(
+      sessionOf(() => {
+        throw new Refusal("agent_limit");
+      }),
+    );
+    await assert.rejects(add("late"), { name: "TunnelFailure", isOffline: false });
+    assert.deepEqual(states(), ["late ended"]);
+    assert.equal(clock.pending, 0);
+    assert.equal(await Promise.race([over, settled()]), undefined);
+  });
+
+  it("a tunnel is not added while there is no session, nor when that is lost before the answer", async () => {
+    const { add, join, tunnels, states } = tunnelsNamed([], true);
+    await assert.rejects(add("early"), { isOffline: true });
+    await tunnels.open(sessionOf(byName));
+    tunnels.lost();
+    await assert.rejects(add("between"), { isOffline: true });
+    const next = join();
+    const silent = { edges: 1, bind: () => new Promise(() => {}) } as unknown as ClientSession;
+    await next.open(silent);
+    const adding = add("cut");
+    next.lost();
+    await assert.rejects(adding, { name: "TunnelFailure" });
+    assert.deepEqual(states(), ["early removed", "between removed", "cut ended"]);
+  });
+
+  it("a tunnel that is removed is taken from every session, is not brought back, and may be added anew", async () => {
+    const { add, join, remove, tunnels, states, over } = tunnelsNamed(["web"], true);
+    const unbound: string[] = [];
+    const asked: (string | undefined)[] = [];
+    const line = (): ClientSession =>
+      sessionOf((request) => {
+        asked.push(request.resume?.id);
+        return byName(request);
+      }, unbound);
+    await Promise.all([tunnels.open(line()), join().open(line())]);
+    assert.equal(await remove("web"), true);
+    assert.deepEqual(unbound, ["tn_web", "tn_web"]);
+    assert.equal(await remove("web"), false);
+    tunnels.lost();
+    asked.length = 0;
+    await join().open(line());
+    assert.deepEqual(asked, []);
+    await add("web");
+    assert.equal(asked[0], undefined);
+    await settled();
+    assert.deepEqual(states(), ["web online", "web online", "web removed", "web online", "web online"]);
+    assert.equal(await Promise.race([over, settled()]), undefined);
+  });
+
+  it("a tunnel that is removed while it is asked for is given back by the answer", async () => {
+    const { add, remove, tunnels } = tunnelsNamed([], true);
+    const unbound: string[] = [];
+    const answer = Promise.withResolvers<void>();
+    const line = sessionOf(byName, unbound);
+    const slow = {
+      ...line,
+      async bind(request: ClientBind, bound?: (tunnel: BoundTunnel) => void) {
+        await answer.promise;
+        return await line.bind(request, bound);
+      },
+    } as ClientSession;
+    await tunnels.open(slow);
+    const adding = add("web");
+    await remove("web");
+    await assert.rejects(adding, /taken away/);
+    answer.resolve();
+    await settled();
+    assert.deepEqual(unbound, ["tn_web"]);
+  });
+
+  for (const [edges, told, isTriedAgain] of [
+    [1, 1, false],
+    [2, 0, true],
+  ] as const) {
+    it(`a session beside another whose names are refused at a server of ${edges} edges is ${isTriedAgain ? "tried again" : "told needless, and nothing is tried again"}`, async () => {
+      const { clock, tunnels, join, states, aloneTold } = tunnelsNamed(["web"], true);
+      await tunnels.open(sessionOf(byName));
+      const refusing = sessionOf(() => {
+        throw new Refusal("agent_name_taken");
+      });
+      await join().open({ ...refusing, edges });
+      assert.equal(aloneTold(), told);
+      assert.equal(clock.pending > 0, isTriedAgain);
+      assert.deepEqual(states(), ["web online"]);
+    });
+  }
 });

@@ -50,6 +50,26 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Bring an agent's file into another format.",
     load: async () => (await import("./commands/config-upgrade.ts")).configUpgrade as Command,
   },
+  "agent status": {
+    doc: "Say whether the agent that runs here is online.",
+    load: async () => (await import("./commands/agent-status.ts")).agentStatus as Command,
+  },
+  "agent tunnels": {
+    doc: "List the tunnels of the agent that runs here.",
+    load: async () => (await import("./commands/agent-tunnels.ts")).agentTunnels as Command,
+  },
+  "agent add": {
+    doc: "Have the agent that runs here publish one more service.",
+    load: async () => (await import("./commands/agent-add.ts")).agentAdd as Command,
+  },
+  "agent remove": {
+    doc: "Have the agent that runs here take a tunnel away.",
+    load: async () => (await import("./commands/agent-remove.ts")).agentRemove as Command,
+  },
+  "agent stop": {
+    doc: "Have the agent that runs here end.",
+    load: async () => (await import("./commands/agent-stop.ts")).agentStop as Command,
+  },
   service: {
     doc: "Have the system run the agent.",
     load: async () => (await import("./commands/service.ts")).service as Command,

@@ -16,18 +16,18 @@ export function admit(request: IncomingMessage, host: string): void {
   const named = URL.parse(`http://${headers.host ?? ""}/`)?.hostname ?? "";
   if (!isOwnName(named, host)) {
     // A name that resolves to here may be anybody's: pages of theirs would be of the same origin (DNS rebinding).
-    throw new LocalRefusal(403, "the Host must be localhost, or the address that the inspector listens on");
+    throw new LocalRefusal("wrong", "the Host must be localhost, or the address that the inspector listens on", 403);
   }
   const { origin } = headers;
   if (origin !== undefined && URL.parse(origin)?.host !== headers.host) {
-    throw new LocalRefusal(403, "pages of other sites may not use the inspector");
+    throw new LocalRefusal("wrong", "pages of other sites may not use the inspector", 403);
   }
   if (method === "GET" || method === "HEAD") return;
   const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
   // Browsers send no DELETE to another site without asking, and are not given leave.
   if (method === "DELETE" && !hasBody) return;
   if (!/^application\/json\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
-    throw new LocalRefusal(415, "the Content-Type must be application/json");
+    throw new LocalRefusal("wrong", "the Content-Type must be application/json", 415);
   }
 }
 

@@ -50,7 +50,7 @@ export class Inspector {
       status: (status) => {
         tunnel.isOnline = status.state === "online";
         if (status.state === "online") tunnel.url = status.url;
-        else if (status.state === "ended") this.tunnels.delete(options.name);
+        else if (status.state !== "waiting") this.tunnels.delete(options.name);
         options.status?.(status);
       },
       opened: (clientAddress, isHttp) => new Connection(this, tunnel, clientAddress, isHttp),

@@ -9,29 +9,38 @@ const nsPerMs = 1_000_000;
 
 export function renderTunnel(tunnel: InspectedTunnel): object {
   const { name, upstream, proto = "https" } = tunnel.options;
-  const connections = tunnel.connections.read();
   return {
     name,
     uri: `/api/tunnels/${encodeURIComponent(name)}`,
     public_url: tunnel.url ?? "",
     proto,
     config: { addr: upstream.text, inspect: tunnel.isKept },
-    metrics: {
-      conns: { count: connections.count, gauge: connections.gauge, ...paces(connections) },
-      http: { count: tunnel.requests.read().count, ...paces(tunnel.requests.read()) },
-    },
+    metrics: metricsOf(tunnel),
+  };
+}
+
+function metricsOf(tunnel: InspectedTunnel): object {
+  const connections = tunnel.connections.read();
+  const requests = tunnel.requests.read();
+  return {
+    conns: { count: connections.count, gauge: connections.gauge, ...paces(connections) },
+    http: { count: requests.count, ...paces(requests) },
   };
 }
 
 /** The parts of a tunnel that the newer shape has. */
 export function renderEndpoint(tunnel: InspectedTunnel): object {
-  const { name, upstream, publish } = tunnel.options;
+  const { name, upstream, publish, pooling = false, trafficPolicy } = tunnel.options;
   return {
     name,
     uri: `/api/endpoints/${encodeURIComponent(name)}`,
     url: tunnel.url ?? "",
     upstream: { url: upstream.text, protocol: upstream.http2 ? "http2" : "http1" },
     ...(publish.kind === "labels" && { labels: publish.labels }),
+    inspect: tunnel.isKept,
+    ...(trafficPolicy !== undefined && { traffic_policy: trafficPolicy }),
+    pooling_enabled: pooling,
+    metrics: metricsOf(tunnel),
   };
 }
 

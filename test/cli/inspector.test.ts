@@ -239,6 +239,95 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.doesNotMatch(agent.stderr() + agent.stdout(), /log-secret/);
   });
 
+  it("a tunnel is started and stopped by the local API, and is there again after its session was lost", async () => {
+    const asked = { name: "late", addr: String(service.port), proto: "http", url: "https://late.localhost" };
+    const { status, body: started } = await call("POST", "/api/tunnels", asked);
+    assert.deepEqual(
+      [status, started.name, started.uri, started.public_url, started.proto, started.config],
+      [
+        201,
+        "late",
+        "/api/tunnels/late",
+        `https://late.localhost:${platform.httpsPort}`,
+        "https",
+        { addr: `http://localhost:${service.port}`, inspect: true },
+      ],
+    );
+    assert.deepEqual(Object.keys(started.metrics), ["conns", "http"]);
+    assert.equal((await platform.request(`${started.public_url}/x`)).status, 200);
+    const again = await call("POST", "/api/tunnels", asked);
+    assert.equal(again.status, 400);
+    assert.deepEqual(again.body, {
+      error_code: 102,
+      status_code: 400,
+      msg: "invalid tunnel configuration",
+      details: { err: 'tunnel "late" already exists' },
+    });
+    const { body: sessions } = await platform.api("GET", "/tunnel_sessions");
+    for (const { id } of sessions.tunnel_sessions) await platform.api("POST", `/tunnel_sessions/${id}/restart`);
+    const list = async () =>
+      (await platform.api("GET", "/tunnel_sessions")).body.tunnel_sessions.map(({ id }: { id: string }) => id);
+    const former = sessions.tunnel_sessions.map(({ id }: { id: string }) => id);
+    await eventually(list, (ids) => ids.length > 0 && !ids.some((id: string) => former.includes(id)));
+    assert.equal((await platform.request(`${started.public_url}/x`)).status, 200);
+    assert.deepEqual([(await call("DELETE", started.uri)).status, (await call("GET", started.uri)).status], [204, 404]);
+    assert.equal((await call("DELETE", started.uri)).status, 404);
+    assert.equal((await platform.request(`${started.public_url}/x`)).status, 404);
+    assert.equal((await platform.request(`${url}/x`)).status, 200);
+  });
+
+  it("an endpoint is started and stopped by the local API, in the words of version 3", async () => {
+    const asked = { name: "third", url: "https://third.localhost", upstream: { url: String(service.port) } };
+    const { status, body } = await call("POST", "/api/endpoints", { ...asked, pooling_enabled: true });
+    assert.deepEqual(
+      [status, body.uri, body.url, body.upstream.url, body.pooling_enabled],
+      [
+        201,
+        "/api/endpoints/third",
+        `https://third.localhost:${platform.httpsPort}`,
+        `http://localhost:${service.port}`,
+        true,
+      ],
+    );
+    assert.equal((await call("DELETE", body.uri)).status, 204);
+  });
+
+  for (const [what, body, status, code, err] of [
+    ["without a name", { addr: "80" }, 400, 102, /needs a "name"/],
+    ["without an address", { name: "x", proto: "http" }, 400, 102, /needs an address/],
+    ["of another protocol", { name: "x", addr: "80", proto: "udp" }, 400, 102, /"proto" must be one of http/],
+    ["with a key that there is not", { name: "x", addr: "80", options: {} }, 400, 102, /there is no key "options"/],
+    ["of a directory", { name: "x", addr: "file:///etc" }, 400, 102, /"addr" is on this machine's disk/],
+    ["of a socket", { name: "x", addr: ["80", "/a=unix:/run/x"] }, 400, 102, /is on this machine's disk/],
+    ["with a file", { name: "x", addr: "80", traffic_policy_file: "/etc/passwd" }, 400, 102, /names a file/],
+    ["that the server refuses", { name: "x", addr: "80", schemes: ["http"] }, 502, 103, /publishes over HTTPS only/],
+  ] as const) {
+    it(`a tunnel ${what} is refused by the local API in the form that scripts know`, async () => {
+      const refused = await call("POST", "/api/tunnels", body);
+      assert.deepEqual([refused.status, refused.body.status_code, refused.body.error_code], [status, status, code]);
+      assert.match(refused.body.details.err, err);
+      assert.equal((await call("GET", "/api/tunnels/x")).status, 404);
+    });
+  }
+
+  it("postern agent lists, adds and removes tunnels of the agent that runs, and ends it", async () => {
+    const one = await start("--inspector", "0", "--url", "https://commanded.localhost");
+    const at = ["--inspector", String(one.port)];
+    const run = async (...words: string[]) => await startCommand(["agent", ...words, ...at]).finished;
+    assert.match((await run("status")).stdout, /^online, \d+ms to the server/);
+    const added = await run("add", "more", String(service.port), "--url", "https://more.localhost");
+    assert.equal(added.stdout, `https://more.localhost:${platform.httpsPort}\n`, added.stderr);
+    assert.match((await run("tunnels")).stdout, /^NAME .*\ncommand_line .*\nmore +https:\/\/more\.localhost/);
+    assert.equal((await run("remove", "more")).code, 0);
+    const gone = await run("remove", "more");
+    assert.deepEqual([gone.code, gone.stderr.includes("there is no tunnel of this name")], [7, true]);
+    assert.equal((await run("stop")).code, 0);
+    assert.equal((await one.agent.finished).code, 0);
+    const late = await run("status");
+    assert.equal(late.code, 4);
+    assert.match(late.stderr, /no agent answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\): start one, or name its address/);
+  });
+
   it("the inspector keeps nothing where a tunnel says so, nor unasked without a terminal, and can be off", async () => {
     const silent = await start("--inspector", "0", "--inspect", "false", "--url", "https://silent.localhost");
     const usual = await start("--url", "https://usual.localhost");

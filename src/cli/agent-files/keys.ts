@@ -110,10 +110,13 @@ export const tunnelKeys: readonly KeyRow[] = [
   paths("key", "key"),
 ];
 
+/** Where an entry is by itself: in files it is the key of the whole. */
+export const nameKey: KeyRow = { key: "name", setting: "name" };
+
 /** Of an entry of `endpoints:`. */
 export const endpointKeys: readonly KeyRow[] = [
   ...ofTraffic,
-  { key: "name", setting: "name" },
+  nameKey,
   { key: "upstream.url", setting: "addr" },
   { key: "upstream.protocol", setting: "upstreamProtocol", texts: renamed({ tcp: "http1" }) },
   proxyProtocol("upstream.proxy_protocol"),

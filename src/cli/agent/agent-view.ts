@@ -80,6 +80,7 @@ export function liveView({ server: { host, port } }: Pick<AgentOptions, "server"
         status(status) {
           if (status.state === "online") shown.line = forwardingLine(status.url, tunnel);
           else if (status.state === "waiting") shown.line = `${tunnel.name}: ${printable(status.reason)}`;
+          else if (status.state === "removed") tunnels.splice(tunnels.indexOf(shown), 1);
           else shown.line = `${tunnel.name} has ended: ${printable(status.end.message)}`;
           show();
         },
@@ -129,7 +130,8 @@ export function plainView(log: Log, form: PlainForm): AgentView {
             announced = line;
           } else if (status.state === "waiting") {
             log.warn("tunnel not open", { tunnel: tunnel.name, reason: status.reason, retryMs: status.pauseMs });
-          } else log.error("tunnel ended", { tunnel: tunnel.name, reason: status.end.message });
+          } else if (status.state === "removed") log.info("tunnel removed", { tunnel: tunnel.name });
+          else log.error("tunnel ended", { tunnel: tunnel.name, reason: status.end.message });
         },
       };
     },

@@ -6,7 +6,8 @@ import type { Setting, Settings } from "../../settings/setting.ts";
 import { httpTunnelSettings, tcpTunnelSettings, tlsTunnelSettings } from "../../settings/tunnels.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { tunnelKeys } from "../agent-files/keys.ts";
-import type { AgentFiles, FileValue, TunnelEntry } from "../agent-files/read.ts";
+import type { AgentFiles, TunnelEntry } from "../agent-files/read.ts";
+import type { FileValue } from "../agent-files/rows.ts";
 import type { FileIssue, SourcePlace } from "../agent-files/source.ts";
 import { ValueError } from "./bind-options.ts";
 import type { TunnelValues } from "./bind-options.ts";
@@ -47,7 +48,8 @@ export function fileTunnels(files: AgentFiles): { readonly tunnels: FileTunnel[]
   return { tunnels, issues: issues.toSorted(byPlace) };
 }
 
-function tunnelsOfEntry({ name, place, values }: TunnelEntry, issues: FileIssue[]): TunnelOptions[] | undefined {
+/** What one entry comes to; undefined where something is wrong with it, which is in `issues` then. */
+export function tunnelsOfEntry({ name, place, values }: TunnelEntry, issues: FileIssue[]): TunnelOptions[] | undefined {
   const kind = kindOf(values, place, issues);
   if (!kind) return undefined;
   const known: Settings = { ...settingsOf[kind], ...ofFiles };

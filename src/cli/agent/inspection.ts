@@ -2,6 +2,7 @@
 import type { AgentStatus } from "../../agent/agent.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { systemClock } from "../../lib/clock.ts";
+import type { AgentControl } from "../../inspector/agent-control.ts";
 import type { InspectorAddress } from "../../settings/kinds/agents.ts";
 import { Failure } from "../process/exit.ts";
 import { posternVersion } from "../process/version.ts";
@@ -13,32 +14,39 @@ export interface Inspection {
   /** The tunnel as the agent is to have it. */
   watch(tunnel: TunnelOptions): TunnelOptions;
   status(status: AgentStatus): void;
+  /** Whether there is a tunnel of this name. */
+  knows(name: string): boolean;
+  /** Has the local API control the agent from now on. */
+  control(control: AgentControl): void;
   /** Listens, and resolves with the URL. Throws `Failure` (usage) where it cannot. */
   open(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** @param given where it listens; undefined: at the usual place */
-export async function makeInspection(given: InspectorAddress | undefined): Promise<Inspection | undefined> {
-  if (given === "off") return undefined;
+/** @param place where it listens; undefined: at the usual place */
+export async function makeInspection(place: InspectorAddress | undefined): Promise<Inspection | undefined> {
+  if (place === "off") return undefined;
   const { Inspector } = await import("../../inspector/inspector.ts");
   const inspector = new Inspector(systemClock);
   // Who runs an agent without looking, as a service, has no use for what it would keep, unless it is asked for.
-  const isUnseen = given === undefined && !process.stdout.isTTY;
+  const isUnseen = place === undefined && !process.stdout.isTTY;
   let shown: object = { status: "connecting", agent_version: posternVersion(), session: { legs: [] } };
+  let control: AgentControl | undefined;
   let api: { readonly url: string; close(): Promise<void> } | undefined;
   return {
     watch: (tunnel) => inspector.watch(tunnel, !isUnseen && tunnel.inspect !== false),
     status(status) {
-      const latencies = status.state === "online" ? [{ latency: Math.round(status.latencyMs * 1_000_000) }] : [];
+      const latencies = status.state === "online" ? [{ region: "", latency: `${Math.round(status.latencyMs)}ms` }] : [];
       const state = status.state === "waiting" ? "reconnecting" : status.state;
       shown = { status: state, agent_version: posternVersion(), session: { legs: latencies } };
     },
+    knows: (name) => inspector.tunnels.has(name),
+    control: (given) => void (control = given),
     async open() {
       const { startLocalApi } = await import("../../inspector/local-api.ts");
-      const place = given ? { host: given.host, ports: [given.port] } : usual;
+      const where = place ? { host: place.host, ports: [place.port] } : usual;
       try {
-        api = await startLocalApi({ inspector, ...place, status: () => shown });
+        api = await startLocalApi({ inspector, ...where, status: () => shown, control: () => control });
       } catch (error) {
         throw new Failure("usage", `the inspector cannot listen: ${(error as Error).message}`, { cause: error });
       }

@@ -4,10 +4,12 @@ import type { AgentOptions } from "../../agent/agent.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { exitCodes } from "../process/exit.ts";
 import { interrupted } from "../process/signals.ts";
 import type { InspectorAddress } from "../../settings/kinds/agents.ts";
 import { posternVersion } from "../process/version.ts";
 import { makeInspection } from "./inspection.ts";
+import { controlOf } from "./agent-control.ts";
 import { agentFailure } from "./agent-failure.ts";
 import { liveView, plainView } from "./agent-view.ts";
 import type { AgentView, PlainForm } from "./agent-view.ts";
@@ -43,12 +45,13 @@ export async function runAgent({ log, form, screen, inspector, ...given }: Agent
   const inspection = await makeInspection(inspector);
   const opened = inspector && inspection && (await inspection.open());
   const view = screen && process.stdout.isTTY ? liveView(given, log) : plainView(log, form);
+  const prepare = (tunnel: TunnelOptions): TunnelOptions => {
+    const shown = watched(tunnel, view.watch(tunnel));
+    return inspection?.watch(shown) ?? shown;
+  };
   const agent = startAgent({
     ...given,
-    tunnels: given.tunnels.map((tunnel) => {
-      const shown = watched(tunnel, view.watch(tunnel));
-      return inspection?.watch(shown) ?? shown;
-    }),
+    tunnels: given.tunnels.map(prepare),
     version: posternVersion(),
     clock: systemClock,
     log: view.log,
@@ -58,12 +61,14 @@ export async function runAgent({ log, form, screen, inspector, ...given }: Agent
       view.status(status);
     },
   });
+  const told = Promise.withResolvers<number>();
+  inspection?.control(controlOf(agent, prepare, inspection.knows, () => told.resolve(exitCodes.fine)));
   // Where nobody asked for a place, the first tunnel does not wait for it, nor need one.
   if (inspection)
     void Promise.resolve(opened ?? inspection.open()).then(view.inspector, (error: Error) =>
       view.log.warn(error.message),
     );
-  const end = await Promise.race([stopped, agent.ended]);
+  const end = await Promise.race([stopped, told.promise, agent.ended]);
   if (typeof end === "number") await agent.close();
   await inspection?.close();
   view.close();

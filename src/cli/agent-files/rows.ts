@@ -1,0 +1,99 @@
+/** Reads the keys of a map by their rows (`keys.ts`), wherever it was written. */
+import { resolve } from "node:path";
+import { nearest } from "../../lib/nearest.ts";
+import type { KeyRow } from "./keys.ts";
+import type { FileIssue, SourceEntry, SourceNode, SourcePlace } from "./source.ts";
+
+/** What a setting is given in a file. */
+export interface FileValue {
+  readonly texts: readonly string[];
+  /** As it is written there. */
+  readonly key: string;
+  readonly place: SourcePlace;
+}
+
+export class RowReader {
+  readonly #directory: string | undefined;
+  readonly #issues: FileIssue[];
+
+  /** @param directory that paths are relative to; undefined: none is taken */
+  constructor(directory: string | undefined, issues: FileIssue[]) {
+    this.#directory = directory;
+    this.#issues = issues;
+  }
+
+  /** @param prefix of the rows' keys */
+  readRows(
+    entries: readonly SourceEntry[],
+    rows: readonly KeyRow[],
+    values: Map<string, FileValue>,
+    prefix: string,
+  ): void {
+    for (const { key, place, node } of entries) {
+      const path = `${prefix}${key}`;
+      const row = rows.find((one) => one.key === path);
+      if (row) this.#readRow(row, place, node, values);
+      else if (rows.some((one) => one.key.startsWith(`${path}.`))) {
+        this.readRows(this.entriesOf(node, `"${path}"`), rows, values, `${path}.`);
+      } else this.issue(place, unknownKey(path, rows));
+    }
+  }
+
+  #readRow(row: KeyRow, keyPlace: SourcePlace, node: SourceNode, values: Map<string, FileValue>): void {
+    const { value, place } = node;
+    if (row.setting === undefined) {
+      const isFine = value === undefined || (value.kind === "text" && row.allowed?.includes(value.text));
+      if (!isFine) this.issue(keyPlace, `"${row.key}" is not offered: ${row.refused}`);
+      return;
+    }
+    if (value === undefined) return;
+    const texts = row.texts ? row.texts(node) : textsOf(node);
+    if (!texts) return this.issue(place, `"${row.key}" must be one value, or a list of them`);
+    if (texts.length === 0) return;
+    if (row.isPath && this.#directory === undefined) {
+      return this.issue(
+        place,
+        `"${row.key}" names a file: write the tunnel into an agent's file, and start it from there`,
+      );
+    }
+    if (values.has(row.setting)) {
+      return this.issue(keyPlace, `"${row.key}" says what another key of the same entry says already: remove one`);
+    }
+    values.set(row.setting, {
+      texts: row.isPath ? texts.map((text) => this.#pathOf(text)) : texts,
+      key: row.key,
+      place,
+    });
+  }
+
+  #pathOf(text: string): string {
+    return text === "system" || text === "" ? text : resolve(this.#directory ?? "", text);
+  }
+
+  /** Of a map, or nothing; anything else is an issue. */
+  entriesOf(node: SourceNode, what: string): readonly SourceEntry[] {
+    if (node.value === undefined) return [];
+    if (node.value.kind === "map") return node.value.entries;
+    this.issue(node.place, `${what} must be a map: lines of "key: value"`);
+    return [];
+  }
+
+  issue(place: SourcePlace, message: string): void {
+    this.#issues.push({ ...place, message });
+  }
+}
+
+function textsOf({ value }: SourceNode): readonly string[] | undefined {
+  if (value?.kind === "text") return [value.text];
+  if (value?.kind !== "list") return undefined;
+  const texts = value.items.flatMap((item) => (item.value?.kind === "text" ? [item.value.text] : []));
+  return texts.length === value.items.length ? texts : undefined;
+}
+
+function unknownKey(path: string, rows: readonly KeyRow[]): string {
+  const near = nearest(
+    path,
+    rows.map(({ key }) => key),
+  );
+  return `there is no key "${path}"${near === undefined ? ": remove it" : `: did you mean "${near}"?`}`;
+}

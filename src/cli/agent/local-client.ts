@@ -1,0 +1,80 @@
+/** The local API of a running agent, as the commands `postern agent …` call it. */
+import { text } from "node:stream/consumers";
+import { request as requestHttp } from "../../lib/http.ts";
+import { Failure } from "../process/exit.ts";
+import { inspectorAddress } from "../../settings/kinds/agents.ts";
+import type { InspectorAddress } from "../../settings/kinds/agents.ts";
+import type { Kind } from "../../settings/kinds/kind.ts";
+import { flagOnly, one } from "../../settings/setting.ts";
+import { settings } from "../../settings/settings.ts";
+
+type Place = Exclude<InspectorAddress, "off">;
+
+const place: Kind<Place> = {
+  placeholder: "[HOST:]PORT",
+  parse(given) {
+    const read = inspectorAddress.parse(given);
+    if (read === "off") throw new Error("must be where the local API listens");
+    return read;
+  },
+};
+
+export const localSettings = {
+  inspector: flagOnly(
+    one("Where the agent's local API listens, as the agent says when it starts.", place, {
+      default: "127.0.0.1:4040",
+    }),
+  ),
+  json: settings.json,
+} as const;
+
+/** An answer's body; an empty object where it has none. */
+export type LocalAnswer = Readonly<Record<string, unknown>>;
+
+/** How long the agent may take, milliseconds: a tunnel is answered for by its server. */
+const answerMs = 45_000;
+
+/** Calls it. Throws `Failure` where nothing listens, or the call is refused. */
+export async function callAgent(at: Place, method: string, path: string, body?: object): Promise<LocalAnswer> {
+  const where = `${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
+  let answer: { readonly status: number; readonly text: string };
+  try {
+    answer = await exchange(at, method, path, body);
+  } catch (error) {
+    throw new Failure(
+      "unreachable",
+      `no agent answers at ${where} (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}): start one, or name its address with --inspector`,
+      { cause: error },
+    );
+  }
+  let read: LocalAnswer | undefined;
+  try {
+    read = answer.text === "" ? {} : (JSON.parse(answer.text) as LocalAnswer);
+  } catch {
+    // Something else listens there.
+  }
+  if (!read || answer.status >= 400) {
+    const details = read?.["details"] as { readonly err?: unknown } | undefined;
+    const said = typeof details?.err === "string" ? details.err : `it answered ${answer.status}, as no agent does`;
+    throw new Failure(answer.status === 503 ? "unreachable" : "refused", `the agent at ${where}: ${said}`);
+  }
+  return read;
+}
+
+async function exchange(
+  { host, port }: Place,
+  method: string,
+  path: string,
+  body: object | undefined,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+  const content = body && JSON.stringify(body);
+  const headers = content === undefined ? {} : { "content-type": "application/json" };
+  const request = requestHttp({ host, port, method, path, headers, timeout: answerMs, agent: false }, (response) => {
+    text(response).then((given) => resolve({ status: response.statusCode ?? 0, text: given }), reject);
+  });
+  request.on("timeout", () => request.destroy(new Error(`no answer within ${answerMs / 1000} s`)));
+  request.on("error", reject);
+  request.end(content);
+  return await promise;
+}

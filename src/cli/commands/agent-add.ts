@@ -1,0 +1,25 @@
+import { callAgent, localSettings } from "../agent/local-client.ts";
+import { defineCommand } from "../command/command.ts";
+import { exitCodes } from "../process/exit.ts";
+import { named, oneOf } from "../../settings/kinds/text.ts";
+import { flagOnly, one, optional } from "../../settings/setting.ts";
+
+export const agentAdd = defineCommand({
+  name: "agent add",
+  doc: "Have the agent that runs here publish one more service, until it ends or the tunnel is removed.",
+  operands: "NAME PORT|HOST:PORT|URL",
+  least: 2,
+  most: 2,
+  settings: {
+    proto: flagOnly(one("What the service speaks.", oneOf(["http", "tcp", "tls"]), { default: "http" })),
+    url: flagOnly(optional("Public URL to publish (default: the server makes one up).", named("URL"))),
+    ...localSettings,
+  },
+  examples: ["postern agent add api 3001", "postern agent add db 5432 --proto tcp"],
+  async run({ inspector, json, proto, url }, [name, addr]) {
+    const body = { name, addr, proto, ...(url !== undefined && { url }) };
+    const answer = await callAgent(inspector, "POST", "/api/tunnels", body);
+    process.stdout.write(`${json ? JSON.stringify(answer) : String(answer["public_url"])}\n`);
+    return exitCodes.fine;
+  },
+});

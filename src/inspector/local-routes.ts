@@ -1,0 +1,163 @@
+/** What the local API answers, by method and path. */
+import type { AgentControl } from "./agent-control.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Inspector } from "./inspector.ts";
+import { LocalRefusal } from "./local-refusal.ts";
+import { renderEndpoint, renderExchange, renderTunnel } from "./render.ts";
+import { replay } from "./replay.ts";
+import type { ReplayEdits } from "./replay.ts";
+import { hasText } from "./text-search.ts";
+
+/** What the answers are made of. */
+export interface LocalSubject {
+  readonly inspector: Inspector;
+  /** The agent's session, as `GET /api/status` has it. */
+  readonly status: () => object;
+  /** Undefined while the agent is not there yet. */
+  readonly control: () => AgentControl | undefined;
+}
+
+export interface Call {
+  readonly query: URLSearchParams;
+  /** The last part of the path, where the route has one. */
+  readonly name: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body?: object;
+  readonly location?: string;
+}
+
+type Handler = (subject: LocalSubject, call: Call) => Answer | Promise<Answer>;
+
+const usualLimit = 100;
+
+/** Method and path; `:` stands for one part of it. */
+export const routes: Readonly<Record<string, Handler>> = {
+  "GET /api": () =>
+    ok({
+      uri: "/api",
+      links: {
+        status: "/api/status",
+        tunnels: "/api/tunnels",
+        endpoints: "/api/endpoints",
+        requests: "/api/requests/http",
+      },
+    }),
+  "GET /api/status": ({ status }) => ok({ uri: "/api/status", ...status() }),
+  "GET /api/tunnels": ({ inspector }) =>
+    ok({ tunnels: [...inspector.tunnels.values()].map(renderTunnel), uri: "/api/tunnels" }),
+  "GET /api/tunnels/:": ({ inspector }, { name }) => ok(renderTunnel(tunnelNamed(inspector, name))),
+  "POST /api/tunnels": async (subject, { body }) =>
+    created(renderTunnel(tunnelNamed(subject.inspector, await controlOf(subject).start(body, "tunnel")))),
+  "DELETE /api/tunnels/:": stopTunnel,
+  "GET /api/endpoints": ({ inspector }) =>
+    ok({ endpoints: [...inspector.tunnels.values()].map(renderEndpoint), uri: "/api/endpoints" }),
+  "GET /api/endpoints/:": ({ inspector }, { name }) => ok(renderEndpoint(tunnelNamed(inspector, name))),
+  "POST /api/endpoints": async (subject, { body }) =>
+    created(renderEndpoint(tunnelNamed(subject.inspector, await controlOf(subject).start(body, "endpoint")))),
+  "DELETE /api/endpoints/:": stopTunnel,
+  "POST /api/stop": (subject) => {
+    controlOf(subject).end();
+    return { status: 204 };
+  },
+  "GET /api/requests/http": ({ inspector }, { query }) => {
+    const options = { reveals: isSet(query, "reveal"), isBrief: isSet(query, "brief") };
+    const found = inspector.store.list(limitOf(query), filterOf(query));
+    return ok({ uri: "/api/requests/http", requests: found.map((one) => renderExchange(one, options)) });
+  },
+  "GET /api/requests/http/:": ({ inspector }, { name, query }) =>
+    ok(renderExchange(exchangeOf(inspector, name), { reveals: isSet(query, "reveal") })),
+  "POST /api/requests/http": async ({ inspector }, { body }) => {
+    const given = exchangeOf(inspector, textOf(body, "id") ?? "");
+    const tunnel = tunnelNamed(inspector, textOf(body, "tunnel_name") ?? given.tunnel);
+    const sent = await replay(inspector, given, tunnel, editsOf(body));
+    return { status: 204, location: `/api/requests/http/${sent.id}` };
+  },
+  "DELETE /api/requests/http": ({ inspector }) => {
+    inspector.store.clear();
+    return { status: 204 };
+  },
+};
+
+async function stopTunnel(subject: LocalSubject, { name }: Call): Promise<Answer> {
+  if (!(await controlOf(subject).stop(name))) throw unknownTunnel();
+  return { status: 204 };
+}
+
+function controlOf({ control }: LocalSubject): AgentControl {
+  const there = control();
+  if (!there) throw new LocalRefusal("not_ready", "the agent is about to start");
+  return there;
+}
+
+function created(body: object): Answer {
+  return { status: 201, body };
+}
+
+function ok(body: object): Answer {
+  return { status: 200, body };
+}
+
+function tunnelNamed({ tunnels }: Inspector, name: string) {
+  const found = tunnels.get(name);
+  if (!found) throw unknownTunnel();
+  return found;
+}
+
+function unknownTunnel(): LocalRefusal {
+  return new LocalRefusal("wrong", "there is no tunnel of this name", 404);
+}
+
+function exchangeOf({ store }: Inspector, id: string) {
+  const found = store.get(id);
+  if (!found) throw new LocalRefusal("wrong", "there is no request of this id: it is not kept, or no longer", 404);
+  return found;
+}
+
+function limitOf(query: URLSearchParams): number {
+  const given = query.get("limit") ?? String(usualLimit);
+  if (!/^\d{1,6}$/.test(given)) throw new LocalRefusal("wrong", "limit must be a number");
+  return Number(given);
+}
+
+function isSet(query: URLSearchParams, name: string): boolean {
+  return query.get(name) === "true";
+}
+
+/** `tunnel_name`, and `text` in a head or in what was kept of a body; in credentials nothing is looked for. */
+function filterOf(query: URLSearchParams): (exchange: Exchange) => boolean {
+  const tunnel = query.get("tunnel_name");
+  const text = query.get("text");
+  return (exchange) => (tunnel === null || exchange.tunnel === tunnel) && (text === null || hasText(exchange, text));
+}
+
+function textOf(body: Call["body"], name: string): string | undefined {
+  const value = body[name];
+  if (value === undefined || typeof value === "string") return value;
+  throw new LocalRefusal("wrong", `${name} must be a text`);
+}
+
+/** `method`, `uri`, `headers`, and `body` in base64. Throws `LocalRefusal`. */
+function editsOf(body: Call["body"]): ReplayEdits {
+  const { method, uri, raw } = { method: textOf(body, "method"), uri: textOf(body, "uri"), raw: textOf(body, "body") };
+  const { headers } = body;
+  if (headers !== undefined && !isHeaders(headers)) {
+    throw new LocalRefusal("wrong", "headers must be an object with a list of texts for each name");
+  }
+  return {
+    ...(method !== undefined && { method }),
+    ...(uri !== undefined && { uri }),
+    ...(headers !== undefined && { headers }),
+    ...(raw !== undefined && { body: Buffer.from(raw, "base64") }),
+  };
+}
+
+function isHeaders(given: unknown): given is Record<string, string[]> {
+  if (typeof given !== "object" || given === null) return false;
+  return Object.values(given).every(
+    (values) => Array.isArray(values) && values.every((one) => typeof one === "string"),
+  );
+}
