@@ -45,7 +45,7 @@ async function arrivalAt(site: LoginSite, exchange: Exchange) {
 
 /** Once on this edge, and once on all of them. */
 async function claim({ id }: Arrival, { options }: Guard, { used, reports, clock }: LoginContext): Promise<void> {
-  const key = `ticket ${options.ownerId} ${id}`;
+  const key = `ticket ${options.realm.tag} ${id}`;
   const isNew = used.get(key) === undefined;
   used.set(key, true);
   const outcome = isNew ? await reports.claim(options.accountId, key, clock.now() + ticketMs) : "used";

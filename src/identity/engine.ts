@@ -215,9 +215,10 @@ export function makeLogins(options: LoginsOptions): Logins {
 
 function guardIn(context: LoginContext, ...[method, provider, config, scope]: Parameters<Logins["guard"]>): Guard {
   const { cookiePrefix, authId, lists = everybody, ...rest } = config;
-  const { siteId, accountId, ownerId, revision } = scope;
+  const { siteId, accountId, ownerId, revision, endpointHost } = scope;
+  const isAgents = endpointHost !== undefined;
   const realm = realmOf({ siteId, kind: method.kind, provider, clientId: method.realmId, cookiePrefix, authId });
-  return new Guard({ ...rest, authId, method, realm, lists, accountId, siteId, ownerId, revision }, context);
+  return new Guard({ ...rest, authId, method, realm, lists, accountId, siteId, ownerId, isAgents, revision }, context);
 }
 
 function jobThreadFor(

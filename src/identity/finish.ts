@@ -146,7 +146,9 @@ function checkFlow(
   if (!flow || !sameId(flow.id, state.id))
     throw new LoginRefusal("login_no_flow", "this browser has no flow cookie of it");
   if (used.get(flow.id)) throw new LoginRefusal("login_used", "the flow was finished before");
-  const guard = guardOf(site, (one) => isOfRealm(one) && one.options.ownerId === flow.routeId);
+  const guard =
+    guardOf(site, (one) => isOfRealm(one) && one.options.ownerId === flow.routeId) ??
+    guardOf(site, (one) => isOfRealm(one) && one.options.isAgents === true);
   const route = guard && routeOf(site, guard, flow.returnPath, host);
   if (!guard || !route) {
     throw new LoginRefusal("login_elsewhere", "the route that it began at is another one now");

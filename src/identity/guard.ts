@@ -33,6 +33,8 @@ export interface GuardOptions {
   readonly siteId: string;
   /** The route, or an agent's endpoint. */
   readonly ownerId: string;
+  /** The owner is an agent's endpoint: it has another id when it comes back, and is the same to visitors. */
+  readonly isAgents?: boolean;
   readonly revision: number;
   /** Of a rule of a policy, "" where it names none; undefined for a module. */
   readonly authId: string | undefined;
@@ -126,6 +128,8 @@ export class Guard implements CompiledModule, LoginGuard {
     if (record.accountId !== options.accountId) return "the session is of another account";
     const { maximumDuration, inactivityTimeout, method } = options;
     if (record.clientId !== method.clientId) return "the session was made with another client";
+    // Of SAML it is known once the metadata was read, which a login waits for.
+    if (method.url !== "" && record.providerUrl !== method.url) return "the session was made at another provider";
     if (maximumDuration > 0 && session.age(clock) >= maximumDuration * 1000)
       return "the session has reached its maximum duration";
     if (session.isBeyond(clock)) return "the provider's own session has ended";

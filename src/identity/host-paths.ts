@@ -10,7 +10,7 @@ import type { LoginContext, LoginSite } from "./context.ts";
 import { earlierModules, guardOf, guardsIn } from "./finish.ts";
 import type { Guard } from "./guard.ts";
 import { leave, sessionsOf } from "./leave.ts";
-import { loginHeaders } from "./pages.ts";
+import { loginHeaders, redirect } from "./pages.ts";
 import { safePath } from "./return-path.ts";
 
 export interface HostPaths {
@@ -30,6 +30,7 @@ const handlers: Readonly<Record<string, Handler>> = {
   "/.postern/logout": logout,
   "/.postern/session": showSession,
   "/.postern/jwks.json": showKeys,
+  "/.postern/saml": leadToMetadata,
   "/auth/authn": login,
   "/auth/logout": logout,
   "/ngrok/login": login,
@@ -136,6 +137,22 @@ function showSession(site: LoginSite, exchange: Exchange, context: LoginContext)
 function showKeys(_site: LoginSite, exchange: Exchange, context: LoginContext): Step {
   if (exchange.request.method !== "GET" && exchange.request.method !== "HEAD") return notAllowed("GET");
   return keySetAnswer(context);
+}
+
+/** For whoever registers the host's login at a provider, where its name is not known yet. */
+function leadToMetadata(site: LoginSite, exchange: Exchange): Step {
+  const { method, query } = exchange.request;
+  if (method !== "GET" && method !== "HEAD") return notAllowed("GET, HEAD");
+  const authId = new URLSearchParams(query).get("auth_id") ?? undefined;
+  const isMeant = ({ options }: Guard): boolean =>
+    options.method.metadataUrl !== undefined && (authId === undefined || options.authId === authId);
+  const url = guardOf(site, isMeant)?.options.method.metadataUrl;
+  if (url !== undefined) return answered(by, "the metadata of the login", redirect(302, url));
+  return answered(by, "no login of the host has metadata", {
+    status: 404,
+    headers: { ...loginHeaders, "content-type": "text/plain" },
+    body: "No login of this host has metadata.\n",
+  });
 }
 
 export function keySetAnswer({ assertions }: LoginContext): Step {

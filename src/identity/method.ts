@@ -33,6 +33,8 @@ export interface LoginMethod {
   readonly forwardsTokens: boolean;
   /** The path on the login host at which its visitors come back. */
   readonly callbackPath: string;
+  /** From where a provider reads what it has to know of this login; absent where nothing is read. */
+  readonly metadataUrl?: string;
   /** What its operator should know though logins work, for traces and explanations. */
   readonly warning?: string | undefined;
   /** What sends the visitor there: a location, or an answer of its own such as a form. Rejects with `LoginRefusal`. */

@@ -39,6 +39,11 @@ export function issuerTag(accountId: string, issuer: string): string {
   return shortHash([accountId, issuer]);
 }
 
+/** Tells what an account has at a host from what others have had there. */
+export function hostTag(accountId: string, host: string): string {
+  return shortHash([accountId, host]);
+}
+
 /** 8 base-36 digits of SHA-256 over the parts, which are told apart. */
 function shortHash(parts: readonly string[]): string {
   const digest = BigInt(`0x${hash("sha256", JSON.stringify(parts), "hex")}`);

@@ -4,8 +4,11 @@ import type { Logins } from "../identity/engine.ts";
 import { requestSigningPair } from "../identity/saml/requests/signing-pair.ts";
 import { loginConfig, loginFields } from "../identity/login-fields.ts";
 import { entityDescriptor, providerUrl, samlChoices } from "../schema/login-fields.ts";
-import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
+import { addressesOf, nameOfPlace } from "../identity/saml-login/own-name.ts";
+import type { SamlAddresses } from "../identity/saml-login/own-name.ts";
+import type { SamlLoginConfig, SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { defineModule } from "../traffic/module.ts";
+import type { Scope } from "../traffic/module.ts";
 
 const readOnlyUrl = (doc: string) => f.string(doc, { readOnly: true, maxBytes: 2048 });
 
@@ -31,6 +34,21 @@ const fields = {
     maxBytes: 8192,
   }),
 };
+
+interface OwnSide extends Pick<SamlLoginConfig, "signing"> {
+  readonly addresses: SamlAddresses;
+}
+
+type SamlIdentity = Readonly<
+  Record<
+    | "entity_id"
+    | "assertion_consumer_service_url"
+    | "single_logout_url"
+    | "request_signing_key_pem"
+    | "request_signing_certificate_pem",
+    string
+  >
+>;
 
 /** The module; without `logins` and `saml` it is declared and cannot be enforced. */
 export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefined) {
@@ -61,24 +79,18 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
     },
     compile(config, scope) {
       if (!logins || !saml) throw new Error("enforce saml: this server cannot log visitors in");
-      const signing = {
-        signingKeyPem: config.request_signing_key_pem,
-        signingCertificatePem: config.request_signing_certificate_pem,
-      };
+      const { addresses, signing } = known(config, scope, logins);
       return saml.guard(
         {
           login: loginConfig(config, 0),
           saml: {
-            routeId: scope.ownerId,
-            entityId: config.entity_id,
-            acsUrl: config.assertion_consumer_service_url,
-            sloUrl: config.single_logout_url,
+            ...addresses,
             nameIdFormat: config.nameid_format,
             forceAuthn: config.force_authn,
             allowIdpInitiated: config.allow_idp_initiated,
             authorizedGroups: config.authorized_groups,
           },
-          signing: () => signing,
+          signing,
           idpMetadata: config.idp_metadata,
           idpMetadataUrl: config.idp_metadata_url,
         },
@@ -87,4 +99,22 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
       );
     },
   });
+}
+
+/** What providers know of it: made with a route's module, and told by the host where an agent has asked for it. */
+function known(config: SamlIdentity, scope: Scope, { settings, context }: Logins): OwnSide {
+  if (scope.endpointHost !== undefined) {
+    return { addresses: addressesOf(nameOfPlace(scope), settings), signing: context.samlSigning };
+  }
+  const addresses = {
+    routeId: scope.ownerId,
+    entityId: config.entity_id,
+    acsUrl: config.assertion_consumer_service_url,
+    sloUrl: config.single_logout_url,
+  };
+  const pair = {
+    signingKeyPem: config.request_signing_key_pem,
+    signingCertificatePem: config.request_signing_certificate_pem,
+  };
+  return { addresses, signing: () => pair };
 }

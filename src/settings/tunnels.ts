@@ -68,6 +68,18 @@ const logins = {
   oidcScope: many("Scope to ask the OpenID provider for; repeatable.", text, { needs: "oidc" }),
   oidcAllowEmail: many("E-mail address that may come in, of those that log in; repeatable.", text, { needs: "oidc" }),
   oidcAllowDomain: many("Domain of e-mail addresses that may come in; repeatable.", text, { needs: "oidc" }),
+  saml: optional(
+    "Have visitors log in with the SAML provider whose metadata (an EntityDescriptor) is in this file. What the provider is to be told is at /.postern/saml of the public URL.",
+    file,
+  ),
+  samlGroup: many("Group of the SAML provider whose members may come in; repeatable.", text, { needs: "saml" }),
+  samlNameidFormat: optional(
+    "Name identifier format that the provider's assertions have (default: persistent).",
+    named("URN"),
+    { needs: "saml" },
+  ),
+  samlForceAuthn: toggle("Have the provider ask for credentials at each login.", { needs: "saml" }),
+  samlIdpInitiated: optional("Whether logins may begin at the provider (default: true).", yesOrNo, { needs: "saml" }),
 } as const;
 
 const requests = {

@@ -79,8 +79,8 @@ export interface Scope extends Look {
   readonly ownerId: string;
   /** What serves the owner's hosts: the edge, or an agent's account and host, which are the same when it comes back. */
   readonly siteId: string;
-  /** The owner is an agent's endpoint, which has another id when it comes back. */
-  readonly isPassing?: boolean;
+  /** Where it is published, if the owner is an agent's endpoint, which has another id when it comes back. */
+  readonly endpointHost?: string;
   readonly revision: number;
   readonly clock: Clock;
   /**

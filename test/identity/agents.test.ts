@@ -2,20 +2,26 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { issuerTag } from "../../src/identity/realm.ts";
-import { codeOf, startLoginWorld } from "../support/login-world.ts";
-import type { LoginWorld } from "../support/login-world.ts";
+import { eventually } from "../support/eventually.ts";
+import { protocols } from "../support/http-client.ts";
+import { codeOf, seen } from "../support/login-world.ts";
 import { clientId, clientSecret } from "../support/oauth-providers.ts";
+import { startOurAgent } from "../support/our-agent.ts";
+import type { OurAgent } from "../support/our-agent.ts";
 import { startOpenIdProvider } from "../support/openid.ts";
 import type { OpenIdProvider } from "../support/openid.ts";
+import { makeSamlProvider } from "../support/saml-provider.ts";
+import { startSamlWorld } from "../support/saml-world.ts";
+import type { SamlWorld } from "../support/saml-world.ts";
 import { startSdk } from "../support/sdk-process.ts";
 import type { SdkProcess } from "../support/sdk-process.ts";
 
 describe("an agent's endpoint", { timeout: 120_000 }, () => {
-  let world: LoginWorld;
+  let world: SamlWorld;
   let sdk: SdkProcess;
   let openid: OpenIdProvider;
   before(async () => {
-    world = await startLoginWorld();
+    world = await startSamlWorld();
     const { platform } = world;
     const account = (await platform.api("GET", "/accounts")).body.accounts[0].id;
     openid = await startOpenIdProvider((issuer) => ({
@@ -70,6 +76,83 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     assert.equal(codeOf(await openid.signIn(other, await other.visit(`${bound.url}/x`), "eve")), "3105");
   });
 
+  /** Ours, which asks as `postern http --saml` does. */
+  const publish = (host: string, saml: object = {}, pooling = false): Promise<OurAgent> => {
+    const { platform, provider, upstream } = world;
+    const options = { SAML: { idp_metadata: provider.metadata(), ...saml } };
+    return startOurAgent(
+      { port: platform.agentPort, ca: platform.caPem, token: platform.authtoken },
+      { upstream: upstream.port, url: `https://${host}`, tunnel: { options, pooling } },
+    );
+  };
+
+  it("an agent's endpoint with SAML takes logins that begin at the provider, wherever they lead below its URL", async () => {
+    const agent = await publish("begun.localhost");
+    const urls = await world.hostUrls("begun.localhost");
+    for (const relayState of [`${agent.url}/a?b=1`, undefined]) {
+      const body = world.provider.answer(undefined, urls, relayState === undefined ? {} : { relayState });
+      const one = world.browser();
+      const arrived = await one.visit(urls.assertion_consumer_service_url, { method: "POST", body });
+      assert.deepEqual([arrived.status, arrived.url], [200, relayState ?? `${agent.url}/`], arrived.text);
+    }
+    const elsewhere = { relayState: `${world.origin("app.localhost")}/` };
+    const body = world.provider.answer(undefined, urls, elsewhere);
+    const visited = world.browser().visit(urls.assertion_consumer_service_url, { method: "POST", body });
+    assert.equal(codeOf(await visited), "5322");
+    await agent.close();
+  });
+
+  it("an agent's endpoints of one URL share their visitors' logins with SAML", async () => {
+    const agents = [await publish("shared.localhost", {}, true), await publish("shared.localhost", {}, true)];
+    const urls = await world.hostUrls("shared.localhost");
+    const one = world.browser();
+    const url = `${world.origin("shared.localhost")}/`;
+    assert.equal((await world.provider.signIn(one, url, urls)).status, 200);
+    for (let count = 0; count < 20; count += 1) assert.equal((await one.ask(url)).status, 200);
+    for (const agent of agents) await agent.close();
+  });
+
+  it("I2: an agent's endpoint admits no session of another SAML provider", async () => {
+    const host = "changed.localhost";
+    const url = `${world.origin(host)}/`;
+    const first = await publish(host);
+    const urls = await world.hostUrls(host);
+    const one = world.browser();
+    assert.equal((await world.provider.signIn(one, url, urls)).status, 200);
+    await first.close();
+    const other = await makeSamlProvider({ entityId: "https://other.example/saml" });
+    const second = await publish(host, { idp_metadata: other.metadata() });
+    assert.equal((await world.hostUrls(host)).entity_id, urls.entity_id);
+    // Who comes first has the metadata read.
+    const ask = async (): Promise<number> => (await one.ask(url, { headers: { accept: "text/html" } })).status;
+    assert.equal(await eventually(ask, (status) => status === 302), 302);
+    await second.close();
+  });
+
+  it("an agent's traffic policy asks visitors to log in with SAML, by the public SDK", async () => {
+    const config = { idp_metadata: world.provider.metadata(), auth_id: "staff" };
+    const groups = {
+      type: "add-headers",
+      config: { headers: { "x-groups": "${actions.ngrok.saml.groups.join('+')}" } },
+    };
+    const trafficPolicy = JSON.stringify({
+      on_http_request: [{ actions: [{ type: "saml", config }] }, { actions: [groups] }],
+    });
+    const bound = await sdk.ask({
+      name: "http",
+      domain: "ruled.localhost",
+      target: world.upstream.port,
+      trafficPolicy,
+    });
+    assert.equal(bound.error, undefined, JSON.stringify(bound.error));
+    const urls = await world.hostUrls("ruled.localhost", "staff");
+    assert.match(urls.entity_id, /\/saml\/ruled\.localhost-[0-9a-z]{8}-rule-staff$/);
+    for (const http of protocols) {
+      const arrived = await world.provider.signIn(world.browser(http), `${bound.url}/x`, urls);
+      assert.equal(seen(arrived)["x-groups"], "staff+admins", arrived.text);
+    }
+  });
+
   it("an agent's endpoint is not opened with a login that cannot be", async () => {
     for (const oauth of [["nobody"], ["google", [], [], ["extra"]]] as const) {
       await assert.rejects(
@@ -77,5 +160,36 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
         /oauth|scopes|provider/i,
       );
     }
+  });
+
+  it("an agent's endpoint asks visitors to log in with SAML, under a name that outlives agent and server", async () => {
+    const host = "saml.localhost";
+    const first = await publish(host, { authorized_groups: ["staff"], allow_idp_initiated: false });
+    const urls = await world.hostUrls(host);
+    assert.match(urls.entity_id, /\/saml\/saml\.localhost-[0-9a-z]{8}$/);
+    const visitors = [];
+    for (const http of protocols) {
+      const one = world.browser(http);
+      const arrived = await world.provider.signIn(one, `${first.url}/x?a=1`, urls);
+      assert.deepEqual([arrived.status, arrived.url], [200, `${first.url}/x?a=1`], arrived.text);
+      const guest = { said: { attributes: { groups: ["guests"] } } };
+      const refused = await world.provider.signIn(world.browser(http), `${first.url}/x`, urls, guest);
+      assert.equal(codeOf(refused), "5312");
+      visitors.push(one);
+    }
+    const begun = world.provider.answer(undefined, urls, { relayState: `${first.url}/` });
+    const visited = world.browser().visit(urls.assertion_consumer_service_url, { method: "POST", body: begun });
+    assert.equal(codeOf(await visited), "5317");
+    const late = world.browser();
+    const page = await late.visit(`${first.url}/late`, { stop: (url) => url.startsWith("https://id.example/") });
+    const answer = world.provider.answer(world.provider.read(page, urls), urls);
+    await first.close();
+    await world.platform.restart();
+    const again = await publish(host, { authorized_groups: ["staff"], allow_idp_initiated: false });
+    assert.deepEqual(await world.hostUrls(host), urls);
+    const arrived = await late.visit(urls.assertion_consumer_service_url, { method: "POST", body: answer });
+    assert.equal(arrived.url, `${again.url}/late`, arrived.text);
+    for (const one of visitors) assert.equal((await one.ask(`${again.url}/`)).status, 200);
+    await again.close();
   });
 });

@@ -61,7 +61,7 @@ function message(root: string, said: Said, body: string): string {
 
 const logoutRequest = (said: Said = {}): string => message("LogoutRequest", said, nameId);
 const success = '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>';
-const requestId = requestIdOf(flowId, { purpose: "logout", routeId }, relayKey);
+const requestId = requestIdOf({ flowId, host: "abc123" }, { purpose: "logout", routeId }, relayKey);
 const relayState = (sentMs = now): string =>
   makeRelay({ flowId, host: "abc123", sentMs }, { purpose: "logout", routeId }, relayKey);
 const logoutResponse = (said: Said = {}): string =>

@@ -62,7 +62,7 @@ describe("a request to an identity provider", () => {
           .map((one) => [one?.name, one?.value]),
       );
       assert.deepEqual(attributes, {
-        ID: requestIdOf(flowId, { purpose: "login", routeId }, relayKey),
+        ID: requestIdOf({ flowId, host: "abc123" }, { purpose: "login", routeId }, relayKey),
         Version: "2.0",
         IssueInstant: "2027-03-04T12:00:00Z",
         Destination: binding === "post" ? "https://idp.example/post" : "https://idp.example/sso",
@@ -89,7 +89,8 @@ describe("a request to an identity provider", () => {
           ? outgoing.fields["RelayState"]
           : (new URL(outgoing.url).searchParams.get("RelayState") ?? undefined);
       const read = readRelay(relay ?? "", { purpose: "login", routeId }, [relayKey]);
-      assert.deepEqual([read?.flowId, read?.host, read?.sentMs], [flowId, "abc123", now]);
+      const id = requestIdOf({ flowId, host: "abc123" }, { purpose: "login", routeId }, relayKey);
+      assert.deepEqual([read?.flowId, read?.hostBy(id), read?.sentMs], [flowId, "abc123", now]);
     }
   });
 

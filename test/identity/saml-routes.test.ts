@@ -294,7 +294,7 @@ for (const http of ["h1", "h2"] as const) {
       assert.equal(told(await world.provider.signIn(browser(), at("/"), route, { said: long })), "200");
     });
 
-    it("logs visitors in at any host under a wildcard whose name RelayState has room for", async () => {
+    it("logs visitors in at any host under a wildcard, however long its name is", async () => {
       const { platform } = world;
       const edge = (await platform.api("POST", "/edges/https", { hostports: ["*.apps.localhost:443"] })).body;
       const made = await platform.api("POST", `/edges/https/${edge.id}/routes`, {
@@ -303,13 +303,12 @@ for (const http of ["h1", "h2"] as const) {
         backend: { backend_id: world.backendId },
         saml: { idp_metadata: world.provider.metadata() },
       });
-      for (const host of ["one.apps.localhost", "a.b-c.apps.localhost"]) {
+      const long = [`${"a".repeat(40)}.apps.localhost`, `${"b".repeat(63)}.${"c".repeat(63)}.apps.localhost`];
+      for (const host of ["one.apps.localhost", "a.b-c.apps.localhost", ...long]) {
         const url = `${world.origin(host)}/x`;
         const arrived = await world.provider.signIn(browser(), url, made.body.saml);
         assert.deepEqual([arrived.status, arrived.url], [200, url], arrived.text);
       }
-      const long = await browser().ask(`${world.origin(`${"a".repeat(40)}.apps.localhost`)}/`, { headers: html });
-      assert.equal(told(long), refused(502, "login_provider_error"));
     });
 
     it(`a route with SAML, over ${http} is explained by the session`, async () => {

@@ -25,7 +25,7 @@ export const signedForms: readonly (readonly SignedPart[])[] = [["Assertion"], [
 
 /** An honest answer to the login. */
 export function honest(change: Partial<Said> = {}): Said {
-  const requestId = requestIdOf(flowId, { purpose: "login", routeId }, relayKey);
+  const requestId = requestIdOf({ flowId, host: "abc123" }, { purpose: "login", routeId }, relayKey);
   return {
     responseId: "_response-1",
     assertionId: "_assertion-1",

@@ -9,12 +9,26 @@ export interface SamlWorld extends LoginWorld {
   readonly provider: SamlProvider;
   /** Adds a route; its module as the API shows it, with the route's id. */
   samlRoute(match: string, saml?: object): Promise<SamlRouteUrls & { readonly id: string }>;
+  /** The addresses of the login at a host, as its own page leads to them. */
+  hostUrls(host: string, authId?: string): Promise<SamlRouteUrls>;
   /** The addresses of a rule's login, with the certificate that its own metadata shows. */
   ruleUrls(ownerId: string, authId?: string): Promise<SamlRouteUrls & { readonly id: string }>;
 }
 
 export async function startSamlWorld(options: Parameters<typeof startLoginWorld>[0] = {}): Promise<SamlWorld> {
   const [world, provider] = await Promise.all([startLoginWorld(options), makeSamlProvider()]);
+  /** With the certificate that the metadata shows. */
+  const toldUrls = async (entity: string): Promise<SamlRouteUrls> => {
+    const { status, text } = await world.browser().ask(entity);
+    assert.equal(status, 200, text);
+    const [, certificate] = /<(?:\w+:)?X509Certificate>([^<]+)</.exec(text) ?? [];
+    return {
+      entity_id: entity,
+      assertion_consumer_service_url: `${entity}/acs`,
+      single_logout_url: `${entity}/slo`,
+      request_signing_certificate_pem: `-----BEGIN CERTIFICATE-----\n${certificate}\n-----END CERTIFICATE-----\n`,
+    };
+  };
   return {
     ...world,
     provider,
@@ -23,19 +37,15 @@ export async function startSamlWorld(options: Parameters<typeof startLoginWorld>
       const shown = await world.platform.api("GET", `/edges/https/${world.edgeId}/routes/${id}/saml`);
       return { ...shown.body, id };
     },
+    async hostUrls(host, authId) {
+      const query = authId === undefined ? "" : `?auth_id=${authId}`;
+      const { status, headers, text } = await world.browser().ask(`${world.origin(host)}/.postern/saml${query}`);
+      assert.equal(status, 302, text);
+      return await toldUrls(String(headers.location));
+    },
     async ruleUrls(id, authId) {
       const own = authId === undefined ? "" : `-${authId}`;
-      const entity = `${world.origin("idp.localhost")}/saml/${id}-rule${own}`;
-      const { status, text } = await world.browser().ask(entity);
-      assert.equal(status, 200, text);
-      const [, certificate] = /<(?:\w+:)?X509Certificate>([^<]+)</.exec(text) ?? [];
-      return {
-        id,
-        entity_id: entity,
-        assertion_consumer_service_url: `${entity}/acs`,
-        single_logout_url: `${entity}/slo`,
-        request_signing_certificate_pem: `-----BEGIN CERTIFICATE-----\n${certificate}\n-----END CERTIFICATE-----\n`,
-      };
+      return { id, ...(await toldUrls(`${world.origin("idp.localhost")}/saml/${id}-rule${own}`)) };
     },
   };
 }

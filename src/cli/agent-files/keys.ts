@@ -59,11 +59,12 @@ const ofTraffic: readonly KeyRow[] = [
   { key: "oidc.scopes", setting: "oidcScope" },
   { key: "oidc.allow_emails", setting: "oidcAllowEmail" },
   { key: "oidc.allow_domains", setting: "oidcAllowDomain" },
-  {
-    key: "saml",
-    refused:
-      "a SAML provider is told of an address that outlives any agent: make an HTTPS edge with a saml module, and publish behind it with labels",
-  },
+  { key: "saml.idp_metadata", setting: "samlMetadata" },
+  paths("saml.idp_metadata_file", "saml"),
+  { key: "saml.authorized_groups", setting: "samlGroup" },
+  { key: "saml.nameid_format", setting: "samlNameidFormat" },
+  { key: "saml.force_authn", setting: "samlForceAuthn" },
+  { key: "saml.allow_idp_initiated", setting: "samlIdpInitiated" },
   { key: "request_header.add", setting: "requestHeaderAdd" },
   { key: "request_header.remove", setting: "requestHeaderRemove" },
   { key: "response_header.add", setting: "responseHeaderAdd" },

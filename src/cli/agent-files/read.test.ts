@@ -82,6 +82,17 @@ const options: readonly (readonly [lines: string, sent: object])[] = [
       },
     },
   ],
+  [
+    "saml: { idp_metadata: <EntityDescriptor/>, authorized_groups: [staff], force_authn: true, allow_idp_initiated: false }",
+    {
+      SAML: {
+        idp_metadata: "<EntityDescriptor/>",
+        authorized_groups: ["staff"],
+        force_authn: true,
+        allow_idp_initiated: false,
+      },
+    },
+  ],
   ["verify_webhook: { provider: github, secret: s3 }", { WebhookVerification: { provider: "github", secret: "s3" } }],
   ['request_header: { add: ["a:b"], remove: [c] }', { RequestHeaders: { add: ["a:b"], remove: ["c"] } }],
   ['response_header: { add: ["a:b"], remove: [c] }', { ResponseHeaders: { add: ["a:b"], remove: ["c"] } }],
@@ -256,7 +267,11 @@ tunnels:
       "tunnels:\n  web: { addr: 80, traffic_policy_file: nowhere.yml }",
       /^2:41: "traffic_policy_file" cannot read ".*nowhere.yml"/,
     ],
-    ["tunnels:\n  web: { addr: 80, saml: { idp_metadata: x } }", /^2:20: "saml" is not offered: .*with labels/],
+    ["tunnels:\n  web: { addr: 80, saml: { realm: x } }", /^2:28: there is no key "saml.realm"/],
+    [
+      "tunnels:\n  web: { addr: 80, saml: { authorized_groups: [a] } }",
+      /^2:47: "saml.authorized_groups" takes more: give "saml.idp_metadata/,
+    ],
     [
       "tunnels:\n  tls: { addr: 80, proto: tls, terminate_at: agent }",
       /^2:46: "terminate_at" must be edge or upstream/,

@@ -10,6 +10,8 @@ import type { ValuesOf } from "../../settings/setting.ts";
 export type TunnelValues = Partial<ValuesOf<typeof tunnelSettings>> & {
   /** The policy itself, where it is not in a file of its own. */
   readonly trafficPolicy?: string | undefined;
+  /** The metadata of the SAML provider, where it is not in a file of its own. */
+  readonly samlMetadata?: string | undefined;
 };
 
 /** Says which setting cannot be what it is. */
@@ -48,6 +50,20 @@ const members: Readonly<Record<string, (values: TunnelValues) => Member>> = {
           ...clientOf(values.oidcClientId, values.oidcClientSecret, values.oidcScope),
           ...allowedOf(values.oidcAllowEmail, values.oidcAllowDomain),
         },
+  SAML: (values) => {
+    const metadata = values.samlMetadata ?? (values.saml && readValueFile("saml", values.saml).toString("utf8"));
+    return metadata === undefined
+      ? undefined
+      : {
+          idp_metadata: metadata,
+          ...present({
+            authorized_groups: values.samlGroup?.length ? values.samlGroup : undefined,
+            nameid_format: values.samlNameidFormat,
+            force_authn: values.samlForceAuthn,
+            allow_idp_initiated: values.samlIdpInitiated,
+          }),
+        };
+  },
   IPRestriction: ({ cidrAllow = [], cidrDeny = [] }) =>
     ifAny([...cidrAllow, ...cidrDeny], { allow_cidrs: cidrAllow, deny_cidrs: cidrDeny }),
   WebhookVerification: ({ verifyWebhook, verifyWebhookSecret = "" }) =>
@@ -63,6 +79,10 @@ const members: Readonly<Record<string, (values: TunnelValues) => Member>> = {
     circuitBreaker === undefined ? undefined : { error_threshold: circuitBreaker },
   WebsocketTCPConverter: ({ websocketTcpConverter }) => (websocketTcpConverter ? {} : undefined),
 };
+
+function present(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
 
 function clientOf(id = "", secret = "", scopes: readonly string[] = []) {
   return { client_id: id, client_secret: secret, scopes };

@@ -25,7 +25,11 @@ const ofFiles = {
   proto: optional("", oneOf(["http", "tcp", "tls"])),
   addr: many("", text),
   trafficPolicy: optional("", text),
+  samlMetadata: optional("", text),
 } as const;
+
+/** What says the same as a path of another setting, in the file itself. */
+const inline: Readonly<Record<string, keyof typeof ofFiles>> = { saml: "samlMetadata" };
 
 const settingsOf: Readonly<Record<TunnelKind, Settings>> = {
   http: httpTunnelSettings,
@@ -61,7 +65,7 @@ export function tunnelsOfEntry({ name, place, values }: TunnelEntry, issues: Fil
   }
   for (const [setting, { needs }] of Object.entries(known)) {
     const value = values.get(setting);
-    if (value && needs !== undefined && !values.has(needs)) {
+    if (value && needs !== undefined && !values.has(needs) && !values.has(inline[needs] ?? "")) {
       issues.push({ ...value.place, message: `"${value.key}" takes more: give ${keyFor(needs)} together with it` });
     }
   }

@@ -69,6 +69,19 @@ const mutualTls: Translation = {
   ],
 };
 
+/** Members that the module of a route calls the same, but for what follows from where an agent's endpoint is. */
+const samlMembers = [
+  "idp_metadata",
+  "nameid_format",
+  "force_authn",
+  "allow_idp_initiated",
+  "authorized_groups",
+  "options_passthrough",
+  "cookie_prefix",
+  "inactivity_timeout",
+  "maximum_duration",
+];
+
 /** A policy as text, or in the older form as an object (agent-protocol, "Options of a tunnel"). */
 const trafficPolicy: Translation = {
   module: "traffic_policy",
@@ -124,6 +137,12 @@ const translations: Readonly<Record<string, Translation>> = {
     members: ["issuer_url", ...loginMembers],
     config: (option) => ({ issuer: text(option["issuer_url"], "issuer_url"), ...clientOf(option) }),
     internal: allowedOf,
+  },
+  saml: {
+    module: "saml",
+    members: samlMembers,
+    // What an agent leaves out, or sends as null, has the module's default; false is not that.
+    config: (option) => Object.fromEntries(Object.entries(option).filter(([, value]) => (value ?? null) !== null)),
   },
   webhookverification: {
     module: "webhook_verification",
@@ -261,7 +280,7 @@ function inlineScope(owner: OptionsOwner, own: readonly Pick<ResourceObject, "ki
     ...look,
     ownerId: owner.endpointId,
     siteId: `${owner.accountId} ${owner.host}`,
-    isPassing: true,
+    endpointHost: owner.host,
     revision: 0,
     clock: owner.clock,
     shared: (_key, make) => make(look),

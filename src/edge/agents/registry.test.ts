@@ -477,7 +477,7 @@ describe("tunnels", () => {
     const bad: Partial<BindRequest>[] = [
       { proto: "tcp" },
       { proto: "tls", options: { Compression: {} } },
-      { options: { SAML: { idp_metadata: "<xml/>" } } },
+      { options: { SAML: { idp_metadata: "<EntityDescriptor/>", entity_id: "https://id.example" } } },
       { options: { Auth: "user:password" } },
       { options: { HostHeaderRewrite: true } },
       { options: { constructor: { a: 1 } } },

@@ -3,28 +3,20 @@ import type { AskedSamlLogin } from "../../traffic/asked-login.ts";
 import type { LoginGuard } from "../../traffic/login.ts";
 import type { Scope } from "../../traffic/module.ts";
 import type { Logins } from "../engine.ts";
-import { callbackUri } from "../settings.ts";
-import { nameOfRule } from "./rule-name.ts";
+import { addressesOf, nameOfRule } from "./own-name.ts";
 import type { SamlLogins } from "./saml-logins.ts";
 
 /**
  * A policy is a text, and has nowhere to keep a key and an identity of its own: what a rule is known by follows from where
  * it stands, and the server's key signs for it. That key signs for many accounts, so nothing but the rule's own addresses
- * may be the issuer. Throws where the policy does not stay where it is, or expects others.
+ * may be the issuer. Throws where the policy expects others.
  */
 export function askedSamlLogin(asked: AskedSamlLogin, saml: SamlLogins, logins: Logins, scope: Scope): LoginGuard {
   const { authId, maximumDuration, inactivityTimeout, checkInterval, idpMetadata } = asked;
   const { nameIdFormat, forceAuthn, allowIdpInitiated, authorizedGroups } = asked;
-  if (scope.isPassing === true) {
-    throw new Error(
-      "enforce saml: an agent's endpoint is another one each time, and a provider knows it by its address",
-    );
-  }
-  const routeId = nameOfRule(scope.ownerId, authId);
-  const entityId = callbackUri(logins.settings, `/saml/${routeId}`);
-  const acsUrl = `${entityId}/acs`;
-  mustBe("entity_id", asked.entityId, entityId);
-  mustBe("assertion_consumer_service_url", asked.acsUrl, acsUrl);
+  const addresses = addressesOf(nameOfRule(scope, authId), logins.settings);
+  mustBe("entity_id", asked.entityId, addresses.entityId);
+  mustBe("assertion_consumer_service_url", asked.acsUrl, addresses.acsUrl);
   const { samlSigning } = logins.context;
   return saml.guard(
     {
@@ -36,16 +28,7 @@ export function askedSamlLogin(asked: AskedSamlLogin, saml: SamlLogins, logins: 
         cookiePrefix: "",
         optionsPassthrough: false,
       },
-      saml: {
-        routeId,
-        entityId,
-        acsUrl,
-        sloUrl: `${entityId}/slo`,
-        nameIdFormat,
-        forceAuthn,
-        allowIdpInitiated,
-        authorizedGroups,
-      },
+      saml: { ...addresses, nameIdFormat, forceAuthn, allowIdpInitiated, authorizedGroups },
       signing: samlSigning,
       idpMetadata,
       idpMetadataUrl: "",

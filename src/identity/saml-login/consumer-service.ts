@@ -5,7 +5,9 @@ import { answered } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { LoginContext, LoginSite } from "../context.ts";
+import { routeOf } from "../finish.ts";
 import { sealState } from "../flow.ts";
+import type { Guard } from "../guard.ts";
 import { redirect } from "../pages.ts";
 import { originOf } from "../settings.ts";
 import { claimFor, formOf } from "./addressed-route.ts";
@@ -17,7 +19,7 @@ export async function consumerService(at: AddressedRoute): Promise<Step> {
   const { sealer, settings } = context;
   const form = await formOf(exchange, "saml_assertion");
   const accepted = await method.accept(form, homeOf(at), {
-    leadsHere: async (url) => leadsTo(url, guard.options.ownerId, place.site, context),
+    leadsHere: async (url) => leadsTo(url, guard, place.site, context),
     claim: claimFor(at),
   });
   await context.gate.enter();
@@ -36,14 +38,14 @@ export async function consumerService(at: AddressedRoute): Promise<Step> {
 }
 
 /** A URL in the one form of `URL`: of a host and port of the edge, with a path that is the route's. */
-function leadsTo(text: string, routeId: string, site: LoginSite, { siteFor, settings }: LoginContext): boolean {
+function leadsTo(text: string, guard: Guard, site: LoginSite, { siteFor, settings }: LoginContext): boolean {
   const { hostname, port, pathname } = new URL(text);
   const path = canonicalPath(pathname);
   const given = Number(port || 443);
   const isPort = given === settings.httpsPort() || site.advertises(hostname, given);
   const whole = siteFor(hostname);
   const isOfSite = whole === site || whole?.members?.includes(site) === true;
-  return isPort && path !== undefined && isOfSite && site.findRoute(path, hostname)?.id === routeId;
+  return isPort && path !== undefined && isOfSite && routeOf(site, guard, path, hostname) !== undefined;
 }
 
 /** The one address of a route that has all below a path of a single host. */

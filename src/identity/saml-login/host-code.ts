@@ -1,21 +1,19 @@
 /**
- * How RelayState names the host that a login goes on to. It has room for no more than 36 characters, so a host that the
- * edge names itself is told by its hash, and one under a wildcard by its labels and the wildcard's hash.
+ * How RelayState names the host that a login goes on to. It has little room, so a host that the edge names itself is told
+ * by its hash, and one under a wildcard by its labels and the wildcard's hash.
  */
 import { hash } from "node:crypto";
 import { hostMatches } from "../../lib/hostport.ts";
-import { maxRelayHost } from "../saml/requests/relay.ts";
 
 const hostDigits = 6;
 const wildcardDigits = 3;
 
-/** Undefined for a host that none of them covers, or with more labels under a wildcard than there is room for. */
+/** Undefined for a host that none of them covers. */
 export function hostCodeOf(host: string, hosts: readonly string[]): string | undefined {
   if (hosts.includes(host)) return digits(host, hostDigits);
   const wildcard = hosts.find((one) => one.startsWith("*.") && hostMatches(one, host));
   if (wildcard === undefined) return undefined;
-  const code = `${host.slice(0, 1 - wildcard.length)}.${digits(wildcard, wildcardDigits)}`;
-  return code.length <= maxRelayHost ? code : undefined;
+  return `${host.slice(0, 1 - wildcard.length)}.${digits(wildcard, wildcardDigits)}`;
 }
 
 /** The host of a code, among those that the edge has now. */

@@ -49,14 +49,16 @@ export function makeSamlLogins({ clock, log, placeOf, failed }: SamlLoginsOption
   const used = makeUsedMessages(maxUsed);
   let checked = Promise.resolve();
   /** One after the other, so that many routes at once hold up no login. */
-  const checkSoon = (routeId: string, method: SamlMethod, source: IdpSource): void => {
+  const checkSoon = ({ ownerId, endpointHost }: Scope, method: SamlMethod, source: IdpSource): void => {
+    const isMeant = (): boolean => endpointHost !== undefined || isInEffect(ownerId, method);
     checked = checked.then(async () => {
-      if (!isInEffect(routeId, method)) return;
+      if (!isMeant()) return;
       try {
         await source.get();
       } catch (error) {
-        const isOurs = error instanceof LoginRefusal && error.reason === "saml_metadata";
-        if (isOurs && isInEffect(routeId, method)) failed(routeId, error);
+        if (!(error instanceof LoginRefusal) || error.reason !== "saml_metadata" || !isMeant()) return;
+        if (endpointHost === undefined) failed(ownerId, error);
+        else log.warn("metadata that an agent has sent cannot be used", { host: endpointHost, error: error.message });
       }
     });
   };
@@ -75,7 +77,7 @@ export function makeSamlLogins({ clock, log, placeOf, failed }: SamlLoginsOption
           ? missingSource(url, found ? String(found.doc["problem"]) : "")
           : documentSource(idpMetadata, worker, clock);
       const method = new SamlMethod(saml, { source, signing, ownerId, worker, context, isRenewable: url !== "" });
-      if (!isGood && idpMetadata !== "") checkSoon(ownerId, method, source);
+      if (!isGood && idpMetadata !== "") checkSoon(scope, method, source);
       const lists = { ...everybody, groups: new Set(saml.authorizedGroups) };
       return guard(method, saml.routeId, { ...login, lists }, scope);
     },

@@ -21,17 +21,13 @@ import { ask } from "./calls.ts";
 import type { SamlWorker } from "./calls.ts";
 import { hostCodeOf } from "./host-code.ts";
 import type { IdpSource } from "./idp-source.ts";
+import type { SamlAddresses } from "./own-name.ts";
 import { postPage } from "./post-page.ts";
 import { openTicket, sealTicket, ticketGoodMs } from "./ticket.ts";
 import type { Ticket } from "./ticket.ts";
 
 /** The route's part of it, as it is configured. */
-export interface SamlRoute {
-  /** What its addresses end in: the route's id, or what a rule's login has instead. */
-  readonly routeId: string;
-  readonly entityId: string;
-  readonly acsUrl: string;
-  readonly sloUrl: string;
+export interface SamlRoute extends SamlAddresses {
   readonly nameIdFormat: string;
   readonly forceAuthn: boolean;
   readonly allowIdpInitiated: boolean;
@@ -86,6 +82,10 @@ export class SamlMethod implements LoginMethod {
     return this.clientId;
   }
 
+  get metadataUrl(): string {
+    return this.route.entityId;
+  }
+
   get callbackPath(): string {
     return `/saml/${this.route.routeId}/acs`;
   }
@@ -106,9 +106,7 @@ export class SamlMethod implements LoginMethod {
   async begin(flow: Flow, _state: string, prompt: string | undefined, host: string): Promise<string | Answer> {
     const { source, worker, context } = this.#needs;
     const code = hostCodeOf(host, context.siteFor(host)?.hosts ?? []);
-    if (code === undefined) {
-      throw new LoginRefusal("login_provider_error", `RelayState has no room for "${host}": its labels are too long`);
-    }
+    if (code === undefined) throw new LoginRefusal("login_elsewhere", `the edge has not the host "${host}" any more`);
     const outgoing = await ask(worker, "saml.makeAuthnRequest", {
       ...this.#signingRoute,
       idp: await source.get(),
@@ -132,14 +130,14 @@ export class SamlMethod implements LoginMethod {
     if (flow.anew && ticket.signedInAt + this.#skewMs < flow.startedAt) {
       throw new LoginRefusal("saml_assertion", "the provider did not ask for credentials anew (AuthnInstant)");
     }
-    return this.#loggedIn(ticket);
+    return await this.#loggedIn(ticket);
   }
 
   async arrive(parameters: ReadonlyMap<string, string>, host: string): Promise<Arrival | undefined> {
     const ticket = this.#ticketIn(parameters);
     const url = ticket && URL.parse(ticket.url);
     if (!ticket || url?.hostname !== host) return undefined;
-    return { ...this.#loggedIn(ticket), id: ticket.id, returnPath: safePath(url.pathname + url.search) };
+    return { ...(await this.#loggedIn(ticket)), id: ticket.id, returnPath: safePath(url.pathname + url.search) };
   }
 
   /** What providers are told of the route. Throws `LoginRefusal` while there is no key. */
@@ -265,8 +263,9 @@ export class SamlMethod implements LoginMethod {
     return openTicket(parameters.get("ticket") ?? "", this.route.routeId, sealer, this.#clock.now());
   }
 
-  #loggedIn({ name, email, displayName, groups, sessionIndex, signedInAt, endsAt }: Ticket): LoggedIn {
-    const { redirect, post } = this.#needs.source.known?.signOut ?? {};
+  async #loggedIn({ name, email, displayName, groups, sessionIndex, signedInAt, endsAt }: Ticket): Promise<LoggedIn> {
+    // Another edge may have judged the answer: this one has to know whose sessions these are as well.
+    const { redirect, post } = (await this.#needs.source.get()).signOut;
     const takesLogouts = redirect !== undefined || post !== undefined;
     return {
       identity: {

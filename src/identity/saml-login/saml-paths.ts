@@ -5,9 +5,9 @@ import { answered } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { LoginContext } from "../context.ts";
+import type { LoginMethod } from "../method.ts";
 import { refusedLogin } from "../events.ts";
 import { guardOf } from "../finish.ts";
-import type { Guard } from "../guard.ts";
 import { notAllowed } from "../host-paths.ts";
 import type { IdpPath } from "../idp-site.ts";
 import { refusalAnswer } from "../pages.ts";
@@ -15,7 +15,7 @@ import { wantsPage } from "../request-kind.ts";
 import type { UsedMessages } from "../saml/used-messages.ts";
 import { turnedAway } from "../step.ts";
 import type { AddressedRoute, RoutePlace } from "./addressed-route.ts";
-import { ownerOfName } from "./rule-name.ts";
+import { placeOfName } from "./own-name.ts";
 import { consumerService } from "./consumer-service.ts";
 import { logoutService } from "./logout-service.ts";
 import { SamlMethod, UnknownKeyRefusal } from "./saml-method.ts";
@@ -39,28 +39,36 @@ const services: Readonly<Record<string, Service>> = {
 };
 
 export function samlPaths({ placeOf, used }: SamlPathNeeds): IdpPath {
-  const find = (exchange: Exchange, context: LoginContext, routeId: string): AddressedRoute | RefusalName => {
-    if (!/^[\w-]{1,96}$/.test(routeId)) return "saml_id_malformed";
-    const ownerId = ownerOfName(routeId);
-    const place = placeOf(ownerId);
+  const find = (exchange: Exchange, context: LoginContext, name: string): AddressedRoute | RefusalName => {
+    const named = placeOfName(name);
+    if (!named) return "saml_id_malformed";
+    const place = "id" in named ? placeOf(named.id) : wholeHost(named.host, context);
     if (!place) return "saml_route_unknown";
-    const isMeant = ({ options: { method, ...own } }: Guard): boolean =>
-      own.ownerId === ownerId && method instanceof SamlMethod && method.route.routeId === routeId;
-    const guard = guardOf(place.site, isMeant);
+    const guard = guardOf(place.site, ({ options: { method } }) => isMethodOf(method, name));
     if (!guard || !(guard.options.method instanceof SamlMethod)) return "saml_module_absent";
     return { exchange, context, place, guard, method: guard.options.method, used };
   };
   return (exchange, context) => {
     const { path, method } = exchange.request;
-    const [, routeId, part = ""] = /^\/saml\/([^/]*)(\/acs|\/slo)?$/.exec(path) ?? [];
-    if (routeId === undefined) return undefined;
-    const found = find(exchange, context, routeId);
+    const [, name, part = ""] = /^\/saml\/([^/]*)(\/acs|\/slo)?$/.exec(path) ?? [];
+    if (name === undefined) return undefined;
+    const found = find(exchange, context, name);
     if (typeof found === "string") return refusal(exchange, found, `no login by SAML at ${path}`);
     exchange.ownerAccount = found.guard.options.accountId;
     const { methods, answer } = services[part] as Service;
     if (!methods.includes(method)) return notAllowed(methods.join(", "));
-    return orRefused(answer, found, () => find(exchange, context, routeId));
+    return orRefused(answer, found, () => find(exchange, context, name));
   };
+}
+
+/** An agent's endpoint has its host to itself, or shares all of it. */
+function wholeHost(host: string, { siteFor }: LoginContext): RoutePlace | undefined {
+  const site = siteFor(host);
+  return site && { site, host, path: "/", isPrefix: true };
+}
+
+function isMethodOf(method: LoginMethod, name: string): method is SamlMethod {
+  return method instanceof SamlMethod && method.route.routeId === name;
 }
 
 /** @param again finds the route anew, whose metadata may be another one by then */

@@ -36,13 +36,14 @@ export function makeLogoutRequest(input: LogoutRequestInput): Outgoing | undefin
   const to = { redirect: redirect?.location, post: post?.location };
   const key = Buffer.from(input.relayKey, "base64");
   const relayFor = { purpose: "logout", routeId: input.routeId } as const;
-  const relayState = makeRelay({ flowId: input.flowId, host: input.host, sentMs: input.nowMs }, relayFor, key);
+  const relay = { flowId: input.flowId, host: input.host, sentMs: input.nowMs };
+  const relayState = makeRelay(relay, relayFor, key);
   const message = element(
     "samlp:LogoutRequest",
     {
       "xmlns:samlp": samlp,
       "xmlns:saml": saml,
-      ID: requestIdOf(input.flowId, relayFor, key),
+      ID: requestIdOf(relay, relayFor, key),
       Version: "2.0",
       IssueInstant: writeInstant(input.nowMs),
       NotOnOrAfter: writeInstant(input.nowMs + requestLivesMs),

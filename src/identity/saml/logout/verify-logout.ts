@@ -127,14 +127,13 @@ function responseIn({ message, relayState }: Received, input: LogoutInput): Logo
   const keys = relayKeys.map((key) => Buffer.from(key, "base64"));
   const relay = readRelay(relayState ?? "", { purpose: "logout", routeId }, keys);
   if (!relay || relay.sentMs > nowMs + skewMs) throw new XmlIssue("RelayState is not one that was sent out");
-  if (attributeOf(message, "InResponseTo") !== relay.requestId) {
-    throw new XmlIssue("the LogoutResponse is for another request than RelayState");
-  }
+  const host = relay.hostBy(attributeOf(message, "InResponseTo"));
+  if (host === undefined) throw new XmlIssue("the LogoutResponse is for another request than RelayState");
   if (nowMs - relay.sentMs > maxFlowMs) {
     const minutes = Math.round((nowMs - relay.sentMs) / 60_000);
     return { refused: refused("saml_logout_late", `the logout was begun ${minutes} minutes ago`) };
   }
   const [outer, inner] = statusOf(message);
   const ended = outer !== status.success ? "none" : inner === status.partialLogout ? "some" : "all";
-  return { response: { flowId: relay.flowId, host: relay.host, ended } };
+  return { response: { flowId: relay.flowId, host, ended } };
 }

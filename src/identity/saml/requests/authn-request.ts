@@ -34,8 +34,9 @@ export function makeAuthnRequest(input: AuthnRequestInput): Outgoing {
   const { idp, signingKeyPem } = input;
   const key = Buffer.from(input.relayKey, "base64");
   const to = { purpose: "login", routeId: input.routeId } as const;
-  const relayState = makeRelay({ flowId: input.flowId, host: input.host, sentMs: input.nowMs }, to, key);
-  const id = requestIdOf(input.flowId, to, key);
+  const relay = { flowId: input.flowId, host: input.host, sentMs: input.nowMs };
+  const relayState = makeRelay(relay, to, key);
+  const id = requestIdOf(relay, to, key);
   const destination = idp.signOn.redirect ?? idp.signOn.post;
   const message = element(
     "samlp:AuthnRequest",

@@ -5,28 +5,35 @@ import { makeRelay, maxRelayHost, readRelay, requestIdOf } from "./relay.ts";
 const key = Buffer.alloc(32, 1);
 const to = { purpose: "login", routeId: "edghtsrt_1" } as const;
 const flowId = "A".repeat(22);
+const host = "abc123";
 const sentMs = Date.UTC(2027, 2, 4, 5, 6, 7, 890);
 
 describe("RelayState", () => {
   it("comes back as it was sent, in 80 bytes at most, until 2088", () => {
-    for (const host of ["a", "abc123", "feature-1.preview", "x".repeat(maxRelayHost)]) {
+    const long = `${"x".repeat(63)}.${"y".repeat(63)}.abc`;
+    for (const host of [
+      "a",
+      "abc123",
+      "feature-1.preview",
+      "x".repeat(maxRelayHost),
+      "x".repeat(maxRelayHost + 1),
+      long,
+    ]) {
       for (const time of [Date.UTC(2026, 0), sentMs, Date.UTC(2088, 0)]) {
         const text = makeRelay({ flowId, host, sentMs: time }, to, key);
         assert.ok(Buffer.byteLength(text) <= 80);
         assert.equal(encodeURIComponent(text), text);
-        assert.deepEqual(readRelay(text, to, [Buffer.alloc(32), key]), {
-          flowId,
-          host,
-          sentMs: Math.floor(time / 1000) * 1000,
-          requestId: requestIdOf(flowId, to, key),
-        });
+        const id = requestIdOf({ flowId, host }, to, key);
+        assert.match(id, /^[A-Za-z_][\w.-]*$/);
+        const read = readRelay(text, to, [Buffer.alloc(32), key]);
+        assert.deepEqual([read?.flowId, read?.sentMs], [flowId, Math.floor(time / 1000) * 1000]);
+        assert.equal(read?.hostBy(id), host);
       }
     }
   });
 
   it("RelayState is not made of what does not fit", () => {
     for (const wrong of [
-      { host: "x".repeat(maxRelayHost + 1) },
       { host: "" },
       { host: "A" },
       { flowId: "short" },
@@ -39,13 +46,33 @@ describe("RelayState", () => {
 
   it("I4: RelayState gives no request id to who does not have the key, and another for each flow, route and purpose", () => {
     const ids = [
-      requestIdOf(flowId, to, key),
-      requestIdOf(flowId, to, Buffer.alloc(32, 2)),
-      requestIdOf("B".repeat(22), to, key),
-      requestIdOf(flowId, { ...to, routeId: "edghtsrt_2" }, key),
-      requestIdOf(flowId, { ...to, purpose: "logout" }, key),
+      requestIdOf({ flowId, host }, to, key),
+      requestIdOf({ flowId, host }, to, Buffer.alloc(32, 2)),
+      requestIdOf({ flowId: "B".repeat(22), host }, to, key),
+      requestIdOf({ flowId, host }, { ...to, routeId: "edghtsrt_2" }, key),
+      requestIdOf({ flowId, host }, { ...to, purpose: "logout" }, key),
     ];
     assert.equal(new Set(ids).size, ids.length);
     for (const id of ids) assert.match(id, /^_[0-9a-f]{64}$/);
+  });
+
+  it("I4: RelayState leads to no host by the id of another request, or by one that was altered", () => {
+    const long = "x".repeat(maxRelayHost + 1);
+    for (const own of [host, long]) {
+      const read = readRelay(makeRelay({ flowId, host: own, sentMs }, to, key), to, [key]);
+      const id = requestIdOf({ flowId, host: own }, to, key);
+      assert.equal(read?.hostBy(id), own);
+      for (const other of [
+        undefined,
+        "",
+        `${id}x`,
+        `${id.slice(0, 65)}.${"y".repeat(maxRelayHost + 1)}`,
+        requestIdOf({ flowId, host: own === host ? long : host }, to, key),
+        requestIdOf({ flowId, host: "y".repeat(maxRelayHost + 1) }, to, Buffer.alloc(32, 2)),
+        requestIdOf({ flowId: "B".repeat(22), host: own }, to, key),
+      ]) {
+        assert.equal(read?.hostBy(other), undefined, String(other));
+      }
+    }
   });
 });

@@ -1,6 +1,7 @@
 /**
  * RelayState and request ids, by which a flow is recognised that nobody remembers: what is sent out comes back with
- * the answer, under a MAC. The identity provider and the visitor see it, so it holds nothing that is secret.
+ * the answer, under a MAC. The identity provider and the visitor see it, so it holds nothing that is secret. RelayState
+ * has little room: a host that is too long for it is in the request's id, and comes back as `InResponseTo`.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
@@ -20,9 +21,9 @@ export interface RelayFor {
   readonly routeId: string;
 }
 
-export interface RelayRead extends Relay {
-  /** The `ID` of the request that went out with it. */
-  readonly requestId: string;
+export interface RelayRead extends Omit<Relay, "host"> {
+  /** The host to go on to, where `id` is the `ID` of the request that went out with it; undefined for any other. */
+  hostBy(id: string | undefined): string | undefined;
 }
 
 /** saml-bindings §3.4.3 and §3.5.3, bytes. */
@@ -34,15 +35,19 @@ const timeDigits = 6;
 const macLength = 16;
 const shape = /^([A-Za-z0-9_-]{22})([0-9a-z]{6})([A-Za-z0-9_-]{16})([a-z0-9._-]{1,36})$/;
 
-/** The length that `host` of a relay may have. */
+/** The length up to which a host is in RelayState. */
 export const maxRelayHost = maxRelayBytes - 22 - timeDigits - macLength;
+/** Instead of one that is longer. */
+const elsewhere = "_";
+const longId = /^_[0-9a-f]{64}\.([a-z0-9._-]{37,260})$/;
 
-/** Throws when the host is longer than `maxRelayHost`, or anything else does not fit its form. */
+/** Throws when anything does not fit its form. */
 export function makeRelay(relay: Relay, to: RelayFor, key: Buffer): string {
   const time = Math.floor((relay.sentMs - epochMs) / 1000)
     .toString(36)
     .padStart(timeDigits, "0");
-  const text = `${relay.flowId}${time}${macOf(relay.flowId, time, relay.host, to, key)}${relay.host}`;
+  const host = isLong(relay.host) ? elsewhere : relay.host;
+  const text = `${relay.flowId}${time}${macOf(relay.flowId, time, host, to, key)}${host}`;
   const fits = time.length === timeDigits && shape.test(text);
   if (!fits) throw new Error("make RelayState: the flow's id, time or host has not the form that fits");
   return text;
@@ -55,14 +60,27 @@ export function readRelay(text: string, to: RelayFor, keys: readonly Buffer[]): 
   for (const key of keys) {
     if (!timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(flowId, time, host, to, key)))) continue;
     const sentMs = epochMs + Number.parseInt(time, 36) * 1000;
-    return { flowId, host, sentMs, requestId: requestIdOf(flowId, to, key) };
+    return {
+      flowId,
+      sentMs,
+      hostBy(id) {
+        const own = host === elsewhere ? longId.exec(id ?? "")?.[1] : host;
+        return own !== undefined && id === requestIdOf({ flowId, host: own }, to, key) ? own : undefined;
+      },
+    };
   }
   return undefined;
 }
 
 /** The `ID` of the flow's request: nobody can make an answer to a request that we did not send. */
-export function requestIdOf(flowId: string, to: RelayFor, key: Buffer): string {
-  return `_${createHmac("sha256", key).update(`saml-request\0${to.purpose}\0${to.routeId}\0${flowId}`).digest("hex")}`;
+export function requestIdOf({ flowId, host }: Omit<Relay, "sentMs">, to: RelayFor, key: Buffer): string {
+  const own = isLong(host) ? `.${host}` : "";
+  const text = `saml-request\0${to.purpose}\0${to.routeId}\0${flowId}${own}`;
+  return `_${createHmac("sha256", key).update(text).digest("hex")}${own}`;
+}
+
+function isLong(host: string): boolean {
+  return host.length > maxRelayHost;
 }
 
 function macOf(flowId: string, time: string, host: string, to: RelayFor, key: Buffer): string {

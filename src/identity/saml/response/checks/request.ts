@@ -14,8 +14,9 @@ export async function checkRequest(work: Work): Promise<Verdict> {
   if (nowMs - relay.sentMs > maxFlowMs) {
     return refused("saml_late", `the login was begun ${Math.round((nowMs - relay.sentMs) / 60_000)} minutes ago`);
   }
-  if (inResponseTo !== relay.requestId) return "the Response is for another request than RelayState";
-  work.origin = { by: "request", flowId: relay.flowId, host: relay.host, sentMs: relay.sentMs };
+  const requested = relay.hostBy(inResponseTo);
+  if (requested === undefined) return "the Response is for another request than RelayState";
+  work.origin = { by: "request", flowId: relay.flowId, host: requested, sentMs: relay.sentMs };
   return undefined;
 }
 
