@@ -78,7 +78,9 @@ const logins = {
     named("URN"),
     { needs: "saml" },
   ),
-  samlForceAuthn: toggle("Have the provider ask for credentials at each login.", { needs: "saml" }),
+  samlForceAuthn: optional("Whether the provider is to ask for credentials at each login (default: false).", yesOrNo, {
+    needs: "saml",
+  }),
   samlIdpInitiated: optional("Whether logins may begin at the provider (default: true).", yesOrNo, { needs: "saml" }),
 } as const;
 
