@@ -53,6 +53,8 @@ export function commitsTo(file: string): Commits {
     },
     async close() {
       thread?.postMessage(undefined);
+      // Where nothing else keeps the process, its end would come first.
+      thread?.ref();
       await gone;
     },
   };
