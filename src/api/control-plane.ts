@@ -5,12 +5,11 @@ import type { Log } from "../lib/log.ts";
 import { checkServerNames } from "../lib/server-names.ts";
 import { makeMetrics } from "../lib/metrics.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import { modules } from "../modules/index.ts";
-import { resources as declared } from "../resources/index.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
 import type { ControlPlaneSettings } from "../settings/control-plane.ts";
 import { openStore } from "../storage/open.ts";
+import { storedKinds } from "../storage/stored-kinds.ts";
 import type { Store } from "../storage/store.ts";
 import { trackApplied } from "./edges/applied.ts";
 import { openKeyRing } from "./http/authenticate.ts";
@@ -80,7 +79,7 @@ export async function startControlPlane(
   const store = await openStore({
     ...options,
     dataDirectory: options.data,
-    declarations: { resources: declared, modules },
+    declarations: storedKinds,
   });
   try {
     const firstStart = await ensureFirstTokens(store, options.bootstrap);

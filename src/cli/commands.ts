@@ -134,6 +134,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Write the account's objects down as a document.",
     load: async () => (await import("./commands/export.ts")).exportCommand as Command,
   },
+  migrate: {
+    doc: "Move everything from one database into another.",
+    load: async () => (await import("./commands/migrate.ts")).migrate as Command,
+  },
   version: {
     doc: "Print the version.",
     load: async () => (await import("./commands/version.ts")).version as Command,

@@ -86,8 +86,11 @@ export async function checkStore(
   }
 }
 
-/** The database, and whom its head is to name as the one who may write. */
-async function openDatabase({
+/**
+ * The database, and whom its head is to name as the one who may write.
+ * @throws Superseded when another process has it open
+ */
+export async function openDatabase({
   database,
   dataDirectory,
   cluster: isShared = false,
@@ -112,7 +115,8 @@ async function openDatabase({
   return { database: await openPostgres({ url: database, holder, process, isShared, clock, log }), holder };
 }
 
-function isUrl(database: string): boolean {
+/** Whether it is a PostgreSQL database, rather than a file. */
+export function isUrl(database: string): boolean {
   return /^postgres(ql)?:\/\//.test(database);
 }
 

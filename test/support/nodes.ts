@@ -34,23 +34,43 @@ export interface NodeReply {
 
 export async function startNode(database: string, env: Record<string, string> = {}): Promise<ServerNode> {
   const data = mkdtempSync(join(tmpdir(), "postern-node-"));
-  const running: Running = startCommand(["serve", "--cluster", "--data", data, "--json", "--log-format", "json"], {
-    env: {
-      ...freePorts,
-      POSTERN_DATABASE: database,
-      POSTERN_SEALING_KEY: sealingKey,
-      POSTERN_BOOTSTRAP_API_KEY: apiKey,
-      ...env,
-    },
+  const node = await startServer(["--cluster", "--data", data], apiKey, {
+    ...freePorts,
+    POSTERN_DATABASE: database,
+    POSTERN_SEALING_KEY: sealingKey,
+    POSTERN_BOOTSTRAP_API_KEY: apiKey,
+    ...env,
   });
+  return {
+    ...node,
+    async end(signal) {
+      const finished = await node.end(signal);
+      rmSync(data, { recursive: true, force: true });
+      return finished;
+    },
+  };
+}
+
+/**
+ * `postern serve` with these arguments, of whatever kind.
+ * @param key for calls; undefined: the one that its first start prints
+ */
+export async function startServer(
+  args: readonly string[],
+  key: string | undefined,
+  env: Record<string, string>,
+): Promise<ServerNode> {
+  const running: Running = startCommand(["serve", ...args, "--json", "--log-format", "json"], { env });
   started.push(running);
-  const { api_url: apiUrl } = JSON.parse(await running.firstLine()) as { readonly api_url: string };
+  const first = JSON.parse(await running.firstLine()) as { readonly api_url: string; readonly api_key?: string };
+  const apiUrl = first.api_url;
+  const usedKey = key ?? first.api_key ?? "";
   const call: ServerNode["call"] = async (method, path, body, headers = {}) => {
     const response = await fetch(`${apiUrl}${path}`, {
       method,
       headers: {
         "service-version": "2",
-        authorization: `Bearer ${apiKey}`,
+        authorization: `Bearer ${usedKey}`,
         ...(body !== undefined && { "content-type": "application/json" }),
         ...headers,
       },
@@ -77,10 +97,6 @@ export async function startNode(database: string, env: Record<string, string> = 
         await new Promise((resume) => setTimeout(resume, 20));
       }
     },
-    async end(signal) {
-      const finished = await running.end(signal);
-      rmSync(data, { recursive: true, force: true });
-      return finished;
-    },
+    end: (signal) => running.end(signal),
   };
 }

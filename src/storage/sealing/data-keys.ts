@@ -23,7 +23,7 @@ export async function dataKeys(
 ): Promise<readonly DataKey[]> {
   const first = operatorKeys[0];
   if (!first) throw new Error("open database: no sealing key was given");
-  const rows = await database.reads.selectFrom("data_keys").selectAll().orderBy("created_at").orderBy("id").execute();
+  const rows = await rowsOf(database.reads);
   if (rows.length === 0) {
     const key = newDataKey();
     const wrapped = wrapDataKey(key, first);
@@ -42,6 +42,18 @@ export async function dataKeys(
     log.error("the data keys could not be sealed under the new key: keep the older one until a start could", { error });
   }
   return keys;
+}
+
+/**
+ * As `dataKeys`, of a database that has some and is left as it is.
+ * @throws OtherKey as there
+ */
+export async function openKeys(reads: Database["reads"], operatorKeys: readonly Buffer[]): Promise<readonly DataKey[]> {
+  return unwrapAll(await rowsOf(reads), operatorKeys);
+}
+
+async function rowsOf(reads: Database["reads"]): Promise<readonly Tables["data_keys"][]> {
+  return await reads.selectFrom("data_keys").selectAll().orderBy("created_at").orderBy("id").execute();
 }
 
 /**

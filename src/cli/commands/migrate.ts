@@ -1,0 +1,84 @@
+import { systemClock } from "../../lib/clock.ts";
+import { silentLog } from "../../lib/log.ts";
+import { settings } from "../../settings/settings.ts";
+import { moveDatabase } from "../../storage/move/move.ts";
+import type { Moved, MoveOptions } from "../../storage/move/move.ts";
+import { findSealingKey } from "../../storage/sealing/sealing-key.ts";
+import { storedKinds } from "../../storage/stored-kinds.ts";
+import { defineCommand } from "../command/command.ts";
+import { Failure, exitCodes } from "../process/exit.ts";
+
+export const migrate = defineCommand({
+  name: "migrate",
+  doc: "Move everything from one database into another that is empty, of either kind: objects, history, secrets, logins, places of events. The server must be stopped. Either all is moved or nothing, and every row is read back before that counts; the source stays as it was.",
+  operands: "FROM TO",
+  least: 2,
+  most: 2,
+  settings: { data: settings.data, sealingKey: settings.sealingKey, json: settings.json },
+  examples: [
+    "postern migrate postern.db postgres://postern@db.example.com/postern --data /var/lib/postern",
+    "postern migrate postgres://postern@db1.example.com/postern 'postgres://postern@db2.example.com/postern?passfile=/etc/postern/pgpass'",
+  ],
+  notes: [
+    "FROM and TO are what --database takes. Other users of a machine see the arguments of commands: have passwords in a",
+    "file that the URL names with ?passfile=.",
+  ],
+  async run({ data, sealingKey, json }, [from = "", to = ""]) {
+    const moved = await moveDatabase({
+      from,
+      to,
+      dataDirectory: data,
+      declarations: storedKinds,
+      sealingKeys: sealingKeysIn(data, sealingKey),
+      clock: systemClock,
+      log: silentLog,
+      progress: process.stderr.isTTY ? showProgress : () => undefined,
+    })
+      .finally(() => process.stderr.isTTY && process.stderr.write("\r\u001B[2K"))
+      .catch((error: unknown) => {
+        throw failureOf(error);
+      });
+    process.stdout.write(json ? `${JSON.stringify(reportOf(moved))}\n` : textOf(moved));
+    return exitCodes.fine;
+  },
+});
+
+function sealingKeysIn(data: string, given: string | undefined): readonly Buffer[] {
+  try {
+    return findSealingKey(data, given) ?? [];
+  } catch (error) {
+    throw new Failure("usage", (error as Error).message, { cause: error });
+  }
+}
+
+function showProgress(...[table, rows, of]: Parameters<MoveOptions["progress"]>): void {
+  process.stderr.write(`\r\u001B[2K${table}: ${inGroups(rows)} of ${inGroups(of)}`);
+}
+
+/** What the operator can mend is in `Unfit` and its like; anything else is a connection or a disk that failed. */
+function failureOf(error: unknown): unknown {
+  const { name, message, code, cause } = error as Error & { readonly code?: string };
+  if (["DATABASE_HELD", "DATABASE_SEALED", "DATABASE_UNFIT"].includes(code ?? "")) {
+    return new Failure("usage", message, { cause: error });
+  }
+  if (!["Error", "error"].includes(name)) return error;
+  const why = cause instanceof Error ? `${message} (${cause.message})` : message;
+  return new Failure("unexpected", why, { cause: error });
+}
+
+function reportOf({ revision, brokenAt, tables }: Moved): Readonly<Record<string, unknown>> {
+  return { revision, history_broken_at: brokenAt ?? null, tables };
+}
+
+function textOf({ revision, brokenAt, tables }: Moved): string {
+  const rows = Object.entries(tables).map(([name, { rows: count }]) => `  ${name.padEnd(14)}${inGroups(count)}\n`);
+  const history =
+    brokenAt === undefined
+      ? "and the history holds from its beginning."
+      : `but the history is damaged at revision ${brokenAt}: it was so in the source already.`;
+  return `Moved everything up to revision ${revision}.\n\n${rows.join("")}\nEvery row was read back as it was, ${history}\n`;
+}
+
+function inGroups(count: number): string {
+  return count.toLocaleString("en");
+}

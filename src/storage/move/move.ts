@@ -1,0 +1,171 @@
+/**
+ * Moves everything that one database holds into another, of either kind: objects, revisions and their history, the
+ * anchor, sealed secrets as they are, logins, cursors of events, Idempotency-Keys. The target has all of it or nothing.
+ */
+import { existsSync, rmSync } from "node:fs";
+import { resolve } from "node:path";
+import { sql } from "kysely";
+import type { Kysely } from "kysely";
+import { timestamp } from "../../lib/clock.ts";
+import { CommitInDoubt, Unfit } from "../database/database.ts";
+import type { Database, Tables, Transaction } from "../database/database.ts";
+import { documentsOf } from "../documents.ts";
+import { kindsOf } from "../kinds.ts";
+import { readObjects } from "../load.ts";
+import { migrate, migrations } from "../migrations.ts";
+import { readHead } from "../missed.ts";
+import { isUrl, openDatabase } from "../open.ts";
+import type { StoreOptions } from "../open.ts";
+import { openKeys } from "../sealing/data-keys.ts";
+import { sealerWith } from "../sealing/sealing.ts";
+import { verify } from "../verify.ts";
+import { copyTable, digestOf, movedTables } from "./tables.ts";
+import type { MovedTable, TableDigest } from "./tables.ts";
+
+export interface MoveOptions extends Pick<StoreOptions, "dataDirectory" | "declarations" | "clock" | "log"> {
+  /** As `StoreOptions.database`. */
+  readonly from: string;
+  readonly to: string;
+  /** The operator's keys, under which the source is sealed, and then the target. */
+  readonly sealingKeys: readonly Buffer[];
+  /** Called while rows of a table are copied. */
+  readonly progress: (table: MovedTable, rows: number, of: number) => void;
+}
+
+export interface Moved {
+  /** Of the last write. */
+  readonly revision: number;
+  /** The history was altered here, already in the source. */
+  readonly brokenAt?: number;
+  readonly tables: Readonly<Record<MovedTable, TableDigest>>;
+}
+
+/**
+ * Resolves when the target has everything on disk, and every row was read back there. Nobody may use either meanwhile.
+ * @throws Superseded when somebody does; Unfit when the source is no database of this version, or the target is not
+ * empty; OtherKey; CommitInDoubt when the connection broke in the very end; anything else. The source stays as it was,
+ * and but for `CommitInDoubt` the target as well.
+ */
+export async function moveDatabase(options: MoveOptions): Promise<Moved> {
+  const { from, to, dataDirectory } = options;
+  const fileOf = (place: string): string => (isUrl(place) ? place : resolve(dataDirectory, place));
+  if (fileOf(from) === fileOf(to)) throw new Unfit("move database: source and target are the same");
+  if (!isUrl(from) && !existsSync(fileOf(from))) throw new Unfit(`move database: there is no file "${fileOf(from)}"`);
+  const isNewFile = !isUrl(to) && !existsSync(fileOf(to));
+  const { database: source } = await openDatabase({ ...options, database: from });
+  try {
+    const { database: target } = await openDatabase({ ...options, database: to });
+    let moved: Moved | undefined;
+    try {
+      moved = await moveBetween(source, target, options);
+    } finally {
+      await target.close();
+      if (!moved && isNewFile) removeFile(fileOf(to));
+    }
+    return moved;
+  } finally {
+    await source.close();
+  }
+}
+
+/** An SQLite file that is empty, with what SQLite and `openSqlite` put beside it. */
+function removeFile(file: string): void {
+  for (const end of ["", "-wal", "-shm", ".lock"]) rmSync(`${file}${end}`, { force: true });
+}
+
+async function moveBetween(source: Database, target: Database, options: MoveOptions): Promise<Moved> {
+  // The lock keeps others out only for as long as its connection lasts; what is read is of one moment in any case.
+  return await source.reads
+    .transaction()
+    .setIsolationLevel("repeatable read")
+    .execute(async (snapshot) => {
+      await checkVersion(source.dialect, snapshot);
+      return await target.transact(async (transaction) => {
+        await checkEmpty(target.dialect, transaction);
+        const here: Database = { ...target, reads: transaction, transact: (work) => work(transaction) };
+        await migrate(here, migrations, timestamp(options.clock.now()));
+        await transaction.deleteFrom("pending").execute();
+        const tables = await copyAll(snapshot, { dialect: target.dialect, transaction }, options.progress);
+        return { tables, ...(await checkMoved(transaction, options)) };
+      });
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof CommitInDoubt)) throw error;
+      throw new CommitInDoubt(
+        "move database: the connection broke in the very end: a target that is not empty now has all of it",
+        { cause: error },
+      );
+    });
+}
+
+async function copyAll(
+  source: Kysely<Tables>,
+  target: { readonly dialect: Database["dialect"]; readonly transaction: Transaction },
+  progress: MoveOptions["progress"],
+): Promise<Moved["tables"]> {
+  const copied: Partial<Record<MovedTable, TableDigest>> = {};
+  for (const table of Object.keys(movedTables) as MovedTable[]) {
+    const { rows: counted } = await sql<{ count: unknown }>`select count(*) as count from ${sql.table(table)}`.execute(
+      source,
+    );
+    const of = Number(counted[0]?.count);
+    copied[table] = await copyTable(table, source, target, (rows) => progress(table, rows, of));
+    const { rows, digest } = await digestOf(table, target.transaction);
+    if (rows === copied[table].rows && digest === copied[table].digest) continue;
+    throw new Error(`move database: the target does not keep the rows of "${table}" as they are`);
+  }
+  return copied as Moved["tables"];
+}
+
+/** Every object opens with the keys; and what the chain of the history says of it (P6). */
+async function checkMoved(
+  target: Transaction,
+  { sealingKeys, declarations }: MoveOptions,
+): Promise<Omit<Moved, "tables">> {
+  const kinds = kindsOf(declarations);
+  const sealer = sealerWith(await openKeys(target, sealingKeys));
+  const documents = documentsOf(kinds, sealer);
+  for await (const objects of readObjects(target, kinds, documents)) void objects;
+  const { revision } = await readHead(target);
+  const { brokenAt } = await verify(target, sealer, documents);
+  return { revision, ...(brokenAt !== undefined && { brokenAt }) };
+}
+
+async function checkVersion(dialect: Database["dialect"], source: Kysely<Tables>): Promise<void> {
+  const [isThere] = await tablesIn(dialect, source, ["migrations"]);
+  if (isThere === undefined) throw new Unfit("move database: the source is no database of Postern");
+  const done = new Set((await source.selectFrom("migrations").select("name").execute()).map(({ name }) => name));
+  const newer = [...done].filter((name) => !migrations.some((one) => one.name === name)).sort();
+  if (newer.length > 0) {
+    throw new Unfit(
+      `move database: the source was written by a newer version of Postern (its step "${newer.at(-1)}" is not known ` +
+        "here): use that version",
+    );
+  }
+  const lacking = migrations.find(({ name }) => !done.has(name));
+  if (!lacking) return;
+  throw new Unfit(
+    `move database: the source was last used by an older version of Postern (it lacks the step "${lacking.name}"): ` +
+      "start this version on it once, and stop it again",
+  );
+}
+
+async function checkEmpty(dialect: Database["dialect"], target: Kysely<Tables>): Promise<void> {
+  const [found] = await tablesIn(dialect, target, [...Object.keys(movedTables), "migrations"]);
+  if (found === undefined) return;
+  throw new Unfit(`move database: the target is not empty (it has a table "${found}"): name one that is`);
+}
+
+/** Those of the tables that there are. */
+async function tablesIn(
+  dialect: Database["dialect"],
+  reads: Kysely<Tables>,
+  names: readonly string[],
+): Promise<readonly string[]> {
+  const there = {
+    sqlite: sql<{ name: string }>`select name from sqlite_master where name in (${sql.join(names)})`,
+    postgres: sql<{ name: string }>`
+      select name from unnest(array[${sql.join(names)}]) as name where to_regclass(name) is not null`,
+  }[dialect];
+  return (await there.execute(reads)).rows.map(({ name }) => name);
+}

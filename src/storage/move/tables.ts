@@ -1,0 +1,104 @@
+/** The tables that are moved, row by row, and what says that two tables have the same rows. */
+import { createHash } from "node:crypto";
+import { sql } from "kysely";
+import type { Kysely } from "kysely";
+import { carryOut } from "../database/database.ts";
+import type { Tables, Transaction } from "../database/database.ts";
+import { insertInto } from "../database/insert.ts";
+import type { Dialect } from "../database/insert.ts";
+
+type TableName = keyof Tables;
+type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * The columns that identify a row, by table. What is not here is not moved: `migrations`, which tells of the tables and
+ * is compared instead, and what of several nodes is in no `Tables`, because it ends with their leases.
+ */
+export const movedTables: Readonly<Record<Exclude<TableName, "migrations">, readonly string[]>> = {
+  data_keys: ["id"],
+  objects: ["id"],
+  revisions: ["revision"],
+  history: ["revision", "position"],
+  idempotency: ["account_id", "key"],
+  cursors: ["name"],
+  anchor: ["id"],
+  batches: ["sequence"],
+  unrecorded: ["sequence", "write", "position"],
+  pending: ["name"],
+  head: ["id"],
+};
+
+export type MovedTable = keyof typeof movedTables;
+
+/** Rows in memory at a time. */
+const step = 1000;
+/** Digests are added up modulo this: databases need not agree on the order of rows. */
+const modulus = 2n ** 256n;
+
+/** How many rows, and a sum over the digests of all, hexadecimal. */
+export interface TableDigest {
+  readonly rows: number;
+  readonly digest: string;
+}
+
+/** Copies the rows of a table that is empty, and tells how many there are so far. */
+export async function copyTable(
+  table: MovedTable,
+  source: Kysely<Tables>,
+  target: { readonly dialect: Dialect; readonly transaction: Transaction },
+  copied: (rows: number) => void,
+): Promise<TableDigest> {
+  const digest = new RowDigest();
+  let insert: ReturnType<typeof insertInto<MovedTable>> | undefined;
+  for await (const rows of readTable(table, source)) {
+    const [first] = rows;
+    if (!first) break;
+    insert ??= insertInto(table, Object.keys(first) as never[]);
+    await carryOut(target.transaction, [...insert(target.dialect, rows as never[])]);
+    digest.add(rows);
+    copied(digest.rows);
+  }
+  return digest.result();
+}
+
+export async function digestOf(table: MovedTable, reads: Kysely<Tables>): Promise<TableDigest> {
+  const digest = new RowDigest();
+  for await (const rows of readTable(table, reads)) digest.add(rows);
+  return digest.result();
+}
+
+/** Every row, some hundred at a time, in the order that this database gives the key; the last page may be empty. */
+async function* readTable(table: MovedTable, reads: Kysely<Tables>): AsyncGenerator<readonly Row[]> {
+  const keys = movedTables[table];
+  const columns = sql.join(keys.map((key) => sql.ref(key)));
+  let last: Row | undefined;
+  for (;;) {
+    const from = last;
+    const behind = from ? sql`where (${columns}) > (${sql.join(keys.map((key) => from[key]))})` : sql``;
+    const { rows } = await sql<Row>`
+      select * from ${sql.table(table)} ${behind} order by ${columns} limit ${sql.lit(step)}`.execute(reads);
+    yield rows;
+    if (rows.length < step) return;
+    last = rows.at(-1);
+  }
+}
+
+class RowDigest {
+  rows = 0;
+  #sum = 0n;
+
+  add(rows: readonly Row[]): void {
+    this.rows += rows.length;
+    for (const row of rows) {
+      const named = Object.keys(row)
+        .sort()
+        .map((name) => [name, row[name]]);
+      this.#sum += BigInt(`0x${createHash("sha256").update(JSON.stringify(named)).digest("hex")}`);
+    }
+    this.#sum %= modulus;
+  }
+
+  result(): TableDigest {
+    return { rows: this.rows, digest: this.#sum.toString(16).padStart(64, "0") };
+  }
+}

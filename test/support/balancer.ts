@@ -1,0 +1,80 @@
+/** A real TCP balancer (HAProxy) in front of servers on loopback addresses of their own, which looks at their readiness. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { freePort, portIs } from "./connections.ts";
+
+/** Of every server, and of the balancer. */
+export interface Ports {
+  readonly api: number;
+  readonly https: number;
+  readonly agents: number;
+}
+
+export interface Balancer {
+  readonly ports: Ports;
+  /** The settings of a server behind it. */
+  env(host: string): Record<string, string>;
+  stop(): Promise<void>;
+}
+
+const running: (() => Promise<void>)[] = [];
+// A test that fails half-way leaves its balancer, which would keep the process alive.
+after(() => Promise.all(running.map((stop) => stop())));
+
+/** Says so where HAProxy is not installed; in CI that is a failure. */
+export function hasBalancer(): boolean {
+  if (spawnSync("haproxy", ["-v"]).status === 0) return true;
+  if (process.env["CI"]) throw new Error("HAProxy is not installed");
+  process.stderr.write("HAProxy is not installed: tests behind a balancer are left out\n");
+  return false;
+}
+
+/** @param hosts loopback addresses on which the servers will listen, each on the balancer's own ports */
+export async function startBalancer(hosts: readonly string[]): Promise<Balancer> {
+  const [api, https, agents] = [await freePort(), await freePort(), await freePort()];
+  const ports = { api, https, agents };
+  const directory = mkdtempSync(join(tmpdir(), "postern-balancer-"));
+  const file = join(directory, "haproxy.cfg");
+  writeFileSync(file, configuration(ports, hosts));
+  const child = spawn("haproxy", ["-db", "-q", "-f", file], { stdio: ["ignore", "ignore", "inherit"] });
+  const ended = once(child, "close");
+  await Promise.race([portIs("open", https), ended.then(() => Promise.reject(new Error("HAProxy has ended")))]);
+  const stop = async (): Promise<void> => {
+    child.kill("SIGTERM");
+    await ended;
+    rmSync(directory, { recursive: true, force: true });
+  };
+  running.push(stop);
+  return {
+    ports,
+    env: (host) => ({
+      POSTERN_API_LISTEN: `${host}:${api}`,
+      POSTERN_HTTPS_LISTEN: `${host}:${https}`,
+      POSTERN_AGENT_LISTEN: `${host}:${agents}`,
+    }),
+    stop,
+  };
+}
+
+/** As the guide "several nodes" says: connections go round, and to servers only that say that they are ready. */
+function configuration({ api, https, agents }: Ports, hosts: readonly string[]): string {
+  const servers = (port: number): string =>
+    hosts.map((host, at) => `  server n${at} ${host}:${port} check port ${api} inter 200ms fall 2 rise 1`).join("\n");
+  const part = (name: string, port: number): string =>
+    `listen ${name}\n  bind 127.0.0.1:${port}\n  option httpchk GET /readyz\n${servers(port)}\n`;
+  return `global
+  maxconn 4000
+defaults
+  mode tcp
+  balance roundrobin
+  option redispatch
+  retries 3
+  timeout connect 2s
+  timeout client 1h
+  timeout server 1h
+${part("api", api)}${part("https", https)}${part("agents", agents)}`;
+}
