@@ -6,6 +6,12 @@ import { Follower } from "./follower.ts";
 import { Meter } from "./meter.ts";
 import { ExchangeStore } from "./store.ts";
 
+/** Of all tunnels that there are and were. */
+export interface Totals {
+  readonly connections: Meter;
+  readonly requests: Meter;
+}
+
 export interface InspectedTunnel {
   readonly options: TunnelOptions;
   /** Its exchanges are kept. */
@@ -23,13 +29,17 @@ export class Inspector {
   /** By name, in the order in which they were started. */
   readonly tunnels = new Map<string, InspectedTunnel>();
 
+  readonly totals: Totals;
+
   constructor(clock: Clock) {
     this.clock = clock;
+    const monotonic = (): number => clock.monotonic();
+    this.totals = { connections: new Meter(monotonic), requests: new Meter(monotonic) };
   }
 
   /** The tunnel as the agent is to have it. @param keeps whether its requests may be kept */
   watch(options: TunnelOptions, keeps: boolean): TunnelOptions {
-    const { clock } = this;
+    const { clock, totals } = this;
     const monotonic = (): number => clock.monotonic();
     const tunnel: InspectedTunnel = {
       options,
@@ -43,8 +53,10 @@ export class Inspector {
     return {
       ...options,
       request(request) {
-        tunnel.requests.begin();
-        tunnel.requests.end(request.durationMs);
+        for (const meter of [tunnel.requests, totals.requests]) {
+          meter.begin();
+          meter.end(request.durationMs);
+        }
         options.request?.(request);
       },
       status: (status) => {
@@ -61,16 +73,19 @@ export class Inspector {
 /** A public connection: counted, and followed where its requests are kept. */
 class Connection implements StreamWatch {
   readonly #tunnel: InspectedTunnel;
+  readonly #totals: Totals;
   readonly #clock: Clock;
   readonly #since: number;
   readonly #follower: Follower | undefined;
   #isOver = false;
 
-  constructor({ clock, store }: Inspector, tunnel: InspectedTunnel, clientAddress: string, isHttp: boolean) {
+  constructor({ clock, store, totals }: Inspector, tunnel: InspectedTunnel, clientAddress: string, isHttp: boolean) {
     this.#tunnel = tunnel;
+    this.#totals = totals;
     this.#clock = clock;
     this.#since = clock.monotonic();
     tunnel.connections.begin();
+    totals.connections.begin();
     if (!tunnel.isKept || !isHttp) return;
     const { name, proxyProtocol = 0 } = tunnel.options;
     const client = clientAddress.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
@@ -89,6 +104,8 @@ class Connection implements StreamWatch {
     this.#follower?.ended(error);
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#tunnel.connections.end(this.#clock.monotonic() - this.#since);
+    const durationMs = this.#clock.monotonic() - this.#since;
+    this.#tunnel.connections.end(durationMs);
+    this.#totals.connections.end(durationMs);
   }
 }

@@ -2,6 +2,7 @@
 import type { AgentStatus } from "../../agent/agent.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { systemClock } from "../../lib/clock.ts";
+import type { Totals } from "../../inspector/inspector.ts";
 import type { AgentControl } from "../../inspector/agent-control.ts";
 import type { InspectorAddress } from "../../settings/kinds/agents.ts";
 import { Failure } from "../process/exit.ts";
@@ -11,6 +12,8 @@ import { posternVersion } from "../process/version.ts";
 const usual = { host: "127.0.0.1", ports: Array.from({ length: 100 }, (_, at) => 4040 + at) };
 
 export interface Inspection {
+  /** What passed in all. */
+  readonly totals: Totals;
   /** The tunnel as the agent is to have it. */
   watch(tunnel: TunnelOptions): TunnelOptions;
   status(status: AgentStatus): void;
@@ -18,22 +21,30 @@ export interface Inspection {
   knows(name: string): boolean;
   /** Has the local API control the agent from now on. */
   control(control: AgentControl): void;
-  /** Listens, and resolves with the URL. Throws `Failure` (usage) where it cannot. */
-  open(): Promise<string>;
+  /** Listens, and resolves with the URL; undefined: it is off. Throws `Failure` (usage) where it cannot. */
+  open(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** @param place where it listens; undefined: at the usual place */
-export async function makeInspection(place: InspectorAddress | undefined): Promise<Inspection | undefined> {
-  if (place === "off") return undefined;
+/**
+ * @param place where it listens; undefined: at the usual place
+ * @param isCounted whether what passes is counted, even where nothing is to listen
+ */
+export async function makeInspection(
+  place: InspectorAddress | undefined,
+  isCounted: boolean,
+): Promise<Inspection | undefined> {
+  const isOff = place === "off";
+  if (isOff && !isCounted) return undefined;
   const { Inspector } = await import("../../inspector/inspector.ts");
   const inspector = new Inspector(systemClock);
   // Who runs an agent without looking, as a service, has no use for what it would keep, unless it is asked for.
-  const isUnseen = place === undefined && !process.stdout.isTTY;
+  const isUnseen = isOff || (place === undefined && !process.stdout.isTTY);
   let shown: object = { status: "connecting", agent_version: posternVersion(), session: { legs: [] } };
   let control: AgentControl | undefined;
   let api: { readonly url: string; close(): Promise<void> } | undefined;
   return {
+    totals: inspector.totals,
     watch: (tunnel) => inspector.watch(tunnel, !isUnseen && tunnel.inspect !== false),
     status(status) {
       const latencies = status.state === "online" ? [{ region: "", latency: `${Math.round(status.latencyMs)}ms` }] : [];
@@ -43,6 +54,7 @@ export async function makeInspection(place: InspectorAddress | undefined): Promi
     knows: (name) => inspector.tunnels.has(name),
     control: (given) => void (control = given),
     async open() {
+      if (isOff) return undefined;
       const { startLocalApi } = await import("../../inspector/local-api.ts");
       const where = place ? { host: place.host, ports: [place.port] } : usual;
       try {

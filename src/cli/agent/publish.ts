@@ -44,7 +44,7 @@ export async function publish(
       tunnels: provider ? tunnels.map((one) => ({ ...one, publish: provider.publish })) : tunnels,
       retryFirst: false,
       form: values.json ? "json" : "text",
-      screen: session.screen && !values.json && kind === "http",
+      screen: session.screen && !values.json,
     });
   } finally {
     await provider?.stop();

@@ -11,8 +11,10 @@ import { posternVersion } from "../process/version.ts";
 import { makeInspection } from "./inspection.ts";
 import { controlOf } from "./agent-control.ts";
 import { agentFailure } from "./agent-failure.ts";
-import { liveView, plainView } from "./agent-view.ts";
-import type { AgentView, PlainForm } from "./agent-view.ts";
+import type { AgentView } from "./agent-view.ts";
+import { liveView } from "./live-view.ts";
+import { plainView } from "./plain-view.ts";
+import type { PlainForm } from "./plain-view.ts";
 
 export interface AgentRun extends Pick<
   AgentOptions,
@@ -42,9 +44,10 @@ export interface AgentRun extends Pick<
 /** Resolves with the exit code. Throws `Failure` with why the agent has ended by itself. */
 export async function runAgent({ log, form, screen, inspector, ...given }: AgentRun): Promise<number> {
   const stopped = interrupted();
-  const inspection = await makeInspection(inspector);
+  const isLive = screen && process.stdout.isTTY;
+  const inspection = await makeInspection(inspector, isLive);
   const opened = inspector && inspection && (await inspection.open());
-  const view = screen && process.stdout.isTTY ? liveView(given, log) : plainView(log, form);
+  const view = isLive && inspection ? liveView(given.server, inspection.totals, log) : plainView(log, form);
   const prepare = (tunnel: TunnelOptions): TunnelOptions => {
     const shown = watched(tunnel, view.watch(tunnel));
     return inspection?.watch(shown) ?? shown;
@@ -65,8 +68,9 @@ export async function runAgent({ log, form, screen, inspector, ...given }: Agent
   inspection?.control(controlOf(agent, prepare, inspection.knows, () => told.resolve(exitCodes.fine)));
   // Where nobody asked for a place, the first tunnel does not wait for it, nor need one.
   if (inspection)
-    void Promise.resolve(opened ?? inspection.open()).then(view.inspector, (error: Error) =>
-      view.log.warn(error.message),
+    void Promise.resolve(opened ?? inspection.open()).then(
+      (url) => url !== undefined && view.inspector(url),
+      (error: Error) => view.log.warn(error.message),
     );
   const end = await Promise.race([stopped, told.promise, agent.ended]);
   if (typeof end === "number") await agent.close();

@@ -36,7 +36,8 @@ function colourOf(status: number): "green" | "cyan" | "yellow" | "red" {
   return status >= 300 ? "cyan" : "green";
 }
 
-function renderDuration(ms: number): string {
+/** `3 ms`, `12 s`. */
+export function renderDuration(ms: number): string {
   if (ms < 1) return "<1 ms";
   return ms < 10_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1000)} s`;
 }

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from "node:util";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { Terminal } from "../../../test/support/terminal.ts";
 import { openScreen } from "./screen.ts";
-import type { Screen } from "./screen.ts";
+import type { Screen, ScreenState } from "./screen.ts";
 import { fit, shownText } from "./text-width.ts";
 
 /** What of a terminal's stream the screen uses. */
@@ -17,30 +17,52 @@ describe("the live screen", () => {
   let clock = makeManualClock();
   let drawings: string[];
   let screen: Screen;
+  let state: ScreenState;
+  const show = (next: ScreenState): void => {
+    state = next;
+    screen.changed();
+  };
   const request = { method: "GET", target: "/", status: 200, durationMs: 3, at: 0 };
 
   beforeEach(() => {
     clock = makeManualClock();
     drawings = [];
     const write = (text: string): boolean => drawings.push(text) > 0;
-    screen = openScreen(outputOf(Object.assign(new EventEmitter(), { columns: 60, rows: 20, write })), clock);
+    state = { title: "", rows: [] };
+    const output = outputOf(Object.assign(new EventEmitter(), { columns: 60, rows: 20, write }));
+    screen = openScreen(output, clock, () => state);
   });
 
   it("the live screen is drawn five times a second at most, however much happens", () => {
     for (let round = 0; round < 20; round += 1) {
-      for (let count = 0; count < 50; count += 1) screen.request(request);
+      for (let count = 0; count < 50; count += 1) screen.request({ ...request, target: `/${round * 50 + count}` });
       clock.pass(50);
     }
     assert.equal(drawings.length, 5);
-    assert.match(drawings.at(-1) ?? "", /1000/);
+    assert.match(drawings.at(-1) ?? "", /\/999 /);
   });
 
   it("the live screen is not drawn again where nothing has changed", () => {
     for (let round = 0; round < 3; round += 1) {
-      screen.show({ title: "Postern", rows: [["Status", "online"]] });
+      show({ title: "Postern", rows: [["Status", "online"]] });
       clock.pass(200);
     }
     assert.equal(drawings.length, 1);
+    // Something else has written to the terminal.
+    screen.redraw();
+    clock.pass(200);
+    assert.equal(drawings.length, 2);
+  });
+
+  it("the live screen shows numbers that change by themselves within a second", () => {
+    show({ title: "Postern", rows: [["Rate", "5"]] });
+    clock.pass(400);
+    state = { title: "Postern", rows: [["Rate", "4"]] };
+    clock.pass(1_000);
+    assert.equal(drawings.length, 2);
+    assert.match(drawings[1] ?? "", /4/);
+    screen.close();
+    assert.equal(clock.pending, 0);
   });
 
   it("the live screen shows nothing of a visitor's bytes that a terminal could take for a command", () => {
@@ -53,7 +75,7 @@ describe("the live screen", () => {
   });
 
   it("the live screen cuts lines that would wrap", () => {
-    screen.show({ title: "title", rows: [["Status", "x".repeat(500)]] });
+    show({ title: "title", rows: [["Status", "x".repeat(500)]] });
     screen.request({ ...request, target: `/${"y".repeat(500)}` });
     screen.close();
     for (const line of stripVTControlCharacters(drawings[0] ?? "").split("\n")) assert(line.length <= 61, line);
@@ -68,14 +90,13 @@ describe("the live screen", () => {
 
   it("the live screen is one whole drawing after each change of the terminal's size", () => {
     const terminal = new Terminal(100, 24);
-    const live = openScreen(outputOf(terminal), clock);
-    live.show({
+    const live = openScreen(outputOf(terminal), clock, () => ({
       title: "Postern",
       rows: [
         ["Status", "online"],
         ["Forwarding", `https://${"a".repeat(60)}.localhost → here`],
       ],
-    });
+    }));
     for (let count = 1; count <= 10; count += 1) live.request({ ...request, target: `/${"x".repeat(60)}${count}` });
     clock.pass(200);
     for (const [columns, rows] of [

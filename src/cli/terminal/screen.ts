@@ -9,6 +9,8 @@ import { fit } from "./text-width.ts";
 const shownRequests = 10;
 /** Least time between two drawings, milliseconds. */
 const redrawMs = 200;
+/** Numbers that change by themselves are looked at so often, milliseconds. */
+const lookMs = 1_000;
 
 export interface ScreenState {
   readonly title: string;
@@ -17,19 +19,20 @@ export interface ScreenState {
 }
 
 export interface Screen {
-  /** Shows this state from the next drawing on. */
-  show(state: ScreenState): void;
+  /** The state is another. */
+  changed(): void;
   request(line: RequestLine): void;
+  /** Something else may have written to the terminal. */
+  redraw(): void;
   /** Draws a last time and leaves the cursor below. */
   close(): void;
 }
 
 type Output = Pick<NodeJS.WriteStream, "columns" | "rows" | "write" | "on" | "off">;
 
-export function openScreen(output: Output, clock: Clock): Screen {
-  let state: ScreenState = { title: "", rows: [] };
+/** @param state is asked for what is shown, at each drawing */
+export function openScreen(output: Output, clock: Clock, state: () => ScreenState): Screen {
   let requests: RequestLine[] = [];
-  let total = 0;
   let height = 0;
   /** Columns and rows of the last drawing. */
   let size = "";
@@ -41,12 +44,12 @@ export function openScreen(output: Output, clock: Clock): Screen {
     due = undefined;
     const columns = output.columns || 80;
     const rows = output.rows || 24;
-    const label = Math.max(...state.rows.map(([name]) => name.length), 0) + 3;
+    const { title, rows: shown } = state();
+    const label = Math.max(...shown.map(([name]) => name.length), 0) + 3;
     const head = [
-      styleText("bold", state.title),
+      styleText("bold", title),
       "",
-      ...state.rows.map(([name, value]) => `${styleText("dim", name.padEnd(label))}${value}`),
-      `${styleText("dim", "Requests".padEnd(label))}${total}`,
+      ...shown.map(([name, value]) => `${styleText("dim", name.padEnd(label))}${value}`),
       "",
     ];
     const recent = requests.toReversed().map((line) => renderRequest(line, columns - 1));
@@ -69,20 +72,22 @@ export function openScreen(output: Output, clock: Clock): Screen {
   const soon = (): void => {
     due ??= clock.after(redrawMs, draw);
   };
+  const looking = clock.every(lookMs, soon);
   output.on("resize", soon);
   return {
-    show(next) {
-      state = next;
+    changed: soon,
+    redraw() {
+      size = "";
       soon();
     },
     request(line) {
-      total += 1;
       requests.push(line);
       if (requests.length > shownRequests) requests = requests.slice(-shownRequests);
       soon();
     },
     close() {
       output.off("resize", soon);
+      looking.cancel();
       due?.cancel();
       draw();
     },

@@ -1,0 +1,112 @@
+/** What an agent shows on a terminal. */
+import { styleText } from "node:util";
+import type { ServerAddress } from "../../agent/connect.ts";
+import type { Totals } from "../../inspector/inspector.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { silentLog } from "../../lib/log.ts";
+import type { Log } from "../../lib/log.ts";
+import { takeKeys } from "../terminal/keys.ts";
+import { printable, renderDuration } from "../terminal/request-line.ts";
+import { openScreen } from "../terminal/screen.ts";
+import { forwardingLine, logService } from "./agent-view.ts";
+import type { AgentView } from "./agent-view.ts";
+
+/** @param log gets what the agent says when stderr is not the terminal that the screen is on */
+export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log): AgentView {
+  const tunnels: { line: string; trouble: string | undefined }[] = [];
+  let state = styleText("yellow", "connecting");
+  let notice: string | undefined;
+  let wasOnline = false;
+  let inspector: string | undefined;
+  const rows = (): [string, string][] => [
+    ["Status", state],
+    ["Server", `${host}:${port}`],
+    ...tunnels.flatMap(({ line, trouble }): [string, string][] => [
+      ["Forwarding", styleText("bold", line)],
+      ...(trouble === undefined ? [] : [["Service", styleText("red", trouble)] as [string, string]]),
+    ]),
+    ...(inspector === undefined ? [] : [["Inspector", inspector] as [string, string]]),
+    ...(notice === undefined ? [] : [["Warning", styleText("yellow", notice)] as [string, string]]),
+    ...numbers(totals),
+  ];
+  // What quits is said where keys are taken.
+  let title = "Postern (Ctrl+C ends it)";
+  const screen = openScreen(process.stdout, systemClock, () => ({ title, rows: rows() }));
+  const giveBack = takeKeys(process.stdin, () => screen.redraw());
+  if (giveBack) title = "Postern (q or Ctrl+C ends it)";
+  const onScreen: Log = {
+    ...silentLog,
+    warn(event, fields) {
+      notice = printable(
+        `${event}: ${Object.values(fields ?? {})
+          .map(String)
+          .join(", ")}`,
+      );
+      screen.changed();
+    },
+    with: () => onScreen,
+  };
+  return {
+    log: process.stderr.isTTY ? onScreen : log,
+    status(status) {
+      if (status.state === "online") {
+        wasOnline = true;
+        state = `${styleText("green", "online")}, ${renderDuration(status.latencyMs)} to the server`;
+      } else if (status.state === "waiting") {
+        const seconds = Math.ceil(status.pauseMs / 1000);
+        state = `${styleText("yellow", "offline")} since ${timeOfDay(status.since)}: ${printable(status.reason)}; next try in ${seconds} s`;
+      } else if (!wasOnline) {
+        state = styleText("yellow", "connecting");
+      }
+      screen.changed();
+    },
+    watch(tunnel) {
+      const shown = { line: forwardingLine(undefined, tunnel), trouble: undefined as string | undefined };
+      tunnels.push(shown);
+      return {
+        status(status) {
+          if (status.state === "online") shown.line = forwardingLine(status.url, tunnel);
+          else if (status.state === "waiting") shown.line = `${tunnel.name}: ${printable(status.reason)}`;
+          else if (status.state === "removed") tunnels.splice(tunnels.indexOf(shown), 1);
+          else shown.line = `${tunnel.name} has ended: ${printable(status.end.message)}`;
+          screen.changed();
+        },
+        request(request) {
+          if (request.status !== 502) notice = undefined;
+          screen.request({ ...request, at: Date.now() });
+        },
+        service(reached) {
+          shown.trouble = reached.reachable ? undefined : printable(`cannot be reached: ${reached.reason}`);
+          // When stderr goes elsewhere, the log there says it as well.
+          if (!process.stderr.isTTY) logService(log, tunnel.upstream, reached);
+          screen.changed();
+        },
+      };
+    },
+    inspector(url) {
+      inspector = url;
+      screen.changed();
+    },
+    close() {
+      screen.close();
+      giveBack?.();
+    },
+  };
+}
+
+/** Connections, and requests where there are some. */
+function numbers({ connections, requests }: Totals): [string, string][] {
+  const open = connections.read();
+  const asked = requests.read();
+  const rows: [string, string][] = [["Connections", `${open.gauge} now, ${open.count} in all`]];
+  if (asked.count === 0) return rows;
+  const [lastMinute = 0, lastFive = 0] = asked.rates;
+  const [half, most] = [0.5, 0.9].map((share) => renderDuration(asked.percentile(share)));
+  const pace = `${lastMinute.toFixed(1)}/s (5 min: ${lastFive.toFixed(1)}/s)`;
+  return [...rows, ["Requests", `${asked.count} in all, ${pace}, p50 ${half}, p90 ${most}`]];
+}
+
+/** As the clock on the wall has it. */
+function timeOfDay(at: number): string {
+  return new Date(at).toTimeString().slice(0, 8);
+}

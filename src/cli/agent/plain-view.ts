@@ -1,0 +1,47 @@
+import { systemClock, timestamp } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { forwardingLine, logService } from "./agent-view.ts";
+import type { AgentView, Shown } from "./agent-view.ts";
+import { makeRequestLog } from "./request-log.ts";
+
+/** How what is online is told on stdout: as text, as JSON, or as JSON with the tunnel's name. */
+export type PlainForm = "text" | "json" | "named json";
+
+/** One line on stdout for each tunnel when it is online; the rest is logged. */
+export function plainView(log: Log, form: PlainForm): AgentView {
+  const requests = makeRequestLog(log, systemClock);
+  return {
+    log,
+    status(status) {
+      if (status.state === "waiting") {
+        const { reason, pauseMs: retryMs, since } = status;
+        log.warn("disconnected", { reason, retryMs, since: timestamp(since) });
+      } else if (status.state === "online") log.info("online", { ms: Math.round(status.latencyMs) });
+    },
+    watch(tunnel) {
+      let announced: string | undefined;
+      return {
+        request: (request) => requests.add(request),
+        service: (state) => logService(log, tunnel.upstream, state),
+        status(status) {
+          if (status.state === "online") {
+            const line = onlineLine(form, status.url, tunnel);
+            if (line !== announced) process.stdout.write(`${line}\n`);
+            announced = line;
+          } else if (status.state === "waiting") {
+            log.warn("tunnel not open", { tunnel: tunnel.name, reason: status.reason, retryMs: status.pauseMs });
+          } else if (status.state === "removed") log.info("tunnel removed", { tunnel: tunnel.name });
+          else log.error("tunnel ended", { tunnel: tunnel.name, reason: status.end.message });
+        },
+      };
+    },
+    inspector: (url) => log.info("inspector", { url }),
+    close() {},
+  };
+}
+
+function onlineLine(form: PlainForm, url: string | undefined, tunnel: Shown): string {
+  if (form === "text") return forwardingLine(url, tunnel);
+  const facts = { url: url ?? null, to: tunnel.upstream.text };
+  return JSON.stringify(form === "json" ? facts : { name: tunnel.name, ...facts });
+}

@@ -1,0 +1,128 @@
+/** The agent's screen on a real terminal. */
+import assert from "node:assert/strict";
+import { writeFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { stripVTControlCharacters } from "node:util";
+import { root } from "../support/command.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
+import { noTmux, startTmux } from "../support/tmux.ts";
+import type { Tmux } from "../support/tmux.ts";
+
+describe("the screen of an agent", { timeout: 120_000, skip: noTmux }, () => {
+  const directory = mkdtempSync(join(tmpdir(), "postern-screen-"));
+  let platform: TestPlatform;
+  let service: HttpService;
+  let terminal: Tmux;
+  let url: string;
+  before(async () => {
+    platform = await startPlatform({ drainMs: 50 });
+    service = await startHttpService((request, response) => {
+      response.statusCode = Number(request.url?.slice(1)) || 200;
+      response.end("seen");
+    });
+    writeFileSync(join(directory, "ca.pem"), platform.caPem);
+  });
+  after(async () => {
+    await platform.stop();
+    await service.stop();
+    rmSync(directory, { recursive: true });
+  });
+  beforeEach(async () => {
+    const postern = `${process.execPath} ${root}bin/postern.js http ${service.port} --url https://screen.localhost --inspector 0`;
+    terminal = await startTmux(100, 24, {
+      POSTERN_AUTHTOKEN: platform.authtoken,
+      POSTERN_SERVER: `127.0.0.1:${platform.agentPort}`,
+      POSTERN_CA: join(directory, "ca.pem"),
+      RUN: `${postern}; echo "ended with $?"`,
+    });
+    url = `https://screen.localhost:${platform.httpsPort}`;
+  });
+  afterEach(() => terminal.stop());
+
+  const online = (seen: string): boolean => /online.*to the server/.test(stripVTControlCharacters(seen));
+  /** Runs the agent as a person does, and says how the terminal was before. */
+  async function run(): Promise<string> {
+    await terminal.type("stty -g");
+    const state = /^[0-9a-f:]{20,}$/m;
+    const before = state.exec(await terminal.until((seen) => state.test(seen)))?.[0] ?? "";
+    await terminal.type('clear; eval "$RUN"');
+    await terminal.until(online);
+    return before;
+  }
+  const ended = async (): Promise<string> => await terminal.until((seen) => /ended with \d+/.test(seen));
+  async function isAsBefore(before: string): Promise<void> {
+    await terminal.type("clear; stty -g; echo here");
+    const seen = await terminal.until((text) => /^here$/m.test(text));
+    assert.ok(seen.includes(before), seen);
+  }
+
+  it("the screen of an agent shows status, tunnels, inspector, numbers, and the last requests in colours", async () => {
+    await run();
+    for (const path of ["/200", "/404", "/500"]) await platform.request(`${url}${path}`);
+    const seen = await terminal.until((text) => text.includes("/500"));
+    const plain = stripVTControlCharacters(seen);
+    assert.match(plain, /^Postern \(q or Ctrl\+C ends it\)/);
+    assert.match(plain, /^Status +online, (?:<1|\d+) ms to the server$/m);
+    assert.ok(plain.includes(`${url} → http://localhost:${service.port}`), plain);
+    assert.match(plain, /^Inspector +http:\/\/127\.0\.0\.1:\d+$/m);
+    assert.match(plain, /^Connections +\d now, \d in all$/m);
+    assert.match(plain, /^Requests +3 in all, \d+\.\d\/s .*p50 (?:<1|\d+) ms, p90 (?:<1|\d+) ms$/m);
+    assert.match(plain, /GET +\/500.*\n.*GET +\/404.*\n.*GET +\/200/);
+    for (const [status, colour] of [
+      [200, 32],
+      [404, 33],
+      [500, 31],
+    ]) {
+      assert.ok(
+        seen.includes(`\u001B[${colour}m${status}`),
+        `${status} is not in colour ${colour}: ${JSON.stringify(seen)}`,
+      );
+    }
+    await terminal.resize(60, 12);
+    await platform.request(`${url}/201`);
+    const small = stripVTControlCharacters(await terminal.until((text) => text.includes("/201")));
+    assert.equal(small.match(/^Status/gm)?.length, 1);
+    assert.equal(small.match(/^Postern/gm)?.length, 1);
+  });
+
+  for (const [key, times, code] of [
+    ["q", 1, 0],
+    ["C-c", 1, 130],
+    ["C-c", 2, 130],
+    ["q", 2, 0],
+  ] as const) {
+    it(`the screen of an agent ends by ${key}, ${times === 1 ? "once" : "twice at once"}, with ${code}, and leaves the terminal as it was`, async () => {
+      const before = await run();
+      await terminal.press(...Array.from({ length: times }, () => key));
+      const seen = stripVTControlCharacters(await ended());
+      assert.match(seen, new RegExp(`ended with ${code}$`, "m"));
+      assert.doesNotMatch(seen, /Error|at .*\.ts:/);
+      await isAsBefore(before);
+    });
+  }
+
+  it("the screen of an agent gives the terminal back while it is suspended, and has it again afterwards", async () => {
+    const before = await run();
+    await terminal.press("C-z");
+    await terminal.until((seen) => /Stopped|Suspended/.test(seen));
+    await isAsBefore(before);
+    await terminal.type("clear; fg");
+    await terminal.until(online);
+    await terminal.press("q");
+    await isAsBefore(before);
+  });
+
+  it("an agent in the background does not wait for the terminal's keys", async () => {
+    await terminal.type('set -m; clear; eval "$RUN" &');
+    await terminal.until(online);
+    await terminal.type("echo typed-$((1 + 1))");
+    await terminal.until((seen) => seen.includes("typed-2"));
+    assert.doesNotMatch(await terminal.seen(), /Stopped/);
+    await terminal.type("kill %1");
+  });
+});
