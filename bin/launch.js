@@ -22,6 +22,8 @@ function install() {
   if (npm.error) fail(`npm could not be run (${npm.error.message}): install it, it comes with Node`);
   if (npm.status !== 0)
     fail("the installation (npm ci) failed: see its output above, mend the cause and run this again");
+  // What starts faster when it is bundled starts without, too.
+  spawnSync(existsSync(pinned) ? pinned : process.execPath, [join(root, "scripts", "bundle.ts")], { stdio: "ignore" });
 }
 
 /** Builds the pages when they are missing or older than their sources; without Vite, which only development has, never. */
@@ -65,14 +67,10 @@ export async function launch(program, args) {
     );
   }
   if (realpathSync(pinned) === realpathSync(process.execPath)) return await here(program, args);
-  const child = spawn(pinned, [join(root, program), ...args], {
+  const child = spawn(pinned, [join(root, "bin", "here.js"), program, ...args], {
     // The pipe closes when this process ends, in whatever way: see src/cli/process/launcher.ts.
     stdio: ["inherit", "inherit", "inherit", "pipe"],
-    env: {
-      NODE_COMPILE_CACHE: compileCache,
-      ...process.env,
-      POSTERN_LAUNCHER_FD: program === "src/main.ts" ? "3" : undefined,
-    },
+    env: { ...process.env, POSTERN_LAUNCHER_FD: program === "src/main.ts" ? "3" : undefined },
   });
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
     process.on(signal, () => child.kill(signal));
@@ -87,14 +85,21 @@ export async function launch(program, args) {
   });
 }
 
-/** @param {string} program @param {string[]} args */
-async function here(program, args) {
+/**
+ * Runs the program in this process.
+ * @param {string} program
+ * @param {string[]} args
+ */
+export async function here(program, args) {
   process.argv.splice(1, process.argv.length, join(root, program), ...args);
-  const { enableCompileCache } = await import("node:module");
+  const { enableCompileCache, setSourceMapsSupport } = await import("node:module");
   // Worker threads find it in their environment alone.
   process.env.NODE_COMPILE_CACHE ??= compileCache;
   enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
-  await import(new URL(`../${program}`, import.meta.url).href);
+  // Stack traces name the sources, of whatever is bundled.
+  setSourceMapsSupport?.(true, { nodeModules: true });
+  const { urlOf } = await import("./bundled.ts");
+  await import(urlOf(program));
 }
 
 /** @param {string} sentence @returns {never} */

@@ -1,5 +1,6 @@
 /** `npm test [-- FILE …]`: every test, or the named files. `-- --changed[=REV]`: those that the change touches. */
 import { spawnSync } from "node:child_process";
+import "./bundle.ts";
 import { allTests, changedSince, testsFor } from "./changed-tests.ts";
 
 const given = process.argv.slice(2);

@@ -1,9 +1,10 @@
 /** The built pages of `console/`, served from memory with the headers that keep a page to itself. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /** What is built into; see `console/build.js`. */
-const dist = join(import.meta.dirname, "../../console/dist");
+const dist = fileURLToPath(new URL("../../console/dist", import.meta.url));
 
 export interface PageReply {
   readonly status: number;

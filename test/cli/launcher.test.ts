@@ -8,18 +8,9 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { freePorts, root, runCommand, startCommand } from "../support/command.ts";
+import { findOldNode, freePorts, root, runCommand, startCommand } from "../support/command.ts";
 
-/** A Node that Postern does not run on, if this machine has one. */
-const oldNode = (process.env["PATH"] ?? "")
-  .split(delimiter)
-  .concat("/usr/bin")
-  .map((directory) => join(directory, "node"))
-  .find((node) => existsSync(node) && majorOf(node) < 24);
-
-function majorOf(node: string): number {
-  return Number.parseInt(spawnSync(node, ["-p", "process.versions.node"], { encoding: "utf8" }).stdout, 10);
-}
+const oldNode = findOldNode();
 
 describe("the launcher", () => {
   let clone: string;

@@ -1,10 +1,25 @@
 /** The command line as a process of its own, started as a user would. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcess, SpawnOptions } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** A Node that Postern does not run on, if this machine has one. */
+export function findOldNode(): string | undefined {
+  return (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .concat("/usr/bin")
+    .map((directory) => join(directory, "node"))
+    .find((node) => existsSync(node) && majorOf(node) < 24);
+}
+
+function majorOf(node: string): number {
+  return Number.parseInt(spawnSync(node, ["-p", "process.versions.node"], { encoding: "utf8" }).stdout, 10);
+}
 
 export interface Finished {
   readonly code: number | null;

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { request as requestHttp } from "../../src/lib/http.ts";
-import { startPlatform as startBoth } from "../../src/cli/platform/platform.ts";
-import type { Platform, PlatformOptions } from "../../src/cli/platform/platform.ts";
+import type { Platform, PlatformOptions, startPlatform as startPlatformOf } from "../../src/cli/platform/platform.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 import { platformSettings } from "../../src/settings/settings.ts";
+import { urlOf } from "../../bin/bundled.ts";
 import { askOver, connectOver } from "./http-client.ts";
 import type { Asked, AskOptions, Protocol } from "./http-client.ts";
 import { startOurAgent } from "./our-agent.ts";
@@ -49,6 +49,11 @@ export interface TestPlatform extends Platform {
 // The shape is what the tests are about.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type ApiBody = any;
+
+/** As users start it: from the bundle, if that is of the sources as they are. */
+const { startPlatform: startBoth } = (await import(urlOf("src/cli/platform/platform.ts"))) as {
+  readonly startPlatform: typeof startPlatformOf;
+};
 
 const loopback = { host: "127.0.0.1", port: 0 } as const;
 

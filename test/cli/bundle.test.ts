@@ -1,0 +1,117 @@
+/** The bundle from which programs start: it does what their sources do, and only as long as it is of them. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync } from "node:fs";
+import { rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { findOldNode, root } from "../support/command.ts";
+
+interface Said {
+  readonly file: string;
+  readonly manifest: string;
+  readonly ownStack: string;
+  readonly threadStack: string;
+}
+
+const main = `
+import { readFileSync } from "node:fs";
+import { Worker } from "node:worker_threads";
+
+const thread = new Worker(new URL("./below/thread.ts", import.meta.url));
+const own = new Error("own");
+thread.on("message", (threadStack) => {
+  const manifest = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  const file: string = import.meta.url;
+  console.log(JSON.stringify({ file, manifest, ownStack: own.stack, threadStack }));
+});
+`;
+const thread = `
+import { parentPort } from "node:worker_threads";
+
+parentPort?.postMessage(new Error("WORD").stack);
+`;
+
+describe("the bundle", () => {
+  let clone: string;
+  before(() => {
+    clone = realpathSync(mkdtempSync(join(tmpdir(), "postern-bundle-")));
+    for (const path of ["bin", "scripts/bundle.ts", "package.json", "package-lock.json"]) {
+      cpSync(join(root, path), join(clone, path), { recursive: true });
+    }
+    mkdirSync(join(clone, "node_modules"));
+    for (const name of readdirSync(join(root, "node_modules")).filter((one) => one !== ".cache")) {
+      symlinkSync(join(root, "node_modules", name), join(clone, "node_modules", name));
+    }
+    // What the launcher goes by: it has nothing to install.
+    rmSync(join(clone, "node_modules/.package-lock.json"));
+    writeFileSync(join(clone, "node_modules/.package-lock.json"), "{}");
+    for (const folder of ["src/below", "src/cli/platform"]) mkdirSync(join(clone, folder), { recursive: true });
+    writeFileSync(join(clone, "src/main.ts"), main);
+    writeFileSync(join(clone, "src/below/thread.ts"), thread.replace("WORD", "first"));
+    writeFileSync(join(clone, "src/cli/platform/platform.ts"), "export const nothing = 1;\n");
+  });
+  after(() => rmSync(clone, { recursive: true }));
+
+  const run = (script: string, node = process.execPath): string => {
+    const ended = spawnSync(node, [script], { cwd: clone, encoding: "utf8" });
+    assert.equal(ended.status, 0, ended.stderr);
+    return ended.stdout;
+  };
+  const start = (node?: string): Said => JSON.parse(run("bin/postern.js", node)) as Said;
+  const bundle = (): string => run("scripts/bundle.ts");
+
+  it("the bundle runs instead of the sources, with its threads; stack traces and other files are those of the sources", () => {
+    assert.ok(start().file.endsWith("/src/main.ts"), "nothing is bundled yet");
+    bundle();
+    const { file, manifest, ownStack, threadStack } = start();
+    assert.match(file, /\/node_modules\/\.cache\/postern\/[^/]+\/[^/]+\.js$/);
+    assert.equal((JSON.parse(manifest) as { name: string }).name, "postern");
+    assert.match(ownStack, /\/src\/main\.ts:6:/);
+    assert.match(threadStack, /^Error: first\n.*\/src\/below\/thread\.ts:4:/);
+    const oldNode = findOldNode();
+    if (oldNode !== undefined) assert.equal(start(oldNode).file, file, "by the launcher of another Node");
+  });
+
+  it("the bundle is left aside when a source has changed, even one that is as long and as old in seconds", () => {
+    bundle();
+    writeFileSync(join(clone, "src/below/thread.ts"), thread.replace("WORD", "other"));
+    const changed = start();
+    assert.ok(changed.file.endsWith("/src/main.ts"), changed.file);
+    assert.match(changed.threadStack, /^Error: other\n/);
+    bundle();
+    assert.match(start().file, /\.cache\/postern/);
+    assert.match(start().threadStack, /^Error: other\n/);
+    rmSync(join(clone, "src/below/thread.ts"));
+    writeFileSync(join(clone, "src/main.ts"), `console.log(JSON.stringify({ file: import.meta.url }));\n`);
+    assert.ok(start().file.endsWith("/src/main.ts"), "one is gone");
+  });
+
+  it("the bundle is made anew only when a source has changed, and the latest few stay for what runs from them", () => {
+    const made = (): string[] => readdirSync(join(clone, "node_modules/.cache/postern")).sort();
+    bundle();
+    const first = made();
+    bundle();
+    assert.deepEqual(made(), first);
+    for (let count = 1; count < 6; count += 1) {
+      utimesSync(join(clone, "src/main.ts"), count, count);
+      bundle();
+    }
+    assert.equal(made().length, 4, "three bundles and the index");
+  });
+});
+
+it("the bundle knows the one way in which sources name what stands beside them", () => {
+  const uses = globSync("src/**/*.ts", { cwd: root, exclude: (name) => name.endsWith(".test.ts") }).flatMap((file) =>
+    readFileSync(join(root, file), "utf8")
+      .split("\n")
+      .filter((line) => line.includes("import.meta")),
+  );
+  const known = /new URL\("\.[^"]+", import\.meta\.url\)|createRequire\(import\.meta\.url\)/;
+  assert.deepEqual(
+    uses.filter((line) => !known.test(line)),
+    [],
+  );
+  assert.ok(uses.some((line) => line.includes(".ts")));
+});
