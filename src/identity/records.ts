@@ -1,6 +1,7 @@
 /** Sessions as they are stored and as edges get them: the form of `application_session` that both planes read. */
 import type { ResourceObject } from "../schema/object.ts";
 import { nobody } from "./calls/identity.ts";
+import type { Identity } from "./calls/identity.ts";
 import type { SessionRecord } from "./session.ts";
 
 export const sessionKind = "application_session";
@@ -28,9 +29,17 @@ export function docOf(record: SessionRecord): Doc {
     route_id: routeId,
     edge_id: state.siteId.includes(" ") ? "" : state.siteId,
     cookie_hash: cookieHash,
-    login: JSON.stringify(state),
+    login: JSON.stringify({ ...state, identity: said(state.identity) }),
     tokens: tokens.some((one) => one !== "") ? JSON.stringify(tokens) : "",
   };
+}
+
+/** What a provider has said; most say little, and there are many sessions. */
+function said(identity: Identity): Partial<Identity> {
+  const defaults: Readonly<Record<string, unknown>> = { ...nobody };
+  const isSaid = ([name, value]: [string, unknown]): boolean =>
+    Array.isArray(value) ? value.length > 0 : value !== defaults[name];
+  return Object.fromEntries(Object.entries(identity).filter(isSaid));
 }
 
 /** Undefined for a session that no login of this version has made. */

@@ -10,9 +10,10 @@ import { account as accounts } from "../resources/account.ts";
 export class State implements View {
   readonly #kinds: Kinds;
   readonly #objects = new Map<string, StoredObject>();
-  readonly #lists = new Map<string, string[]>();
+  /** Most have one entry: that is kept as it is, as a list or set of its own would take more than the object. */
+  readonly #lists = new Map<string, string | string[]>();
   readonly #claims = new Map<string, string>();
-  readonly #referrers = new Map<string, Set<string>>();
+  readonly #referrers = new Map<string, string | Set<string>>();
   #accounts: readonly Account[] = [];
 
   constructor(kinds: Kinds) {
@@ -25,11 +26,13 @@ export class State implements View {
 
   idsBelow(list: string, below: string | undefined, limit: number): string[] {
     const ids = this.#lists.get(list);
-    return ids ? idsBelow(ids, below, limit) : [];
+    if (typeof ids !== "string") return ids ? idsBelow(ids, below, limit) : [];
+    return limit > 0 && (below === undefined || ids < below) ? [ids] : [];
   }
 
   count(list: string): number {
-    return this.#lists.get(list)?.length ?? 0;
+    const ids = this.#lists.get(list);
+    return typeof ids === "string" ? 1 : (ids?.length ?? 0);
   }
 
   holderId(claimKey: string): string | undefined {
@@ -37,7 +40,8 @@ export class State implements View {
   }
 
   referrerIds(id: string): Iterable<string> {
-    return this.#referrers.get(id) ?? [];
+    const ids = this.#referrers.get(id) ?? [];
+    return typeof ids === "string" ? [ids] : ids;
   }
 
   objects(): Iterable<StoredObject> {
@@ -50,7 +54,7 @@ export class State implements View {
 
   /** Newest id of each list, to continue from after a restart. */
   *newestIds(): Iterable<string> {
-    for (const ids of this.#lists.values()) yield ids.at(-1) as string;
+    for (const ids of this.#lists.values()) yield typeof ids === "string" ? ids : (ids.at(-1) as string);
   }
 
   /** Takes over what a write has changed. */
@@ -66,9 +70,10 @@ export class State implements View {
     }
     for (const [list, ids] of gone) {
       const from = this.#lists.get(list);
-      if (!from) continue;
-      removeIds(from, ids);
-      if (from.length === 0) this.#lists.delete(list);
+      if (from === undefined) continue;
+      const left = typeof from === "string" ? [from] : from;
+      removeIds(left, ids);
+      if (left.length === 0) this.#lists.delete(list);
     }
   }
 
@@ -77,14 +82,16 @@ export class State implements View {
     this.#objects.set(id, object);
     for (const list of is.lists) {
       const ids = this.#lists.get(list);
-      if (ids) insertId(ids, id);
-      else this.#lists.set(list, [id]);
+      if (ids === undefined) this.#lists.set(list, id);
+      else if (typeof ids !== "string") insertId(ids, id);
+      else if (ids !== id) this.#lists.set(list, ids < id ? [ids, id] : [id, ids]);
     }
     for (const claim of is.claims) this.#claims.set(claim, id);
     for (const target of is.targets) {
       const referrers = this.#referrers.get(target);
-      if (referrers) referrers.add(id);
-      else this.#referrers.set(target, new Set([id]));
+      if (referrers === undefined) this.#referrers.set(target, id);
+      else if (typeof referrers !== "string") referrers.add(id);
+      else if (referrers !== id) this.#referrers.set(target, new Set([referrers, id]));
     }
   }
 
@@ -102,8 +109,10 @@ export class State implements View {
     for (const target of was.targets) {
       if (is?.targets.has(target)) continue;
       const referrers = this.#referrers.get(target);
-      referrers?.delete(id);
-      if (referrers?.size === 0) this.#referrers.delete(target);
+      if (referrers === id) this.#referrers.delete(target);
+      if (referrers === undefined || typeof referrers === "string") continue;
+      referrers.delete(id);
+      if (referrers.size === 0) this.#referrers.delete(target);
     }
   }
 
