@@ -127,13 +127,13 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   });
   const challenges = makeAcmeChallenges(log);
   const host = lateHost(() => registry.peerHost);
-  const peers = options.peers && makePeers({ ...options.peers, host, clock, log, metrics });
-  const others = peers && options.peers && { peers, count: options.peers.count };
+  const edgeId = newId("edge", clock.now());
+  const peers = options.peers && makePeers({ ...options.peers, edgeId, host, clock, log, metrics });
+  const others = peers && { peers };
   const registry = openRegistry(options, ports, { table, modules, send, others, tcpPorts: () => tcpPorts });
   const { serverVersion } = options;
   const secret = Buffer.from(options.tunnelSecret);
   const agentLimits = sharesOf(defaultTunnelLimits, ofAllAgentListeners, edges);
-  const edgeId = newId("edge", clock.now());
   const identity = { region, serverVersion, edges, edgeId };
   const agents = makeAgentServer(registry, { clock, log, secret, ...identity, limits: agentLimits });
   const counters = makeCounters();

@@ -8,18 +8,19 @@ import type { AgentLimits } from "./agents/limits.ts";
 import type { SpliceLimits } from "./connections/limits.ts";
 import type { HttpLimits } from "./http/context.ts";
 import type { ListenerLimits } from "./listeners/limits.ts";
-import type { PeerAddress } from "./peers/address.ts";
+import type { TlsPlace } from "./peers/tls-transport.ts";
+import type { UnixPlace } from "./peers/unix-transport.ts";
 import type { TraceLimits } from "./watch/traces.ts";
 import type { TrafficReportLimits } from "./watch/traffic-reports.ts";
 
-/** What an edge that has others beside it must know of them. */
+/** What an edge that has others, of its server or of other nodes, must know of them. */
 export interface PeerOptions {
-  /** Where the others reach it. */
-  readonly listen: PeerAddress;
-  /** At least 32 bytes, which nobody but the edges has: both ends of a line prove to one another that they know it. */
-  readonly secret: Uint8Array;
-  /** How many edges there are, with this one. */
+  /** How many edges this server has, with this one. */
   readonly count: number;
+  /** Where those reach it; undefined where there is one. */
+  readonly beside?: UnixPlace | undefined;
+  /** Where the edges of other nodes reach it; undefined where there are none. */
+  readonly nodes?: TlsPlace | undefined;
 }
 
 /** What the operator has set, and what an edge is made of besides. */
@@ -36,7 +37,7 @@ export interface EdgeOptions extends EdgeSettings {
   readonly metrics: Metrics;
   /** How long a stop waits for what is in flight, milliseconds. */
   readonly drainMs: number;
-  /** Where there are other edges beside it, on the same ports. */
+  /** Where there are other edges: beside it on the same ports, or at other nodes. */
   readonly peers?: PeerOptions | undefined;
   /** Chance for expressions, 0 up to, and without, 1; `Math.random` unless given. */
   readonly random?: () => number;

@@ -8,7 +8,7 @@ import type { DataPlane } from "./data-plane.ts";
 import { drained, retired } from "./drain.ts";
 import type { Edge, EdgeOptions } from "./edge-options.ts";
 import type { ServedConnection } from "./http/context.ts";
-import { renderPeerAddress } from "./peers/address.ts";
+import type { PeerPlaces } from "./peers/peers.ts";
 import { listenForAgents, listenHttp, listenHttps } from "./listen.ts";
 import type { Listener } from "./listeners/listener.ts";
 
@@ -67,8 +67,12 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     httpPort = http?.port;
     publicListeners.push(https, ...(http ? [http] : []));
     const agent = await started(listenForAgents(options, plane));
-    if (options.peers) await plane.peers?.listen(options.peers.listen);
-    follow(options, link, plane, { advertised: advertisedHttpsPort(), https: https.port, http: http?.port ?? 0 });
+    const reached = (await plane.peers?.listen()) ?? {};
+    follow(options, link, plane, reached, {
+      advertised: advertisedHttpsPort(),
+      https: https.port,
+      http: http?.port ?? 0,
+    });
     return {
       https: place(https),
       http: http && place(http),
@@ -88,11 +92,15 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   }
 }
 
-/** @param ports the one of public URLs, and those that are really listened on; 0 for none */
+/**
+ * @param reached where other edges reach this one
+ * @param ports the one of public URLs, and those that are really listened on; 0 for none
+ */
 function follow(
-  { metrics, log, peers }: EdgeOptions,
+  { metrics, log }: EdgeOptions,
   link: Link<Upward, Downward>,
   plane: DataPlane,
+  reached: PeerPlaces,
   ports: { readonly advertised: number; readonly https: number; readonly http: number },
 ): void {
   const { table, certificates, challenges, registry, sites, upstreams, context, tcpPorts, observers, logins, loaded } =
@@ -104,7 +112,7 @@ function follow(
     link,
     edgeId: plane.edgeId,
     httpsPort: ports.advertised,
-    ...(peers && { peerAddress: renderPeerAddress(peers.listen) }),
+    reached,
     shared: registry.shared,
     table,
     certificates: certificates.uploaded,

@@ -24,20 +24,24 @@ export async function startTwoEdges(
   snapshot: readonly ResourceObject[],
   options: Partial<EdgeOptions> = {},
 ): Promise<TwoEdges> {
-  const room = openPeerRoom(2);
+  const room = openPeerRoom();
   const directory = keepDirectory(2);
   let held: (() => void)[] | undefined;
   const start = (at: number): Promise<TestEdge> => {
     const line: { -readonly [K in keyof EdgeLine]: EdgeLine[K] } = { edgeId: undefined, send: () => {} };
-    return startTestEdge(snapshot, { tcpBind: tcpHosts[at], ...options, peers: room.place() }, (message, send) => {
-      line.send = send;
-      const deliver = (): void => {
-        directory.receive(message, line);
-        if (message.type === "hello") directory.receive({ type: "told" }, line);
-      };
-      if (held) held.push(deliver);
-      else deliver();
-    });
+    return startTestEdge(
+      snapshot,
+      { tcpBind: tcpHosts[at], ...options, peers: { count: 2, beside: room.place() } },
+      (message, send) => {
+        line.send = send;
+        const deliver = (): void => {
+          directory.receive(message, line);
+          if (message.type === "hello") directory.receive({ type: "told" }, line);
+        };
+        if (held) held.push(deliver);
+        else deliver();
+      },
+    );
   };
   const edges = [await start(0), await start(1)] as const;
   return {

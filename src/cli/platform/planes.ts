@@ -44,7 +44,7 @@ export function startPlanes(options: PlanesOptions): Planes {
   const { clock, log, drainMs } = options;
   const shared = { log, logForm: logFormOf(options.settings), clock };
   const count = options.settings.edges ?? 1;
-  const room = count > 1 ? openPeerRoom(count) : undefined;
+  const room = count > 1 ? openPeerRoom() : undefined;
   const edges: Supervised<EdgePorts>[] = [];
   const takeEnds = Array.from({ length: count }, (_one, at) =>
     makeLine((to, end) => (to === "edge" ? edges[at]?.relink(0, end) : control.relink(at, end))),
@@ -67,7 +67,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       name: count === 1 ? "edge" : `edge ${at + 1}`,
       file: new URL("./threads/edge.ts", import.meta.url),
       lines: () => [take("edge")],
-      options: (ports) => edgeOptions(options, ports ?? first, room?.place()),
+      options: (ports) => edgeOptions(options, ports ?? first, room && { count, beside: room.place() }),
     });
     edges[at] = edge;
     return edge;

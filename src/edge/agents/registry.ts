@@ -50,8 +50,8 @@ export interface AgentRegistryOptions {
   readonly modules?: readonly ModuleDeclaration[] | undefined;
   /** Where tcp endpoints are published; undefined: nowhere. */
   readonly tcp?: TcpAddresses | undefined;
-  /** The lines to other edges, and how many edges there are; undefined where there is one. */
-  readonly others?: { readonly peers: Peers; readonly count: number } | undefined;
+  /** The lines to other edges; undefined where there are none. */
+  readonly others?: { readonly peers: Peers } | undefined;
 }
 
 /** What only a register has that shares names with those of other edges. */

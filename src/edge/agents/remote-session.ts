@@ -3,6 +3,7 @@ import type { SessionReport } from "../../routing/planes/messages.ts";
 import type { MuxStream, StreamWatcher } from "../../tunnel/mux/stream.ts";
 import type { AgentSession, PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";
 import type { Peers } from "../peers/peers.ts";
+import type { PeerPlace } from "../peers/transport.ts";
 
 /** The session of an agent that is connected to another edge: its streams are opened there. */
 export class RemoteSession implements AgentSession, StreamWatcher {
@@ -16,15 +17,15 @@ export class RemoteSession implements AgentSession, StreamWatcher {
   readonly ip: string;
   readonly startedAt: number;
   readonly #peers: Peers;
-  readonly #address: string;
-  readonly #share: number;
+  readonly #place: PeerPlace;
+  readonly #share: () => number;
   #open = 0;
 
   /**
-   * @param address of the edge that has it
+   * @param place of the edge that has it
    * @param share how many edges have a part in what the agent can take
    */
-  constructor(report: SessionReport, peers: Peers, address: string, share: number) {
+  constructor(report: SessionReport, peers: Peers, place: PeerPlace, share: () => number) {
     this.id = report.id;
     this.accountId = report.accountId;
     this.credentialId = report.credentialId;
@@ -35,17 +36,17 @@ export class RemoteSession implements AgentSession, StreamWatcher {
     this.ip = report.ip;
     this.startedAt = Date.parse(report.startedAt);
     this.#peers = peers;
-    this.#address = address;
+    this.#place = place;
     this.#share = share;
   }
 
   /** As if every edge had as many open as this one: each keeps to its part of what the agent can take. */
   get openStreams(): number {
-    return this.#open * this.#share;
+    return this.#open * this.#share();
   }
 
   openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined {
-    return this.#peers.open(this.#address, header, this, (stream, why) => {
+    return this.#peers.open(this.#place, header, this, (stream, why) => {
       if (stream) this.#open += 1;
       take(stream, why);
     });
@@ -60,7 +61,7 @@ export class RemoteSession implements AgentSession, StreamWatcher {
   forgotten(): void {}
 
   ask(done: (isThere: boolean) => void): void {
-    this.#peers.ask(this.#address, this.id, done);
+    this.#peers.ask(this.#place, this.id, done);
   }
 
   command(): Promise<void> {

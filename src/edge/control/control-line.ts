@@ -9,6 +9,7 @@ import type { Downward, Link, Problem, SessionCommand, Upward } from "../../rout
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { SharedRegister } from "../agents/registry.ts";
+import type { PeerPlaces } from "../peers/peers.ts";
 import type { AcmeChallenges } from "../tls/acme-challenges.ts";
 import type { TrafficReports } from "../watch/traffic-reports.ts";
 import type { UploadedCertificates } from "../tls/uploaded-certificates.ts";
@@ -18,8 +19,8 @@ export interface ControlLineOptions {
   readonly edgeId: string;
   /** The port of HTTPS in public URLs. */
   readonly httpsPort: number;
-  /** Where other edges reach this one. */
-  readonly peerAddress?: string;
+  /** Where other edges reach this one; nothing where there are none. */
+  readonly reached: PeerPlaces;
   /** What it shares with other edges; undefined where there are none. */
   readonly shared: SharedRegister | undefined;
   readonly table: RoutingTable;
@@ -46,8 +47,15 @@ type CommandError = (Upward & { readonly type: "command_result" })["error"];
  * falls silent, what was last put into effect stays in effect (S4).
  */
 export function followControlPlane(options: ControlLineOptions): void {
-  const { link, edgeId, httpsPort, peerAddress, table, certificates, challenges, shared, metrics, log } = options;
-  const hello = { type: "hello" as const, edgeId, httpsPort, ...(peerAddress !== undefined && { peerAddress }) };
+  const { link, edgeId, httpsPort, reached, table, certificates, challenges, shared, metrics, log } = options;
+  const { address, port } = reached;
+  const hello = {
+    type: "hello" as const,
+    edgeId,
+    httpsPort,
+    ...(address !== undefined && { peerAddress: address }),
+    ...(port !== undefined && { peerPort: port }),
+  };
   let arriving: ResourceObject[] = [];
   let arrivingRevision = 0;
   /** After a change that could not be put into effect only a new snapshot says what holds. */

@@ -2,10 +2,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
+import { handshakeMs } from "./transport.ts";
 
 /** Of a nonce, and of a proof. */
 const partBytes = 32;
-const handshakeMs = 5_000;
 
 type Role = "dialler" | "acceptor";
 

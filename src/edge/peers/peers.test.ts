@@ -11,8 +11,8 @@ import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import type { NoStream, ProxyHeader } from "../../tunnel/server-hooks.ts";
-import { renderPeerAddress } from "./address.ts";
 import type { PeerHost } from "./arriving-stream.ts";
+import type { PeerPlace } from "./transport.ts";
 import { makePeers } from "./peers.ts";
 import type { Peers } from "./peers.ts";
 
@@ -33,8 +33,9 @@ describe("a line between edges", () => {
     rmSync(directory, { recursive: true });
   });
   let places = 0;
-  const place = () => ({ kind: "unix" as const, path: join(directory, `${(places += 1)}.sock`) });
-  const edge = (secret: number, host: Partial<PeerHost> = {}): Peers => {
+  const newPath = (): string => join(directory, `${(places += 1)}.sock`);
+  const placeOf = (path: string) => ({ edgeId: "edge_1", address: `unix:${path}` });
+  const edge = (secret: number, path: string, host: Partial<PeerHost> = {}): Peers => {
     const none: PeerHost = {
       openProxy(_header, take) {
         take(undefined, "tunnel_gone");
@@ -43,36 +44,37 @@ describe("a line between edges", () => {
       ask: (_id, done) => done(false),
     };
     const parts = { clock: systemClock, log: silentLog, metrics: makeMetrics() };
-    const peers = makePeers({ ...parts, secret: Buffer.alloc(32, secret), host: { ...none, ...host } });
+    const beside = { path, secret: Buffer.alloc(32, secret) };
+    const peers = makePeers({ ...parts, edgeId: "edge_1", beside, host: { ...none, ...host } });
     open.push(peers);
     return peers;
   };
-  const ask = (from: Peers, address: string): Promise<ByteStream | NoStream> =>
+  const ask = (from: Peers, place: PeerPlace): Promise<ByteStream | NoStream> =>
     new Promise((resolve) =>
-      from.open(address, header, watcher, (stream, why) => resolve(stream ?? why ?? "tunnel_gone")),
+      from.open(place, header, watcher, (stream, why) => resolve(stream ?? why ?? "tunnel_gone")),
     );
 
   it("a line between edges says that a tunnel has gone, and asks nobody else for it", async () => {
     const asked: string[] = [];
-    const at = place();
-    const other = edge(1, {
+    const at = newPath();
+    const other = edge(1, at, {
       openProxy({ tunnelId }, take) {
         asked.push(tunnelId);
         take(undefined, "tunnel_busy");
         return undefined;
       },
     });
-    await other.listen(at);
-    assert.equal(await ask(edge(1), renderPeerAddress(at)), "tunnel_busy");
+    await other.listen();
+    assert.equal(await ask(edge(1, newPath()), placeOf(at)), "tunnel_busy");
     assert.deepEqual(asked, ["tn_1"]);
   });
 
   it("a line between edges is refused to whoever has not the secret", async () => {
     const asked: string[] = [];
-    const at = place();
-    await edge(1, { ask: (id) => void asked.push(id) }).listen(at);
-    assert.equal(await ask(edge(2), renderPeerAddress(at)), "tunnel_gone");
-    const stranger = connect({ path: at.path });
+    const at = newPath();
+    await edge(1, at, { ask: (id) => void asked.push(id) }).listen();
+    assert.equal(await ask(edge(2, newPath()), placeOf(at)), "tunnel_gone");
+    const stranger = connect({ path: at });
     stranger.on("error", () => {});
     stranger.write(Buffer.alloc(64));
     stranger.resume();
@@ -81,39 +83,39 @@ describe("a line between edges", () => {
   });
 
   it("a line between edges asks nothing of a listener that has not the secret", async () => {
-    const at = place();
+    const at = newPath();
     let heard = 0;
     const impostor = createServer((socket: Socket) => {
       socket.on("error", () => {});
       socket.on("data", (bytes: Buffer) => (heard += bytes.length));
       socket.write(Buffer.alloc(64));
-    }).listen({ path: at.path });
+    }).listen({ path: at });
     await once(impostor, "listening");
-    assert.equal(await ask(edge(1), renderPeerAddress(at)), "tunnel_gone");
+    assert.equal(await ask(edge(1, newPath()), placeOf(at)), "tunnel_gone");
     impostor.close();
     await once(impostor, "close");
     assert.ok(heard <= 32, `${heard} bytes are more than a nonce`);
   });
 
   it("a line between edges that was cut is opened anew, and one to nowhere says so", async () => {
-    const at = place();
-    const from = edge(1);
-    assert.equal(await ask(from, renderPeerAddress(at)), "tunnel_gone");
-    const first = edge(1, { ask: (_id, done) => done(true) });
-    await first.listen(at);
-    const isThere = (): Promise<boolean> => new Promise((resolve) => from.ask(renderPeerAddress(at), "ts_1", resolve));
+    const at = newPath();
+    const from = edge(1, newPath());
+    assert.equal(await ask(from, placeOf(at)), "tunnel_gone");
+    const first = edge(1, at, { ask: (_id, done) => done(true) });
+    await first.listen();
+    const isThere = (): Promise<boolean> => new Promise((resolve) => from.ask(placeOf(at), "ts_1", resolve));
     assert.equal(await isThere(), true);
     first.close();
-    await edge(1, { ask: (_id, done) => done(true) }).listen(at);
+    await edge(1, at, { ask: (_id, done) => done(true) }).listen();
     // What is asked while it breaks is answered as by nobody.
     let isBack = false;
     while (!isBack) isBack = await isThere();
   });
 
   it("a line between edges forgets an opening that is withdrawn, at both of its ends", async () => {
-    const at = place();
+    const at = newPath();
     const withdrawn = Promise.withResolvers<void>();
-    const other = edge(1, {
+    const other = edge(1, at, {
       openProxy: () => ({
         withdraw() {
           withdrawn.resolve();
@@ -122,11 +124,11 @@ describe("a line between edges", () => {
       }),
       ask: (_id, done) => done(true),
     });
-    await other.listen(at);
-    const from = edge(1);
-    await new Promise<boolean>((resolve) => from.ask(renderPeerAddress(at), "ts_1", resolve));
-    const opening = from.open(renderPeerAddress(at), header, watcher, () => assert.fail("it was withdrawn"));
-    await new Promise<boolean>((resolve) => from.ask(renderPeerAddress(at), "ts_1", resolve));
+    await other.listen();
+    const from = edge(1, newPath());
+    await new Promise<boolean>((resolve) => from.ask(placeOf(at), "ts_1", resolve));
+    const opening = from.open(placeOf(at), header, watcher, () => assert.fail("it was withdrawn"));
+    await new Promise<boolean>((resolve) => from.ask(placeOf(at), "ts_1", resolve));
     assert.equal(opening?.withdraw(), true);
     await withdrawn.promise;
   });

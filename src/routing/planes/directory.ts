@@ -11,6 +11,8 @@ export type DirectoryNews =
   | { readonly what: "told"; readonly edgeId: string }
   /** All edges that there are, but the one that is told: every other one has gone, with what it held. */
   | { readonly what: "edges"; readonly edgeIds: readonly string[] }
+  /** The edge is no more, nor is anything that it held. */
+  | { readonly what: "gone"; readonly edgeId: string }
   | { readonly what: "session"; readonly edgeId: string; readonly session: SessionReport }
   | { readonly what: "session_closed"; readonly edgeId: string; readonly sessionId: string }
   /** Something else on its machine listens there. */

@@ -67,9 +67,16 @@ export type Upward =
   | LoginReport
   /**
    * Sent on connecting: asks for a snapshot. `httpsPort`: the port of HTTPS in public URLs. `peerAddress`: where other
-   * edges reach it, whose tunnels it wants to know of.
+   * edges of its server reach it. `peerPort`: where on its machine those of other nodes do. With either it wants to know of
+   * others' tunnels.
    */
-  | { readonly type: "hello"; readonly edgeId: string; readonly httpsPort?: number; readonly peerAddress?: string }
+  | {
+      readonly type: "hello";
+      readonly edgeId: string;
+      readonly httpsPort?: number;
+      readonly peerAddress?: string;
+      readonly peerPort?: number;
+    }
   /** Everything that was open when it said hello has been told. */
   | { readonly type: "told" }
   /** The edge is no more: said by the line, when its other end has gone. */

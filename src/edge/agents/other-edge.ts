@@ -1,0 +1,127 @@
+/** One other edge with what it holds, which visitors here reach as if it were here. */
+import type { Log } from "../../lib/log.ts";
+import type { SharedTunnel } from "../../routing/planes/directory.ts";
+import type { SessionReport } from "../../routing/planes/messages.ts";
+import type { Peers } from "../peers/peers.ts";
+import type { PeerPlace } from "../peers/transport.ts";
+import type { OpenTunnels } from "./open-tunnels.ts";
+import type { Opening } from "./opening.ts";
+import { RemoteSession } from "./remote-session.ts";
+import type { Tunnel } from "./tunnel.ts";
+
+export interface OtherEdgeOptions {
+  readonly peers: Peers;
+  readonly tunnels: Pick<OpenTunnels, "byId" | "open" | "change" | "close" | "withdraw">;
+  readonly opening: Pick<Opening, "elsewhere">;
+  readonly log: Log;
+  /** How many edges there are, with this one. */
+  readonly count: () => number;
+  /** Told of each session that begins (1) or ends (−1). */
+  readonly counted: (accountId: string, by: 1 | -1) => void;
+}
+
+interface Known {
+  readonly tunnel: Tunnel;
+  /** As it was told. */
+  readonly text: string;
+}
+
+export class OtherEdge {
+  readonly #place: PeerPlace;
+  readonly #options: OtherEdgeOptions;
+  readonly #sessions = new Map<string, RemoteSession>();
+  readonly #tunnels = new Map<string, Known>();
+  /** Ids of what has not been told again since the edge was told of anew. */
+  readonly #stale = new Set<string>();
+
+  constructor(place: PeerPlace, options: OtherEdgeOptions) {
+    this.#place = place;
+    this.#options = options;
+  }
+
+  session(id: string): RemoteSession | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** It is told of anew: what is not told again until `told` is over. */
+  begin(): void {
+    for (const id of [...this.#tunnels.keys(), ...this.#sessions.keys()]) this.#stale.add(id);
+  }
+
+  told(): void {
+    for (const id of this.#stale) this.#close(id);
+  }
+
+  /** It has gone. */
+  leave(): void {
+    for (const id of [...this.#tunnels.keys(), ...this.#sessions.keys()]) this.#close(id);
+  }
+
+  openSession(report: SessionReport): void {
+    this.#stale.delete(report.id);
+    if (this.#sessions.has(report.id)) return;
+    const { peers, count, counted } = this.#options;
+    this.#sessions.set(report.id, new RemoteSession(report, peers, this.#place, count));
+    counted(report.accountId, 1);
+  }
+
+  closeSession(id: string): void {
+    this.#stale.delete(id);
+    const session = this.#sessions.get(id);
+    if (!session) return;
+    this.#sessions.delete(id);
+    this.#options.counted(session.accountId, -1);
+  }
+
+  /** New, or changed. */
+  putTunnel(shared: SharedTunnel): void {
+    const { tunnels, opening, log } = this.#options;
+    const { id } = shared;
+    const text = JSON.stringify(shared);
+    const known = this.#tunnels.get(id);
+    this.#stale.delete(id);
+    if (known?.text === text && known.tunnel.online) return;
+    const session = this.#sessions.get(shared.sessionId);
+    // One of this edge's own is newer: the control plane takes the other one away.
+    if (!session || tunnels.byId(id)?.isElsewhere === false) return;
+    try {
+      const made = opening.elsewhere(shared, session);
+      if (known && made.endpoint && isSame(known.tunnel, made)) {
+        tunnels.change(known.tunnel, made.endpoint, made.metadata);
+        this.#tunnels.set(id, { tunnel: known.tunnel, text });
+        return;
+      }
+      const before = tunnels.byId(id);
+      if (before) tunnels.close(before);
+      tunnels.open(made);
+      this.#tunnels.set(id, { tunnel: made, text });
+    } catch (error) {
+      // It is not served without what its agent has asked for.
+      this.closeTunnel(id, false);
+      log.error("tunnel of another edge not served here", { tunnel: id, error });
+    }
+  }
+
+  /** @param finishes what is under way through it may end by itself */
+  closeTunnel(id: string, finishes: boolean): void {
+    const known = this.#tunnels.get(id);
+    this.#tunnels.delete(id);
+    this.#stale.delete(id);
+    if (known) this.#options.tunnels[finishes ? "withdraw" : "close"](known.tunnel);
+  }
+
+  #close(id: string): void {
+    this.closeTunnel(id, false);
+    this.closeSession(id);
+  }
+}
+
+/** Whether one is the other as its agent has changed it. */
+function isSame({ online, session, endpoint }: Tunnel, made: Tunnel): boolean {
+  return (
+    online &&
+    session === made.session &&
+    endpoint?.host === made.endpoint?.host &&
+    endpoint?.port === made.endpoint?.port
+  );
+}

@@ -1,0 +1,88 @@
+/** The lines from this edge to others: each is opened when something is first wanted of the other edge. */
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { errorCode } from "../../tunnel/mux/frame.ts";
+import type { Mux } from "../../tunnel/mux/mux.ts";
+import type { MuxStream } from "../../tunnel/mux/stream.ts";
+import type { PendingStream } from "../../tunnel/server-hooks.ts";
+import { OpeningStream } from "./opening-stream.ts";
+import { openPeerLine } from "./peer-line.ts";
+import { renderPeerRequest } from "./request.ts";
+import type { PeerRequest } from "./request.ts";
+import type { PeerPlace, PeerTransport } from "./transport.ts";
+
+type Take = ConstructorParameters<typeof OpeningStream>[1];
+
+export interface DialledLines {
+  /** A stream for the request: at once where the line is open, and later where it must be opened first. */
+  ask(place: PeerPlace, request: PeerRequest, take: Take): PendingStream | undefined;
+  close(): void;
+}
+
+/** A line that is open, or those who wait for it. */
+type Line = { mux: Mux | undefined; readonly waiting: Set<(mux: Mux | undefined) => void> };
+
+export function makeDialledLines(transports: readonly PeerTransport[], clock: Clock, log: Log): DialledLines {
+  const lines = new Map<string, Line>();
+  let isClosed = false;
+
+  const dial = ({ edgeId, address }: PeerPlace, key: string, line: Line): void => {
+    lines.set(key, line);
+    const forget = (): void => {
+      if (lines.get(key) === line) lines.delete(key);
+    };
+    const settle = (mux: Mux | undefined): void => {
+      line.mux = mux;
+      if (!mux) forget();
+      const waiting = [...line.waiting];
+      line.waiting.clear();
+      for (const one of waiting) one(mux);
+    };
+    const colon = address.indexOf(":");
+    const transport = transports.find(({ kind }) => kind === address.slice(0, colon));
+    if (!transport) return settle(undefined);
+    transport.dial(address.slice(colon + 1), edgeId, (socket, error) => {
+      if (!socket || isClosed) {
+        log.warn("another edge cannot be reached", { edge: edgeId, address, error });
+        socket?.destroy();
+        return settle(undefined);
+      }
+      settle(openPeerLine(socket, "agent", { clock, log, incoming: refuse, closed: forget }));
+    });
+  };
+  return {
+    ask(place, request, take) {
+      const key = `${place.edgeId} ${place.address}`;
+      const begin = (mux: Mux | undefined): PendingStream | undefined => {
+        const stream = mux?.open();
+        if (!stream) {
+          // Out of numbers for streams: those that are open end on this line, new ones begin on another.
+          if (mux && !mux.over && lines.get(key)?.mux === mux) lines.delete(key);
+          take(undefined, "tunnel_gone");
+          return undefined;
+        }
+        const opening = new OpeningStream(stream, take);
+        stream.receiver = opening;
+        stream.write(renderPeerRequest(request));
+        return opening;
+      };
+      const known = lines.get(key);
+      if (known?.mux) return begin(known.mux);
+      const { waiting } = known ?? { waiting: new Set() };
+      let opening: PendingStream | undefined;
+      const connected = (mux: Mux | undefined): void => void (opening = begin(mux));
+      waiting.add(connected);
+      if (!known) dial(place, key, { mux: undefined, waiting });
+      return { withdraw: () => waiting.delete(connected) || (opening?.withdraw() ?? false) };
+    },
+    close() {
+      isClosed = true;
+      for (const { mux } of lines.values()) mux?.close(errorCode.none, "the server is stopping");
+    },
+  };
+}
+
+/** Only whoever has dialled asks. */
+function refuse(stream: MuxStream): void {
+  stream.abort();
+}

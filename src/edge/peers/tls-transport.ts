@@ -1,0 +1,157 @@
+/**
+ * Between machines: TLS whose both ends are certified by the authority that the nodes share and nobody else has. A
+ * certificate names one edge for as long as that runs: whoever has its address by now is not taken for it.
+ */
+import { constants } from "node:crypto";
+import { once } from "node:events";
+import { isIPv6 } from "node:net";
+import type { AddressInfo } from "node:net";
+import { connect, createSecureContext, createServer } from "node:tls";
+import type { SecureContext, TLSSocket } from "node:tls";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Metrics } from "../../lib/metrics.ts";
+import { issueLeaf } from "../../lib/x509.ts";
+import type { KeyedCertificate } from "../../lib/x509.ts";
+import type { ListenAddress } from "../../settings/kinds/address.ts";
+import { handshakeMs } from "./transport.ts";
+import type { Dialled, PeerTransport } from "./transport.ts";
+
+/** What an edge must know to reach those of other nodes. */
+export interface TlsPlace {
+  readonly listen: ListenAddress;
+  /** Of the cluster: it certifies edges, and nothing else. */
+  readonly authority: KeyedCertificate;
+}
+
+export interface TlsTransportOptions extends TlsPlace {
+  readonly edgeId: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Another version of what the line carries is another protocol. */
+const protocol = "postern-peer/1";
+/** Every edge has it: which one it is, says the common name. */
+const peerName = "peer.postern.internal";
+const certificateDays = 30;
+const renewEveryMs = 5 * 24 * 60 * 60 * 1000;
+/** Connections that are still to prove themselves; more are closed at once. */
+const maxUnproven = 256;
+
+export function tlsTransport(options: TlsTransportOptions): PeerTransport {
+  const { edgeId, listen: at, authority, clock, log, metrics } = options;
+  const refused = metrics.counter(
+    "postern_peer_refused_total",
+    "Connections to the peer port that proved to be no peer's.",
+  );
+  let context: SecureContext;
+  let renewal: Timer | undefined;
+  let unproven = 0;
+  const server = createServer({
+    minVersion: "TLSv1.3",
+    requestCert: true,
+    rejectUnauthorized: true,
+    handshakeTimeout: handshakeMs,
+    ALPNProtocols: [protocol],
+  });
+  const certify = async (): Promise<void> => {
+    const { certificatePem, keyPem } = await issueLeaf(authority, {
+      names: [peerName],
+      commonName: edgeId,
+      usages: ["serverAuth", "clientAuth"],
+      now: clock.now(),
+      days: certificateDays,
+    });
+    // A ticket would let a peer come back without its certificate being looked at.
+    const material = {
+      cert: certificatePem,
+      key: keyPem,
+      ca: authority.certificatePem,
+      minVersion: "TLSv1.3" as const,
+      secureOptions: constants.SSL_OP_NO_TICKET,
+    };
+    context = createSecureContext(material);
+    server.setSecureContext(material);
+  };
+  return {
+    kind: "tls",
+    async listen(arrived) {
+      await certify();
+      renewal = clock.every(renewEveryMs, () => {
+        certify().catch((error: unknown) => log.error("certificate for other nodes not renewed", { error }));
+      });
+      server.on("connection", (socket) => {
+        unproven += 1;
+        if (unproven > maxUnproven) socket.destroy();
+      });
+      // Either comes once for each connection.
+      server.on("tlsClientError", (error, socket) => {
+        unproven -= 1;
+        refused.add();
+        log.debug("connection to the peer port refused", { error });
+        socket.destroy();
+      });
+      server.on("secureConnection", (socket) => {
+        unproven -= 1;
+        socket.on("error", ignore);
+        if (socket.alpnProtocol === protocol) return arrived(socket);
+        refused.add();
+        socket.destroy();
+      });
+      server.listen({ ...(at.host !== undefined && { host: at.host }), port: at.port });
+      await once(server, "listening");
+      return String((server.address() as AddressInfo).port);
+    },
+    dial(to, otherId, done) {
+      const { host, port } = placeOf(to);
+      const socket = connect({
+        host,
+        port,
+        secureContext: context,
+        servername: peerName,
+        ALPNProtocols: [protocol],
+        checkServerIdentity: (_name, { subject }) =>
+          subject.CN === otherId ? undefined : new Error(`"${subject.CN}" has the address by now`),
+      });
+      proven(socket, clock, done);
+    },
+    close() {
+      renewal?.cancel();
+      if (server.listening) server.close();
+    },
+  };
+}
+
+/** `HOST:PORT`, an IPv6 host in brackets, as peers are told it. */
+export function renderTlsPlace(host: string, port: string): string {
+  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+function placeOf(at: string): { readonly host: string; readonly port: number } {
+  const colon = at.lastIndexOf(":");
+  return { host: at.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(at.slice(colon + 1)) };
+}
+
+/** Settles once: by the handshake, its failure, or too long a wait. */
+function proven(socket: TLSSocket, clock: Clock, done: Dialled): void {
+  let isSettled = false;
+  const settle = (error?: Error): void => {
+    if (isSettled) return;
+    isSettled = true;
+    deadline.cancel();
+    if (error) socket.destroy();
+    done(error ? undefined : socket, error);
+  };
+  const deadline = clock.after(handshakeMs, () => settle(new Error("the other edge did not answer in time")));
+  socket.on("error", settle);
+  socket.once("close", () => settle(new Error("the other edge closed the line")));
+  socket.once("secureConnect", () =>
+    settle(socket.alpnProtocol === protocol ? undefined : new Error("the other edge speaks another protocol")),
+  );
+}
+
+function ignore(): void {
+  // `close` follows, and is what counts
+}
