@@ -10,6 +10,7 @@ import { botUser } from "./bot-user.ts";
 import { certificateAuthority } from "./certificate-authority.ts";
 import { certificateJob } from "./certificate-job.ts";
 import { cloudEndpoint } from "./cloud-endpoint.ts";
+import { clusterKey } from "./cluster-key.ts";
 import { credential } from "./credential.ts";
 import { withDocumentKeys } from "./document-key.ts";
 import { endpoint } from "./endpoint.ts";
@@ -54,6 +55,7 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   acmeAccount,
   acmeChallenge,
   loginKey,
+  clusterKey,
   reservedAddr,
   tunnelGroupBackend,
   failoverBackend,

@@ -16,12 +16,14 @@ import type { Documents } from "./documents.ts";
 import { Follower } from "./follower.ts";
 import type { FollowerOptions } from "./follower.ts";
 import { SharedCommits } from "./shared-commits.ts";
+import type { Sealer } from "./sealing/sealing.ts";
 import { Turns } from "./turns.ts";
 
 export interface NodeOptions extends FollowerOptions {
   readonly id: string;
   readonly database: Database & { readonly shared: Shared };
   readonly documents: Documents;
+  readonly sealer: Sealer;
   readonly region: string;
   readonly version: string;
   readonly clock: Clock;
@@ -71,7 +73,7 @@ export function makeNode(options: NodeOptions): Node {
     clock,
     log,
   });
-  const presence = new SharedPresence(shared, lease, log);
+  const presence = new SharedPresence(shared, lease, options.sealer, log);
   const jobs = sharedJobs(shared, lease, log);
   let commits: SharedCommits | undefined;
   let isSuperseded = false;

@@ -162,6 +162,7 @@ async function opened(
   const node = shared
     ? makeNode({
         id: newId("nd", clock.now()),
+        sealer,
         region,
         version,
         clock,

@@ -45,39 +45,47 @@ if (postgres) {
       await place.drop();
     });
 
-    it("a public name is of one credential over all nodes: its newest session takes it over, another's is refused, pools share", async () => {
+    it("a public name is granted to one over all nodes: those that it replaces make way once it is there, and pools share", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const [here, there] = [presenceOf(one), presenceOf(other)];
       const taken: PresenceNews[] = [];
       here.subscribe((news) => taken.push(...news.filter(({ what }) => what === "taken")));
-      const of = (credentialId: string, pool?: string, name = "https://a.example.com") => ({
+      const of = (accountId: string, pool?: string, name = "a.example.com") => ({
         name,
-        accountId: `account of ${credentialId.slice(0, 1)}`,
-        credentialId,
+        accountId,
         pool,
+        replaces: [],
       });
-      assert.equal(await here.claim("tn_1", of("a1")), "granted");
-      here.put("tn_1", "of a1");
+      assert.equal(await here.claim("tn_1", of("a")), "granted");
+      assert.equal(await there.claim("tn_2", of("a")), "pending");
+      here.put("tn_1", "first", of("a"));
       await once(there, () => there.others().has("tn_1"));
-      assert.equal(await there.claim("tn_2", of("a2")), "conflict");
+      assert.equal(await there.claim("tn_2", of("a")), "conflict");
       assert.equal(await there.claim("tn_2", of("b")), "conflict");
-      assert.equal(await there.claim("tn_3", of("a1")), "granted");
-      there.put("tn_3", "of a1, newer");
+      assert.equal(await there.claim("tn_3", { ...of("a"), replaces: ["tn_1"] }), "granted");
+      assert.ok(there.others().has("tn_1"));
+      there.put("tn_3", "newer", of("a"));
       await once(here, () => taken.length > 0 && here.others().has("tn_3"));
       assert.deepEqual(taken, [{ what: "taken", id: "tn_1" }]);
+      await once(there, () => !there.others().has("tn_1"));
 
-      const pooled = "https://pool.example.com";
-      assert.equal(await here.claim("tn_4", of("a1", "p", pooled)), "granted");
-      assert.equal(await there.claim("tn_5", of("a2", "p", pooled)), "granted");
+      const dropped = "dropped.example.com";
+      assert.equal(await here.claim("tn_4", of("a", undefined, dropped)), "granted");
+      here.drop("tn_4", dropped);
+      await here.told();
+      assert.equal(await there.claim("tn_5", of("b", undefined, dropped)), "granted");
+
+      const pooled = "pool.example.com";
+      assert.equal(await here.claim("tn_4", of("a", "p", pooled)), "granted");
+      assert.equal(await there.claim("tn_5", of("a", "p", pooled)), "granted");
+      here.put("tn_4", "pooled", of("a", "p", pooled));
+      await here.told();
       assert.equal(await there.claim("tn_6", of("b", "p", pooled)), "conflict");
-      assert.equal(await there.claim("tn_7", of("a2", undefined, pooled)), "conflict");
 
       const raced = await Promise.all(
         [here, there].flatMap((at, n) =>
-          Array.from({ length: 10 }, (_, index) =>
-            at.claim(`tn_r${n}${index}`, of(`a${n}${index}`, undefined, "tcp:20001")),
-          ),
+          Array.from({ length: 10 }, (_, index) => at.claim(`tn_r${n}${index}`, of("a", undefined, ":20001"))),
         ),
       );
       assert.equal(raced.filter((outcome) => outcome === "granted").length, 1);
@@ -89,22 +97,15 @@ if (postgres) {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const [here, there] = [presenceOf(one), presenceOf(other)];
-      const name = { accountId: "a", credentialId: "a1" };
-      for (const id of ["tn_1", "tn_2"]) {
-        await here.claim(id, { ...name, name: `https://${id}.example.com` });
-        here.put(id, id);
-      }
+      for (const id of ["tn_1", "tn_2"]) here.put(id, id, { accountId: "a", name: `${id}.example.com` });
       await once(there, () => there.others().size === 2);
       const news: PresenceNews[] = [];
       here.subscribe((more) => news.push(...more));
       // As another node does that finds the lease dead; then an agent comes there.
       await execute("postgres", place.url, `delete from nodes where id = '${one.node?.id}'`, "select presence_bury()");
       await once(there, () => there.others().size === 0);
-      assert.equal(
-        await there.claim("tn_3", { accountId: "b", credentialId: "b1", name: "https://tn_1.example.com" }),
-        "granted",
-      );
-      there.put("tn_3", "tn_3");
+      assert.equal(await there.claim("tn_3", { accountId: "b", name: "tn_1.example.com", replaces: [] }), "granted");
+      there.put("tn_3", "tn_3", { accountId: "b", name: "tn_1.example.com" });
       await once(there, () => there.others().has("tn_2"));
       await once(here, () => news.some(({ what, id }) => what === "taken" && id === "tn_1"));
       assert.deepEqual([...there.others().keys()], ["tn_2"]);

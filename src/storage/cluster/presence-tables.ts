@@ -1,7 +1,7 @@
 /**
  * Which node has which session, tunnel and public name: unlogged, since a crash of the database leaves the nodes, which
- * tell everything anew. Everything that writes goes through these functions, one at a time, so that the numbers of changes
- * become visible in their order.
+ * tell everything anew. Entries are written one batch at a time, so that the numbers of changes become visible in their
+ * order; names are granted side by side, those who want the same one after the other.
  */
 import { sql } from "kysely";
 import type { Transaction } from "../database/database.ts";
@@ -21,16 +21,18 @@ const texts = [
     body text
   )`,
   "create unique index presence_by_change on presence (change)",
+  // A name is granted to an entry first, and served by it once the entry is written.
   `create unlogged table presence_names (
     name text collate "C" not null,
     entry text collate "C" not null,
     node text collate "C" not null,
     epoch bigint not null,
     account_id text collate "C" not null,
-    credential_id text collate "C" not null,
     pool text,
+    is_served boolean not null,
     primary key (name, entry)
   )`,
+  "create index presence_names_by_entry on presence_names (entry)",
   // Entries that are over stay for a while without a body, so that others learn of it.
   `create function presence_end(ended text[]) returns void language plpgsql as $$
   begin
@@ -38,43 +40,83 @@ const texts = [
       where id = any(ended) and body is not null;
     delete from presence_names where entry = any(ended);
   end $$`,
-  `create function presence_write(of_node text, of_epoch bigint, puts jsonb, removed text[]) returns boolean
-  language plpgsql as $$
+  // Whether the node lives; nothing of it is buried before this transaction has ended, which need not reach the disk.
+  `create function presence_alive(of_node text, of_epoch bigint) returns boolean language plpgsql as $$
+  begin
+    perform set_config('synchronous_commit', 'off', true);
+    perform 1 from nodes where id = of_node and epoch = of_epoch for key share;
+    return found;
+  end $$`,
+  // Who else has the name, and does not share it. Locks the name until the transaction ends.
+  `create function presence_others(of_name text, of_entry text, of_account text, of_pool text)
+  returns setof presence_names language plpgsql as $$
+  begin
+    perform pg_advisory_xact_lock(hashtextextended(of_name, ${writeKey}));
+    return query select held.* from presence_names as held where held.name = of_name and held.entry <> of_entry
+      and exists (select 1 from nodes where nodes.id = held.node and nodes.epoch = held.epoch)
+      and not (of_pool is not null and held.pool is not distinct from of_pool and held.account_id = of_account);
+  end $$`,
+  `create function presence_claim(of_node text, of_epoch bigint, of_name text, of_entry text, of_account text,
+    of_pool text, replaced text[]) returns text language plpgsql as $$
+  declare other presence_names;
+  begin
+    if not presence_alive(of_node, of_epoch) then return 'lost'; end if;
+    for other in select * from presence_others(of_name, of_entry, of_account, of_pool) loop
+      if not other.is_served then return 'pending'; end if;
+      if not other.entry = any(replaced) then return 'conflict'; end if;
+    end loop;
+    insert into presence_names (name, entry, node, epoch, account_id, pool, is_served)
+      values (of_name, of_entry, of_node, of_epoch, of_account, of_pool, false)
+      on conflict (name, entry) do update set node = excluded.node, epoch = excluded.epoch,
+        account_id = excluded.account_id, pool = excluded.pool;
+    return 'granted';
+  end $$`,
+  // Serves a name from now on, those that it was granted in the place of make way; false where others have it.
+  `create function presence_serve(of_node text, of_epoch bigint, of_name text, of_entry text, of_account text,
+    of_pool text) returns boolean language plpgsql as $$
+  declare others text[];
+  begin
+    others := array(select entry from presence_others(of_name, of_entry, of_account, of_pool));
+    if cardinality(others) > 0 then
+      perform 1 from presence_names where name = of_name and entry = of_entry and node = of_node and epoch = of_epoch;
+      if not found then return false; end if;
+      perform presence_end(others);
+      -- Whoever had them reads there that they were taken over, and are not just forgotten.
+      update presence set node = of_node, epoch = of_epoch where id = any(others);
+    end if;
+    delete from presence_names where entry = of_entry and name <> of_name and is_served;
+    insert into presence_names (name, entry, node, epoch, account_id, pool, is_served)
+      values (of_name, of_entry, of_node, of_epoch, of_account, of_pool, true)
+      on conflict (name, entry) do update set node = excluded.node, epoch = excluded.epoch,
+        account_id = excluded.account_id, pool = excluded.pool, is_served = true;
+    return true;
+  end $$`,
+  // Null where the node does not live; else the number of the last change, and the entries whose name others have.
+  `create function presence_write(of_node text, of_epoch bigint, puts jsonb, removed text[], dropped jsonb)
+  returns jsonb language plpgsql as $$
+  declare
+    put record;
+    refused text[] := '{}';
   begin
     perform pg_advisory_xact_lock(${writeKey});
-    perform 1 from nodes where id = of_node and epoch = of_epoch for key share;
-    if not found then return false; end if;
+    if not presence_alive(of_node, of_epoch) then return null; end if;
     perform presence_end(array(select id from presence where id = any(removed) and node = of_node));
+    delete from presence_names where node = of_node and entry = any(removed);
+    delete from presence_names using jsonb_to_recordset(dropped) as one (id text, name text)
+      where node = of_node and entry = one.id and presence_names.name = one.name and not is_served;
+    for put in select * from jsonb_to_recordset(puts)
+      as one (id text, body text, name text, account_id text, pool text) where name is not null loop
+      if not presence_serve(of_node, of_epoch, put.name, put.id, put.account_id, put.pool) then
+        refused := refused || put.id;
+      end if;
+    end loop;
     insert into presence (id, node, epoch, change, at, body)
-      select put->>'id', of_node, of_epoch, nextval('presence_changes'), clock_timestamp(), put->>'body'
-      from jsonb_array_elements(puts) as put
+      select id, of_node, of_epoch, nextval('presence_changes'), clock_timestamp(), body
+      from jsonb_to_recordset(puts) as one (id text, body text) where not id = any(refused)
       on conflict (id) do update set node = excluded.node, epoch = excluded.epoch, change = excluded.change,
         at = excluded.at, body = excluded.body;
     perform pg_notify('postern', 'presence ' || of_node);
-    return true;
-  end $$`,
-  `create function presence_claim(of_node text, of_epoch bigint, of_name text, of_entry text, of_account text,
-    of_credential text, of_pool text) returns text language plpgsql as $$
-  declare others text[];
-  begin
-    perform pg_advisory_xact_lock(${writeKey});
-    perform 1 from nodes where id = of_node and epoch = of_epoch for key share;
-    if not found then return 'lost'; end if;
-    others := array(select entry from presence_names where name = of_name and entry <> of_entry
-      and exists (select 1 from nodes where nodes.id = node and nodes.epoch = presence_names.epoch)
-      and not (of_pool is not null and pool = of_pool and account_id = of_account));
-    perform 1 from presence_names where name = of_name and entry = any(others)
-      and (account_id <> of_account or credential_id <> of_credential);
-    if found then return 'conflict'; end if;
-    perform presence_end(others);
-    -- Whoever had them reads there that they were taken over, and are not just forgotten.
-    update presence set node = of_node, epoch = of_epoch where id = any(others);
-    insert into presence_names (name, entry, node, epoch, account_id, credential_id, pool)
-      values (of_name, of_entry, of_node, of_epoch, of_account, of_credential, of_pool)
-      on conflict (name, entry) do update set node = excluded.node, epoch = excluded.epoch,
-        account_id = excluded.account_id, credential_id = excluded.credential_id, pool = excluded.pool;
-    if cardinality(others) > 0 then perform pg_notify('postern', 'presence ' || of_node); end if;
-    return 'granted';
+    return jsonb_build_object('change', (select last_value from presence_changes), 'refused', to_jsonb(refused));
   end $$`,
   // What nodes had that are dead, or have come back to life since.
   `create function presence_bury() returns void language plpgsql as $$

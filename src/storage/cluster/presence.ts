@@ -4,17 +4,29 @@
  */
 import type { Log } from "../../lib/log.ts";
 import type { Shared } from "../database/database.ts";
+import type { Sealer } from "../sealing/sealing.ts";
 import type { Lease } from "./lease.ts";
 
-/** A public name for an entry, before an agent is told that it has it. */
-export interface NameClaim {
-  /** A URL, or a port as `tcp:20001`. */
+/** A public name that an entry serves. */
+export interface ServedName {
+  /** A host name (or the key of an internal one), or `:` and a port. */
   readonly name: string;
   readonly accountId: string;
-  readonly credentialId: string;
   /** Entries of an account and the same pool may share a name. */
   readonly pool?: string | undefined;
 }
+
+/** What an entry asks for before an agent is told that it has it. */
+export interface NameClaim extends ServedName {
+  /** Entries that serve the name, and make way for this one. */
+  readonly replaces: readonly string[];
+}
+
+/**
+ * `granted`: those that are replaced make way once the entry is there. `conflict`: others serve the name. `pending`: it was
+ * granted to others, which do not serve it yet. `lost`: this node is cut off from the others.
+ */
+export type ClaimOutcome = "granted" | "conflict" | "pending" | "lost";
 
 export type PresenceNews =
   /** Another node has it, as it is now. */
@@ -24,27 +36,38 @@ export type PresenceNews =
   /** It was this node's, and another one has it, or its name, by now: it is to be ended here. */
   | { readonly what: "taken"; readonly id: string };
 
+/** What another node has. */
+export interface OtherEntry {
+  readonly node: string;
+  readonly body: string;
+}
+
 export interface Presence {
-  /**
-   * `conflict`: another credential has the name. The newest entry of the same credential takes it over.
-   * @throws Error when the database does not answer, or this node is cut off
-   */
-  claim(id: string, claim: NameClaim): Promise<"granted" | "conflict">;
-  /** This node has it, as `body` says, with the names that were claimed for it. Told soon; again after an outage. */
-  put(id: string, body: string): void;
+  /** Rejects when the database does not answer. */
+  claim(id: string, claim: NameClaim): Promise<ClaimOutcome>;
+  /** What was granted to the entry and is not served is not wanted any more. */
+  drop(id: string, name: string): void;
+  /** This node has it, as `body` says, and serves `name` with it. Told soon, in order; again after an outage. */
+  put(id: string, body: string, name?: ServedName): void;
   /** This node has it no more. */
   remove(id: string): void;
+  /** Resolves once everything that was put so far is told, with the number of the last change. */
+  told(): Promise<number>;
+  /** Everything of others that was told so far is known when it resolves. Rejects when the database does not answer. */
+  refresh(): Promise<void>;
   /** What other nodes have. */
-  others(): ReadonlyMap<string, { readonly node: string; readonly body: string }>;
+  others(): ReadonlyMap<string, OtherEntry>;
+  /** Up to which change what others have is known. */
+  readonly change: number;
   /** Called with what has changed, in order. */
   subscribe(listener: (news: readonly PresenceNews[]) => void): void;
 }
 
 interface Own {
-  body: string | undefined;
+  readonly body: string;
+  readonly name: ServedName | undefined;
   /** The database has it as this node's: what it says of it from then on counts. */
   isTold: boolean;
-  readonly claims: Map<string, NameClaim>;
 }
 
 interface Row {
@@ -62,12 +85,15 @@ const renewalsToTell = 5;
 export class SharedPresence implements Presence {
   readonly #shared: Shared;
   readonly #lease: Lease;
+  readonly #sealer: Sealer;
   readonly #log: Log;
   readonly #own = new Map<string, Own>();
-  readonly #others = new Map<string, { readonly node: string; readonly body: string }>();
+  readonly #others = new Map<string, OtherEntry>();
   readonly #listeners: ((news: readonly PresenceNews[]) => void)[] = [];
   /** What is still to be told: as it is when it is told. */
-  readonly #untold = new Set<string>();
+  #untold = new Set<string>();
+  readonly #dropped = new Map<string, { readonly id: string; readonly name: string }>();
+  readonly #tellers: ((change: number) => void)[] = [];
   #change = 0;
   /** Under which epoch, and in which life of the unlogged tables, everything of this node was told. */
   #toldEpoch = 0;
@@ -76,12 +102,14 @@ export class SharedPresence implements Presence {
   /** Renewals after which everything is read: others have told theirs anew by then, or are dead. */
   #wholeIn = 0;
   #isTelling = false;
-  #isLooking = false;
-  #isLookWanted = false;
+  /** One read at a time, and the one that whoever asks now gets. */
+  #reading: Promise<void> = Promise.resolve();
+  #nextRead: Promise<void> | undefined;
 
-  constructor(shared: Shared, lease: Lease, log: Log) {
+  constructor(shared: Shared, lease: Lease, sealer: Sealer, log: Log) {
     this.#shared = shared;
     this.#lease = lease;
+    this.#sealer = sealer;
     this.#log = log;
     lease.onRenewal(() => {
       if (!lease.isHeld()) return;
@@ -90,15 +118,27 @@ export class SharedPresence implements Presence {
     });
   }
 
-  async claim(id: string, claim: NameClaim): Promise<"granted" | "conflict"> {
-    const outcome = await this.#claim(id, claim);
-    if (outcome === "lost") throw new Error(`claim ${claim.name}: this node is cut off from the others`);
-    if (outcome === "granted") this.#ownOf(id).claims.set(claim.name, claim);
-    return outcome;
+  get change(): number {
+    return this.#change;
   }
 
-  put(id: string, body: string): void {
-    this.#ownOf(id).body = body;
+  async claim(id: string, { name, accountId, pool, replaces }: NameClaim): Promise<ClaimOutcome> {
+    const { node, epoch } = this.#lease.fence();
+    const [row] = await this.#shared.query<{ outcome: ClaimOutcome }>(
+      "select presence_claim($1, $2, $3, $4, $5, $6, $7) as outcome",
+      [node, epoch, name, id, accountId, pool ?? null, replaces],
+    );
+    return row?.outcome ?? "lost";
+  }
+
+  drop(id: string, name: string): void {
+    this.#dropped.set(`${id} ${name}`, { id, name });
+    this.#tellSoon();
+  }
+
+  put(id: string, body: string, name?: ServedName): void {
+    if (name) this.#dropped.delete(`${id} ${name.name}`);
+    this.#own.set(id, { body, name, isTold: this.#own.get(id)?.isTold ?? false });
     this.#untold.add(id);
     this.#tellSoon();
   }
@@ -109,7 +149,25 @@ export class SharedPresence implements Presence {
     this.#tellSoon();
   }
 
-  others(): ReadonlyMap<string, { readonly node: string; readonly body: string }> {
+  told(): Promise<number> {
+    return new Promise((resolve) => {
+      this.#tellers.push(resolve);
+      this.#tellSoon();
+    });
+  }
+
+  refresh(): Promise<void> {
+    this.#nextRead ??= this.#reading
+      .catch(() => undefined)
+      .then(() => {
+        this.#nextRead = undefined;
+        return this.#read(false);
+      });
+    this.#reading = this.#nextRead;
+    return this.#nextRead;
+  }
+
+  others(): ReadonlyMap<string, OtherEntry> {
     return this.#others;
   }
 
@@ -119,28 +177,7 @@ export class SharedPresence implements Presence {
 
   /** There may be news of others. */
   look(): void {
-    this.#isLookWanted = true;
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    void this.#lookWhileWanted().finally(() => (this.#isLooking = false));
-  }
-
-  #ownOf(id: string): Own {
-    let own = this.#own.get(id);
-    if (!own) this.#own.set(id, (own = { body: undefined, isTold: false, claims: new Map() }));
-    return own;
-  }
-
-  async #claim(
-    id: string,
-    { name, accountId, credentialId, pool }: NameClaim,
-  ): Promise<"granted" | "conflict" | "lost"> {
-    const { node, epoch } = this.#lease.fence();
-    const [row] = await this.#shared.query<{ outcome: "granted" | "conflict" | "lost" }>(
-      "select presence_claim($1, $2, $3, $4, $5, $6, $7) as outcome",
-      [node, epoch, name, id, accountId, credentialId, pool ?? null],
-    );
-    return row?.outcome ?? "lost";
+    this.refresh().catch((error: unknown) => this.#log.debug("presence not read", { error }));
   }
 
   #tellSoon(): void {
@@ -154,38 +191,67 @@ export class SharedPresence implements Presence {
   async #tell(): Promise<void> {
     await new Promise(setImmediate);
     await this.#tellAnew();
-    while (this.#untold.size > 0) {
-      const { node, epoch } = this.#lease.fence();
+    while (this.#untold.size + this.#dropped.size + this.#tellers.length > 0) {
       const ids = [...this.#untold].slice(0, batchEntries);
-      const puts = [];
-      const removed = [];
-      for (const id of ids) {
-        this.#untold.delete(id);
-        const body = this.#own.get(id)?.body;
-        if (body === undefined) removed.push(id);
-        else puts.push({ id, body });
-      }
-      const isTold = await this.#shared
-        .query<{ told: boolean }>("select presence_write($1, $2, $3, $4) as told", [
-          node,
-          epoch,
-          JSON.stringify(puts),
-          removed,
-        ])
-        .catch((error: unknown) => {
-          for (const id of ids) this.#untold.add(id);
-          throw error;
-        });
-      if (isTold[0]?.told) {
-        for (const { id } of puts) {
-          const own = this.#own.get(id);
-          if (own) own.isTold = true;
+      const dropped = [...this.#dropped];
+      const tellers = ids.length === this.#untold.size ? this.#tellers.splice(0) : [];
+      for (const id of ids) this.#untold.delete(id);
+      for (const [key] of dropped) this.#dropped.delete(key);
+      let change: number | undefined;
+      try {
+        change = await this.#write(
+          ids,
+          Array.from(dropped, ([, one]) => one),
+        );
+      } finally {
+        if (change === undefined) {
+          // What is told rests on what was told before.
+          this.#untold = new Set([...ids, ...this.#untold]);
+          for (const [key, one] of dropped) this.#dropped.set(key, one);
+          this.#tellers.unshift(...tellers);
         }
+      }
+      if (change === undefined) return;
+      for (const resolve of tellers) resolve(change);
+    }
+  }
+
+  /** Undefined when this node is cut off. */
+  async #write(ids: readonly string[], dropped: readonly object[]): Promise<number | undefined> {
+    const { node, epoch } = this.#lease.fence();
+    const puts = [];
+    const removed = [];
+    for (const id of ids) {
+      const own = this.#own.get(id);
+      if (!own) {
+        removed.push(id);
         continue;
       }
-      for (const id of ids) this.#untold.add(id);
-      return;
+      const { name, accountId, pool } = own.name ?? {};
+      puts.push({
+        id,
+        own,
+        row: { id, body: this.#sealer.seal(own.body, contextOf(id)), name, account_id: accountId, pool },
+      });
     }
+    const [answer] = await this.#shared.query<{
+      told: { readonly change: number; readonly refused: readonly string[] } | null;
+    }>("select presence_write($1, $2, $3, $4, $5) as told", [
+      node,
+      epoch,
+      JSON.stringify(puts.map(({ row }) => row)),
+      removed,
+      JSON.stringify(dropped),
+    ]);
+    if (!answer?.told) return undefined;
+    const { change, refused } = answer.told;
+    for (const { id, own } of puts) {
+      own.isTold = true;
+      if (refused.includes(id)) this.#take([{ what: "taken", id }]);
+    }
+    // Those of other nodes that made way are over.
+    if (puts.some(({ own }) => own.name)) this.look();
+    return change;
   }
 
   /** Everything, where others have buried it or the database has lost it; what another node has by now is over here. */
@@ -203,40 +269,16 @@ export class SharedPresence implements Presence {
     if (this.#toldEpoch !== 0) {
       if (epoch === this.#toldEpoch) this.#wholeIn = renewalsToTell;
       else await this.#readAll();
-      if (!(await this.#claimAnew())) return;
+      for (const own of this.#own.values()) own.isTold = false;
+      this.#untold = new Set([...this.#own.keys(), ...this.#untold]);
     }
     this.#toldEpoch = epoch;
     this.#toldLife = name;
   }
 
-  /** Whether this node could; what another one has by now is over here. */
-  async #claimAnew(): Promise<boolean> {
-    for (const [id, own] of this.#own) {
-      const outcomes = await Promise.all(Array.from(own.claims.values(), (claim) => this.#claim(id, claim)));
-      if (outcomes.includes("lost")) return false;
-      if (outcomes.includes("conflict")) this.#take([{ what: "taken", id }]);
-      else if (own.body !== undefined) {
-        own.isTold = false;
-        this.#untold.add(id);
-      }
-    }
-    return true;
-  }
-
   async #readAll(): Promise<void> {
     this.#change = 0;
     await this.#read(true);
-  }
-
-  async #lookWhileWanted(): Promise<void> {
-    while (this.#isLookWanted) {
-      this.#isLookWanted = false;
-      try {
-        await this.#read(false);
-      } catch (error) {
-        this.#log.debug("presence not read", { error });
-      }
-    }
   }
 
   /** @param isWhole everything is read: what is not there is over */
@@ -255,7 +297,8 @@ export class SharedPresence implements Presence {
       if (body !== null && !isOwn) {
         there.add(id);
         if (this.#own.get(id)?.isTold) news.push({ what: "taken", id });
-        news.push({ what: "put", id, node: of, body });
+        const opened = this.#open(id, body);
+        if (opened !== undefined) news.push({ what: "put", id, node: of, body: opened });
       } else if (this.#others.has(id)) news.push({ what: "removed", id });
       else if (!isOwn && this.#own.get(id)?.isTold) news.push({ what: "taken", id });
     }
@@ -263,6 +306,16 @@ export class SharedPresence implements Presence {
       for (const id of this.#others.keys()) if (!there.has(id)) news.push({ what: "removed", id });
     }
     this.#take(news);
+  }
+
+  /** Undefined for what no node has written. */
+  #open(id: string, sealed: string): string | undefined {
+    try {
+      return this.#sealer.open(sealed, contextOf(id));
+    } catch (error) {
+      this.#log.error("presence of another node cannot be read", { entry: id, error });
+      return undefined;
+    }
   }
 
   #take(news: readonly PresenceNews[]): void {
@@ -274,4 +327,9 @@ export class SharedPresence implements Presence {
     }
     for (const listener of this.#listeners) listener(news);
   }
+}
+
+/** What an entry's sealed body is bound to. */
+function contextOf(id: string): string {
+  return `presence\0${id}`;
 }

@@ -1,0 +1,66 @@
+/** Keys that all nodes have in common: sealed in the database by the first of them, and read by those that join. */
+import type { Clock } from "../../lib/clock.ts";
+import { createAuthority } from "../../lib/x509.ts";
+import type { KeyedCertificate } from "../../lib/x509.ts";
+import { clusterKey } from "../../resources/cluster-key.ts";
+import { docOf } from "../../schema/doc.ts";
+import type { Store, StoredObject } from "../../storage/store.ts";
+import { systemWrite } from "../operation/system-write.ts";
+
+/** What a server has in its data directory, or all that share a database have in there. */
+export interface ServerKeys {
+  /** By which agents know the server. */
+  readonly authority: KeyedCertificate;
+  /** 32 bytes. */
+  readonly tunnelSecret: Uint8Array;
+}
+
+export interface ClusterKeys extends ServerKeys {
+  /** Certifies the nodes to one another, and nothing else. */
+  readonly peerAuthority: KeyedCertificate;
+}
+
+const kinds: ReadonlySet<string> = new Set([clusterKey.name]);
+const peerAuthorityDays = 20 * 365;
+
+/** @param own becomes everybody's where nobody was before */
+export async function shareKeys(store: Store, own: ServerKeys, clock: Clock): Promise<ClusterKeys> {
+  const [owner] = store.accounts();
+  if (!owner) throw new Error("share keys with other nodes: there is no account");
+  if (!first(store.objects(kinds))) {
+    const peer = await createAuthority({
+      commonName: "Postern nodes",
+      now: clock.now(),
+      days: peerAuthorityDays,
+      pathLength: 0,
+    });
+    await store.write(systemWrite(owner.id, "shareKeys", clock), (draft) => {
+      // Another node may have been first.
+      if (draft.page(owner.id, clusterKey.name, { limit: 1 }).objects.length > 0) return;
+      draft.create(owner.id, clusterKey.name, {
+        authority: own.authority.certificatePem,
+        authority_key: own.authority.keyPem,
+        tunnel_secret: Buffer.from(own.tunnelSecret).toString("base64"),
+        peer_authority: peer.certificatePem,
+        peer_authority_key: peer.keyPem,
+      });
+    });
+  }
+  const shared = first(store.objects(kinds));
+  if (!shared) throw new Error("share keys with other nodes: they are not in the database");
+  return keysOf(shared);
+}
+
+function first(objects: Iterable<StoredObject>): StoredObject | undefined {
+  for (const object of objects) return object;
+  return undefined;
+}
+
+function keysOf(object: StoredObject): ClusterKeys {
+  const { authority, authority_key, tunnel_secret, peer_authority, peer_authority_key } = docOf(object, clusterKey);
+  return {
+    authority: { certificatePem: String(authority), keyPem: String(authority_key) },
+    tunnelSecret: Buffer.from(String(tunnel_secret), "base64"),
+    peerAuthority: { certificatePem: String(peer_authority), keyPem: String(peer_authority_key) },
+  };
+}
