@@ -5,18 +5,20 @@ import type { Log } from "../lib/log.ts";
 import { checkServerNames } from "../lib/server-names.ts";
 import { makeMetrics } from "../lib/metrics.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
+import type { Downward, Link, Relayed, Upward } from "../routing/planes/messages.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
 import type { ControlPlaneSettings } from "../settings/control-plane.ts";
 import { openStore } from "../storage/open.ts";
 import { storedKinds } from "../storage/stored-kinds.ts";
 import type { Store } from "../storage/store.ts";
-import { trackApplied } from "./edges/applied.ts";
+import { appliedEverywhere, trackApplied } from "./edges/applied.ts";
 import { openKeyRing } from "./http/authenticate.ts";
 import { keepDirectory } from "./edges/directory.ts";
 import { makeEdges } from "./edges/edges.ts";
+import type { EdgeObserver, Edges } from "./edges/edges.ts";
 import { trackProblems } from "./edges/problems.ts";
 import { makeEdgeQueries } from "./edges/queries.ts";
+import type { EdgeQueries } from "./edges/queries.ts";
 import { openDomainChecks } from "./domain-proof/checker.ts";
 import { makeResolveTxt } from "./domain-proof/resolver.ts";
 import type { ResolveTxt } from "./domain-proof/resolver.ts";
@@ -30,6 +32,10 @@ import { keepIdpDomain } from "./logins/idp-domain.ts";
 import { keepSamlMetadata } from "./logins/saml-metadata.ts";
 import { keepUsedMessages } from "./logins/used-messages.ts";
 import { keepLoginBook } from "./logins/login-book.ts";
+import { shareKeys } from "./nodes/shared-keys.ts";
+import type { SharedKeys, ServerKeys } from "./nodes/shared-keys.ts";
+import { openNodeDirectory } from "./nodes/node-directory.ts";
+import type { NodeDirectory } from "./nodes/node-directory.ts";
 import { openNodes } from "./nodes/nodes.ts";
 import { makeOperations } from "./operations.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
@@ -52,6 +58,8 @@ export interface ControlPlaneOptions extends ControlPlaneSettings {
   readonly limits?: Partial<Omit<ApiLimits, "requestsPerMinute">>;
   /** How TXT records are looked up; by the system's name servers unless given. */
   readonly resolveTxt?: ResolveTxt;
+  /** What a server has by itself: shared with the other nodes, where there are any. */
+  readonly serverKeys?: ServerKeys;
   /** Whom receivers of events must be certified by, PEM; the system's unless given. */
   readonly eventsCa?: string;
 }
@@ -61,6 +69,8 @@ export interface ControlPlane {
   readonly apiUrl: string;
   /** Present when this start made the first account; shown to nobody else ever again. */
   readonly firstStart?: FirstTokens;
+  /** What all nodes have in common; undefined for a server that is alone. */
+  readonly sharedKeys?: SharedKeys;
   /** Answers what is under way, then closes the database. */
   stop(): Promise<void>;
 }
@@ -83,7 +93,9 @@ export async function startControlPlane(
   });
   try {
     const firstStart = await ensureFirstTokens(store, options.bootstrap);
-    return { ...(await serve(options, store, links)), ...(firstStart && { firstStart }) };
+    const sharedKeys = store.node && options.serverKeys && (await shareKeys(store, options.serverKeys, options.clock));
+    const served = await serve(options, store, links);
+    return { ...served, ...(firstStart && { firstStart }), ...(sharedKeys && { sharedKeys }) };
   } catch (error) {
     await store.close();
     throw error;
@@ -101,8 +113,11 @@ async function serve(
   const edges = makeEdges(links);
   const liveObjects = openLiveObjects(store, () => nodes.all());
   const keys = openKeyRing(store, clock);
-  const queries = makeEdgeQueries(edges, clock);
-  const applied = trackApplied(clock);
+  let directory: NodeDirectory | undefined;
+  const queries = makeEdgeQueries(edges, clock, () => directory?.lines() ?? []);
+  const applied = appliedEverywhere(trackApplied(clock), (revision, timeoutMs) =>
+    queries.reached({ revision, change: 0 }, timeoutMs),
+  );
   const provisioning = openProvisioning({ store, settings: options, applied, clock, log, metrics });
   const problems = trackProblems(log);
   metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
@@ -128,6 +143,7 @@ async function serve(
   });
   const readiness = trackReadiness(store, metrics);
   const logins = await keepLogins(options, store, metrics);
+  directory = await followNodes(options, store, edges, queries, [liveObjects, queries]);
   edges.follow([
     ...logins.watchers,
     applied,
@@ -138,7 +154,7 @@ async function serve(
     liveObjects,
     queries,
     logins.book,
-    keepDirectory(links.length),
+    keepDirectory(links.length, directory),
   ]);
   const { domain, idpHost, tcpPorts, requireReservedDomains, requireDomainProof, allowLocalUpstreams } = options;
   const suffixes = { more: options.publicSuffix, allowed: options.allowPublicSuffix };
@@ -192,6 +208,28 @@ async function serve(
       await store.close();
     },
   };
+}
+
+/** What other nodes have; undefined for a server that is alone. @param observers are told of their edges as of one's own */
+async function followNodes(
+  { clock, log, peerAddress, peerListen }: ControlPlaneOptions,
+  { node }: Store,
+  edges: Edges,
+  queries: EdgeQueries,
+  observers: readonly EdgeObserver[],
+): Promise<NodeDirectory | undefined> {
+  if (!node) return undefined;
+  // What edges are told of other nodes is whole from the beginning.
+  await node.presence.refresh().catch((error: unknown) => log.warn("presence of other nodes not read", { error }));
+  return openNodeDirectory({
+    presence: node.presence,
+    host: () => peerAddress ?? peerListen.host ?? node.localAddress ?? "127.0.0.1",
+    observers,
+    reached: (milestone, timeoutMs) => queries.reached(milestone, timeoutMs),
+    relay: (place, message) => edges.joined()[0]?.send({ type: "relay", ...place, message: message as Relayed }),
+    clock,
+    log,
+  });
 }
 
 /** What logins need of the control plane. */

@@ -63,6 +63,8 @@ export interface DataPlane {
   readonly edgeId: string;
   /** The lines to other edges; undefined where there are none. */
   readonly peers: Peers | undefined;
+  /** How questions and commands of other nodes are answered; they wait for it. */
+  readonly answerPeers: (answer: PeerHost["answer"]) => void;
   /** What agents are served by. */
   readonly agents: AgentServer;
   readonly sites: PublicSites;
@@ -126,7 +128,8 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     log,
   });
   const challenges = makeAcmeChallenges(log);
-  const host = lateHost(() => registry.peerHost);
+  const { promise: answering, resolve: answerPeers } = Promise.withResolvers<PeerHost["answer"]>();
+  const host = lateHost(() => registry.peerHost, answering);
   const edgeId = newId("edge", clock.now());
   const peers = options.peers && makePeers({ ...options.peers, edgeId, host, clock, log, metrics });
   const others = peers && { peers };
@@ -204,7 +207,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   });
   const pools = makePools(table, registry, random);
   const sites = makePublicSites(table, registry, idpSite(logins, ports.https), pools);
-  const carrying = { context, upstreams, splices, tcpPorts, observers, listening, loaded };
+  const carrying = { context, upstreams, splices, tcpPorts, observers, listening, loaded, answerPeers };
   return { table, certificates, challenges, registry, edgeId, peers, agents, sites, pools, logins, saml, ...carrying };
 }
 
@@ -249,11 +252,12 @@ function policyServices(
   };
 }
 
-/** What the register, which is made after the lines, does for other edges. */
-function lateHost(host: () => PeerHost): PeerHost {
+/** What the register, which is made after the lines, does for other edges, and what they are answered. */
+function lateHost(host: () => AgentRegistry["peerHost"], answering: Promise<PeerHost["answer"]>): PeerHost {
   return {
     openProxy: (header, take) => host().openProxy(header, take),
     ask: (sessionId, done) => host().ask(sessionId, done),
+    answer: async (message) => (await answering)(message),
   };
 }
 

@@ -1,14 +1,16 @@
 /** The data plane: what carries traffic, what is listened on, and the line to the control plane, put together. */
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
+import { makeAnswers } from "./control/answers.ts";
 import { followControlPlane } from "./control/control-line.ts";
 import { makeEdgeExplainer } from "./control/explain.ts";
 import { makeReplies } from "./control/replies.ts";
 import { makeDataPlane } from "./data-plane.ts";
+import { trackReached } from "./control/reached.ts";
 import type { DataPlane } from "./data-plane.ts";
 import { drained, retired } from "./drain.ts";
 import type { Edge, EdgeOptions } from "./edge-options.ts";
 import type { ServedConnection } from "./http/context.ts";
-import type { PeerPlaces } from "./peers/peers.ts";
+import type { PeerPlaces, Peers } from "./peers/peers.ts";
 import { listenForAgents, listenHttp, listenHttps } from "./listen.ts";
 import type { Listener } from "./listeners/listener.ts";
 
@@ -67,8 +69,8 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     httpPort = http?.port;
     publicListeners.push(https, ...(http ? [http] : []));
     const agent = await started(listenForAgents(options, plane));
-    const reached = (await plane.peers?.listen()) ?? {};
-    follow(options, link, plane, reached, {
+    const places = (await plane.peers?.listen()) ?? {};
+    follow(options, link, plane, places, {
       advertised: advertisedHttpsPort(),
       https: https.port,
       http: http?.port ?? 0,
@@ -93,14 +95,14 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
 }
 
 /**
- * @param reached where other edges reach this one
+ * @param places where other edges reach this one
  * @param ports the one of public URLs, and those that are really listened on; 0 for none
  */
 function follow(
-  { metrics, log }: EdgeOptions,
+  { metrics, log, clock }: EdgeOptions,
   link: Link<Upward, Downward>,
   plane: DataPlane,
-  reached: PeerPlaces,
+  places: PeerPlaces,
   ports: { readonly advertised: number; readonly https: number; readonly http: number },
 ): void {
   const { table, certificates, challenges, registry, sites, upstreams, context, tcpPorts, observers, logins, loaded } =
@@ -108,17 +110,25 @@ function follow(
   const { traffic, traces, failing } = observers;
   const listenPort = (scheme: "https" | "http"): number => ports[scheme];
   const explainer = makeEdgeExplainer({ table, sites, upstreams, context, listenPort });
+  const reached = trackReached(clock);
+  const answer = makeAnswers({
+    command: (sessionId, command) => registry.command(sessionId, command),
+    reply: makeReplies(traces, explainer, reached),
+    log,
+  });
+  plane.answerPeers(answer);
   followControlPlane({
     link,
     edgeId: plane.edgeId,
     httpsPort: ports.advertised,
+    places,
     reached,
     shared: registry.shared,
     table,
     certificates: certificates.uploaded,
     challenges,
-    command: (sessionId, command) => registry.command(sessionId, command),
-    reply: makeReplies(traces, explainer),
+    answer,
+    relay: plane.peers && ((place, message) => (plane.peers as Peers).relay(place, message)),
     standingProblems: () => [...tcpPorts.problems(), ...failing.problems()],
     logins,
     traffic,

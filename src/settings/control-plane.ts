@@ -2,16 +2,16 @@
 import { acmeSettings } from "./acme.ts";
 import { bothPlanesSettings } from "./both-planes.ts";
 import { eventSettings } from "./events.ts";
-import { hostName } from "./kinds/address.ts";
+import { hostName, machine } from "./kinds/address.ts";
 import { count } from "./kinds/number.ts";
 import { origin } from "./kinds/url.ts";
 import { loginSettings } from "./logins.ts";
 import { placeSettings } from "./places.ts";
-import { many, one, toggle } from "./setting.ts";
+import { many, one, optional, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 import { storageSettings } from "./storage.ts";
 
-const { data, database, apiListen, apiUrl, httpsListen, httpsPort, domain, idpHost } = placeSettings;
+const { data, database, apiListen, apiUrl, httpsListen, httpsPort, peerListen, domain, idpHost } = placeSettings;
 
 const { loginCa, loginIdleDays } = loginSettings;
 
@@ -22,10 +22,14 @@ export const controlPlaneSettings = {
   apiUrl,
   httpsListen,
   httpsPort,
+  peerListen,
   domain,
   idpHost,
   ...bothPlanesSettings,
   ...storageSettings,
+  peerAddress: optional("Host name or address by which other servers reach this one (--cluster).", machine, {
+    shownDefault: "where it listens for them, or the address from which it reaches the database",
+  }),
   apiOrigins: many(
     "Origin whose pages may call the API from browsers, such as https://app.example.com; repeatable. Without one, none may.",
     origin,

@@ -29,6 +29,11 @@ export const placeSettings = {
     },
   ),
   agentListen: one("Where agents connect.", listenAddress, { default: ":4443" }),
+  peerListen: one(
+    "Where edges of other servers connect that share the database (--cluster); with several --edges, each further one listens at the next port.",
+    listenAddress,
+    { default: ":4470" },
+  ),
   domain: one("Domain under which names for agents are made up.", hostName, { default: "localhost" }),
   idpHost: optional(
     "Host that visitors come back to from identity providers. No account has it, or a name below it.",

@@ -117,6 +117,9 @@ export function makeNode(options: NodeOptions): Node {
     membership: {
       id,
       isAlive: () => lease.isHeld(),
+      get localAddress() {
+        return shared.localAddress;
+      },
       get alive() {
         return lease.alive;
       },

@@ -43,6 +43,7 @@ export const freePorts = {
   POSTERN_API_LISTEN: "127.0.0.1:0",
   POSTERN_HTTPS_LISTEN: "127.0.0.1:0",
   POSTERN_AGENT_LISTEN: "127.0.0.1:0",
+  POSTERN_PEER_LISTEN: "127.0.0.1:0",
 };
 
 /**

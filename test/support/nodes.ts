@@ -1,10 +1,14 @@
 /** Servers that share a PostgreSQL database, each a process with a data directory of its own. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { freePorts, startCommand } from "./command.ts";
 import type { Finished, Running } from "./command.ts";
+import { askOver } from "./http-client.ts";
+import type { Asked, AskOptions, Protocol } from "./http-client.ts";
+import { startOurAgent } from "./our-agent.ts";
+import type { OurAgent, OurAgentOptions } from "./our-agent.ts";
 
 const started: Running[] = [];
 
@@ -12,16 +16,24 @@ const started: Running[] = [];
 after(() => Promise.all(started.map((running) => running.end("SIGKILL"))));
 
 const apiKey = "chosen-api-key-of-all-nodes-0123456789";
+const authtoken = "chosen-authtoken-of-all-nodes-0123456789";
 const sealingKey = Buffer.alloc(32, 9).toString("base64");
 
 export interface ServerNode {
   readonly apiUrl: string;
   readonly pid: number;
+  readonly httpsPort: number;
+  /** Where agents connect, and what they need for that. */
+  readonly agents: { readonly port: number; readonly ca: string; readonly token: string };
   readonly stderr: () => string;
   /** Calls the API; the body is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<NodeReply>;
   /** Resolves once `path` answers as `isWanted` says. */
   until(path: string, isWanted: (reply: NodeReply) => boolean): Promise<NodeReply>;
+  /** One request of a visitor, on a connection of its own. */
+  ask(protocol: Protocol, options: AskOptions): Promise<Asked>;
+  /** An agent of ours that connects here. */
+  agent(options: OurAgentOptions): Promise<OurAgent>;
   end(signal?: NodeJS.Signals): Promise<Finished>;
 }
 
@@ -39,6 +51,8 @@ export async function startNode(database: string, env: Record<string, string> = 
     POSTERN_DATABASE: database,
     POSTERN_SEALING_KEY: sealingKey,
     POSTERN_BOOTSTRAP_API_KEY: apiKey,
+    POSTERN_BOOTSTRAP_AUTHTOKEN: authtoken,
+    POSTERN_DRAIN_DELAY: "0",
     ...env,
   });
   return {
@@ -62,9 +76,18 @@ export async function startServer(
 ): Promise<ServerNode> {
   const running: Running = startCommand(["serve", ...args, "--json", "--log-format", "json"], { env });
   started.push(running);
-  const first = JSON.parse(await running.firstLine()) as { readonly api_url: string; readonly api_key?: string };
-  const apiUrl = first.api_url;
+  const first = JSON.parse(await running.firstLine()) as {
+    readonly api_url: string;
+    readonly api_key?: string;
+    readonly authtoken?: string;
+    readonly https_port: number;
+    readonly agent_port: number;
+    readonly ca_file: string;
+  };
+  const { api_url: apiUrl, https_port: httpsPort } = first;
   const usedKey = key ?? first.api_key ?? "";
+  const ca = readFileSync(first.ca_file, "utf8");
+  const agents = { port: first.agent_port, ca, token: env["POSTERN_BOOTSTRAP_AUTHTOKEN"] ?? first.authtoken ?? "" };
   const call: ServerNode["call"] = async (method, path, body, headers = {}) => {
     const response = await fetch(`${apiUrl}${path}`, {
       method,
@@ -88,6 +111,10 @@ export async function startServer(
   return {
     apiUrl,
     pid: running.process.pid as number,
+    httpsPort,
+    agents,
+    ask: (protocol, options) => askOver(protocol, httpsPort, ca, options),
+    agent: (options) => startOurAgent(agents, options),
     stderr: running.stderr,
     call,
     async until(path, isWanted) {

@@ -77,6 +77,8 @@ export function edgeAnswers(accountId: () => string): (message: Downward) => Upw
 
 function answerTo(question: EdgeQuestion, accountId: string): EdgeAnswer {
   switch (question.name) {
+    case "reached":
+      return { name: "reached", isReached: true };
     case "request":
     case "requests": {
       const requests = question.accountId === accountId ? [trace] : [];

@@ -25,6 +25,23 @@ interface Waiting {
   settle(): void;
 }
 
+/** The same over all nodes. @param elsewhere the edges of others that do not serve the revision after `timeoutMs` */
+export function appliedEverywhere(
+  here: AppliedRevisions,
+  elsewhere: (revision: number, timeoutMs: number) => Promise<readonly string[]>,
+): AppliedRevisions {
+  return {
+    ...here,
+    async wait(revision, timeoutMs) {
+      const [{ applied, behind }, others] = await Promise.all([
+        here.wait(revision, timeoutMs),
+        elsewhere(revision, Math.max(timeoutMs, 0)),
+      ]);
+      return { applied: applied && others.length === 0, behind: [...behind, ...others] };
+    },
+  };
+}
+
 export function trackApplied(clock: Clock): AppliedRevisions {
   const revisions = new Map<EdgeLine, number | undefined>();
   const waiting = new Set<Waiting>();

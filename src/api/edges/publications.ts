@@ -18,7 +18,8 @@ interface Waiting {
   readonly done: () => void;
 }
 
-export function trackPublications(): Publications {
+/** @param change up to which news of other nodes are told with what is sent */
+export function trackPublications(change: () => number): Publications {
   const sent = new Map<EdgeLine, number>();
   const inEffect = new Map<EdgeLine, number>();
   const waiting = new Set<Waiting>();
@@ -36,7 +37,7 @@ export function trackPublications(): Publications {
     send(line, news) {
       const number = (sent.get(line) ?? 0) + 1;
       sent.set(line, number);
-      line.send({ type: "directory", number, news });
+      line.send({ type: "directory", number, news, change: change() });
     },
     taken(line, number) {
       inEffect.set(line, number);

@@ -14,6 +14,8 @@ export interface EdgeQueries extends EdgeObserver {
   command(session: StoredObject, command: SessionCommand): Promise<Reply>;
   /** Asks every edge, and answers as one. Rejects with `Refusal` (edge_silent) when none answers in time. */
   ask(question: EdgeQuestion): Promise<EdgeAnswer>;
+  /** Ids of the edges of other nodes that have not come so far by the end of `timeoutMs`. */
+  reached(milestone: { readonly revision: number; readonly change: number }, timeoutMs: number): Promise<string[]>;
   /** The edges' metrics in text form, summed up; "" when none answers in time. */
   metrics(): Promise<string>;
 }
@@ -21,12 +23,19 @@ export interface EdgeQueries extends EdgeObserver {
 const commandTimeoutMs = 15_000;
 const metricsTimeoutMs = 1_000;
 const questionTimeoutMs = 10_000;
+/** What an answer may take besides the time that its edge waits. */
+const reachedMs = 500;
 /** Queries under way; beyond it they are refused at once. */
 const maxQueries = 1_000;
 
 type Answer = Extract<Upward, { type: "command_result" | "metrics" | "answer" }>;
 
-export function makeEdgeQueries(edges: Pick<Edges, "joined">, clock: Clock): EdgeQueries {
+/** @param elsewhere lines to the edges of other nodes */
+export function makeEdgeQueries(
+  edges: Pick<Edges, "joined">,
+  clock: Clock,
+  elsewhere: () => readonly EdgeLine[] = () => [],
+): EdgeQueries {
   const waiting = new Map<number, (answer: Answer | undefined) => void>();
   /** Where the agent of a session is connected. */
   const lineOfSession = new Map<string, EdgeLine>();
@@ -51,8 +60,11 @@ export function makeEdgeQueries(edges: Pick<Edges, "joined">, clock: Clock): Edg
       line.send(message(call));
     });
   };
-  const queryAll = (message: (call: number) => Downward, timeoutMs: number): Promise<readonly (Answer | undefined)[]> =>
-    Promise.all(edges.joined().map((line) => query(line, message, timeoutMs)));
+  const queryAll = (
+    lines: readonly EdgeLine[],
+    message: (call: number) => Downward,
+    timeoutMs: number,
+  ): Promise<readonly (Answer | undefined)[]> => Promise.all(lines.map((line) => query(line, message, timeoutMs)));
   return {
     async command(session, command) {
       const line = lineOfSession.get(session.id);
@@ -65,14 +77,28 @@ export function makeEdgeQueries(edges: Pick<Edges, "joined">, clock: Clock): Edg
       return { status: 204 };
     },
     async ask(question) {
-      const answers = await queryAll((call) => ({ type: "question", call, question }), questionTimeoutMs);
+      const answers = await queryAll(
+        [...edges.joined(), ...elsewhere()],
+        (call) => ({ type: "question", call, question }),
+        questionTimeoutMs,
+      );
       const said = answers.flatMap((one) => (one?.type === "answer" && one.answer !== undefined ? [one.answer] : []));
       const joined = joinAnswers(question, said);
       if (!joined) throw new Refusal("edge_silent");
       return joined;
     },
+    async reached(milestone, timeoutMs) {
+      const question = { name: "reached" as const, ...milestone, timeoutMs };
+      const lines = elsewhere();
+      const answers = await queryAll(lines, (call) => ({ type: "question", call, question }), timeoutMs + reachedMs);
+      return lines.flatMap(({ edgeId = "" }, at) => {
+        const answer = answers[at];
+        const said = answer?.type === "answer" ? answer.answer : undefined;
+        return said?.name === "reached" && said.isReached ? [] : [edgeId];
+      });
+    },
     async metrics() {
-      const answers = await queryAll((call) => ({ type: "metrics_request", call }), metricsTimeoutMs);
+      const answers = await queryAll(edges.joined(), (call) => ({ type: "metrics_request", call }), metricsTimeoutMs);
       return sumMetrics(answers.flatMap((one) => (one?.type === "metrics" ? [one.text] : [])));
     },
     receive(message, line) {

@@ -123,6 +123,12 @@ async function makeAuthority(path: string): Promise<KeyedCertificate> {
   return authority;
 }
 
+/** Puts the authority that all nodes share where commands of this machine find it. */
+export function keepAuthority(path: string, authority: KeyedCertificate): void {
+  writeWhole(path, dataFiles.caKey, authority.keyPem.trim(), 0o600);
+  writeWhole(path, dataFiles.caCertificate, authority.certificatePem.trim(), 0o644);
+}
+
 function fail(sentence: string): never {
   throw new Failure("usage", sentence);
 }

@@ -10,7 +10,9 @@ import type { DataDirectory } from "../data/data-directory.ts";
 import { logFormOf } from "../process/log-output.ts";
 import type { ControlPlanePorts, ControlPlaneThreadOptions } from "./threads/control-plane.ts";
 import type { EdgePorts, EdgeThreadOptions } from "./threads/edge.ts";
+import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
 import type { PeerOptions } from "../../edge/edge-options.ts";
+import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
 import { openPeerRoom } from "./peer-room.ts";
 import { makeLine } from "./threads/line.ts";
 import { supervise } from "./threads/supervise.ts";
@@ -50,6 +52,7 @@ export function startPlanes(options: PlanesOptions): Planes {
     makeLine((to, end) => (to === "edge" ? edges[at]?.relink(0, end) : control.relink(at, end))),
   );
   let apiPort: number | undefined;
+  let sharedKeys: SharedKeys | undefined;
   const startControl = (): Supervised<ControlPlanePorts> =>
     supervise<ControlPlaneThreadOptions, ControlPlanePorts>({
       ...shared,
@@ -67,7 +70,10 @@ export function startPlanes(options: PlanesOptions): Planes {
       name: count === 1 ? "edge" : `edge ${at + 1}`,
       file: new URL("./threads/edge.ts", import.meta.url),
       lines: () => [take("edge")],
-      options: (ports) => edgeOptions(options, ports ?? first, room && { count, beside: room.place() }),
+      options: (ports) => {
+        const peers = peerOptions(options.settings, at, count, room?.place(), sharedKeys);
+        return { ...edgeOptions(options, ports ?? first, sharedKeys ?? options.kept), peers };
+      },
     });
     edges[at] = edge;
     return edge;
@@ -81,7 +87,10 @@ export function startPlanes(options: PlanesOptions): Planes {
   const stopEdges = (boundMs: number): Promise<unknown> => Promise.all(edges.map((edge) => edge.stop(boundMs)));
   const allStarted = async (): Promise<ControlPlanePorts & EdgePorts> => {
     try {
-      const [controlPorts, edgePorts] = await Promise.all([control.started, startEdges()]);
+      const controlStarted = control.started;
+      // Edges of nodes have the keys that all nodes have.
+      if (options.settings.cluster) ({ sharedKeys } = await controlStarted);
+      const [controlPorts, edgePorts] = await Promise.all([controlStarted, startEdges()]);
       apiPort = controlPorts.apiPort;
       return { ...controlPorts, ...edgePorts };
     } catch (error) {
@@ -117,16 +126,17 @@ function controlPlaneOptions(
     settings: { ...sliceOf(controlPlaneSettings, settings), apiListen: atPort(settings.apiListen, apiPort) },
     sealingKeys: kept.sealingKeys,
     version,
+    serverKeys: { authority: kept.authority, tunnelSecret: kept.tunnelSecret },
     bootstrap: { apiKey: kept.apiKey, authtoken: kept.authtoken },
   };
 }
 
 /** @param ports of the run before, or of another edge */
 function edgeOptions(
-  { settings, kept, version, drainMs }: PlanesOptions,
+  { settings, version, drainMs }: PlanesOptions,
   ports: EdgePorts | undefined,
-  peers: PeerOptions | undefined,
-): EdgeThreadOptions {
+  { authority, tunnelSecret }: ServerKeys,
+): Omit<EdgeThreadOptions, "peers"> {
   return {
     settings: {
       ...sliceOf(edgeSettings, settings),
@@ -134,12 +144,25 @@ function edgeOptions(
       httpListen: settings.httpListen && atPort(settings.httpListen, ports?.httpPort),
       agentListen: atPort(settings.agentListen, ports?.agentPort),
     },
-    authority: kept.authority,
-    tunnelSecret: kept.tunnelSecret,
+    authority,
+    tunnelSecret,
     serverVersion: version,
     drainMs,
-    peers,
   };
+}
+
+/** How the edge `at` and others reach one another; undefined where it is the only one. */
+function peerOptions(
+  { peerListen }: PlatformSettings,
+  at: number,
+  count: number,
+  beside: UnixPlace | undefined,
+  keys: SharedKeys | undefined,
+): PeerOptions | undefined {
+  if (!beside && !keys) return undefined;
+  const port = peerListen.port === 0 ? 0 : peerListen.port + at;
+  const nodes = keys && { listen: { ...peerListen, port }, authority: keys.peerAuthority };
+  return { count, beside, nodes };
 }
 
 /** A plane that is started again listens where it did, also where it had chosen the port itself. */

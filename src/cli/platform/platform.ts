@@ -6,7 +6,7 @@ import type { Log } from "../../lib/log.ts";
 import { idpUrl } from "../../lib/server-names.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
 import type { PlatformSettings } from "../../settings/settings.ts";
-import { openDataDirectory } from "../data/data-directory.ts";
+import { keepAuthority, openDataDirectory } from "../data/data-directory.ts";
 import type { DataDirectory } from "../data/data-directory.ts";
 import { dataFiles } from "../data/data-files.ts";
 import { announceServer, withdrawServer } from "../data/local-server.ts";
@@ -68,7 +68,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const publicHttpsPort = options.httpsPort ?? ports.httpsPort;
   const idp = idpUrl(options, publicHttpsPort);
   const agentAddress = `${hostOf(options.agentListen)}:${ports.agentPort}`;
+  const authority = ports.sharedKeys?.authority ?? kept.authority;
   try {
+    if (authority.certificatePem !== kept.authority.certificatePem) keepAuthority(data, authority);
     const { loginIssuer: loginIssuers } = options;
     announceServer(data, {
       apiUrl,
@@ -90,7 +92,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     domain,
     apiKey: kept.apiKey,
     authtoken: kept.authtoken,
-    caPem: kept.authority.certificatePem,
+    caPem: authority.certificatePem,
     caFile: join(data, dataFiles.caCertificate),
     firstStart: kept.firstStart,
     async stop() {

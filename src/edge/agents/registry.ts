@@ -89,7 +89,7 @@ export interface AgentRegistry extends ServerHooks {
   /** What the control plane says of other edges, and of what this one shares with them. */
   readonly shared: SharedRegister | undefined;
   /** What other edges ask of this one. */
-  readonly peerHost: PeerHost;
+  readonly peerHost: Pick<PeerHost, "openProxy" | "ask">;
   /** Says goodbye to every agent. */
   close(reason: string): void;
 }

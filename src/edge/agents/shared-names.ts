@@ -46,7 +46,7 @@ const publishMs = 1_000;
 /** Claims of one bind that somebody else was faster with. */
 const maxConflicts = 16;
 
-type Answered = (answer: ClaimAnswer | "silent") => void;
+type Answered = (answer: ClaimAnswer) => void;
 
 export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions): SharedNames {
   const waiting = new Map<number, Answered>();
@@ -65,7 +65,7 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
     };
     const deadline = clock.after(claimMs, () => {
       report({ type: "claim_dropped", tunnelId: tunnel.id });
-      settle("silent");
+      settle("unasked");
     });
     waiting.set(call, settle);
     const claim = { name, tunnelId: tunnel.id, accountId: tunnel.session.accountId, replaces };
@@ -97,7 +97,7 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
           ask(tunnel, name, wanted.replaces, (answer) => {
             progress.granted = answer === "granted" ? wanted : undefined;
             if (answer === "conflict") progress.conflicts = (progress.conflicts ?? 0) + 1;
-            if (answer === "silent") progress.isSilent = true;
+            if (answer === "unasked") progress.isSilent = true;
             done();
           }),
       };
@@ -132,7 +132,7 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
       isReachable = isNow;
       if (isNow) return;
       for (const told of publishing.values()) told();
-      for (const settle of waiting.values()) settle("silent");
+      for (const settle of waiting.values()) settle("unasked");
     },
   };
 }

@@ -1,16 +1,16 @@
-import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { loginKinds } from "../../identity/engine.ts";
 import type { Logins } from "../../identity/engine.ts";
 import { recordOf } from "../../identity/records.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
-import type { Downward, Link, Problem, SessionCommand, Upward } from "../../routing/planes/messages.ts";
-import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
+import type { Downward, Link, Problem, Relayed, RelayedAnswer, Upward } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { SharedRegister } from "../agents/registry.ts";
-import type { PeerPlaces } from "../peers/peers.ts";
+import type { PeerPlaces, Peers } from "../peers/peers.ts";
+import type { PeerPlace } from "../peers/transport.ts";
 import type { AcmeChallenges } from "../tls/acme-challenges.ts";
+import type { Reached } from "./reached.ts";
 import type { TrafficReports } from "../watch/traffic-reports.ts";
 import type { UploadedCertificates } from "../tls/uploaded-certificates.ts";
 
@@ -20,16 +20,18 @@ export interface ControlLineOptions {
   /** The port of HTTPS in public URLs. */
   readonly httpsPort: number;
   /** Where other edges reach this one; nothing where there are none. */
-  readonly reached: PeerPlaces;
+  readonly places: PeerPlaces;
+  /** How far it has come. */
+  readonly reached: Reached;
   /** What it shares with other edges; undefined where there are none. */
   readonly shared: SharedRegister | undefined;
   readonly table: RoutingTable;
   readonly certificates: UploadedCertificates;
   readonly challenges: AcmeChallenges;
-  /** Passes a command on to an agent. Rejects with `Refusal`. */
-  readonly command: (sessionId: string, command: SessionCommand) => Promise<void>;
-  /** What the edge says when it is asked something. */
-  readonly reply: (question: EdgeQuestion) => Promise<EdgeAnswer>;
+  /** What the edge says to a question or command. Never rejects. */
+  readonly answer: (message: Relayed) => Promise<RelayedAnswer>;
+  /** Has an edge of another node answer; undefined where there are none. */
+  readonly relay: Peers["relay"] | undefined;
   readonly logins: Pick<Logins, "load" | "change" | "reports">;
   readonly traffic: Pick<TrafficReports, "want" | "taken">;
   readonly metrics: Metrics;
@@ -40,15 +42,13 @@ export interface ControlLineOptions {
   loaded(): void;
 }
 
-type CommandError = (Upward & { readonly type: "command_result" })["error"];
-
 /**
  * Follows the control plane: says hello, puts into effect what it sends, reports what could not be. When the line
  * falls silent, what was last put into effect stays in effect (S4).
  */
 export function followControlPlane(options: ControlLineOptions): void {
-  const { link, edgeId, httpsPort, reached, table, certificates, challenges, shared, metrics, log } = options;
-  const { address, port } = reached;
+  const { link, edgeId, httpsPort, places, table, certificates, challenges, shared, metrics, log } = options;
+  const { address, port } = places;
   const hello = {
     type: "hello" as const,
     edgeId,
@@ -64,6 +64,7 @@ export function followControlPlane(options: ControlLineOptions): void {
   const applied = (revision: number, problems: readonly Problem[]): void => {
     if (problems.length > 0) link.send({ type: "problems", problems });
     link.send({ type: "applied", revision });
+    options.reached.put({ revision });
     for (const { kind, id, module, message } of problems) {
       if (message !== undefined) log.warn("configuration not in effect", { kind, id, module, problem: message });
     }
@@ -78,14 +79,14 @@ export function followControlPlane(options: ControlLineOptions): void {
       link.send(hello);
     }
   };
-  const reply = async (call: number, question: EdgeQuestion): Promise<void> => {
-    let found: EdgeAnswer | undefined;
-    try {
-      found = await options.reply(question);
-    } catch (error) {
-      log.error("question not answered", { question: question.name, error });
-    }
-    link.send({ type: "answer", call, answer: found });
+  const relay = async (place: PeerPlace, message: Relayed): Promise<void> => {
+    const { call, type } = message;
+    const error = { reason: "command_timeout" as const, message: "the server where its agent is does not answer" };
+    const silent =
+      type === "command"
+        ? { type: "command_result" as const, call, error }
+        : { type: "answer" as const, call, answer: undefined };
+    link.send((await options.relay?.(place, message)) ?? silent);
   };
 
   link.lost?.(() => shared?.names.reachable(false));
@@ -123,10 +124,11 @@ export function followControlPlane(options: ControlLineOptions): void {
         });
         return;
       case "command":
-        void carryOut(options, message.call, message.sessionId, message.command);
-        return;
       case "question":
-        void reply(message.call, message.question);
+        void options.answer(message).then((answer) => link.send(answer));
+        return;
+      case "relay":
+        void relay(message, message.message);
         return;
       case "login_stored":
         options.logins.reports.stored(message.call);
@@ -148,6 +150,7 @@ export function followControlPlane(options: ControlLineOptions): void {
         return;
       case "directory":
         shared?.elsewhere.follow(message.news);
+        options.reached.put({ change: message.change });
         link.send({ type: "directory_taken", number: message.number });
         return;
       case "published":
@@ -167,30 +170,4 @@ export function followControlPlane(options: ControlLineOptions): void {
     }
   });
   link.send(hello);
-}
-
-async function carryOut(
-  { command, link, log }: ControlLineOptions,
-  call: number,
-  sessionId: string,
-  sent: SessionCommand,
-): Promise<void> {
-  try {
-    await command(sessionId, sent);
-    link.send({ type: "command_result", call });
-  } catch (error) {
-    link.send({ type: "command_result", call, error: commandError(error, log) });
-  }
-}
-
-function commandError(error: unknown, log: Log): NonNullable<CommandError> {
-  if (error instanceof Refusal) {
-    const { reason, message } = error;
-    if (reason === "command_unsupported" || reason === "command_timeout" || reason === "not_found") {
-      return { reason, message };
-    }
-    return { reason: "command_failed", message };
-  }
-  log.error("command failed", { error });
-  return { reason: "command_failed", message: "the edge could not pass the command on" };
 }

@@ -1,14 +1,18 @@
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 import type { EdgeExplainer } from "./explain.ts";
+import type { Reached } from "./reached.ts";
 import type { AllTraces } from "../watch/observers.ts";
 
 /** What the edge replies when the control plane asks it something. */
 export function makeReplies(
   { requests, connections }: AllTraces,
   explainer: EdgeExplainer,
+  reached: Reached,
 ): (question: EdgeQuestion) => Promise<EdgeAnswer> {
   return async (question) => {
     switch (question.name) {
+      case "reached":
+        return { name: "reached", isReached: await reached.wait(question, question.timeoutMs) };
       case "request": {
         const found = requests.find(question.accountId, question.id);
         return found ? { name: "requests", requests: [found], more: false } : { name: "unknown" };

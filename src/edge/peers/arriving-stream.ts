@@ -1,4 +1,5 @@
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
+import type { Relayed, RelayedAnswer } from "../../routing/planes/messages.ts";
 import { splice } from "../../lib/splice.ts";
 import { ProtocolViolation, errorCode } from "../../tunnel/mux/frame.ts";
 import type { MuxStream } from "../../tunnel/mux/stream.ts";
@@ -11,6 +12,8 @@ export interface PeerHost {
   openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined;
   /** As `AgentSession.ask`, for a session of this edge. */
   ask(sessionId: string, done: (isThere: boolean) => void): void;
+  /** What the control plane of another node asks of this edge. Never rejects. */
+  answer(message: Relayed): Promise<RelayedAnswer>;
 }
 
 const answers = Object.fromEntries(
@@ -62,6 +65,12 @@ export class ArrivingStream implements ByteReceiver {
     const request = parsePeerRequest(text);
     if (request.name === "ask") {
       this.#host.ask(request.sessionId, (isThere) => this.#answer(isThere ? answers.opened : answers.gone));
+      return;
+    }
+    if (request.name === "relay") {
+      void this.#host.answer(request.message).then((answer) => {
+        this.#answer(Buffer.concat([answers.opened, Buffer.from(JSON.stringify(answer))]));
+      });
       return;
     }
     this.#pending = this.#host.openProxy(request.header, (stream, why) => this.#join(stream, why));

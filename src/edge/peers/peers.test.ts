@@ -42,6 +42,7 @@ describe("a line between edges", () => {
         return undefined;
       },
       ask: (_id, done) => done(false),
+      answer: async ({ call }) => ({ type: "answer", call, answer: undefined }),
     };
     const parts = { clock: systemClock, log: silentLog, metrics: makeMetrics() };
     const beside = { path, secret: Buffer.alloc(32, secret) };

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import type { Relayed, RelayedAnswer } from "../../routing/planes/messages.ts";
 import { discard } from "../../tunnel/mux/stream.ts";
 import type { StreamWatcher } from "../../tunnel/mux/stream.ts";
 import type { PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";
@@ -10,6 +11,7 @@ import { ArrivingStream } from "./arriving-stream.ts";
 import type { PeerHost } from "./arriving-stream.ts";
 import { makeDialledLines } from "./dialled-lines.ts";
 import { openPeerLine } from "./peer-line.ts";
+import { ReplyReader } from "./reply-reader.ts";
 import { tlsTransport } from "./tls-transport.ts";
 import type { TlsPlace } from "./tls-transport.ts";
 import type { PeerPlace, PeerTransport } from "./transport.ts";
@@ -43,9 +45,13 @@ export interface Peers {
   open(place: PeerPlace, header: ProxyHeader, watcher: StreamWatcher, take: TakeStream): PendingStream | undefined;
   /** As `AgentSession.ask`, for a session that the edge at `place` has: an edge that is not there has none. */
   ask(place: PeerPlace, sessionId: string, done: (isThere: boolean) => void): void;
+  /** Has the edge at `place` answer; undefined when it does not. */
+  relay(place: PeerPlace, message: Relayed): Promise<RelayedAnswer | undefined>;
   close(): void;
 }
 
+/** Longer than whoever has asked waits. */
+const relayMs = 30_000;
 /** A little longer than the other edge waits for the agent. */
 const askMs = 3_000;
 
@@ -102,6 +108,18 @@ export function makePeers(options: PeersOptions): Peers {
         }
         settle(stream !== undefined);
       });
+    },
+    relay(place, message) {
+      const { promise, resolve } = Promise.withResolvers<RelayedAnswer | undefined>();
+      lines.ask(place, { name: "relay", message }, (stream) => {
+        if (!stream) return resolve(undefined);
+        const deadline = clock.after(relayMs, () => stream.abort());
+        stream.receiver = new ReplyReader(stream, (text) => {
+          deadline.cancel();
+          resolve(text === undefined ? undefined : (JSON.parse(text) as RelayedAnswer));
+        });
+      });
+      return promise;
     },
     close() {
       lines.close();

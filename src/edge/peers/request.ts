@@ -1,17 +1,20 @@
 /** What a stream between edges begins with: a length, and what is asked for as JSON. */
+import type { Relayed } from "../../routing/planes/messages.ts";
 import type { ProxyHeader } from "../../tunnel/server-hooks.ts";
 
 export type PeerRequest =
   /** A stream of a tunnel that the other edge has: its bytes follow once the answer is `opened`. */
   | { readonly name: "open"; readonly header: ProxyHeader }
+  /** What the control plane of the asking node wants to know, or of an agent: answered by `opened` and JSON to the end. */
+  | { readonly name: "relay"; readonly message: Relayed }
   /** Whether the agent of a session gives a sign of life: answered by `opened` for yes, `gone` for no. */
   | { readonly name: "ask"; readonly sessionId: string };
 
 /** The one byte that answers. */
 export const peerAnswer = { opened: 0, gone: 1, busy: 2 } as const;
 
-/** A PROXY protocol header with all that it may carry is less than half of it. */
-export const maxRequestBytes = 8 * 1024;
+/** What a request to be explained holds is bounded by the API's own bound of bodies. */
+export const maxRequestBytes = 2 * 1024 * 1024;
 
 export function renderPeerRequest(request: PeerRequest): Buffer {
   const plain =

@@ -4,7 +4,6 @@
  */
 import { constants } from "node:crypto";
 import { once } from "node:events";
-import { isIPv6 } from "node:net";
 import type { AddressInfo } from "node:net";
 import { connect, createSecureContext, createServer } from "node:tls";
 import type { SecureContext, TLSSocket } from "node:tls";
@@ -113,7 +112,9 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
         servername: peerName,
         ALPNProtocols: [protocol],
         checkServerIdentity: (_name, { subject }) =>
-          subject.CN === otherId ? undefined : new Error(`"${subject.CN}" has the address by now`),
+          subject.CN === otherId
+            ? undefined
+            : new Error(`another edge has the address by now: "${String(subject.CN)}"`),
       });
       proven(socket, clock, done);
     },
@@ -124,11 +125,7 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
   };
 }
 
-/** `HOST:PORT`, an IPv6 host in brackets, as peers are told it. */
-export function renderTlsPlace(host: string, port: string): string {
-  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
-}
-
+/** `HOST:PORT`, an IPv6 host in brackets. */
 function placeOf(at: string): { readonly host: string; readonly port: number } {
   const colon = at.lastIndexOf(":");
   return { host: at.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(at.slice(colon + 1)) };

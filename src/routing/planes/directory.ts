@@ -67,6 +67,7 @@ export interface Claim {
 
 /**
  * `granted`: the name is this tunnel's, until it is closed or the claim dropped; those that it replaces are closed once
- * it is open. `conflict`: somebody else serves it, of whom the edge has been told by now.
+ * it is open. `conflict`: somebody else serves it, of whom the edge has been told by now. `unasked`: the other nodes
+ * cannot be asked.
  */
-export type ClaimAnswer = "granted" | "conflict";
+export type ClaimAnswer = "granted" | "conflict" | "unasked";

@@ -39,15 +39,28 @@ export type Downward =
    * What other edges hold from now on; in order, and before anything that rests on it. Answered by `directory_taken`
    * with the same `number`; they grow from one to the next.
    */
-  | { readonly type: "directory"; readonly number: number; readonly news: readonly DirectoryNews[] }
+  | {
+      readonly type: "directory";
+      readonly number: number;
+      readonly news: readonly DirectoryNews[];
+      /** Up to which change it is told of other nodes. */
+      readonly change: number;
+    }
   /** Every other edge serves the tunnel as this one has told of it. */
   | { readonly type: "published"; readonly tunnelId: string }
   /** What came of this call's `claim`. */
   | { readonly type: "claimed"; readonly call: number; readonly answer: ClaimAnswer }
   /** Another edge has the tunnel itself, which its agent has `moved` there, or its name, from now on. */
   | { readonly type: "tunnel_taken"; readonly tunnelId: string; readonly moved: boolean }
+  /** For the edge at `address`, of another node: a question or command, whose answer comes back as if it were one's own. */
+  | { readonly type: "relay"; readonly edgeId: string; readonly address: string; readonly message: Relayed }
   /** The session goes on at another edge. */
   | { readonly type: "session_taken"; readonly sessionId: string };
+
+/** What one node asks of another's edge. */
+export type Relayed = Extract<Downward, { readonly type: "question" | "command" }>;
+
+export type RelayedAnswer = Extract<Upward, { readonly type: "answer" | "command_result" }>;
 
 export type SessionCommand =
   | { readonly name: "stop" }

@@ -5,6 +5,8 @@ import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 
 export type EdgeQuestion =
+  /** Whether it has come to the revision and to the change of what other nodes have, by the end of the time. */
+  | { readonly name: "reached"; readonly revision: number; readonly change: number; readonly timeoutMs: number }
   | { readonly name: "request" | "connection"; readonly accountId: string; readonly id: string }
   /** Newest first, of those that sort before `beforeId`. */
   | {
@@ -34,6 +36,7 @@ export type EdgeQuestion =
     };
 
 export type EdgeAnswer =
+  | { readonly name: "reached"; readonly isReached: boolean }
   | { readonly name: "requests"; readonly requests: readonly RequestTrace[]; readonly more: boolean }
   | { readonly name: "connections"; readonly connections: readonly ConnectionTrace[]; readonly more: boolean }
   | { readonly name: "explanation"; readonly explanation: ExplanationReport }

@@ -72,6 +72,12 @@ export const ipAddress: Kind<string> = {
   },
 };
 
+/** How a machine is reached: a host name or an address. */
+export const machine: Kind<string> = {
+  placeholder: "HOST",
+  parse: (given) => (isIP(given) === 0 ? hostName.parse(given) : given),
+};
+
 /** A network in CIDR notation. */
 export const network: Kind<string> = {
   placeholder: "CIDR",

@@ -7,6 +7,8 @@ export interface Membership {
   readonly id: string;
   /** Whether the others count on this node. It says so itself: its own view, whether or not the database answers. */
   isAlive(): boolean;
+  /** The address of this machine on its way to the database; undefined where that is on the machine itself. */
+  readonly localAddress: string | undefined;
   /** How many nodes live, this one with them, as it last saw. */
   readonly alive: number;
   /** When the lease was last renewed, milliseconds since 1970; undefined before it was had. */

@@ -110,6 +110,8 @@ export const channel = "postern";
 
 /** A connection for short questions and for what other nodes tell, made again whenever it breaks. */
 export interface Shared {
+  /** The address of this machine that the database is reached from; undefined where that is a socket of the machine. */
+  readonly localAddress: string | undefined;
   /** Rejects when there is no connection at the moment. */
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<readonly Row[]>;
   /** Calls `heard` with each notice, and with undefined when some may have been missed. */

@@ -1,4 +1,5 @@
 /** The connection on which a node hears of the others, and asks what must not wait behind long reads. */
+import type { Socket } from "node:net";
 import type { Client } from "pg";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -48,6 +49,11 @@ export class Line implements Shared {
     const answer = this.#last.then(ask, ask);
     this.#last = answer.catch(() => undefined);
     return await answer;
+  }
+
+  get localAddress(): string | undefined {
+    const { stream } = (this.#client ?? {}) as { readonly stream?: Socket };
+    return stream?.localAddress;
   }
 
   listen(heard: (notice: string | undefined) => void): void {

@@ -1,6 +1,7 @@
 /** The control plane's thread. */
 import { workerData } from "node:worker_threads";
 import { startControlPlane } from "../../../api/control-plane.ts";
+import type { SharedKeys, ServerKeys } from "../../../api/nodes/shared-keys.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import type { Downward, Upward } from "../../../routing/planes/messages.ts";
 import type { ControlPlaneSettings } from "../../../settings/control-plane.ts";
@@ -13,21 +14,25 @@ export interface ControlPlaneThreadOptions {
   /** The first one seals stored secrets, all open them. */
   readonly sealingKeys: readonly Uint8Array[];
   readonly version: string;
+  readonly serverKeys: ServerKeys;
   readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
 }
 
 export interface ControlPlanePorts {
   readonly apiPort: number;
+  /** What all nodes have in common; undefined for a server that is alone. */
+  readonly sharedKeys: SharedKeys | undefined;
 }
 
 const { options, ports } = workerData as ThreadData<ControlPlaneThreadOptions>;
-const { settings, sealingKeys, version, bootstrap } = options;
+const { settings, sealingKeys, version, serverKeys, bootstrap } = options;
 const links = ports.map(() => controlPlanePortLink());
 await runThread<ControlPlanePorts, Downward, Upward>(links, async (log) => {
   const sealingKey = sealingKeys.map((key) => Buffer.from(key));
   const controlPlane = await startControlPlane(
-    { ...settings, sealingKey, version, bootstrap, clock: systemClock, log },
+    { ...settings, sealingKey, version, serverKeys, bootstrap, clock: systemClock, log },
     links,
   );
-  return { ports: { apiPort: controlPlane.address.port }, stop: () => controlPlane.stop() };
+  const { address, sharedKeys } = controlPlane;
+  return { ports: { apiPort: address.port, sharedKeys }, stop: () => controlPlane.stop() };
 });

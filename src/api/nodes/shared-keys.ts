@@ -15,7 +15,7 @@ export interface ServerKeys {
   readonly tunnelSecret: Uint8Array;
 }
 
-export interface ClusterKeys extends ServerKeys {
+export interface SharedKeys extends ServerKeys {
   /** Certifies the nodes to one another, and nothing else. */
   readonly peerAuthority: KeyedCertificate;
 }
@@ -24,7 +24,7 @@ const kinds: ReadonlySet<string> = new Set([clusterKey.name]);
 const peerAuthorityDays = 20 * 365;
 
 /** @param own becomes everybody's where nobody was before */
-export async function shareKeys(store: Store, own: ServerKeys, clock: Clock): Promise<ClusterKeys> {
+export async function shareKeys(store: Store, own: ServerKeys, clock: Clock): Promise<SharedKeys> {
   const [owner] = store.accounts();
   if (!owner) throw new Error("share keys with other nodes: there is no account");
   if (!first(store.objects(kinds))) {
@@ -56,11 +56,11 @@ function first(objects: Iterable<StoredObject>): StoredObject | undefined {
   return undefined;
 }
 
-function keysOf(object: StoredObject): ClusterKeys {
+function keysOf(object: StoredObject): SharedKeys {
   const { authority, authority_key, tunnel_secret, peer_authority, peer_authority_key } = docOf(object, clusterKey);
   return {
-    authority: { certificatePem: String(authority), keyPem: String(authority_key) },
-    tunnelSecret: Buffer.from(String(tunnel_secret), "base64"),
-    peerAuthority: { certificatePem: String(peer_authority), keyPem: String(peer_authority_key) },
+    authority: { certificatePem: authority, keyPem: authority_key },
+    tunnelSecret: Buffer.from(tunnel_secret, "base64"),
+    peerAuthority: { certificatePem: peer_authority, keyPem: peer_authority_key },
   };
 }

@@ -1,0 +1,68 @@
+/** Claims of names where several nodes give them out: granted here first, and then by the database. */
+import type { Clock } from "../../lib/clock.ts";
+import type { Claim, ClaimAnswer } from "../../routing/planes/directory.ts";
+import type { Presence } from "../../storage/cluster/presence.ts";
+import type { EdgeLine } from "./edges.ts";
+import type { NameClaims } from "./name-claims.ts";
+
+/** How long after a name was found granted to another it is asked for again. */
+const againMs = 20;
+
+/** A claim that is asked for, or granted and not served yet. */
+interface Wanted {
+  readonly claim: Claim;
+  readonly line: EdgeLine;
+}
+
+export function shareNameClaims(local: NameClaims, presence: Presence, clock: Clock): NameClaims {
+  const wanted = new Map<string, Wanted>();
+
+  const ask = async (one: Wanted, answer: (answer: ClaimAnswer) => void): Promise<void> => {
+    const { claim, line } = one;
+    const { name, tunnelId } = claim;
+    wanted.set(tunnelId, one);
+    for (;;) {
+      const outcome = await presence.claim(tunnelId, claim).catch(() => "lost" as const);
+      // It was dropped meanwhile, with whatever was granted.
+      if (wanted.get(tunnelId) !== one) return presence.drop(tunnelId, name);
+      if (outcome === "granted") return answer("granted");
+      if (outcome === "pending") {
+        await new Promise<void>((resume) => void clock.after(againMs, resume));
+        continue;
+      }
+      wanted.delete(tunnelId);
+      // By the time that it hears of the conflict, the edge has been told who has the name.
+      if (outcome === "conflict") await presence.refresh().catch(() => undefined);
+      local.drop(tunnelId, line);
+      return answer(outcome === "conflict" ? "conflict" : "unasked");
+    }
+  };
+  const forget = (one: Wanted): void => {
+    const { tunnelId, name } = one.claim;
+    wanted.delete(tunnelId);
+    presence.drop(tunnelId, name);
+  };
+  return {
+    ...local,
+    claim(claim, line, answer) {
+      local.claim(claim, line, (said) => {
+        if (said === "granted") void ask({ claim, line }, answer);
+        else answer(said);
+      });
+    },
+    open(name, holder) {
+      const one = wanted.get(holder.tunnelId);
+      if (one?.claim.name === name) wanted.delete(holder.tunnelId);
+      return local.open(name, holder);
+    },
+    drop(tunnelId, line) {
+      const one = wanted.get(tunnelId);
+      if (one?.line === line) forget(one);
+      local.drop(tunnelId, line);
+    },
+    leave(line) {
+      for (const one of wanted.values()) if (one.line === line) forget(one);
+      local.leave(line);
+    },
+  };
+}

@@ -1,0 +1,227 @@
+/**
+ * What of agents is at which node: this node's is put where the others find it, and theirs is told to its edges, and to
+ * whoever follows the edges, as if those were edges of this node.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { DirectoryNews, SharedTunnel } from "../../routing/planes/directory.ts";
+import type { Downward, SessionReport, TunnelReport } from "../../routing/planes/messages.ts";
+import type { OtherEntry, Presence, PresenceNews } from "../../storage/cluster/presence.ts";
+import type { OtherNodes } from "../edges/directory.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
+import type { EdgeLine, EdgeObserver } from "../edges/edges.ts";
+import { shareNameClaims } from "../edges/node-claims.ts";
+
+export interface NodeDirectoryOptions {
+  readonly presence: Presence;
+  /** Where others reach this machine. */
+  readonly host: () => string;
+  /** Those who are told of other nodes' edges. */
+  readonly observers: readonly EdgeObserver[];
+  /** Sends a message to an edge of another node, by way of one of this. */
+  readonly relay: (place: { readonly edgeId: string; readonly address: string }, message: Downward) => void;
+  /** Resolves once the edges of other nodes have come so far, with those that have not after `timeoutMs`. */
+  readonly reached: EdgeQueries["reached"];
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface NodeDirectory extends OtherNodes {
+  /** The edges of other nodes. */
+  lines(): readonly EdgeLine[];
+}
+
+type Entry =
+  | { readonly what: "edge"; readonly edgeId: string; readonly address: string }
+  | { readonly what: "session"; readonly edgeId: string; readonly session: SessionReport }
+  | {
+      readonly what: "tunnel";
+      readonly edgeId: string;
+      readonly tunnel: TunnelReport;
+      readonly shared: SharedTunnel;
+    };
+
+/** How long an agent waits for other nodes to serve what it has published. */
+const publishMs = 1_000;
+/** What rests on what. */
+const order = ["edge", "session", "tunnel"];
+
+interface Known {
+  readonly what: Entry["what"];
+  readonly edgeId: string;
+}
+
+export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory {
+  const { presence, host, clock } = options;
+  const put = (id: string, entry: Entry, name?: Parameters<Presence["put"]>[2]): void =>
+    presence.put(id, JSON.stringify(entry), name);
+  const others = new Others(options);
+  const reachedBy = inBatches((change) => options.reached({ revision: 0, change }, publishMs));
+  return {
+    claims: (local) => shareNameClaims(local, presence, clock),
+    putEdge: (edgeId, port) => put(edgeId, { what: "edge", edgeId, address: `tls:${placeText(host(), port)}` }),
+    putSession: (edgeId, session) => put(session.id, { what: "session", edgeId, session }),
+    putTunnel(edgeId, tunnel, shared) {
+      const { endpoint, accountId } = shared;
+      const name = endpoint && { name: endpoint.name, accountId, pool: endpoint.pool };
+      put(tunnel.id, { what: "tunnel", edgeId, tunnel, shared }, name);
+    },
+    remove: (id) => presence.remove(id),
+    told: (done) => void presence.told().then((change) => reachedBy(change, done)),
+    change: () => presence.change,
+    news: () => others.news(),
+    edgeIds: () => others.edgeIds(),
+    follow: (told, taken) => others.follow(told, taken),
+    lines: () => others.lines(),
+  };
+}
+
+/** Asks for the newest of all numbers that came while it was asking, and tells everybody whom that answers. */
+function inBatches(ask: (number: number) => Promise<unknown>): (number: number, done: () => void) => void {
+  let waiting: (() => void)[] = [];
+  let newest = 0;
+  let isAsking = false;
+  const work = async (): Promise<void> => {
+    isAsking = true;
+    while (waiting.length > 0) {
+      const answered = waiting;
+      waiting = [];
+      await ask(newest);
+      for (const done of answered) done();
+    }
+    isAsking = false;
+  };
+  return (number, done) => {
+    newest = Math.max(newest, number);
+    waiting.push(done);
+    if (!isAsking) void work();
+  };
+}
+
+function placeText(host: string, port: number): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** What other nodes have. */
+class Others {
+  readonly #options: NodeDirectoryOptions;
+  readonly #lines = new Map<string, EdgeLine>();
+  readonly #known = new Map<string, Known>();
+  /** What rests on something that is not there yet. */
+  readonly #early = new Set<string>();
+
+  constructor(options: NodeDirectoryOptions) {
+    this.#options = options;
+  }
+
+  lines(): readonly EdgeLine[] {
+    return [...this.#lines.values()];
+  }
+
+  edgeIds(): readonly string[] {
+    return [...this.#lines.keys()];
+  }
+
+  news(): readonly DirectoryNews[] {
+    const others = this.#options.presence.others();
+    const entries = [...this.#known.keys()].flatMap((id) => {
+      const entry = entryOf(others.get(id));
+      return entry ? [entry] : [];
+    });
+    return inOrder(entries).flatMap(newsOf);
+  }
+
+  follow(told: (news: readonly DirectoryNews[]) => void, taken: (id: string, moved: boolean) => void): void {
+    const { presence } = this.#options;
+    const follow = (all: readonly PresenceNews[]): void => {
+      const news: DirectoryNews[] = [];
+      const puts: Entry[] = [];
+      for (const one of all) {
+        if (one.what === "taken") taken(one.id, presence.others().has(one.id));
+        else if (one.what === "removed") this.#remove(one.id, news);
+      }
+      const changed = new Set(all.flatMap((one) => (one.what === "put" ? [one.id] : [])));
+      for (const id of [...this.#early, ...changed]) {
+        const entry = entryOf(presence.others().get(id));
+        if (entry) puts.push(entry);
+        else this.#early.delete(id);
+      }
+      for (const entry of inOrder(puts)) this.#put(entry, news);
+      told(news);
+    };
+    presence.subscribe(follow);
+    follow(Array.from(presence.others(), ([id, { node, body }]) => ({ what: "put", id, node, body })));
+  }
+
+  #put(entry: Entry, news: DirectoryNews[]): void {
+    const id = idOf(entry);
+    const { what, edgeId } = entry;
+    if (what === "edge" && !this.#lines.has(edgeId)) this.#addLine(entry);
+    const line = this.#lines.get(edgeId);
+    if (!line || (what === "tunnel" && !this.#known.has(entry.shared.sessionId))) {
+      this.#early.add(id);
+      return;
+    }
+    this.#early.delete(id);
+    const before = this.#known.get(id);
+    this.#known.set(id, { what, edgeId });
+    news.push(...(what === "edge" && before ? [] : newsOf(entry)));
+    if (what === "session") this.#observe({ type: "session_opened", session: entry.session }, line);
+    if (what === "tunnel") this.#observe({ type: "tunnel_opened", tunnel: entry.tunnel }, line);
+    // It has moved: where it was, it is over.
+    if (before && before.edgeId !== edgeId) this.#close(id, before, news);
+  }
+
+  #remove(id: string, news: DirectoryNews[]): void {
+    this.#early.delete(id);
+    const before = this.#known.get(id);
+    if (!before || !this.#known.delete(id)) return;
+    this.#close(id, before, news);
+  }
+
+  #close(id: string, { what, edgeId }: Known, news: DirectoryNews[]): void {
+    const line = this.#lines.get(edgeId);
+    if (!line) return;
+    if (what === "edge") {
+      news.push({ what: "gone", edgeId });
+      this.#observe({ type: "gone" }, line);
+      this.#lines.delete(edgeId);
+    } else if (what === "session") {
+      news.push({ what: "session_closed", edgeId, sessionId: id });
+      this.#observe({ type: "session_closed", sessionId: id }, line);
+    } else {
+      // Whoever has it cuts what must not go on.
+      news.push({ what: "tunnel_closed", edgeId, tunnelId: id, finishes: true });
+      this.#observe({ type: "tunnel_closed", tunnelId: id }, line);
+    }
+  }
+
+  #addLine({ edgeId, address }: Entry & { readonly what: "edge" }): void {
+    const send = (message: Downward): void => this.#options.relay({ edgeId, address }, message);
+    this.#lines.set(edgeId, { edgeId, send });
+  }
+
+  #observe(message: Parameters<EdgeObserver["receive"]>[0], line: EdgeLine): void {
+    for (const observer of this.#options.observers) observer.receive(message, line);
+  }
+}
+
+function entryOf(other: OtherEntry | undefined): Entry | undefined {
+  return other && (JSON.parse(other.body) as Entry);
+}
+
+function idOf(entry: Entry): string {
+  if (entry.what === "edge") return entry.edgeId;
+  return entry.what === "session" ? entry.session.id : entry.tunnel.id;
+}
+
+function inOrder(entries: readonly Entry[]): readonly Entry[] {
+  return entries.toSorted((one, other) => order.indexOf(one.what) - order.indexOf(other.what));
+}
+
+function newsOf(entry: Entry): DirectoryNews[] {
+  const { edgeId } = entry;
+  if (entry.what === "edge") return [{ what: "edge", edgeId, address: entry.address }];
+  if (entry.what === "session") return [{ what: "session", edgeId, session: entry.session }];
+  return [{ what: "tunnel", edgeId, tunnel: entry.shared }];
+}

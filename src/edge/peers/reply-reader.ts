@@ -1,0 +1,44 @@
+import type { ByteReceiver } from "../../lib/byte-stream.ts";
+import type { MuxStream } from "../../tunnel/mux/stream.ts";
+
+/** What an edge may answer to one question, bytes. */
+const maxReplyBytes = 16 * 1024 * 1024;
+
+/** Reads a stream to its end. `done` is called once: with the text, or undefined where it was cut or is too long. */
+export class ReplyReader implements ByteReceiver {
+  readonly #stream: MuxStream;
+  readonly #done: (text: string | undefined) => void;
+  readonly #parts: Buffer[] = [];
+  #length = 0;
+  #isSettled = false;
+
+  constructor(stream: MuxStream, done: (text: string | undefined) => void) {
+    this.#stream = stream;
+    this.#done = done;
+  }
+
+  data(bytes: Buffer): void {
+    this.#length += bytes.length;
+    if (this.#length > maxReplyBytes) return this.#stream.abort();
+    // What is kept must not hold the much larger buffer that it came in.
+    this.#parts.push(Buffer.from(bytes));
+    this.#stream.consumed(bytes.length);
+  }
+
+  ended(): void {
+    this.#stream.end();
+    this.#settle(Buffer.concat(this.#parts).toString());
+  }
+
+  drained(): void {}
+
+  closed(): void {
+    this.#settle(undefined);
+  }
+
+  #settle(text: string | undefined): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#done(text);
+  }
+}
