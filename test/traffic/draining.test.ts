@@ -1,14 +1,8 @@
 /** A server that is told to stop behind a balancer: nobody's request fails, and agents are elsewhere before it ends. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect as connectHttp2 } from "node:http2";
-import type { ClientHttp2Session } from "node:http2";
-import { Agent as KeepAlive, request as requestHttps } from "node:https";
-import type { IncomingMessage } from "node:http";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { text as readText } from "node:stream/consumers";
-import type { TLSSocket } from "node:tls";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { movableClock } from "../support/clock.ts";
 import type { MovableClock } from "../support/clock.ts";
@@ -22,6 +16,7 @@ import { httpsEdge, newCredential } from "../support/objects.ts";
 import { startOurAgent } from "../support/our-agent.ts";
 import type { OurAgent } from "../support/our-agent.ts";
 import { startHttpService } from "../support/services.ts";
+import { Visitor } from "../support/visitor.ts";
 
 const credential = newCredential();
 const labels = { app: "shop" };
@@ -82,7 +77,7 @@ for (const protocol of protocols) {
       // A clock that is moved would end connections that are just made.
       const edge = await startEdge(1);
       await startAgentAt(edge.edge.agent.port, edge);
-      const clients = Array.from({ length: 4 }, () => new Visitor(edge, protocol));
+      const clients = Array.from({ length: 4 }, () => visitorOf(edge, protocol));
       const asking = clients.map((client) => client.run());
       while (clients.some(({ answers }) => answers < 5)) await new Promise(setImmediate);
       const stopped = edge.edge.stop();
@@ -175,69 +170,17 @@ describe("a server that stops while agents come", { timeout: 60_000 }, () => {
   });
 });
 
-/** A client that keeps its connection until it is told to make another, and stops when none can be made. */
-class Visitor {
-  answers = 0;
-  connections = 0;
-  readonly failures: unknown[] = [];
-  readonly #edge: TestEdge;
-  readonly #protocol: Protocol;
-
-  constructor(edge: TestEdge, protocol: Protocol) {
-    this.#edge = edge;
-    this.#protocol = protocol;
-  }
-
-  async run(): Promise<void> {
-    for (;;) {
-      let socket: TLSSocket;
-      try {
-        socket = await this.#edge.connect(this.#protocol, { host });
-      } catch (error) {
+/** Asks until no connection can be made. */
+function visitorOf(edge: TestEdge, protocol: Protocol): Visitor {
+  return new Visitor({
+    protocol,
+    host,
+    text: "served",
+    connect: () =>
+      edge.connect(protocol, { host }).catch((error: NodeJS.ErrnoException) => {
         // What the system has not given to the server when that closes the listener, it resets.
-        const { code } = error as NodeJS.ErrnoException;
-        if (code !== "ECONNREFUSED" && code !== "ECONNRESET") this.failures.push(error);
-        return;
-      }
-      socket.on("error", () => {});
-      this.connections += 1;
-      try {
-        await (this.#protocol === "h1" ? this.#overHttp1(socket) : this.#overHttp2(socket));
-      } catch (error) {
-        this.failures.push(error);
-      }
-      socket.destroy();
-    }
-  }
-
-  async #overHttp1(socket: TLSSocket): Promise<void> {
-    const agent = new KeepAlive({ keepAlive: true, maxSockets: 1 });
-    agent.createConnection = () => socket;
-    for (let isKept = true; isKept;) {
-      const outgoing = requestHttps({ agent, headers: { host } }).end();
-      const [response] = (await once(outgoing, "response")) as [IncomingMessage];
-      this.#answered(response.statusCode ?? 0, await readText(response));
-      isKept = response.headers.connection !== "close";
-    }
-  }
-
-  async #overHttp2(socket: TLSSocket): Promise<void> {
-    const session: ClientHttp2Session = connectHttp2(`https://${host}`, { createConnection: () => socket });
-    session.on("error", () => {});
-    const goodbye = new AbortController();
-    session.on("goaway", () => goodbye.abort());
-    while (!goodbye.signal.aborted) {
-      const stream = session.request({ ":path": "/", ":authority": host });
-      const closed = once(stream, "close").then(() => Promise.reject(new Error("the stream was closed")));
-      const [head] = (await Promise.race([once(stream, "response"), closed])) as [Record<string, unknown>];
-      closed.catch(() => {});
-      this.#answered(Number(head[":status"]), await readText(stream));
-    }
-    session.destroy();
-  }
-
-  #answered(status: number, text: string): void {
-    this.answers += 1;
-    if (status !== 200 || text !== "served") this.failures.push(`${status} ${text}`);
-  }
+        if (error.code === "ECONNREFUSED" || error.code === "ECONNRESET") return undefined;
+        throw error;
+      }),
+  });
 }
